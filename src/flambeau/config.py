@@ -1,0 +1,138 @@
+"""What the environment and the user chose, checked and in one place.
+
+    FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4[,memory=2GiB][,races=poison|error|real][,schedule=seeded:7][,preset=h200]`
+    FLAMBEAU_CACHE          directory of compiled kernels (default: $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
+    CUDA_LAUNCH_BLOCKING    1: every launch waits until it is done
+    CUDA_VISIBLE_DEVICES    which devices there are, and in which order
+    PYTORCH_ALLOC_CONF      allocator settings, as in PyTorch (PYTORCH_CUDA_ALLOC_CONF is the old name)
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import ConfigError
+
+RACES = ("poison", "error", "real")
+UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+MAX_VIRTUAL_DEVICES = 64
+
+
+@dataclass(frozen=True)
+class Gpus:
+    """Which GPUs a machine has.
+
+    kind: "nvidia", "virtual" or "none";  count: how many virtual ones;  memory: bytes of each, 0 for the preset's.
+    races: what an unordered pair of accesses does;  schedule: "submission", "seeded:N" or "delay:N".
+    """
+
+    kind: str
+    count: int = 0
+    preset: str = "h200"
+    memory: int = 0
+    races: str = "poison"
+    schedule: str = "submission"
+
+
+def parse_gpus(text: str) -> Gpus:
+    """Read the value of FLAMBEAU_GPUS.  Raises ConfigError."""
+    head, *options = [part.strip() for part in text.split(",")]
+    kind, _, count = head.partition(":")
+    if kind not in ("nvidia", "virtual", "none") or (count and kind != "virtual"):
+        raise ConfigError(
+            f"FLAMBEAU_GPUS={text!r}: {head!r} is not a kind of GPU", hint="use nvidia, none, or virtual:N as in virtual:2"
+        )
+    if kind != "virtual":
+        if options:
+            raise ConfigError(f"FLAMBEAU_GPUS={text!r}: {kind} takes no options, got {', '.join(options)}")
+        return Gpus(kind)
+    return virtual_gpus(_count(count or "1", text), **dict(_option(each, text) for each in options))
+
+
+def virtual_gpus(
+    count: int, *, preset: str = "h200", memory: int | str = 0, races: str = "poison", schedule: str = "submission"
+) -> Gpus:
+    """Describe `count` virtual GPUs.  Raises ConfigError."""
+    if not 1 <= count <= MAX_VIRTUAL_DEVICES:
+        raise ConfigError(f"virtual GPUs: {count} devices were asked for; 1 to {MAX_VIRTUAL_DEVICES} can be had")
+    if races not in RACES:
+        raise ConfigError(f"virtual GPUs: races={races!r} is unknown", hint=f"use one of {', '.join(RACES)}")
+    if not re.fullmatch(r"submission|(seeded|delay):\d+", schedule):
+        raise ConfigError(f"virtual GPUs: schedule={schedule!r} is unknown", hint="use submission, seeded:N or delay:N")
+    return Gpus("virtual", count, preset, parse_bytes(memory), races, schedule)
+
+
+def parse_bytes(size: int | str) -> int:
+    """A number of bytes, as `1048576`, `1MiB` or `1.5GiB`.  Raises ConfigError."""
+    if isinstance(size, int):
+        if size < 0:
+            raise ConfigError(f"a size of {size} bytes is negative")
+        return size
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", size)
+    if match is None or match[2] not in UNITS:
+        raise ConfigError(f"{size!r} is not a number of bytes", hint="write 1048576, 1MiB or 1.5GiB")
+    return int(float(match[1]) * UNITS[match[2]])
+
+
+def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
+    """What FLAMBEAU_GPUS says, or None if it is not set."""
+    text = environment.get("FLAMBEAU_GPUS", "")
+    return parse_gpus(text) if text else None
+
+
+def launch_blocking(environment: Mapping[str, str] = os.environ) -> bool:
+    return environment.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
+
+
+def visible_devices(count: int, uuids: tuple[str, ...] = (), environment: Mapping[str, str] = os.environ) -> list[int]:
+    """The ordinals that CUDA_VISIBLE_DEVICES leaves of `count` devices, in its order.
+
+    An entry that is negative, unreadable or out of range ends the list; a duplicate empties it.  An entry may be a
+    prefix of one of `uuids`; one that fits several ends the list.  Trailing text after a number is ignored.
+    """
+    text = environment.get("CUDA_VISIBLE_DEVICES")
+    if text is None:
+        return list(range(count))
+    chosen: list[int] = []
+    for entry in text.split(","):
+        ordinal = _ordinal(entry.strip(), uuids)
+        if ordinal is None or not 0 <= ordinal < count:
+            break
+        if ordinal in chosen:
+            return []
+        chosen.append(ordinal)
+    return chosen
+
+
+def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where compiled kernels are kept."""
+    if chosen := environment.get("FLAMBEAU_CACHE"):
+        return Path(chosen)
+    return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "flambeau"
+
+
+def _count(text: str, whole: str) -> int:
+    if not text.isdigit():
+        raise ConfigError(f"FLAMBEAU_GPUS={whole!r}: {text!r} is not a number of devices", hint="write virtual:2")
+    return int(text)
+
+
+def _option(text: str, whole: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or name not in ("preset", "memory", "races", "schedule"):
+        raise ConfigError(
+            f"FLAMBEAU_GPUS={whole!r}: option {text!r} is unknown", hint="options are preset=, memory=, races= and schedule="
+        )
+    return name, value
+
+
+def _ordinal(entry: str, uuids: tuple[str, ...]) -> int | None:
+    if entry.startswith("GPU-"):
+        found = [index for index, uuid in enumerate(uuids) if uuid.startswith(entry)]
+        return found[0] if len(found) == 1 else None
+    match = re.match(r"[+-]?\d+", entry)
+    return int(match[0]) if match else None

@@ -1,0 +1,42 @@
+"""The two machines that flambeau runs on.  No other module names both.
+
+`api` is the interface, `nvidia` and `virtual` implement it; neither is imported before it is chosen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..config import Gpus
+from ..errors import ArgumentError, NoDeviceError
+from .api import Driver
+
+if TYPE_CHECKING:
+    from .virtual.schedule import Schedule
+
+
+def make(choice: Gpus | None, schedule: Schedule | None = None) -> Driver:
+    """The driver of the GPUs that were chosen, not yet started; None stands for NVIDIA's.
+
+    Raises: NoDeviceError if the choice is to have none; ArgumentError for a schedule that nothing could follow.
+    """
+    if choice is not None and choice.kind == "virtual":
+        from .virtual.driver import VirtualDriver
+
+        return VirtualDriver(choice, schedule)
+    if schedule is not None:
+        raise ArgumentError(f"make: only virtual GPUs follow a schedule, got {schedule!r}")
+    if choice is not None and choice.kind == "none":
+        raise NoDeviceError(
+            "CUDA was used, and FLAMBEAU_GPUS=none", hint="set FLAMBEAU_GPUS=virtual:2 for virtual GPUs"
+        )
+    from .nvidia.driver import NvidiaDriver
+
+    return NvidiaDriver()
+
+
+def nvidia_device_count() -> int:
+    """How many NVIDIA GPUs can be used: 0 where anything needed for them is missing.  Never raises."""
+    from .nvidia import library
+
+    return library.device_count()

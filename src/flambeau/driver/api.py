@@ -1,0 +1,176 @@
+"""The door: the one interface between flambeau and a machine with GPUs.
+
+It has two implementers, `nvidia` and `virtual`; `flambeau.testing.contract` is the suite that both pass.
+A call marked *order* appends to a stream and returns at once.  A call marked *wait* blocks the host until
+queued work is done.  None is both.  Unmarked calls order nothing, though a real `mem_alloc` may stall.
+
+Every handle is a positive int, unique in the process: default streams of different devices differ.
+Failures raise `errors.AcceleratorError`; memory that cannot be had raises `errors.OutOfMemoryError`;
+an ability that `capabilities` denies raises `errors.NotSupportedError`.  Any thread may call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NewType, Protocol
+
+from ..kernel import Grid, Kernel
+from ..problem import Problem
+
+Address = NewType("Address", int)
+StreamHandle = NewType("StreamHandle", int)
+EventHandle = NewType("EventHandle", int)
+KernelHandle = NewType("KernelHandle", int)
+PlanHandle = NewType("PlanHandle", int)
+GraphHandle = NewType("GraphHandle", int)
+GraphExecHandle = NewType("GraphExecHandle", int)
+
+
+class CopyKind(Enum):
+    """Where bytes come from and go to.  Pinned memory is host memory from `host_alloc` or `host_register`.
+
+    Copies between pageable host memory and a device return when the host memory may be reused (to the device)
+    or, from the device, when the bytes are there.  All others return at once.
+    """
+
+    HOST_TO_DEVICE = "h2d"
+    DEVICE_TO_HOST = "d2h"
+    DEVICE_TO_DEVICE = "d2d"
+    PEER = "peer"
+
+
+class CaptureMode(Enum):
+    """Which threads' unsafe calls break a capture: any, the capturing one, or none."""
+
+    GLOBAL = "global"
+    THREAD_LOCAL = "thread_local"
+    RELAXED = "relaxed"
+
+
+class CaptureStatus(Enum):
+    NONE = "none"
+    ACTIVE = "active"
+    INVALIDATED = "invalidated"
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a driver can do beyond the calls that every driver has."""
+
+    name: str
+    graphs: bool = False
+    ipc: bool = False
+    faults: bool = False
+    modelled_time: bool = False
+    libraries: frozenset[str] = field(default_factory=frozenset)
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    """One device.  total_memory in bytes; uuid as `GPU-…` text."""
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+    max_threads_per_multi_processor: int
+    warp_size: int
+    l2_cache_size: int
+    uuid: str
+
+
+class Driver(Protocol):
+    """One process's view of its GPUs."""
+
+    capabilities: Capabilities
+
+    # devices
+    def start(self) -> None:
+        """Make the driver ready; called once, before all else.  Raises NoDeviceError if there is no GPU."""
+
+    def device_count(self) -> int: ...
+    def properties(self, device: int) -> DeviceProperties: ...
+    def device_synchronize(self, device: int) -> None: ...  # wait
+    def mem_info(self, device: int) -> tuple[int, int]:
+        """(free, total) bytes."""
+
+    # memory
+    def mem_alloc(self, device: int, nbytes: int) -> Address: ...
+    def mem_free(self, device: int, address: Address) -> None:
+        """Hand memory back.  The caller has made sure that no queued work uses it."""
+
+    def host_alloc(self, nbytes: int) -> Address:
+        """Pinned host memory: an address in this process."""
+
+    def host_free(self, address: Address) -> None: ...
+    def host_register(self, address: Address, nbytes: int) -> None: ...
+    def host_unregister(self, address: Address) -> None: ...
+    def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        """The allocator gives [address, address + nbytes) to a new owner, whose first use is on `stream`.  # order"""
+
+    def block_given(self, device: int, address: Address, nbytes: int) -> None:
+        """The owner gave the block back: work submitted from now on must not touch it."""
+
+    # streams
+    def stream_create(self, device: int, priority: int) -> StreamHandle:
+        """A stream that does not order with the default one.  Lower priority numbers are more urgent."""
+
+    def stream_adopt(self, device: int, raw: int) -> StreamHandle:
+        """The handle of a stream made elsewhere; raw 0 is the device's default stream.  Equal raws, equal handles."""
+
+    def stream_destroy(self, stream: StreamHandle) -> None: ...
+    def stream_query(self, stream: StreamHandle) -> bool:
+        """Whether all work submitted so far is done."""
+
+    def stream_synchronize(self, stream: StreamHandle) -> None: ...  # wait
+    def stream_wait_event(self, stream: StreamHandle, event: EventHandle) -> None:
+        """Later work on `stream` follows the event's latest record; nothing if there is none.  # order"""
+
+    def stream_raw(self, stream: StreamHandle) -> int:
+        """The CUstream, for other libraries; 0 for a default stream."""
+
+    # events
+    def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle: ...
+    def event_destroy(self, event: EventHandle) -> None: ...
+    def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None: ...  # order
+    def event_query(self, event: EventHandle) -> bool:
+        """Whether the latest record is done; True if there is none."""
+
+    def event_synchronize(self, event: EventHandle) -> None: ...  # wait
+    def event_elapsed(self, start: EventHandle, end: EventHandle) -> float:
+        """Milliseconds between two completed records of timing events on one device."""
+
+    # work
+    def copy(self, dst: Address, src: Address, nbytes: int, kind: CopyKind, stream: StreamHandle) -> None: ...  # order
+    def fill(self, dst: Address, value: int, nbytes: int, stream: StreamHandle) -> None:
+        """Set every byte to `value`, 0 to 255.  # order"""
+
+    def peer_can(self, device: int, peer: int) -> bool: ...
+    def peer_enable(self, device: int, peer: int) -> None:
+        """Let `device` reach the memory of `peer`; nothing if it can already."""
+
+    def kernel_load(self, device: int, kernel: Kernel) -> KernelHandle:
+        """Compile (or find compiled) and load a kernel on a device.  The same kernel gives the same handle."""
+
+    def launch(self, kernel: KernelHandle, grid: Grid, arguments: bytes, stream: StreamHandle) -> None: ...  # order
+    def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
+        """A handle for a problem of a kind in `capabilities.libraries`, and the bytes of workspace a run needs."""
+
+    def library_run(
+        self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
+    ) -> None: ...  # order
+
+    # graphs
+    def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None: ...
+    def capture_end(self, stream: StreamHandle) -> GraphHandle: ...
+    def capture_status(self, stream: StreamHandle) -> CaptureStatus: ...
+    def capture_mode_exchange(self, mode: CaptureMode) -> CaptureMode: ...
+    def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle: ...
+    def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None: ...  # order
+    def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None: ...
+
+    # other processes
+    def ipc_export(self, device: int, address: Address) -> bytes: ...
+    def ipc_open(self, device: int, handle: bytes) -> Address: ...

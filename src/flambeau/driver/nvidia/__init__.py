@@ -1,0 +1,1 @@
+"""NVIDIA GPUs through the driver API: `driver.NvidiaDriver`.  Importing this package loads nothing of NVIDIA's."""

@@ -1,0 +1,298 @@
+"""Matrix products by cuBLASLt, through ctypes.
+
+- cuBLASLt is column-major.  A row-major [m, n] array is a column-major [n, m] one, so out = a b is asked for as
+  out^T = b^T a^T: our b is its A, our a is its B, and our bias [n] runs along the rows, as its epilogue wants.
+- An algorithm is chosen per alignment of the addresses, the first time that one occurs, and kept in the plan.
+- Plans are used by any thread.  The address of the bias is a field of the descriptor, so such a run holds a lock.
+- The device's context is current whenever a function here is called.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from ctypes import POINTER, byref, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from threading import Lock
+from typing import Any, NamedTuple
+
+from ...dtypes import bfloat16, dtype, float16, float32, float64
+from ...errors import AcceleratorError
+from ...problem import Gemm
+from .handles import Stream
+from .library import SUCCESS, check_blas
+
+SONAMES = ("libcublasLt.so.13", "libcublasLt.so.12")
+WORKSPACE_BYTES = 8 << 20
+WORKSPACE_BYTES_HOPPER = 32 << 20  # from compute capability 9.0 on
+MAX_ALIGNMENT = 256  # bytes: no algorithm asks for more
+
+# library_types.h: cudaDataType
+R_32F, R_64F, R_16F, R_16BF = 0, 1, 2, 14
+# cublas_api.h: cublasComputeType_t, cublasOperation_t, cublasStatus_t
+COMPUTE_32F, COMPUTE_64F, COMPUTE_32F_FAST_TF32 = 68, 70, 77
+OP_T = 1
+NOT_SUPPORTED = 15
+# cublasLt.h: cublasLtMatmulDescAttributes_t, cublasLtEpilogue_t
+DESC_TRANSA, DESC_TRANSB, DESC_EPILOGUE, DESC_BIAS_POINTER = 3, 4, 7, 8
+EPILOGUE_BIAS = 4
+# cublasLt.h: cublasLtMatrixLayoutAttribute_t
+LAYOUT_BATCH_COUNT, LAYOUT_STRIDED_BATCH_OFFSET = 5, 6
+# cublasLt.h: cublasLtMatmulPreferenceAttributes_t (the alignments of A, B, C and D in bytes)
+PREF_MAX_WORKSPACE_BYTES = 1
+PREF_MIN_ALIGNMENTS = (5, 6, 7, 8)
+
+DATA_TYPES: dict[dtype, int] = {float16: R_16F, bfloat16: R_16BF, float32: R_32F, float64: R_64F}
+
+
+class HeuristicResult(ctypes.Structure):
+    """cublasLtMatmulHeuristicResult_t; `algo` is its opaque cublasLtMatmulAlgo_t."""
+
+    _fields_ = (
+        ("algo", c_uint64 * 8),
+        ("workspace_nbytes", c_size_t),
+        ("state", c_int),
+        ("waves_count", c_float),
+        ("reserved", c_int * 4),
+    )
+
+
+SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cublasLtCreate": (POINTER(c_void_p),),
+    "cublasLtMatmulDescCreate": (POINTER(c_void_p), c_int, c_int),
+    "cublasLtMatmulDescSetAttribute": (c_void_p, c_int, c_void_p, c_size_t),
+    "cublasLtMatrixLayoutCreate": (POINTER(c_void_p), c_int, c_uint64, c_uint64, c_int64),
+    "cublasLtMatrixLayoutSetAttribute": (c_void_p, c_int, c_void_p, c_size_t),
+    "cublasLtMatmulPreferenceCreate": (POINTER(c_void_p),),
+    "cublasLtMatmulPreferenceSetAttribute": (c_void_p, c_int, c_void_p, c_size_t),
+    "cublasLtMatmulPreferenceDestroy": (c_void_p,),
+    # handle, operation, layouts of A B C D, preference, how many are asked for, results, how many were found
+    "cublasLtMatmulAlgoGetHeuristic": (*[c_void_p] * 7, c_int, POINTER(HeuristicResult), POINTER(c_int)),
+    # handle, operation, alpha, A, layout, B, layout, beta, C, layout, D, layout, algorithm, workspace, its size, stream
+    "cublasLtMatmul": (*[c_void_p] * 14, c_size_t, c_void_p),
+}  # fmt: skip
+
+
+def load() -> Any | None:
+    """The library with its signatures declared, or None if it is not installed."""
+    library = _find()
+    if library is None:
+        return None
+    for name, argtypes in SIGNATURES.items():
+        function = getattr(library, name)
+        function.argtypes = argtypes
+        function.restype = c_int
+    return library
+
+
+def _find() -> ctypes.CDLL | None:
+    for path in (*_packaged(), *SONAMES):
+        try:
+            return ctypes.CDLL(path)
+        except OSError:  # not there: the next one may be
+            continue
+    return None
+
+
+def _packaged() -> tuple[str, ...]:
+    """Where NVIDIA's wheels, or a toolkit, have the library."""
+    try:
+        found: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib("cublasLt")
+    except (ImportError, RuntimeError):  # no pathfinder, or it finds none
+        return ()
+    return (found.abs_path,) if found.abs_path else ()
+
+
+class Matrix(NamedTuple):
+    """A matrix as cuBLASLt reads it: column-major [rows, cols], columns `ld` elements apart, then maybe transposed."""
+
+    rows: int
+    cols: int
+    ld: int
+    is_transposed: bool
+
+
+def column_major(rows: int, cols: int, row_stride: int, col_stride: int) -> Matrix | None:
+    """Describe a [rows, cols] matrix with these strides in elements, or None where cuBLASLt cannot read it."""
+    as_it_is, transposed = (rows, cols, row_stride, col_stride), (cols, rows, col_stride, row_stride)
+    for is_transposed, (height, width, step, jump) in enumerate((as_it_is, transposed)):
+        ld = jump if width > 1 else height
+        if (step == 1 or height == 1) and ld >= height:
+            return Matrix(height, width, ld, bool(is_transposed))
+    return None
+
+
+class Arrangement(NamedTuple):
+    """One product in cuBLASLt's words.  is_swapped: A is our a and B our b, since our out is column-major itself."""
+
+    a: Matrix
+    b: Matrix
+    d: Matrix
+    is_swapped: bool
+
+
+def arrange(problem: Gemm) -> Arrangement | None:
+    """How cuBLASLt can do a product, or None if it cannot."""
+    if problem.dtype not in DATA_TYPES or 0 in (problem.batch, problem.m, problem.n, problem.k):
+        return None
+    m, n, k = problem.m, problem.n, problem.k
+    (_, a_row, a_col), (_, b_row, b_col) = problem.a_strides, problem.b_strides
+    _, out_row, out_col = problem.out_strides
+    straight = column_major(n, k, b_col, b_row), column_major(k, m, a_col, a_row), column_major(n, m, out_col, out_row)
+    swapped = column_major(m, k, a_row, a_col), column_major(k, n, b_row, b_col), column_major(m, n, out_row, out_col)
+    for is_swapped, (a, b, d) in enumerate((straight, swapped)):
+        can_add_bias = not (problem.has_bias and is_swapped)
+        if a and b and d and not d.is_transposed and can_add_bias:
+            return Arrangement(a, b, d, bool(is_swapped))
+    return None
+
+
+class Blas:
+    """cuBLASLt on one device."""
+
+    def __init__(self, library: Any, device: int, major: int) -> None:
+        """major: of the device's compute capability.  Raises AcceleratorError."""
+        self._library = library
+        self.device = device
+        self.workspace_nbytes = WORKSPACE_BYTES_HOPPER if major >= 9 else WORKSPACE_BYTES
+        self.handle = self._make("cublasLtCreate")
+
+    def plan(self, problem: Gemm) -> BlasPlan | None:
+        """A way to do the product, or None if cuBLASLt has none."""
+        arrangement = arrange(problem)
+        if arrangement is None:
+            return None
+        plan = BlasPlan(self, problem, arrangement)
+        return plan if plan.find_algorithm(MAX_ALIGNMENT) is not None else None
+
+    def call(self, name: str, *arguments: Any) -> None:
+        check_blas(getattr(self._library, name)(*arguments), name, device=self.device)
+
+    def _make(self, name: str, *arguments: Any) -> c_void_p:
+        made = c_void_p()
+        self.call(name, byref(made), *arguments)
+        return made
+
+    def operation(self, problem: Gemm, arrangement: Arrangement) -> c_void_p:
+        """A cublasLtMatmulDesc_t."""
+        scale = R_64F if problem.dtype is float64 else R_32F
+        made = self._make("cublasLtMatmulDescCreate", _compute_type(problem), scale)
+        for attribute, matrix in ((DESC_TRANSA, arrangement.a), (DESC_TRANSB, arrangement.b)):
+            if matrix.is_transposed:
+                self.set("cublasLtMatmulDescSetAttribute", made, attribute, c_int32(OP_T))
+        if problem.has_bias:
+            self.set("cublasLtMatmulDescSetAttribute", made, DESC_EPILOGUE, c_uint32(EPILOGUE_BIAS))
+        return made
+
+    def layout(self, problem: Gemm, matrix: Matrix, batch_stride: int) -> c_void_p:
+        """A cublasLtMatrixLayout_t."""
+        rows, cols, ld, _ = matrix
+        made = self._make("cublasLtMatrixLayoutCreate", DATA_TYPES[problem.dtype], rows, cols, ld)
+        if problem.batch > 1:
+            self.set("cublasLtMatrixLayoutSetAttribute", made, LAYOUT_BATCH_COUNT, c_int32(problem.batch))
+            self.set("cublasLtMatrixLayoutSetAttribute", made, LAYOUT_STRIDED_BATCH_OFFSET, c_int64(batch_stride))
+        return made
+
+    def heuristic(self, operation: c_void_p, layouts: tuple[c_void_p, ...], alignment: int) -> HeuristicResult | None:
+        """The best algorithm for operands aligned to `alignment` bytes, or None if there is none."""
+        result, found = HeuristicResult(), c_int()
+        preference = self._preference(alignment)
+        try:
+            arguments = self.handle, operation, *layouts, preference, 1, byref(result), byref(found)
+            status = self._library.cublasLtMatmulAlgoGetHeuristic(*arguments)
+        finally:
+            self.call("cublasLtMatmulPreferenceDestroy", preference)
+        if status == NOT_SUPPORTED:
+            return None
+        check_blas(status, "cublasLtMatmulAlgoGetHeuristic", device=self.device)
+        return result if found.value and result.state == SUCCESS else None
+
+    def _preference(self, alignment: int) -> c_void_p:
+        made = self._make("cublasLtMatmulPreferenceCreate")
+        name = "cublasLtMatmulPreferenceSetAttribute"
+        self.set(name, made, PREF_MAX_WORKSPACE_BYTES, c_uint64(self.workspace_nbytes))
+        for attribute in PREF_MIN_ALIGNMENTS:
+            self.set(name, made, attribute, c_uint32(alignment))
+        return made
+
+    def set(self, name: str, of: c_void_p, attribute: int, value: Any) -> None:
+        self.call(name, of, attribute, byref(value), ctypes.sizeof(value))
+
+
+class BlasPlan:
+    """One product, ready to run on any addresses.  It lives as long as the driver."""
+
+    def __init__(self, blas: Blas, problem: Gemm, arrangement: Arrangement) -> None:
+        self._blas = blas
+        self._problem = problem
+        self._is_swapped = arrangement.is_swapped
+        a_stride, b_stride = problem.b_strides[0], problem.a_strides[0]
+        if self._is_swapped:
+            a_stride, b_stride = b_stride, a_stride
+        self._operation = blas.operation(problem, arrangement)
+        self._a = blas.layout(problem, arrangement.a, a_stride)
+        self._b = blas.layout(problem, arrangement.b, b_stride)
+        self._d = blas.layout(problem, arrangement.d, problem.out_strides[0])
+        scalar = c_double if problem.dtype is float64 else c_float
+        self._alpha, self._beta = scalar(1), scalar(0)
+        self._algorithms: dict[int, HeuristicResult] = {}
+        self._lock = Lock()
+
+    @property
+    def workspace_nbytes(self) -> int:
+        return self._blas.workspace_nbytes
+
+    def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None:
+        """Queue the product of (out, a, b, bias).  Raises AcceleratorError."""
+        if not self._problem.has_bias:
+            self._multiply(addresses, self._algorithm_for(addresses[:3]), workspace, stream)
+            return
+        with self._lock:
+            algorithm = self._algorithm_for(addresses)  # first, for a search sets the bias too
+            self._set_bias(addresses[3])
+            self._multiply(addresses, algorithm, workspace, stream)
+
+    def find_algorithm(self, alignment: int) -> HeuristicResult | None:
+        """The best algorithm for operands aligned to `alignment` bytes, or None if there is none."""
+        if alignment in self._algorithms:
+            return self._algorithms[alignment]
+        if self._problem.has_bias:
+            self._set_bias(alignment)  # any address of that alignment: it is not read here
+        layouts = self._a, self._b, self._d, self._d
+        found = self._blas.heuristic(self._operation, layouts, alignment)
+        if found is not None:
+            self._algorithms[alignment] = found
+        return found
+
+    def _multiply(self, addresses: tuple[int, ...], algorithm: HeuristicResult, workspace: int, stream: Stream) -> None:
+        out, a, b, _ = addresses
+        if not self._is_swapped:
+            a, b = b, a
+        self._blas.call(
+            "cublasLtMatmul", self._blas.handle, self._operation, byref(self._alpha), a, self._a, b, self._b,
+            byref(self._beta), out, self._d, out, self._d, byref(algorithm.algo), workspace, self.workspace_nbytes,
+            stream.raw,
+        )  # fmt: skip
+
+    def _algorithm_for(self, addresses: tuple[int, ...]) -> HeuristicResult:
+        alignment = alignment_of(addresses)
+        found = self._algorithms.get(alignment) or self.find_algorithm(alignment)
+        if found is None:
+            raise AcceleratorError(f"gemm: cuBLASLt has no algorithm for {self._problem} at {alignment}-byte alignment")
+        return found
+
+    def _set_bias(self, address: int) -> None:
+        self._blas.set("cublasLtMatmulDescSetAttribute", self._operation, DESC_BIAS_POINTER, c_void_p(address))
+
+
+def alignment_of(addresses: tuple[int, ...]) -> int:
+    """The largest power of two, up to MAX_ALIGNMENT, that divides all of them."""
+    bits = MAX_ALIGNMENT
+    for address in addresses:
+        bits |= address
+    return bits & -bits
+
+
+def _compute_type(problem: Gemm) -> int:
+    if problem.dtype is float64:
+        return COMPUTE_64F
+    return COMPUTE_32F_FAST_TF32 if problem.dtype is float32 and problem.allow_tf32 else COMPUTE_32F

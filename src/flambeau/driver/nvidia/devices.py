@@ -1,0 +1,97 @@
+"""The devices, and which one's context is current.
+
+- A device's primary context, which all libraries of the process share, is taken when the device is first used.
+- The current context is asked of the driver each time and set where it differs, never remembered: other libraries
+  change it.  It is not set back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...errors import AcceleratorError
+from ..api import DeviceProperties
+from .library import INVALID_DEVICE, check
+
+NAME_BYTES = 256
+
+
+class Context(NamedTuple):
+    """A device's primary context: as cuda.bindings wants it, and its number."""
+
+    cu: Any
+    raw: int
+
+
+class Devices:
+    """The devices that the driver shows.  Any thread may call."""
+
+    def __init__(self, cu: Any, count: int) -> None:
+        self._cu = cu
+        self._handles = [check(cu.cuDeviceGet(device), "cuDeviceGet", device=device) for device in range(count)]
+        self._contexts: dict[int, Context] = {}
+
+    @property
+    def count(self) -> int:
+        return len(self._handles)
+
+    def handle(self, device: int) -> Any:
+        """The CUdevice.  Raises AcceleratorError."""
+        if not 0 <= device < self.count:
+            raise AcceleratorError(
+                f"there is no device {device}; {self.count} NVIDIA devices exist", error_code=INVALID_DEVICE
+            )
+        return self._handles[device]
+
+    def attribute(self, device: int, name: str) -> int:
+        attribute = getattr(self._cu.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        result = self._cu.cuDeviceGetAttribute(attribute, self.handle(device))
+        return int(check(result, "cuDeviceGetAttribute", device=device, attribute=name))
+
+    def arch(self, device: int) -> str:
+        """The architecture that kernels are compiled for, such as "sm_90"."""
+        major, minor = (self.attribute(device, f"COMPUTE_CAPABILITY_{part}") for part in ("MAJOR", "MINOR"))
+        return f"sm_{major}{minor}"
+
+    def properties(self, device: int) -> DeviceProperties:
+        cu, of = self._cu, self.handle(device)
+        name = check(cu.cuDeviceGetName(NAME_BYTES, of), "cuDeviceGetName", device=device)
+        return DeviceProperties(
+            name=name.split(b"\0", 1)[0].decode(),
+            major=self.attribute(device, "COMPUTE_CAPABILITY_MAJOR"),
+            minor=self.attribute(device, "COMPUTE_CAPABILITY_MINOR"),
+            total_memory=int(check(cu.cuDeviceTotalMem(of), "cuDeviceTotalMem", device=device)),
+            multi_processor_count=self.attribute(device, "MULTIPROCESSOR_COUNT"),
+            max_threads_per_multi_processor=self.attribute(device, "MAX_THREADS_PER_MULTIPROCESSOR"),
+            warp_size=self.attribute(device, "WARP_SIZE"),
+            l2_cache_size=self.attribute(device, "L2_CACHE_SIZE"),
+            uuid=_uuid_text(check(cu.cuDeviceGetUuid(of), "cuDeviceGetUuid", device=device).bytes),
+        )
+
+    def context(self, device: int) -> Context:
+        found = self._contexts.get(device)
+        return found if found is not None else self._retain(device)
+
+    def use(self, device: int) -> None:
+        """Make the device's primary context current in this thread."""
+        context = self.context(device)
+        found = self._cu.cuCtxGetCurrent()
+        if found[0] or int(found[1]) != context.raw:
+            check(found, "cuCtxGetCurrent")
+            check(self._cu.cuCtxSetCurrent(context.cu), "cuCtxSetCurrent", device=device)
+
+    def use_any(self) -> None:
+        """Make some context current, for calls on host memory.  Opens one only where the process has none."""
+        if not int(check(self._cu.cuCtxGetCurrent(), "cuCtxGetCurrent")):
+            self.use(next(iter(self._contexts), 0))
+
+    def _retain(self, device: int) -> Context:
+        retained = check(
+            self._cu.cuDevicePrimaryCtxRetain(self.handle(device)), "cuDevicePrimaryCtxRetain", device=device
+        )
+        return self._contexts.setdefault(device, Context(retained, int(retained)))
+
+
+def _uuid_text(raw: bytes) -> str:
+    digits = raw.hex()
+    return f"GPU-{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

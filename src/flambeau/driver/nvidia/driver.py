@@ -1,0 +1,399 @@
+"""NVIDIA GPUs, through the driver API of cuda.bindings.
+
+- No driver call is made before `start`.  Every call makes its device's context current: see devices.py.
+- Waits block the host with the interpreter unlocked, as cuda.bindings does in every call.
+- Tables of handles need no lock.  One lock guards what is made once: kernels, plans and adopted streams.
+- CUDA_VISIBLE_DEVICES and CUDA_LAUNCH_BLOCKING are honoured by NVIDIA's driver itself.
+- Graphs and memory of other processes are not had yet: see `capabilities`.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any, Protocol
+
+from ...errors import AcceleratorError, NotSupportedError
+from ...kernel import Grid, Kernel
+from ...problem import Gemm, Problem
+from ..api import (
+    Address,
+    Capabilities,
+    CaptureMode,
+    CaptureStatus,
+    CopyKind,
+    DeviceProperties,
+    EventHandle,
+    GraphExecHandle,
+    GraphHandle,
+    KernelHandle,
+    PlanHandle,
+    StreamHandle,
+)
+from . import blas, compile, fallback, library
+from .devices import Devices
+from .handles import Event, Stream, Table
+from .launch import Launcher, LoadedKernel
+from .library import INVALID_HANDLE, PEER_ACCESS_ALREADY_ENABLED, check, check_ready
+
+# cuda.h
+STREAM_NON_BLOCKING = 1
+EVENT_BLOCKING_SYNC, EVENT_DISABLE_TIMING, EVENT_INTERPROCESS = 1, 2, 4
+HOST_ALLOC_PORTABLE = 1  # pinned for every device; CU_MEMHOSTREGISTER_PORTABLE is the same
+
+
+class Plan(Protocol):
+    """A library call that is ready to run."""
+
+    @property
+    def workspace_nbytes(self) -> int: ...
+    def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None: ...
+
+
+class NvidiaDriver:
+    """The process's NVIDIA GPUs."""
+
+    capabilities = Capabilities("nvidia", libraries=frozenset({"gemm"}))
+
+    def __init__(self, bindings: Any = None) -> None:
+        """bindings: stands in for the module cuda.bindings.driver, which `start` finds otherwise."""
+        self._cu: Any = bindings
+        self._lock = Lock()
+        self._default_streams: list[StreamHandle] = []
+        self._streams: Table[Stream] = Table("stream")
+        self._stream_by_raw: dict[tuple[int, int], StreamHandle] = {}
+        self._events: Table[Event] = Table("event")
+        self._kernels: Table[LoadedKernel] = Table("kernel")
+        self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
+        self._plans: Table[tuple[int, Plan]] = Table("plan")
+        self._plan_handles: dict[tuple[int, Problem], PlanHandle] = {}
+        self._blas: dict[int, blas.Blas | None] = {}
+
+    # devices
+
+    def start(self) -> None:
+        self._cu = self._cu or library.driver_bindings()
+        self._devices = Devices(self._cu, library.initialize(self._cu))
+        self._launcher = Launcher(self._cu)
+        streams = [Stream(device, self._cu.CUstream(0), is_ours=False) for device in range(self._devices.count)]
+        self._default_streams = [StreamHandle(self._streams.add(stream)) for stream in streams]
+
+    def device_count(self) -> int:
+        return self._devices.count
+
+    def properties(self, device: int) -> DeviceProperties:
+        return self._devices.properties(device)
+
+    def device_synchronize(self, device: int) -> None:
+        self._devices.use(device)
+        check(self._cu.cuCtxSynchronize(), "cuCtxSynchronize", device=device)
+
+    def mem_info(self, device: int) -> tuple[int, int]:
+        self._devices.use(device)
+        free, total = check(self._cu.cuMemGetInfo(), "cuMemGetInfo", device=device)
+        return int(free), int(total)
+
+    # memory
+
+    def mem_alloc(self, device: int, nbytes: int) -> Address:
+        self._devices.use(device)
+        return Address(int(check(self._cu.cuMemAlloc(nbytes), "cuMemAlloc", device=device, nbytes=nbytes)))
+
+    def mem_free(self, device: int, address: Address) -> None:
+        self._devices.use(device)
+        check(self._cu.cuMemFree(address), "cuMemFree", device=device, address=hex(address))
+
+    def host_alloc(self, nbytes: int) -> Address:
+        self._devices.use_any()
+        result = self._cu.cuMemHostAlloc(nbytes, HOST_ALLOC_PORTABLE)
+        return Address(int(check(result, "cuMemHostAlloc", nbytes=nbytes)))
+
+    def host_free(self, address: Address) -> None:
+        self._devices.use_any()
+        check(self._cu.cuMemFreeHost(address), "cuMemFreeHost", address=hex(address))
+
+    def host_register(self, address: Address, nbytes: int) -> None:
+        self._devices.use_any()
+        result = self._cu.cuMemHostRegister(address, nbytes, HOST_ALLOC_PORTABLE)
+        check(result, "cuMemHostRegister", address=hex(address), nbytes=nbytes)
+
+    def host_unregister(self, address: Address) -> None:
+        self._devices.use_any()
+        check(self._cu.cuMemHostUnregister(address), "cuMemHostUnregister", address=hex(address))
+
+    def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        """Nothing: hardware does not know the allocator's blocks."""
+
+    def block_given(self, device: int, address: Address, nbytes: int) -> None:
+        """Nothing: hardware does not know the allocator's blocks."""
+
+    # streams
+
+    def stream_create(self, device: int, priority: int) -> StreamHandle:
+        self._devices.use(device)
+        least, greatest = check(self._cu.cuCtxGetStreamPriorityRange(), "cuCtxGetStreamPriorityRange", device=device)
+        clamped = max(int(greatest), min(int(least), priority))
+        result = self._cu.cuStreamCreateWithPriority(STREAM_NON_BLOCKING, clamped)
+        created = check(result, "cuStreamCreateWithPriority", device=device, priority=clamped)
+        return self._add_stream(Stream(device, created, is_ours=True))
+
+    def stream_adopt(self, device: int, raw: int) -> StreamHandle:
+        self._devices.handle(device)
+        if raw == 0:
+            return self._default_streams[device]
+        with self._lock:
+            known = self._stream_by_raw.get((device, raw))
+            return known or self._add_stream(Stream(device, self._cu.CUstream(raw), is_ours=False))
+
+    def stream_destroy(self, stream: StreamHandle) -> None:
+        if stream in self._default_streams:
+            raise AcceleratorError(f"stream_destroy: stream {stream} is a default stream", error_code=INVALID_HANDLE)
+        gone = self._streams.remove(stream)
+        self._stream_by_raw.pop((gone.device, gone.raw), None)
+        if gone.is_ours:
+            self._devices.use(gone.device)
+            check(self._cu.cuStreamDestroy(gone.cu), "cuStreamDestroy", stream=stream, device=gone.device)
+
+    def stream_query(self, stream: StreamHandle) -> bool:
+        of = self._use_stream(stream)
+        return check_ready(self._cu.cuStreamQuery(of.cu), "cuStreamQuery", stream=stream, device=of.device)
+
+    def stream_synchronize(self, stream: StreamHandle) -> None:
+        of = self._use_stream(stream)
+        check(self._cu.cuStreamSynchronize(of.cu), "cuStreamSynchronize", stream=stream, device=of.device)
+
+    def stream_wait_event(self, stream: StreamHandle, event: EventHandle) -> None:
+        of, awaited = self._use_stream(stream), self._events[event]
+        check(self._cu.cuStreamWaitEvent(of.cu, awaited.cu, 0), "cuStreamWaitEvent", stream=stream, event=event)
+
+    def stream_raw(self, stream: StreamHandle) -> int:
+        return self._streams[stream].raw
+
+    # events
+
+    def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle:
+        self._devices.use(device)
+        flags = 0 if timing else EVENT_DISABLE_TIMING
+        flags |= EVENT_BLOCKING_SYNC if blocking else 0
+        flags |= EVENT_INTERPROCESS if interprocess else 0
+        created = check(self._cu.cuEventCreate(flags), "cuEventCreate", device=device, flags=flags)
+        return EventHandle(self._events.add(Event(device, created, timing)))
+
+    def event_destroy(self, event: EventHandle) -> None:
+        gone = self._events.remove(event)
+        self._devices.use(gone.device)
+        check(self._cu.cuEventDestroy(gone.cu), "cuEventDestroy", event=event, device=gone.device)
+
+    def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
+        if external:
+            raise self._not_supported("event_record(external=True)")
+        recorded, of = self._events[event], self._streams[stream]
+        if recorded.device != of.device:
+            raise AcceleratorError(
+                f"event_record: the event belongs to device {recorded.device}, and stream {stream} to device "
+                f"{of.device}",
+                hint=f"record an event of device {of.device}",
+                error_code=INVALID_HANDLE,
+            )
+        self._devices.use(of.device)
+        check(self._cu.cuEventRecord(recorded.cu, of.cu), "cuEventRecord", event=event, stream=stream)
+
+    def event_query(self, event: EventHandle) -> bool:
+        of = self._events[event]
+        self._devices.use(of.device)
+        return check_ready(self._cu.cuEventQuery(of.cu), "cuEventQuery", event=event, device=of.device)
+
+    def event_synchronize(self, event: EventHandle) -> None:
+        of = self._events[event]
+        self._devices.use(of.device)
+        check(self._cu.cuEventSynchronize(of.cu), "cuEventSynchronize", event=event, device=of.device)
+
+    def event_elapsed(self, start: EventHandle, end: EventHandle) -> float:
+        first, last = self._events[start], self._events[end]
+        for name, event in (("start", first), ("end", last)):
+            if not event.timing:
+                raise AcceleratorError(
+                    f"event_elapsed: the {name} event was made without timing",
+                    hint="make it with timing=True",
+                    error_code=INVALID_HANDLE,
+                )
+        self._devices.use(first.device)
+        return float(check(self._cu.cuEventElapsedTime(first.cu, last.cu), "cuEventElapsedTime", start=start, end=end))
+
+    # work
+
+    def copy(self, dst: Address, src: Address, nbytes: int, kind: CopyKind, stream: StreamHandle) -> None:
+        if kind is CopyKind.PEER:
+            self._copy_to_peer(dst, src, nbytes, stream)
+            return
+        of = self._use_stream(stream)
+        if nbytes == 0:
+            return
+        result = self._cu.cuMemcpyAsync(dst, src, nbytes, of.cu)
+        if result[0]:
+            check(result, "cuMemcpyAsync", dst=hex(dst), src=hex(src), nbytes=nbytes, kind=kind.value, device=of.device)
+
+    def fill(self, dst: Address, value: int, nbytes: int, stream: StreamHandle) -> None:
+        of = self._use_stream(stream)
+        if nbytes == 0:
+            return
+        result = self._cu.cuMemsetD8Async(dst, value, nbytes, of.cu)
+        if result[0]:
+            check(result, "cuMemsetD8Async", dst=hex(dst), value=value, nbytes=nbytes, device=of.device)
+
+    def peer_can(self, device: int, peer: int) -> bool:
+        here, there = self._devices.handle(device), self._devices.handle(peer)
+        if device == peer:
+            return False
+        return bool(
+            check(self._cu.cuDeviceCanAccessPeer(here, there), "cuDeviceCanAccessPeer", device=device, peer=peer)
+        )
+
+    def peer_enable(self, device: int, peer: int) -> None:
+        other = self._devices.context(peer)
+        self._devices.use(device)
+        result = self._cu.cuCtxEnablePeerAccess(other.cu, 0)
+        if result[0] != PEER_ACCESS_ALREADY_ENABLED:
+            check(result, "cuCtxEnablePeerAccess", device=device, peer=peer)
+
+    def kernel_load(self, device: int, kernel: Kernel) -> KernelHandle:
+        known = self._kernel_handles.get((device, kernel))
+        if known is not None:
+            return known
+        with self._lock:
+            return self._load(device, kernel)
+
+    def launch(self, kernel: KernelHandle, grid: Grid, arguments: bytes, stream: StreamHandle) -> None:
+        loaded, of = self._kernels[kernel], self._streams[stream]
+        if loaded.device != of.device:
+            raise _elsewhere(loaded.entry, loaded.device, stream, of)
+        self._launch(loaded, grid, arguments, of)
+
+    def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
+        handle = self._plan_handles.get((device, problem))
+        if handle is None:
+            with self._lock:
+                handle = self._plan(device, problem)
+        return handle, self._plans[handle][1].workspace_nbytes
+
+    def library_run(
+        self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
+    ) -> None:
+        device, planned = self._plans[plan]
+        of = self._streams[stream]
+        if of.device != device:
+            raise _elsewhere(f"plan {plan}", device, stream, of)
+        self._devices.use(device)
+        planned.run(addresses, workspace, of)
+
+    # graphs and other processes
+
+    def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:
+        raise self._not_supported("capture_begin")
+
+    def capture_end(self, stream: StreamHandle) -> GraphHandle:
+        raise self._not_supported("capture_end")
+
+    def capture_status(self, stream: StreamHandle) -> CaptureStatus:
+        raise self._not_supported("capture_status")
+
+    def capture_mode_exchange(self, mode: CaptureMode) -> CaptureMode:
+        raise self._not_supported("capture_mode_exchange")
+
+    def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle:
+        raise self._not_supported("graph_instantiate")
+
+    def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
+        raise self._not_supported("graph_launch")
+
+    def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None:
+        raise self._not_supported("graph_destroy")
+
+    def ipc_export(self, device: int, address: Address) -> bytes:
+        raise self._not_supported("ipc_export")
+
+    def ipc_open(self, device: int, handle: bytes) -> Address:
+        raise self._not_supported("ipc_open")
+
+    def _not_supported(self, call: str) -> NotSupportedError:
+        return NotSupportedError(f"{call}: the {self.capabilities.name} driver does not have this call yet")
+
+    def _use_stream(self, stream: StreamHandle) -> Stream:
+        of = self._streams[stream]
+        self._devices.use(of.device)
+        return of
+
+    def _add_stream(self, stream: Stream) -> StreamHandle:
+        handle = StreamHandle(self._streams.add(stream))
+        self._stream_by_raw[stream.device, stream.raw] = handle
+        return handle
+
+    # work
+
+    def _copy_to_peer(self, dst: Address, src: Address, nbytes: int, stream: StreamHandle) -> None:
+        of = self._use_stream(stream)
+        if nbytes == 0:
+            return
+        there, here = self._devices.context(self._device_of(dst)), self._devices.context(self._device_of(src))
+        result = self._cu.cuMemcpyPeerAsync(dst, there.cu, src, here.cu, nbytes, of.cu)
+        check(result, "cuMemcpyPeerAsync", dst=hex(dst), src=hex(src), nbytes=nbytes, device=of.device)
+
+    def _device_of(self, address: Address) -> int:
+        attribute = self._cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        result = self._cu.cuPointerGetAttribute(attribute, address)
+        return int(check(result, "cuPointerGetAttribute", address=hex(address)))
+
+    def _launch(self, kernel: LoadedKernel, grid: Grid, arguments: bytes, stream: Stream) -> None:
+        self._devices.use(kernel.device)
+        self._launcher.launch(kernel, grid, arguments, stream)
+
+    def _load(self, device: int, kernel: Kernel) -> KernelHandle:
+        """Load, unless another thread just did.  The lock is held."""
+        known = self._kernel_handles.get((device, kernel))
+        if known is not None:
+            return known
+        cubin = compile.compile_cubin(kernel, self._devices.arch(device))
+        self._devices.use(device)
+        handle = KernelHandle(self._kernels.add(LoadedKernel(self._cu, device, kernel, cubin)))
+        self._kernel_handles[device, kernel] = handle
+        return handle
+
+    def _plan(self, device: int, problem: Problem) -> PlanHandle:
+        """Plan, unless another thread just did.  The lock is held."""
+        known = self._plan_handles.get((device, problem))
+        if known is not None:
+            return known
+        if not isinstance(problem, Gemm):
+            raise self._not_supported(f"library_plan of kind {problem.kind}")
+        self._devices.use(device)
+        handle = PlanHandle(self._plans.add((device, self._gemm_plan(device, problem))))
+        self._plan_handles[device, problem] = handle
+        return handle
+
+    def _gemm_plan(self, device: int, problem: Gemm) -> Plan:
+        if problem.dtype in blas.DATA_TYPES:
+            planned = self._cublas_plan(device, problem)
+            if planned is not None:
+                return planned
+        loaded = self._kernels[self._load(device, fallback.gemm_kernel(problem.dtype))]
+        return fallback.FallbackPlan(
+            problem, lambda grid, arguments, stream: self._launch(loaded, grid, arguments, stream)
+        )
+
+    def _cublas_plan(self, device: int, problem: Gemm) -> Plan | None:
+        if device not in self._blas:
+            found = blas.load()
+            self._blas[device] = (
+                blas.Blas(found, device, self._devices.attribute(device, "COMPUTE_CAPABILITY_MAJOR")) if found else None
+            )
+        cublas = self._blas[device]
+        if cublas is None:
+            fallback.warn_cublas_is_missing()
+            return None
+        return cublas.plan(problem)
+
+
+def _elsewhere(name: str, device: int, stream: StreamHandle, of: Stream) -> AcceleratorError:
+    return AcceleratorError(
+        f"{name}: loaded on device {device}, launched on stream {stream} of device {of.device}",
+        error_code=INVALID_HANDLE,
+    )

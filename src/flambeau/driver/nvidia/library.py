@@ -1,0 +1,131 @@
+"""Finds cuda.bindings, and turns the codes of NVIDIA's libraries into errors.
+
+- Nothing of NVIDIA's is imported, and no driver call is made, before a function here is called.
+- `check`, `check_ready` and `check_blas` are the only places where a code becomes an exception.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import AcceleratorError, FlambeauError, NoDeviceError, OutOfMemoryError
+
+SUCCESS = 0
+OUT_OF_MEMORY = 2
+INVALID_DEVICE = 101
+INVALID_SOURCE = 300
+INVALID_HANDLE = 400
+NOT_READY = 600
+PEER_ACCESS_ALREADY_ENABLED = 704
+BLAS_ALLOC_FAILED = 3
+
+# No driver, one that is a stub or too old, no device, or a device and driver that do not fit.
+NO_DEVICE = frozenset({34, 35, 100, 802, 803, 804})
+
+STICKY = {
+    700: "a kernel reached memory that it may not",
+    702: "a kernel took too long",
+    710: "an assert in a kernel failed",
+    714: "a kernel's stack is broken",
+    715: "a kernel met an illegal instruction",
+    716: "a kernel reached a misaligned address",
+    717: "a kernel used an address of the wrong space",
+    718: "a kernel jumped to an invalid address",
+    719: "a kernel failed",
+}
+
+VIRTUAL_HINT = "set FLAMBEAU_GPUS=virtual:2 to run on two virtual GPUs, which need no hardware"
+BINDINGS_HINT = f'pip install "cuda-bindings" where there is an NVIDIA GPU; or {VIRTUAL_HINT}'
+STICKY_HINT = (
+    "the call that failed may be an earlier one: CUDA_LAUNCH_BLOCKING=1 names it; the device is lost to this process"
+)
+
+
+def driver_bindings() -> Any:
+    """The module cuda.bindings.driver.  Raises NoDeviceError if it is not installed."""
+    return _bindings("driver")
+
+
+def nvrtc_bindings() -> Any:
+    """The module cuda.bindings.nvrtc.  Raises NoDeviceError if it is not installed."""
+    return _bindings("nvrtc")
+
+
+def _bindings(name: str) -> Any:
+    try:
+        return importlib.import_module(f"cuda.bindings.{name}")
+    except ImportError as failure:
+        raise NoDeviceError(f"cuda.bindings.{name} cannot be imported: {failure}", hint=BINDINGS_HINT) from failure
+
+
+def initialize(cu: Any) -> int:
+    """Start the driver and return how many devices it has, at least 1.  Raises NoDeviceError if there is none."""
+    try:
+        result = cu.cuInit(0)
+    except RuntimeError as failure:  # DynamicLibNotFoundError, and RuntimeError itself in older releases
+        raise NoDeviceError(f"NVIDIA's driver library cannot be loaded: {failure}", hint=VIRTUAL_HINT) from failure
+    check(result, "cuInit")
+    count = int(check(cu.cuDeviceGetCount(), "cuDeviceGetCount"))
+    if count == 0:
+        raise NoDeviceError("NVIDIA's driver has no device", hint=VIRTUAL_HINT)
+    return count
+
+
+def device_count() -> int:
+    """How many devices can be used, or 0.  Never raises."""
+    try:
+        return initialize(driver_bindings())
+    except Exception:  # noqa: BLE001 (nobody has decided to use a GPU yet: whatever is broken, the answer is "none")
+        return 0
+
+
+def check(result: tuple[Any, ...], what: str, /, **values: Any) -> Any:
+    """What a cuda.bindings call returned beside its code: nothing, one value, or a tuple of several.
+
+    what: the call's name;  values: what it was given, for the message.
+    Raises: OutOfMemoryError, NoDeviceError or AcceleratorError, according to the code.
+    """
+    if result[0]:
+        raise error_of(result[0], what, values)
+    if len(result) == 2:
+        return result[1]
+    return result[1:] or None
+
+
+def check_ready(result: tuple[Any, ...], what: str, /, **values: Any) -> bool:
+    """Whether a query found all work done.  Raises as `check` does for every other code."""
+    if result[0] == NOT_READY:
+        return False
+    check(result, what, **values)
+    return True
+
+
+def check_blas(status: int, what: str, /, **values: Any) -> None:
+    """Raise OutOfMemoryError or AcceleratorError unless a cuBLASLt call succeeded."""
+    if status == SUCCESS:
+        return
+    fact = _fact(what, f"cuBLAS status {status}", values)
+    raise OutOfMemoryError(fact) if status == BLAS_ALLOC_FAILED else AcceleratorError(fact)
+
+
+def error_of(code: Any, what: str, values: Mapping[str, Any]) -> FlambeauError:
+    """The error that a CUresult or an nvrtcResult stands for."""
+    number = int(code)
+    name = getattr(code, "name", "unknown code")  # a newer driver has codes that these bindings do not
+    if name.startswith("NVRTC"):
+        return AcceleratorError(_fact(what, f"{name} ({number})", values), error_code=INVALID_SOURCE)
+    meaning = f"{STICKY[number]}: {name}" if number in STICKY else name
+    fact = _fact(what, f"{meaning} ({number})", values)
+    if number in NO_DEVICE:
+        return NoDeviceError(fact, hint=VIRTUAL_HINT)
+    if number == OUT_OF_MEMORY:
+        return OutOfMemoryError(fact)
+    is_sticky = number in STICKY
+    return AcceleratorError(fact, hint=STICKY_HINT if is_sticky else "", error_code=number, sticky=is_sticky)
+
+
+def _fact(what: str, problem: str, values: Mapping[str, Any]) -> str:
+    listed = ", ".join(f"{name} is {value}" for name, value in values.items())
+    return f"{what}: {problem}; {listed}" if listed else f"{what}: {problem}"

@@ -1,0 +1,135 @@
+"""Modelled time: how long work takes on a GPU that is not there.
+
+- Times are whole nanoseconds since the machine was made.  They depend on the calls made, never on the schedule.
+- Each host thread has a clock: every driver call costs it a fixed time, and a wait moves it to the awaited completion.
+- Work starts when the host has submitted it, its stream and the events it waits for are through, and, for copies,
+  the device's copy engine of that direction is free.  It ends one modelled duration later.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from ...errors import ConfigError
+from ...problem import Gemm
+from ..api import DeviceProperties
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One kind of GPU.  `_ns`: host time per call unless said otherwise;  rates: bytes or operations per nanosecond."""
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int  # bytes
+    multi_processor_count: int
+    max_threads_per_multi_processor: int
+    l2_cache_size: int  # bytes
+    launch_ns: int  # any order call that starts work
+    record_ns: int
+    call_ns: int  # queries, waits and everything else
+    mem_alloc_ns: int
+    kernel_start_ns: int  # device time
+    memory_rate: float  # bytes read plus bytes written
+    pinned_in_rate: float
+    pinned_out_rate: float
+    pageable_in_rate: float
+    pageable_out_rate: float
+    peer_rate: float
+    elementwise_rate: float
+    tf32_rate: float
+    gemm_rates: dict[str, float] = field(default_factory=dict)
+
+    def kernel_ns(self, nbytes: int, operations: float) -> int:
+        """Device time of a kernel that touches `nbytes` bytes."""
+        return self.kernel_start_ns + int(max(nbytes / self.memory_rate, operations / self.elementwise_rate))
+
+    def gemm_ns(self, problem: Gemm, nbytes: int) -> int:
+        """Device time of a matrix product that touches `nbytes` bytes."""
+        rate = self.gemm_rates.get(problem.dtype.name, self.elementwise_rate)
+        if problem.allow_tf32 and problem.dtype.name == "float32":
+            rate = self.tf32_rate
+        return self.kernel_start_ns + int(max(nbytes / self.memory_rate, problem.operations / rate))
+
+    def properties(self, device: int, total_memory: int) -> DeviceProperties:
+        return DeviceProperties(
+            name=self.name,
+            major=self.major,
+            minor=self.minor,
+            total_memory=total_memory,
+            multi_processor_count=self.multi_processor_count,
+            max_threads_per_multi_processor=self.max_threads_per_multi_processor,
+            warp_size=32,
+            l2_cache_size=self.l2_cache_size,
+            uuid=f"GPU-{device:08x}-0000-0000-0000-000000000000",
+        )
+
+
+# Measured on one H200 and, between GPUs, on a host with NVLink.
+H200 = Preset(
+    name="Virtual H200",
+    major=9,
+    minor=0,
+    total_memory=150_754_820_096,
+    multi_processor_count=132,
+    max_threads_per_multi_processor=2048,
+    l2_cache_size=60 << 20,
+    launch_ns=3_300,
+    record_ns=1_400,
+    call_ns=1_000,
+    mem_alloc_ns=60_000,
+    kernel_start_ns=1_000,
+    memory_rate=4_260.0,
+    pinned_in_rate=55.4,
+    pinned_out_rate=55.2,
+    pageable_in_rate=7.8,
+    pageable_out_rate=13.8,
+    peer_rate=391.0,
+    elementwise_rate=60_000.0,
+    tf32_rate=343_000.0,
+    gemm_rates={"bfloat16": 756_000.0, "float16": 756_000.0, "float32": 51_000.0, "float64": 60_000.0},
+)
+PRESETS = {"h200": H200}
+
+
+def preset(name: str) -> Preset:
+    """Raises ConfigError if there is no preset of that name."""
+    if name not in PRESETS:
+        raise ConfigError(f"virtual GPUs: preset={name!r} is unknown", hint=f"use one of {', '.join(sorted(PRESETS))}")
+    return PRESETS[name]
+
+
+class HostClocks:
+    """The clock of each host thread.  A thread that is seen for the first time starts at the latest of all."""
+
+    def __init__(self) -> None:
+        self._thread = threading.local()
+        self._latest_ns = 0
+
+    def now(self) -> int:
+        return self.spend(0)
+
+    def spend(self, ns: int) -> int:
+        """The calling thread was busy for `ns`; returns its new time."""
+        now: int = getattr(self._thread, "now_ns", self._latest_ns) + ns
+        self._thread.now_ns = now
+        if now > self._latest_ns:
+            self._latest_ns = now
+        return now
+
+    def reach(self, time_ns: int) -> None:
+        """The calling thread was blocked until `time_ns`, if that is to come."""
+        late = time_ns - self.now()
+        if late > 0:
+            self.spend(late)
+
+
+class CopyEngine:
+    """One direction of one device's copies: one at a time."""
+
+    __slots__ = ("free_ns",)
+
+    def __init__(self) -> None:
+        self.free_ns = 0

@@ -1,0 +1,118 @@
+"""Copies and fills, by where their bytes lie.
+
+- Pinned host memory is read and written when the copy runs.
+- Pageable host memory is read at the call; the host waits for a copy that writes it.
+"""
+
+from __future__ import annotations
+
+from ... import host
+from ...dtypes import uint8
+from ...errors import AcceleratorError
+from ...kernel import Access
+from ..api import CopyKind
+from .engine import Engine
+from .faults import Faults
+from .memory import INVALID_VALUE, device_of
+from .queue import Queue
+from .touch import Touch
+from .work import run_copy, run_copy_from_host, run_copy_to_host, run_fill
+
+PEER_ACCESS_UNSUPPORTED = 217  # CUresult
+
+
+def span(address: int, nbytes: int, mode: str, name: str) -> Touch:
+    """The touch of plain bytes."""
+    return Touch(Access(address, uint8, mode, (nbytes,), None), name)
+
+
+class Copies:
+    """The copy calls of one machine."""
+
+    def __init__(self, engine: Engine, faults: Faults) -> None:
+        self._engine = engine
+        self._faults = faults
+
+    def copy(self, queue: Queue, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
+        name = f"copy {kind.value}"
+        if nbytes < 0:
+            raise AcceleratorError(f"{name}: {nbytes} bytes cannot be copied", error_code=INVALID_VALUE)
+        if nbytes == 0:
+            return
+        target, source = span(dst, nbytes, "w", name), span(src, nbytes, "r", name)
+        if kind is CopyKind.HOST_TO_DEVICE:
+            self._from_host(queue, target, source, name)
+        elif kind is CopyKind.DEVICE_TO_HOST:
+            self._to_host(queue, target, source, name)
+        elif kind is CopyKind.DEVICE_TO_DEVICE:
+            self._within(queue, target, source, name)
+        else:
+            self._between(queue, target, source, name)
+
+    def _from_host(self, queue: Queue, target: Touch, source: Touch, name: str) -> None:
+        engine, nbytes = self._engine, source.high - source.low
+        preset, copies = engine.preset, (engine.copies_in[queue.device],)
+        block = engine.memory.find(queue.device, target.low, target.high, name)
+        pinned = engine.memory.pinned_block(source.low, source.high, name)
+        duration = int(nbytes / preset.pinned_in_rate)
+        if pinned is not None:
+            blocks = (block, pinned)
+            engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, preset.launch_ns, copies)
+            return
+        staged = host.bytes_at(source.low, nbytes).copy()
+        staging = preset.launch_ns + int(nbytes / preset.pageable_in_rate)
+        engine.submit(queue, name, run_copy_from_host, staged, (target,), (block,), duration, staging, copies)
+
+    def _to_host(self, queue: Queue, target: Touch, source: Touch, name: str) -> None:
+        engine, nbytes = self._engine, source.high - source.low
+        preset, copies = engine.preset, (engine.copies_out[queue.device],)
+        block = engine.memory.find(queue.device, source.low, source.high, name)
+        pinned = engine.memory.pinned_block(target.low, target.high, name)
+        if pinned is not None:
+            blocks, duration = (pinned, block), int(nbytes / preset.pinned_out_rate)
+            engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, preset.launch_ns, copies)
+            return
+        duration = int(nbytes / preset.pageable_out_rate)
+        engine.submit(
+            queue, name, run_copy_to_host, target.low, (source,), (block,), duration, preset.launch_ns, copies
+        )
+        engine.wait_for_queue(queue)
+
+    def _within(self, queue: Queue, target: Touch, source: Touch, name: str) -> None:
+        engine = self._engine
+        blocks = [engine.memory.find(queue.device, each.low, each.high, name) for each in (target, source)]
+        duration = engine.preset.kernel_ns(2 * (source.high - source.low), 0)
+        engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.preset.launch_ns)
+
+    def _between(self, queue: Queue, target: Touch, source: Touch, name: str) -> None:
+        engine = self._engine
+        to, origin = self._device(target, name), self._device(source, name)
+        if not self._faults.is_linked(to, origin):
+            raise AcceleratorError(
+                f"{name}: there is no link from device {origin} to device {to}", error_code=PEER_ACCESS_UNSUPPORTED
+            )
+        blocks = [
+            engine.memory.find(to, target.low, target.high, name),
+            engine.memory.find(origin, source.low, source.high, name),
+        ]
+        duration = int((source.high - source.low) / engine.preset.peer_rate)
+        copies = (engine.copies_out[origin], engine.copies_in[to]) if to != origin else ()
+        engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.preset.launch_ns, copies)
+
+    def _device(self, touch: Touch, name: str) -> int:
+        device = device_of(touch.low)
+        if device is None or device >= len(self._engine.memory.devices):
+            raise AcceleratorError(f"{name}: {touch.low:#x} is not an address of a device", error_code=INVALID_VALUE)
+        self._engine.runner.check(device)
+        return device
+
+    def fill(self, queue: Queue, dst: int, value: int, nbytes: int) -> None:
+        engine = self._engine
+        if nbytes < 0 or not 0 <= value <= 255:
+            raise AcceleratorError(f"fill: value {value} in {nbytes} bytes", error_code=INVALID_VALUE)
+        if nbytes == 0:
+            return
+        target = span(dst, nbytes, "w", "fill")
+        block = engine.memory.find(queue.device, target.low, target.high, "fill")
+        duration = engine.preset.kernel_ns(nbytes, 0)
+        engine.submit(queue, "fill", run_fill, value, (target,), (block,), duration, engine.preset.launch_ns)

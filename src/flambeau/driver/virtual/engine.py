@@ -1,0 +1,107 @@
+"""Submitting work and waiting for it: where queues, memory, happens-before and the clock meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ... import trace
+from ...config import Gpus
+from ...order import HOST, Clock, Order
+from .clock import CopyEngine, HostClocks, preset
+from .memory import Block, Memory
+from .queue import Command, Queue, Runner, Work
+from .races import Races, unfinished
+from .schedule import Schedule
+from .touch import Touch
+
+MAX_PENDING = 1024  # commands per stream
+
+
+class Engine:
+    """The machine behind the calls.  Callers hold the driver's lock."""
+
+    def __init__(self, choice: Gpus, schedule: Schedule) -> None:
+        self.preset = preset(choice.preset)
+        self.memory = Memory([choice.memory or self.preset.total_memory] * choice.count)
+        self.order = Order()
+        self.clock = HostClocks()
+        self.races = Races(self.order, choice.races)
+        # Values must not depend on the schedule unless races are real; then only ancestors may run.
+        self.runner = Runner(schedule, schedule.ancestors_only or choice.races != "real")
+        self.copies_in = [CopyEngine() for _ in range(choice.count)]
+        self.copies_out = [CopyEngine() for _ in range(choice.count)]
+        self._sequence = 0
+
+    def submit(
+        self,
+        queue: Queue,
+        name: str,
+        work: Work,
+        detail: Any,
+        touches: Sequence[Touch],
+        blocks: Sequence[Block],
+        duration_ns: int,
+        host_ns: int,
+        engines: Sequence[CopyEngine] = (),
+    ) -> Command:
+        """Put a command on a queue.  Raises RaceError, or the failure of a command that had to run to make room."""
+        site = trace.call_site() if self.races.wants_sites else ""
+        conflicts = self.races.check(queue.handle, name, site, touches, blocks)
+        self._make_room(queue)
+        command = Command(queue, name, work, detail, touches, blocks, site)
+        start = self.clock.spend(host_ns)
+        if queue.end_ns > start:
+            start = queue.end_ns
+        for engine in engines:
+            start = max(start, engine.free_ns)
+        self._sequence += 1
+        command.sequence = self._sequence
+        command.number, command.known = self.order.advance(queue.handle)
+        command.end_ns = queue.end_ns = start + duration_ns
+        for engine in engines:
+            engine.free_ns = command.end_ns
+        if conflicts:
+            self.races.mark(command, conflicts)
+        self.races.record(command)
+        queue.pending.append(command)
+        queue.last = command
+        queue.waits = ()
+        return command
+
+    def _make_room(self, queue: Queue) -> None:
+        """A full queue holds the host up until its oldest command is done."""
+        if len(queue.pending) >= MAX_PENDING:
+            oldest = queue.pending[0]
+            self.clock.reach(oldest.end_ns)
+            self.runner.run_until([oldest])
+
+    def take_block(self, queue: Queue, low: int, high: int, touch: Touch, work: Work) -> None:
+        """Queue the poison of a new block, which follows whatever its bytes were used for."""
+        memory = self.memory.devices[queue.device]
+        pieces = memory.room_for(low, high)
+        site = trace.call_site() if self.races.wants_sites else ""
+        self.races.check(queue.handle, "block_taken", site, [touch] * len(pieces), pieces)
+        self._make_room(queue)
+        block = memory.take(low, high, self.races.inherit(pieces, touch, queue.handle))
+        self.submit(queue, "block_taken", work, None, [touch], [block], 0, 0)
+
+    def wait(self, commands: Iterable[Command], end_ns: int, clock: Clock) -> None:
+        """The host waits for work that is done at `end_ns`, and knows everything in `clock` from then on."""
+        self.runner.run_until(commands)
+        self.clock.reach(end_ns)
+        self.order.learn(HOST, clock)
+
+    def wait_for_queue(self, queue: Queue) -> None:
+        self.wait(queue.tail(), queue.end_ns, self.order.snapshot(queue.handle))
+
+    def wait_for_device(self, device: int) -> None:
+        queues = [queue for queue in self.runner.queues if queue.device == device]
+        self.runner.run_until([command for queue in queues for command in queue.tail()])
+        for queue in queues:
+            self.wait_for_queue(queue)
+
+    def wait_for_users(self, blocks: Sequence[Block]) -> None:
+        """Wait for whatever still touches one of the blocks."""
+        for command in unfinished(blocks):
+            self.wait([command], command.end_ns, {**command.known, command.queue.handle: command.number})

@@ -1,0 +1,344 @@
+"""The memory of virtual GPUs: fake addresses, sparse bytes, blocks, and poison.
+
+- A device address is `FIRST_ADDRESS + (device << ADDRESS_BITS) + offset`.  No process is given memory up there, so a
+  device address is never a host address, and says which device it belongs to.
+- The bytes lie in one sparse shared mapping per device, made on first use; memory that nobody touched costs nothing.
+- A segment is what `mem_alloc` gave.  It is one live block until a block is taken inside it; from then on only taken
+  blocks are live in it.  Dead blocks are remembered, with their access history, until their bytes are taken again.
+- Poison, the byte 0xFF (NaN, or -1), is what unwritten memory reads as.  A device keeps it as ranges and writes the
+  bytes only when something reads them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ... import host
+from ...errors import AcceleratorError, AccessError, OutOfMemoryError
+from ..api import Address
+from .ranges import Blocks, Ranges
+
+if TYPE_CHECKING:
+    from .races import History
+
+ADDRESS_BITS = 44  # each device has 2**44 bytes of addresses
+FIRST_ADDRESS = 1 << 50
+GRANULE = 2 << 20  # bytes: segments begin and end on multiples of this
+POISON = 0xFF
+
+INVALID_VALUE = 1  # CUresult
+ILLEGAL_ADDRESS = 700  # CUresult
+HOST_MEMORY_ALREADY_REGISTERED = 712  # CUresult
+HOST_MEMORY_NOT_REGISTERED = 713  # CUresult
+
+
+def device_of(address: int) -> int | None:
+    """The device that an address belongs to, or None for an address of the host."""
+    return (address - FIRST_ADDRESS) >> ADDRESS_BITS if address >= FIRST_ADDRESS else None
+
+
+class Space:
+    """Bytes that addresses name: here pinned host memory, where poison is written at once."""
+
+    __slots__ = ("base", "buffer")
+
+    def __init__(self, base: int, buffer: Any) -> None:
+        self.base = base
+        self.buffer = buffer
+
+    def bytes(self, low: int, high: int) -> Any:
+        """A uint8 array over the bytes at [low, high)."""
+        return host.numpy().frombuffer(self.buffer, "uint8", high - low, low - self.base)
+
+    def poison(self, low: int, high: int) -> None:
+        """From now on, [low, high) reads as poison."""
+        self.bytes(low, high)[:] = POISON
+
+    def materialise(self, low: int, high: int) -> None:
+        """Make the buffer hold the poison of [low, high), which is about to be read."""
+
+    def written(self, low: int, high: int) -> None:
+        """[low, high) is about to be written, every byte that the buffer does not hold yet."""
+
+
+class DeviceSpace(Space):
+    """The bytes of one device, where poison is a set of ranges."""
+
+    __slots__ = ("nbytes", "unwritten")
+
+    def __init__(self, base: int, nbytes: int) -> None:
+        super().__init__(base, None)
+        self.nbytes = nbytes
+        self.unwritten = Ranges()
+
+    def open(self) -> None:
+        """Map the bytes, once."""
+        if self.buffer is None:
+            file = os.memfd_create(f"flambeau-{self.base:#x}")
+            os.ftruncate(file, self.nbytes)
+            self.buffer = mmap.mmap(file, self.nbytes)
+            os.close(file)
+
+    def poison(self, low: int, high: int) -> None:
+        self.unwritten.add(low, high)
+
+    def materialise(self, low: int, high: int) -> None:
+        for start, end in self.unwritten.within(low, high):
+            self.bytes(start, end)[:] = POISON
+        self.unwritten.remove(low, high)
+
+    def written(self, low: int, high: int) -> None:
+        self.unwritten.remove(low, high)
+
+    def discard(self, low: int, high: int) -> None:
+        """Give the bytes back to the system; both ends are multiples of GRANULE."""
+        self.unwritten.remove(low, high)
+        self.buffer.madvise(mmap.MADV_REMOVE, low - self.base, high - low)
+
+
+class Block:
+    """Bytes [low, high) with one owner, and who accessed them.  device is None for pinned host memory."""
+
+    __slots__ = ("device", "high", "history", "low", "space")
+
+    def __init__(self, space: Space, device: int | None, low: int, high: int, history: History) -> None:
+        self.space = space
+        self.device = device
+        self.low = low
+        self.high = high
+        self.history = history
+
+    def clipped(self, low: int, high: int) -> Block:
+        """The part of a dead block in [low, high), with the accesses that reach into it."""
+        history: History = {}
+        for stream, lane in self.history.items():
+            if part := lane.part(low, high):
+                history[stream] = part
+        return Block(self.space, self.device, low, high, history)
+
+
+class Segment:
+    """What `mem_alloc` gave: one block until `carved`."""
+
+    __slots__ = ("carved", "high", "low")
+
+    def __init__(self, low: int, high: int) -> None:
+        self.low = low
+        self.high = high
+        self.carved = False
+
+
+class DeviceMemory:
+    """The segments and blocks of one device with `total` bytes."""
+
+    def __init__(self, device: int, total: int) -> None:
+        self.device = device
+        self.total = total
+        self.used = 0
+        base = FIRST_ADDRESS + (device << ADDRESS_BITS)
+        self.space = DeviceSpace(base, total)
+        self.live: Blocks[Block] = Blocks()
+        self.dead: Blocks[Block] = Blocks()
+        self._segments: Blocks[Segment] = Blocks()
+        self._room = Ranges()
+        self._room.add(base, base + total // GRANULE * GRANULE)
+
+    def allocate(self, nbytes: int) -> Address:
+        """A new segment, unwritten.  Raises OutOfMemoryError."""
+        if nbytes <= 0:
+            raise AcceleratorError(f"mem_alloc: {nbytes} bytes cannot be allocated", error_code=INVALID_VALUE)
+        low = self._room.first_fit(_granules(nbytes))
+        if low is None:
+            raise self._out_of_memory(nbytes)
+        self.space.open()
+        high = low + _granules(nbytes)
+        self._room.remove(low, high)
+        self.used += high - low
+        self._bury(low, high)
+        self._segments.add(Segment(low, low + nbytes))
+        self.live.add(Block(self.space, self.device, low, low + nbytes, {}))
+        self.space.unwritten.add(low, high)
+        return Address(low)
+
+    def _out_of_memory(self, nbytes: int) -> OutOfMemoryError:
+        return OutOfMemoryError(
+            f"mem_alloc: {nbytes} bytes do not fit on virtual device {self.device}: {self.total - self.used} of "
+            f"{self.total} bytes are free, the largest free range has {self._room.largest()}"
+        )
+
+    def segment(self, address: int, name: str) -> Segment:
+        """The segment that begins at `address`."""
+        segment = self._segments.at.get(address)
+        if segment is None:
+            raise AcceleratorError(
+                f"{name}: {address:#x} does not begin an allocation of device {self.device}", error_code=INVALID_VALUE
+            )
+        return segment
+
+    def blocks_in(self, low: int, high: int) -> list[Block]:
+        return self.live.overlapping(low, high) + self.dead.overlapping(low, high)
+
+    def release(self, segment: Segment) -> None:
+        """Hand a segment back.  Its bytes stay known as freed."""
+        for block in self.live.overlapping(segment.low, segment.high):
+            self.live.remove(block)
+        self._bury(segment.low, segment.high)
+        self.dead.add(Block(self.space, self.device, segment.low, segment.high, {}))
+        self._segments.remove(segment)
+        end = segment.low + _granules(segment.high - segment.low)
+        self._room.add(segment.low, end)
+        self.used -= end - segment.low
+        self.space.discard(segment.low, end)
+
+    def room_for(self, low: int, high: int) -> list[Block]:
+        """The blocks whose bytes a block at [low, high) would take over.  Raises AccessError if one is in use."""
+        segment = self._segments.find(low)
+        if segment is None or high > segment.high or low >= high:
+            raise AccessError(
+                f"block_taken: bytes [{low:#x}, {high:#x}) do not lie in one allocation of device {self.device}",
+                error_code=ILLEGAL_ADDRESS,
+            )
+        live = self.live.overlapping(low, high)
+        if segment.carved and live:
+            raise AccessError(
+                f"block_taken: bytes [{low:#x}, {high:#x}) of device {self.device} overlap the block "
+                f"[{live[0].low:#x}, {live[0].high:#x}), which was not given back",
+                error_code=ILLEGAL_ADDRESS,
+            )
+        return live + self.dead.overlapping(low, high)
+
+    def take(self, low: int, high: int, history: History) -> Block:
+        """Make the block that `room_for` allowed."""
+        segment = self._segments.find(low)
+        assert segment is not None
+        if not segment.carved:
+            segment.carved = True
+            whole = self.live.at[segment.low]
+            self.live.remove(whole)
+            self.dead.add(whole)
+        self._bury(low, high)
+        block = Block(self.space, self.device, low, high, history)
+        self.live.add(block)
+        return block
+
+    def give(self, low: int, high: int) -> None:
+        """The live block [low, high) dies."""
+        block = self.live.at.get(low)
+        if block is None or block.high != high:
+            raise AcceleratorError(
+                f"block_given: device {self.device} has no live block [{low:#x}, {high:#x})", error_code=INVALID_VALUE
+            )
+        self.live.remove(block)
+        self.dead.add(block)
+
+    def _bury(self, low: int, high: int) -> None:
+        """Forget the dead blocks in [low, high); those that reach beyond it keep the rest."""
+        for block in self.dead.overlapping(low, high):
+            self.dead.remove(block)
+            if block.low < low:
+                self.dead.add(block.clipped(block.low, low))
+            if block.high > high:
+                self.dead.add(block.clipped(high, block.high))
+
+
+class PinnedMemory:
+    """Host memory that copies may use while the host goes on."""
+
+    def __init__(self) -> None:
+        self.blocks: Blocks[Block] = Blocks()
+
+    def allocate(self, nbytes: int) -> Address:
+        if nbytes <= 0:
+            raise AcceleratorError(f"host_alloc: {nbytes} bytes cannot be allocated", error_code=INVALID_VALUE)
+        buffer = (ctypes.c_uint8 * nbytes).from_buffer(mmap.mmap(-1, nbytes))
+        self._add(ctypes.addressof(buffer), nbytes, buffer)
+        return Address(ctypes.addressof(buffer))
+
+    def register(self, address: int, nbytes: int) -> None:
+        """Pin memory that something else owns."""
+        if self.blocks.overlapping(address, address + nbytes):
+            raise AcceleratorError(
+                f"host_register: bytes [{address:#x}, {address + nbytes:#x}) are pinned already",
+                error_code=HOST_MEMORY_ALREADY_REGISTERED,
+            )
+        if nbytes <= 0 or address <= 0 or device_of(address) is not None:
+            raise AcceleratorError(
+                f"host_register: {nbytes} bytes at {address:#x} are not host memory", error_code=INVALID_VALUE
+            )
+        self._add(address, nbytes, (ctypes.c_uint8 * nbytes).from_address(address))
+
+    def _add(self, address: int, nbytes: int, buffer: Any) -> None:
+        self.blocks.add(Block(Space(address, buffer), None, address, address + nbytes, {}))
+
+    def block(self, address: int, name: str) -> Block:
+        """The pinned block that begins at `address`."""
+        block = self.blocks.at.get(address)
+        if block is None:
+            raise AcceleratorError(
+                f"{name}: {address:#x} is not the start of pinned memory", error_code=HOST_MEMORY_NOT_REGISTERED
+            )
+        return block
+
+
+class Memory:
+    """All memory of a machine.  `peers` holds (device, peer) where device may reach the memory of peer."""
+
+    def __init__(self, totals: Iterable[int]) -> None:
+        self.devices = [DeviceMemory(device, total) for device, total in enumerate(totals)]
+        self.pinned = PinnedMemory()
+        self.peers: set[tuple[int, int]] = set()
+
+    def find(self, device: int, low: int, high: int, name: str) -> Block:
+        """The live block around [low, high) that work on `device` may touch.  Raises AccessError, naming `name`."""
+        block = self.devices[device].live.at.get(low)
+        if block is not None and high <= block.high:
+            return block
+        return self._search(device, low, high, name)
+
+    def pinned_block(self, low: int, high: int, name: str) -> Block | None:
+        """The pinned block around host bytes [low, high), or None if they are pageable."""
+        block = self.pinned.blocks.find(low)
+        if block is not None and high > block.high:
+            raise self._error(name, low, high, "the host", _beyond(high, block))
+        if block is None and (low <= 0 or device_of(high - 1) is not None):
+            raise self._error(name, low, high, "the host", "is not host memory")
+        return block
+
+    def _search(self, device: int, low: int, high: int, name: str) -> Block:
+        owner = device_of(low)
+        where = f"device {device}"
+        if owner is None:
+            block = self.pinned.blocks.find(low)
+        elif owner == device or (device, owner) in self.peers:
+            block = self.devices[owner].live.find(low)
+        elif owner < len(self.devices):
+            raise self._error(name, low, high, where, f"is an address of device {owner}, not enabled as its peer")
+        else:
+            block = None
+        if block is None:
+            raise self._error(name, low, high, where, self._why_dead(owner, low))
+        if high > block.high:
+            raise self._error(name, low, high, where, _beyond(high, block))
+        return block
+
+    def _why_dead(self, owner: int | None, low: int) -> str:
+        freed = owner is not None and owner < len(self.devices) and self.devices[owner].dead.find(low)
+        if not freed:
+            return "is not an address of any block"
+        return f"was freed: bytes [{freed.low:#x}, {freed.high:#x}) were given back, or never taken"
+
+    def _error(self, name: str, low: int, high: int, where: str, why: str) -> AccessError:
+        fact = f"{name}: on {where}, bytes [{low:#x}, {high:#x}): {low:#x} {why}"
+        return AccessError(fact, error_code=ILLEGAL_ADDRESS)
+
+
+def _granules(nbytes: int) -> int:
+    return -(-nbytes // GRANULE) * GRANULE
+
+
+def _beyond(high: int, block: Block) -> str:
+    return f"lies in block [{block.low:#x}, {block.high:#x}), and the access ends {high - block.high} bytes beyond it"

@@ -1,0 +1,97 @@
+"""In which order ready streams run: the part of a GPU that a program must not lean on.
+
+A wait asks `choose` which stream runs its next command, whenever two or more are ready.  The values that a correctly
+ordered program computes do not depend on the answers.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Protocol
+
+from ...errors import ArgumentError, ConfigError
+from ..api import StreamHandle
+
+
+class Schedule(Protocol):
+    """Picks streams.  ancestors_only: a wait runs nothing but what it needs; otherwise whatever is ready may run."""
+
+    ancestors_only: bool = False
+
+    def stream_made(self, stream: StreamHandle) -> None:
+        """A machine made a stream, or adopted a default one for the first time."""
+        return None
+
+    def choose(self, ready: Sequence[StreamHandle]) -> int:
+        """The index of the stream that runs its first command next; `ready` is in order of submission."""
+        ...
+
+
+class Submission(Schedule):
+    """What was submitted first runs first, and only what the wait needs."""
+
+    ancestors_only = True
+
+    def choose(self, ready: Sequence[StreamHandle]) -> int:
+        return 0
+
+
+class Seeded(Schedule):
+    """Any ready stream, by a random generator: the same choices for the same seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def choose(self, ready: Sequence[StreamHandle]) -> int:
+        return self._random.randrange(len(ready))
+
+
+class Delay(Schedule):
+    """Every other stream goes before one: the stream with `handle`, or the one that was made as number `ordinal`.
+
+    Streams count from 0 in the order in which the machine made or adopted them.
+    """
+
+    def __init__(self, ordinal: int | None = None, *, handle: StreamHandle | None = None) -> None:
+        self._to_come = ordinal
+        self._delayed = handle
+
+    def stream_made(self, stream: StreamHandle) -> None:
+        if self._to_come is not None:
+            if self._to_come == 0:
+                self._delayed = stream
+            self._to_come -= 1
+
+    def choose(self, ready: Sequence[StreamHandle]) -> int:
+        return 1 if ready[0] == self._delayed else 0
+
+
+class Replay(Schedule):
+    """The given choices, then always the first.  `taken` and `ready_counts` tell what was chosen, among how many."""
+
+    def __init__(self, choices: Sequence[int] = ()) -> None:
+        self.choices = tuple(choices)
+        self.taken: list[int] = []
+        self.ready_counts: list[int] = []
+
+    def choose(self, ready: Sequence[StreamHandle]) -> int:
+        step = len(self.taken)
+        choice = self.choices[step] if step < len(self.choices) else 0
+        if not 0 <= choice < len(ready):
+            raise ArgumentError(f"Replay: choice {choice} at step {step}, but {len(ready)} streams are ready")
+        self.taken.append(choice)
+        self.ready_counts.append(len(ready))
+        return choice
+
+
+def from_text(text: str) -> Schedule:
+    """The schedule that `submission`, `seeded:N` or `delay:N` names.  Raises ConfigError."""
+    kind, _, number = text.partition(":")
+    if text == "submission":
+        return Submission()
+    if kind == "seeded" and number.isdigit():
+        return Seeded(int(number))
+    if kind == "delay" and number.isdigit():
+        return Delay(int(number))
+    raise ConfigError(f"virtual GPUs: schedule={text!r} is unknown", hint="use submission, seeded:N or delay:N")

@@ -1,0 +1,110 @@
+"""Data types and the rules by which two of them meet.
+
+Promotion follows PyTorch: bool < integers < floating point.  Within a category the wider type wins;
+uint8 with a signed type gives the next wider signed type; float16 with bfloat16 gives float32.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import host
+
+BOOL, INTEGER, FLOATING = 0, 1, 2
+
+
+class dtype:  # noqa: N801  (the field's name for it)
+    """The type of one element.
+
+    name: as in `float32`;  itemsize: bytes;  cuda: the C type that holds it in device memory;
+    compute: the C type that arithmetic on it uses (half types compute in float, and round once).
+    """
+
+    __slots__ = ("category", "compute", "cuda", "is_signed", "itemsize", "name", "_numpy")
+
+    def __init__(self, name: str, itemsize: int, category: int, is_signed: bool, cuda: str, compute: str) -> None:
+        self.name = name
+        self.itemsize = itemsize
+        self.category = category
+        self.is_signed = is_signed
+        self.cuda = cuda
+        self.compute = compute
+        self._numpy: Any = None
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.category == FLOATING
+
+    @property
+    def wide(self) -> dtype:
+        """The type that arithmetic on values of this one uses."""
+        return float32 if self.compute == "float" else self
+
+    @property
+    def is_complex(self) -> bool:
+        return False
+
+    @property
+    def numpy(self) -> Any:
+        """The numpy.dtype with the same bits (bfloat16 comes from ml_dtypes)."""
+        if self._numpy is None:
+            self._numpy = host.numpy_dtype(self.name)
+        return self._numpy
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return "bool_" if self.name == "bool" else self.name
+
+
+bool_ = dtype("bool", 1, BOOL, False, "bool", "bool")
+uint8 = dtype("uint8", 1, INTEGER, False, "unsigned char", "unsigned char")
+int8 = dtype("int8", 1, INTEGER, True, "signed char", "signed char")
+int16 = dtype("int16", 2, INTEGER, True, "short", "short")
+int32 = dtype("int32", 4, INTEGER, True, "int", "int")
+int64 = dtype("int64", 8, INTEGER, True, "long long", "long long")
+float16 = dtype("float16", 2, FLOATING, True, "half_t", "float")
+bfloat16 = dtype("bfloat16", 2, FLOATING, True, "bfloat16_t", "float")
+float32 = dtype("float32", 4, FLOATING, True, "float", "float")
+float64 = dtype("float64", 8, FLOATING, True, "double", "double")
+
+ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64)
+BY_NAME = {each.name: each for each in ALL}
+FLOATING_TYPES = (float16, bfloat16, float32, float64)
+INTEGER_TYPES = (uint8, int8, int16, int32, int64)
+_SIGNED_ABOVE_UINT8 = {int8: int16}
+
+half, float_, double = float16, float32, float64
+short, int_, long = int16, int32, int64
+
+
+def promote(a: dtype, b: dtype) -> dtype:
+    """The type that values of `a` and of `b` both convert to."""
+    if a is b:
+        return a
+    if a.category != b.category:
+        return a if a.category > b.category else b
+    if {a, b} == {float16, bfloat16}:
+        return float32
+    low, high = sorted((a, b), key=lambda each: (each.itemsize, each.is_signed))
+    if low is uint8:
+        return _SIGNED_ABOVE_UINT8.get(high, high)
+    return high
+
+
+def of_scalar(value: bool | int | float, default_float: dtype) -> dtype:
+    """The type that a Python number has when nothing else decides."""
+    if isinstance(value, bool):
+        return bool_
+    return int64 if isinstance(value, int) else default_float
+
+
+def from_numpy(numpy_dtype: Any) -> dtype | None:
+    """The type with the same bits as a numpy.dtype, or None if there is none."""
+    return BY_NAME.get(numpy_dtype.name)
+
+
+def can_store(source: dtype, target: dtype) -> bool:
+    """Whether a result of type `source` may be written into `target` in place (never to a lower category)."""
+    return source.category <= target.category

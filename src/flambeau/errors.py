@@ -1,0 +1,98 @@
+"""Every error that flambeau raises on purpose.
+
+    FlambeauError
+    +-- ArgumentError          (ValueError)            an argument has a value that cannot be used
+    +-- ArgumentTypeError      (TypeError)             an argument has the wrong type
+    +-- ConfigError            (ValueError)            an environment variable or option makes no sense
+    +-- DtypeError             (RuntimeError)          operands have data types the operator does not take
+    +-- ShapeError             (RuntimeError)          operands have shapes that do not fit
+    +-- IndexRangeError        (IndexError)            an index lies outside its dimension
+    +-- DeviceMismatchError    (RuntimeError)          operands live on different devices
+    +-- DeviceIndexError       (RuntimeError)          there is no device with that index
+    +-- NoDeviceError          (RuntimeError)          CUDA was used and there is no GPU, real or virtual
+    +-- NotSupportedError      (NotImplementedError)   this driver, or this version, does not have the ability
+    +-- AutogradError          (RuntimeError)          a gradient cannot be computed
+    +-- OutOfMemoryError       (RuntimeError)          a device has no room, after everything idle was handed back
+    +-- AcceleratorError       (RuntimeError)          the driver reported a failure; `error_code` says which
+        +-- AccessError                                virtual GPUs: out of bounds, or memory that was freed
+        +-- RaceError                                  virtual GPUs: two accesses that nothing orders
+
+Each one also derives from the builtin that PyTorch raises in the same place, so existing handlers work.
+"""
+
+
+class FlambeauError(Exception):
+    """A fact with every value involved, and, where there is one, a way out on a `hint:` line."""
+
+    def __init__(self, fact: str, *, hint: str = "") -> None:
+        super().__init__(f"{fact}\nhint: {hint}" if hint else fact)
+        self.fact = fact
+        self.hint = hint
+
+
+class ArgumentError(FlambeauError, ValueError):
+    """An argument has a value that cannot be used."""
+
+
+class ArgumentTypeError(FlambeauError, TypeError):
+    """An argument has the wrong type."""
+
+
+class ConfigError(FlambeauError, ValueError):
+    """An environment variable or an option makes no sense."""
+
+
+class DtypeError(FlambeauError, RuntimeError):
+    """Operands have data types that the operator does not take."""
+
+
+class ShapeError(FlambeauError, RuntimeError):
+    """Operands have shapes that do not fit together."""
+
+
+class IndexRangeError(FlambeauError, IndexError):
+    """An index lies outside the dimension that it selects from."""
+
+
+class DeviceMismatchError(FlambeauError, RuntimeError):
+    """Operands live on different devices."""
+
+
+class DeviceIndexError(FlambeauError, RuntimeError):
+    """There is no device with that index."""
+
+
+class NoDeviceError(FlambeauError, RuntimeError):
+    """CUDA was used, and there is no GPU, real or virtual."""
+
+
+class NotSupportedError(FlambeauError, NotImplementedError):
+    """This driver does not have the ability that was asked for."""
+
+
+class AutogradError(FlambeauError, RuntimeError):
+    """A gradient cannot be computed."""
+
+
+class OutOfMemoryError(FlambeauError, RuntimeError):
+    """A device has no room for an allocation, after everything idle was handed back."""
+
+
+class AcceleratorError(FlambeauError, RuntimeError):
+    """The driver reported a failure.
+
+    `error_code` is the CUresult number.  `sticky` is True where the device can do no more work in this process.
+    """
+
+    def __init__(self, fact: str, *, hint: str = "", error_code: int = 999, sticky: bool = False) -> None:
+        super().__init__(fact, hint=hint)
+        self.error_code = error_code
+        self.sticky = sticky
+
+
+class AccessError(AcceleratorError):
+    """A virtual GPU was asked to touch bytes outside any live block."""
+
+
+class RaceError(AcceleratorError):
+    """Two accesses to the same bytes, at least one of them a write, that nothing orders."""

@@ -1,0 +1,216 @@
+"""What a kernel is, and the one buffer in which its arguments travel.
+
+`Kernel.pack` makes the buffer.  The nvidia driver hands it to the GPU as it is; the virtual driver calls
+`Kernel.bind` on the same bytes, which gives back every array that the kernel touches, and runs `reference`
+on them.  So index collapsing and argument packing are tested without a GPU.
+
+The buffer has the C layout of the parameters, one after another, with natural alignment:
+
+    Pointer    void*                                                   0 where an optional operand is absent
+    Scalar     one value of its C type
+    Strided    long long ndim, size[8], stride[operands][8]            strides in elements
+    Pointers   {void* data; long long numel;} [count]                  each a contiguous one-dimensional array
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .dtypes import dtype
+from .errors import ArgumentError
+from .strides import contiguous, extent
+
+MAX_DIMS = 8
+_FORMATS = {"int32": "i", "int64": "q", "uint32": "I", "uint64": "Q", "float32": "f", "float64": "d"}
+_ABSENT = (0,) * MAX_DIMS
+
+
+class Grid(NamedTuple):
+    """How a kernel is spread: `blocks` of `threads`, each block with `shared` bytes of dynamic shared memory."""
+
+    blocks: tuple[int, int, int]
+    threads: int
+    shared: int = 0
+
+
+class Pointer:
+    """An array in device memory.
+
+    access: "r", "w" or "rw".  shape: the sizes of a contiguous array, each a number or the name of a Scalar;
+    or the name of the Strided parameter that describes it.
+    """
+
+    __slots__ = ("access", "dtype", "name", "shape")
+
+    def __init__(self, name: str, dtype: dtype, access: str, shape: tuple[int | str, ...] | str) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.access = access
+        self.shape = shape
+
+
+class Scalar:
+    """One number, by value."""
+
+    __slots__ = ("ctype", "name")
+
+    def __init__(self, name: str, ctype: str) -> None:
+        self.name = name
+        self.ctype = ctype
+
+
+class Strided:
+    """The common shape of some pointers, and each one's strides.  Its value is (shape, [strides per operand])."""
+
+    __slots__ = ("name", "operands")
+
+    def __init__(self, name: str, operands: tuple[str, ...]) -> None:
+        self.name = name
+        self.operands = operands
+
+
+class Pointers:
+    """`count` contiguous one-dimensional arrays.  Its value is a list of (address, numel)."""
+
+    __slots__ = ("access", "count", "dtype", "name")
+
+    def __init__(self, name: str, count: int, dtype: dtype, access: str) -> None:
+        self.name = name
+        self.count = count
+        self.dtype = dtype
+        self.access = access
+
+
+Param = Pointer | Scalar | Strided | Pointers
+
+
+class Access:
+    """One array that a launch touches.  Shape and strides in elements."""
+
+    __slots__ = ("address", "dtype", "mode", "nbytes", "shape", "strides")
+
+    def __init__(self, address: int, dtype: dtype, mode: str, shape: Sequence[int], strides: Sequence[int] | None) -> None:
+        self.address = address
+        self.dtype = dtype
+        self.mode = mode
+        self.shape = shape
+        self.strides = strides  # None: contiguous
+        self.nbytes = _hull(shape, strides) * dtype.itemsize
+
+
+def _hull(shape: Sequence[int], strides: Sequence[int] | None) -> int:
+    if strides is not None:
+        return extent(shape, strides)
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+class Kernel:
+    """Device code with its arguments and its meaning.
+
+    entry: the `extern "C"` name in `source`, which is CUDA C++ that needs no header.
+    reference: called with one NumPy array per Pointer, a list of them per Pointers and a number per Scalar,
+    in the order of `params`; it writes the arrays that are not "r".  An absent operand is None.
+    operations: arithmetic operations per element of the largest operand, for the modelled clock.
+    """
+
+    __slots__ = ("__weakref__", "entry", "operations", "params", "reference", "source", "_struct")
+
+    def __init__(
+        self, entry: str, source: str, params: Sequence[Param], reference: Callable[..., None], operations: float = 1.0
+    ) -> None:
+        self.entry = entry
+        self.source = source
+        self.params = tuple(params)
+        self.reference = reference
+        self.operations = operations
+        self._struct = struct.Struct("@" + "".join(_format_of(param) for param in self.params))
+
+    def pack(self, values: Sequence[Any]) -> bytes:
+        """The launch buffer for `values`, one per parameter: address, number, (shape, strides) or [(address, numel)]."""
+        flat: list[Any] = []
+        for param, value in zip(self.params, values, strict=True):
+            if type(param) is Strided:
+                _flatten_layout(param, value, flat)
+            elif type(param) is Pointers:
+                for address, numel in value:
+                    flat += (address, numel)
+            else:
+                flat.append(value)
+        return self._struct.pack(*flat)
+
+    def bind(self, buffer: bytes) -> list[Any]:
+        """What `pack` was given, as the kernel will see it: Access, list of Access, number, or None if absent."""
+        found = self._unpack(buffer)
+        bound: list[Any] = []
+        for param in self.params:
+            if type(param) is Pointer:
+                bound.append(_pointer_access(param, found))
+            elif type(param) is Pointers:
+                bound.append([Access(at, param.dtype, param.access, (n,), None) for at, n in found[param.name]])
+            elif type(param) is Scalar:
+                bound.append(found[param.name])
+        return bound
+
+    def _unpack(self, buffer: bytes) -> dict[str, Any]:
+        words = iter(self._struct.unpack(buffer))
+        found: dict[str, Any] = {}
+        for param in self.params:
+            if type(param) is Strided:
+                ndim = next(words)
+                rows = [[next(words) for _ in range(MAX_DIMS)][:ndim] for _ in range(1 + len(param.operands))]
+                found[param.name] = (rows[0], dict(zip(param.operands, rows[1:])))
+            elif type(param) is Pointers:
+                found[param.name] = [(next(words), next(words)) for _ in range(param.count)]
+            else:
+                found[param.name] = next(words)
+        return found
+
+    def __repr__(self) -> str:
+        return f"Kernel({self.entry})"
+
+
+def _format_of(param: Param) -> str:
+    if isinstance(param, Pointer):
+        return "Q"
+    if isinstance(param, Scalar):
+        return _FORMATS[param.ctype]
+    if isinstance(param, Strided):
+        return f"{1 + MAX_DIMS * (1 + len(param.operands))}q"
+    return "Qq" * param.count
+
+
+def _flatten_layout(param: Strided, value: tuple[Sequence[int], Sequence[Sequence[int]]], flat: list[Any]) -> None:
+    shape, strides = value
+    if len(shape) > MAX_DIMS:
+        raise ArgumentError(
+            f"{param.name}: {len(shape)} dimensions do not collapse to {MAX_DIMS} or fewer: shape {list(shape)}",
+            hint="make the operands contiguous first",
+        )
+    padding = _ABSENT[len(shape) :]
+    flat.append(len(shape))
+    flat.extend(shape)
+    flat.extend(padding)
+    for each in strides:
+        flat.extend(each)
+        flat.extend(padding)
+
+
+def _pointer_access(param: Pointer, found: dict[str, Any]) -> Access | None:
+    address = found[param.name]
+    if address == 0:
+        return None
+    if isinstance(param.shape, str):
+        shape, strides = found[param.shape]
+        return Access(address, param.dtype, param.access, shape, strides[param.name])
+    sizes = [found[size] if isinstance(size, str) else size for size in param.shape]
+    return Access(address, param.dtype, param.access, sizes, None)
+
+
+def row_major(access: Access) -> Sequence[int]:
+    """The strides of an access, in elements, also where it is contiguous."""
+    return contiguous(access.shape) if access.strides is None else access.strides

@@ -1,0 +1,397 @@
+"""The caching allocator of one device: the driver's segments, handed out as blocks again and again.
+
+Policy
+- Sizes are rounded to 512 B.  Up to 1 MiB: the small pool, carved from 2 MiB segments.  Above: the large pool; requests
+  under 10 MiB share segments of 20 MiB, others get a segment of their own, a multiple of 2 MiB.
+- A block serves only the stream that its segment was made for; it changes stream only by way of the driver.
+- A block that other streams used comes back once the events recorded on them, when its free was drained, are done.
+- Memory goes back to the driver only in `empty_cache`, above the garbage collection threshold, or when the driver has
+  no more; only then does the host wait.
+- If nothing fits: reclaim what has finished, hand back oversize segments, wait for all events and search again, hand
+  back every idle segment, give up.  After that, all numbers are what they were.
+
+Invariants
+- `free` takes no lock: it may run in a finalizer, inside any lock, this one included.  It appends to a deque, which the
+  next call that takes the lock drains.
+- Under the lock: driver calls, `record_event` and the block hooks.  They must not call this allocator, `free` excepted,
+  and whoever calls this allocator holds no lock that `record_event` takes.
+- During a capture no event is recorded, asked for or waited for, and no segment is handed back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+
+from .. import trace
+from ..driver.api import Address, Driver, StreamHandle
+from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError
+from .pending import Pending, RecordEvent
+from .pool import SMALL_LIMIT, Block, Pool, segment_size
+from .segments import Segments
+from .settings import BLOCK_GRAIN, UNLIMITED, Settings, rounded
+from .shortage import TOO_LARGE_TO_TRY, Shortage, too_large
+from .statistics import Counters, Flow, note_peaks, settle
+
+INVALID_VALUE = 1  # the CUresult of an invalid pointer
+
+ProcessUsage = Callable[[], Sequence[tuple[int, int]]]
+
+
+class CachingAllocator:
+    """Hands out blocks of one device's memory.
+
+    record_event(stream): creates an event without timing, records it on the stream and returns it.
+    process_usage():      (process id, bytes) of every process on the device, for the out-of-memory text; may be None.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        device: int,
+        record_event: RecordEvent,
+        settings: Settings | None = None,
+        process_usage: ProcessUsage | None = None,
+    ) -> None:
+        self.device = device
+        self._driver = driver
+        self._process_usage = process_usage
+        self._lock = threading.Lock()
+        self._given: deque[Block] = deque()
+        self._pending: Pending[Block] = Pending(driver, record_event)
+        self._raw: dict[int, Block] = {}
+        self._segments = Segments(driver, device, record_event)
+        self._total = Counters()
+        self._small = Pool(True, self._total)
+        self._large = Pool(False, self._total)
+        self._oversize = Flow()
+        self._fraction = 1.0
+        self._reset_counts()
+        self.configure(settings or Settings())
+
+    # blocks
+    def allocate(self, nbytes: int, stream: StreamHandle) -> Block:
+        """A block of at least `nbytes` bytes whose first use is on `stream`.
+
+        Host:   returns at once, unless the driver has no more memory: then it may wait for the device.
+        Raises: OutOfMemoryError if there is no room even then; ArgumentError if nbytes is not positive.
+        """
+        if nbytes <= 0:
+            raise ArgumentError(f"allocate: {nbytes} bytes were asked for; a block has at least 1")
+        size = rounded(nbytes, self._divisions) if self._divisions else (nbytes + BLOCK_GRAIN - 1) & -BLOCK_GRAIN
+        pool = self._small if size <= SMALL_LIMIT else self._large
+        with self._lock:
+            if self._given:
+                self._drain()
+            if self._pending.queues:
+                self._poll()
+            block = pool.take(size, stream) or self._find_room(pool, size, stream)
+            try:
+                self._driver.block_taken(self.device, block.address, nbytes, stream)
+            except BaseException:
+                pool.put(block)
+                raise
+            block.requested = nbytes
+            block.allocated = True
+            counters = pool.counters
+            counters.allocation.allocated += 1
+            counters.allocated_bytes.allocated += block.nbytes
+            counters.requested_bytes.allocated += nbytes
+            if block.nbytes >= pool.max_split:
+                block.is_oversize = True
+                self._oversize.add(1)
+            if trace.on_block_taken is not None:
+                trace.on_block_taken(block, stream)
+        return block
+
+    def free(self, block: Block) -> None:
+        """Give a block back.  Safe in finalizers and under any lock; takes effect when the next call drains it.
+
+        Host:   returns at once.
+        Raises: AcceleratorError if the block was freed already.
+        """
+        if not block.allocated:
+            raise _invalid_pointer("free", block.address)
+        block.allocated = False
+        self._given.append(block)
+
+    def record_stream(self, block: Block, stream: StreamHandle) -> None:
+        """Keep the block, once freed, from reuse until the work that `stream` has by then is done.
+
+        Nothing for the block's own stream.  Host: returns at once.  Raises: AcceleratorError if the block was freed.
+        """
+        if not block.allocated:
+            raise _invalid_pointer("record_stream", block.address)
+        if stream == block.stream:
+            return
+        with self._lock:
+            if stream not in block.streams:
+                block.streams.append(stream)
+
+    def allocate_raw(self, nbytes: int, stream: StreamHandle) -> Address:
+        """As `allocate`, for those who keep an address only; 0 for 0 bytes."""
+        if nbytes == 0:
+            return Address(0)
+        block = self.allocate(nbytes, stream)
+        self._raw[block.address] = block
+        return block.address
+
+    def free_raw(self, address: int) -> None:
+        """Give back what `allocate_raw` gave.  Nothing for 0.  Raises: AcceleratorError for any other address."""
+        if address == 0:
+            return
+        block = self._raw.pop(address, None)
+        if block is None:
+            raise _invalid_pointer("free_raw", address)
+        self.free(block)
+
+    def owns(self, address: int) -> bool:
+        """Whether the address lies in one of this allocator's segments."""
+        with self._lock:
+            return self._segments.owns(address)
+
+    # options
+    def configure(self, settings: Settings) -> None:
+        """Use other settings from now on.  What they leave out goes back to its default, except the limit."""
+        with self._lock:
+            self._segments.settings = settings
+            self._divisions = settings.roundup_divisions
+            for pool in (self._small, self._large):
+                pool.max_split = settings.max_split_size
+                pool.max_excess = settings.max_non_split_rounding
+        if settings.memory_fraction is not None:
+            self.set_fraction(settings.memory_fraction)
+
+    @property
+    def settings(self) -> Settings:
+        return self._segments.settings
+
+    def set_fraction(self, fraction: float) -> None:
+        """Let this process reserve at most this part of the device's memory.
+
+        Raises: ArgumentTypeError if it is not a float; ArgumentError if it lies outside 0 to 1.
+        """
+        if not isinstance(fraction, float):
+            raise ArgumentTypeError(f"set_fraction: fraction must be a float, got {type(fraction).__name__}")
+        if not 0 <= fraction <= 1:
+            raise ArgumentError(f"set_fraction: fraction must lie between 0 and 1, got {fraction}")
+        _, total = self._driver.mem_info(self.device)
+        self._segments.limit = int(fraction * total)
+        self._fraction = fraction
+
+    @property
+    def fraction(self) -> float:
+        """The part of the device's memory that this process may reserve."""
+        return self._fraction
+
+    @property
+    def limit(self) -> int | None:
+        """Bytes that this process may reserve; None where only the device limits it."""
+        return self._segments.limit
+
+    def capture_started(self) -> None:
+        """A capture begins: until it ends, nothing here asks the driver about events or hands memory back."""
+        with self._lock:
+            self._pending.capture_started()
+
+    def capture_ended(self) -> None:
+        """A capture ended.  After the last one, blocks that were freed meanwhile get their events."""
+        with self._lock:
+            self._pending.capture_ended()
+
+    def empty_cache(self) -> None:
+        """Hand every idle segment back to the driver; nothing while a capture is underway.
+
+        Host: waits for the work that may still use the segments.
+        """
+        with self._lock:
+            self._drain()
+            if not self._pending.is_capturing:
+                self._wait_for_events()
+                self._hand_back_idle()
+
+    # numbers
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes in blocks that have an owner."""
+        with self._lock:
+            self._drain()
+            return self._small.counters.allocated_bytes.current + self._large.counters.allocated_bytes.current
+
+    @property
+    def reserved_bytes(self) -> int:
+        """Bytes in segments."""
+        return self._segments.reserved
+
+    def statistics(self) -> dict[str, int]:
+        """Every counter, by the flat names of torch.cuda.memory_stats."""
+        found: dict[str, int] = {}
+        with self._lock:
+            self._bring_up_to_date()
+            for name, counters in self._levels():
+                for kind, flow in counters.flows():
+                    flow.report(f"{kind}.{name}", found)
+            self._oversize.report("oversize_allocations", found)
+            self._segments.oversize.report("oversize_segments", found)
+            found.update(self._counts())
+        return dict(sorted(found.items()))
+
+    def snapshot(self) -> list[dict[str, object]]:
+        """Every segment and its blocks, in address order, by the names of torch.cuda.memory_snapshot."""
+        with self._lock:
+            self._drain()
+            return self._segments.snapshot()
+
+    def reset_peak_statistics(self) -> None:
+        """Let every peak be the current value."""
+        with self._lock:
+            self._bring_up_to_date()
+            for flow in self._flows():
+                flow.reset_peak()
+
+    def reset_accumulated_statistics(self) -> None:
+        """Let everything that only grows start at 0 again."""
+        with self._lock:
+            self._bring_up_to_date()
+            for flow in self._flows():
+                flow.reset_accumulated()
+            self._reset_counts()
+
+    # the lock is held from here on
+    def _drain(self) -> None:
+        """Take back the blocks that were freed since the last time.  A block that fails stays to be drained."""
+        note_peaks(self._small.counters, self._large.counters, self._total)
+        given = self._given
+        while given:
+            block = given[0]
+            if block.streams:
+                self._pending.add(block)
+            self._driver.block_given(self.device, block.address, block.requested)
+            given.popleft()
+            if trace.on_block_given is not None:
+                trace.on_block_given(block)
+            pool = self._small if block.segment.is_small else self._large
+            counters = pool.counters
+            counters.allocation.freed += 1
+            counters.allocated_bytes.freed += block.nbytes
+            if block.is_oversize:
+                block.is_oversize = False
+                self._oversize.remove(1)
+            if block.pending:
+                counters.awaiting += 1
+                counters.awaiting_bytes += block.nbytes
+            else:
+                counters.requested_bytes.freed += block.requested
+                pool.put(block)
+
+    def _poll(self) -> None:
+        note_peaks(self._small.counters, self._large.counters, self._total)
+        self._pending.poll(self._finish)
+
+    def _finish(self, block: Block) -> None:
+        """All events of a block that was given back are done."""
+        pool = self._small if block.segment.is_small else self._large
+        pool.counters.awaiting -= 1
+        pool.counters.awaiting_bytes -= block.nbytes
+        pool.counters.requested_bytes.freed += block.requested
+        pool.put(block)
+
+    # the way down when nothing fits
+    def _find_room(self, pool: Pool, size: int, stream: StreamHandle) -> Block:
+        """A block of `size` bytes that the pool did not have.  Raises: OutOfMemoryError."""
+        if size >= TOO_LARGE_TO_TRY:
+            raise too_large()
+        block = self._find_at_once(pool, size, stream)
+        if block is None and not self._pending.is_capturing:
+            block = self._find_after_waiting(pool, size, stream)
+        if block is None:
+            self._out_of_memories += 1
+            raise self._shortage(pool, size, stream).error()
+        return block
+
+    def _find_at_once(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
+        if not self._pending.is_capturing:
+            self._segments.collect_garbage(self._large)
+        block = self._segments.grow(pool, size, stream)
+        if block is None:
+            self._poll()
+            block = pool.take(size, stream)
+        return block
+
+    def _find_after_waiting(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
+        self._drain()
+        if self.settings.max_split_size != UNLIMITED and self._segments.hand_back_oversize(self._large, size, stream):
+            block = self._segments.grow(pool, size, stream)
+            if block is not None:
+                return block
+        self._wait_for_events()
+        block = pool.take(size, stream)
+        if block is not None:
+            return block
+        self._hand_back_idle()
+        self._retries += 1
+        return self._segments.grow(pool, size, stream)
+
+    def _wait_for_events(self) -> None:
+        self._waits += 1
+        note_peaks(self._small.counters, self._large.counters, self._total)
+        self._pending.wait(self._finish)
+
+    def _hand_back_idle(self) -> None:
+        for pool in (self._small, self._large):
+            self._segments.hand_back(pool, pool.idle_segments())
+
+    def _shortage(self, pool: Pool, size: int, stream: StreamHandle) -> Shortage:
+        free, total = self._driver.mem_info(self.device)
+        self._bring_up_to_date()
+        return Shortage(
+            device=self.device,
+            block=size,
+            segment=segment_size(size, self.settings.large_segment),
+            total=total,
+            free=free,
+            limit=self._segments.limit,
+            processes=tuple(self._process_usage()) if self._process_usage is not None else (),
+            allocated=self._total.allocated_bytes.current,
+            active=self._total.active_bytes.current,
+            reserved=self._segments.reserved,
+            largest=max(self._small.largest(), self._large.largest()),
+            reachable=pool.largest(stream),
+            capturing=self._pending.is_capturing,
+        )
+
+    # numbers
+    def _bring_up_to_date(self) -> None:
+        self._drain()
+        settle(self._small.counters, self._large.counters, self._total)
+
+    def _levels(self) -> tuple[tuple[str, Counters], ...]:
+        return ("all", self._total), ("small_pool", self._small.counters), ("large_pool", self._large.counters)
+
+    def _flows(self) -> Iterable[Flow]:
+        for _, counters in self._levels():
+            for _, flow in counters.flows():
+                yield flow
+        yield self._oversize
+        yield self._segments.oversize
+
+    def _counts(self) -> dict[str, int]:
+        limit = self.settings.max_split_size
+        return {
+            "num_alloc_retries": self._retries,
+            "num_ooms": self._out_of_memories,
+            "num_sync_all_streams": self._waits,
+            "num_device_alloc": self._segments.allocations,
+            "num_device_free": self._segments.frees,
+            "num_oom_rejections": 0,
+            "max_split_size": -1 if limit == UNLIMITED else limit,
+        }
+
+    def _reset_counts(self) -> None:
+        self._retries = self._out_of_memories = self._waits = 0
+        self._segments.allocations = self._segments.frees = 0
+
+
+def _invalid_pointer(operator: str, address: int) -> AcceleratorError:
+    return AcceleratorError(f"{operator}: invalid device pointer: {address:#x}", error_code=INVALID_VALUE)

@@ -1,0 +1,96 @@
+"""Blocks that were given back while other streams may still use them.
+
+- One event per recorded stream; a block is done when all of its events are.
+- One queue per stream, first in first out: the events of a stream complete in order, so one query answers for a queue,
+  and a slow stream never holds up the blocks of another.
+- Nothing is asked of the driver while no queue exists.
+- While a capture is underway nothing is recorded, asked or waited for; the events are recorded when the last one ends.
+- The owner holds its lock around every call.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+from ..driver.api import Driver, EventHandle, StreamHandle
+
+RecordEvent = Callable[[StreamHandle], EventHandle]
+
+
+class Awaitable(Protocol):
+    """`streams`: recorded, without an event yet; `pending`: events, recorded or to be recorded, that are not done."""
+
+    streams: list[StreamHandle]
+    pending: int
+
+
+B = TypeVar("B", bound=Awaitable)
+
+
+class Pending(Generic[B]):
+    """The events that blocks wait for."""
+
+    __slots__ = ("_captures", "_deferred", "_driver", "_record_event", "queues")
+
+    def __init__(self, driver: Driver, record_event: RecordEvent) -> None:
+        self.queues: dict[StreamHandle, deque[tuple[EventHandle, B]]] = {}
+        self._driver = driver
+        self._record_event = record_event
+        self._captures = 0
+        self._deferred: list[B] = []
+
+    @property
+    def is_capturing(self) -> bool:
+        return self._captures > 0
+
+    def capture_started(self) -> None:
+        self._captures += 1
+
+    def capture_ended(self) -> None:
+        self._captures -= 1
+        while self._deferred and not self._captures:
+            self._record(self._deferred[-1])
+            self._deferred.pop()
+
+    def add(self, block: B) -> None:
+        """Let a block wait for its recorded streams.  After an error, a second call records what is missing."""
+        block.pending = block.pending or len(block.streams)
+        if self._captures:
+            self._deferred.append(block)
+        else:
+            self._record(block)
+
+    def _record(self, block: B) -> None:
+        while block.streams:
+            stream = block.streams[0]
+            event = self._record_event(stream)
+            self.queues.setdefault(stream, deque()).append((event, block))
+            del block.streams[0]
+
+    def poll(self, finish: Callable[[B], None]) -> None:
+        """Forget the events that are done; call `finish` with each block that now waits for nothing."""
+        if self._captures:
+            return
+        for stream, queue in list(self.queues.items()):
+            while queue and self._driver.event_query(queue[0][0]):
+                self._forget_first(queue, finish)
+            if not queue:
+                del self.queues[stream]
+
+    def wait(self, finish: Callable[[B], None]) -> None:
+        """As `poll`, after blocking the host until every event is done.  Never during a capture."""
+        for stream, queue in list(self.queues.items()):
+            if queue:
+                self._driver.event_synchronize(queue[-1][0])
+            while queue:
+                self._forget_first(queue, finish)
+            del self.queues[stream]
+
+    def _forget_first(self, queue: deque[tuple[EventHandle, B]], finish: Callable[[B], None]) -> None:
+        event, block = queue.popleft()
+        block.pending -= 1
+        if block.pending == 0:
+            finish(block)
+        self._driver.event_destroy(event)

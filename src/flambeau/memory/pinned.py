@@ -1,0 +1,256 @@
+"""Pinned host memory, kept for reuse.
+
+Policy
+- Sizes are rounded to 4 KiB, never to powers of two.  A block is reused as a whole: the smallest idle one that is big
+  enough, if it wastes at most an eighth of the request, or 4 KiB.
+- A block comes back once the events of all streams recorded on it are done.  They are recorded when its free is
+  drained, and asked at the next allocation; a slow stream holds up its own blocks only.
+- Idle blocks are kept up to a cap in bytes; above it, those idle longest go back to the driver first.
+- If the driver has no more: wait for all events, search again, hand back everything idle, ask once more.
+
+Invariants
+- `free` takes no lock: it appends to a deque, which the next call that takes the lock drains.
+- Under the lock: driver calls and `record_event`.  They must not call this cache, `free` excepted.
+- During a capture no event is recorded or asked for, and nothing is handed back.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from bisect import bisect_left, insort
+from collections import deque
+
+from ..driver.api import Address, Driver, StreamHandle
+from ..errors import AcceleratorError, ArgumentError, OutOfMemoryError
+from .pending import Pending, RecordEvent
+from .settings import UNLIMITED
+from .statistics import Flow, Times
+
+HOST_GRAIN = 4 << 10  # bytes: every block is a multiple of this
+WASTE_SHIFT = 3  # a reused block may be bigger than the request by 1 / 2**3 of it
+LEAST_WASTE = 4 << 10  # bytes: what a reused block may always be bigger by
+INVALID_VALUE = 1  # the CUresult of an invalid pointer
+
+
+class HostBlock:
+    """Pinned bytes that an owner holds, or may get.
+
+    nbytes:    its size, a multiple of 4 KiB;  requested: what the owner asked for, in bytes.
+    streams:   recorded streams that have no event yet;  pending: events that are not done.
+    allocated: its owner has not freed it yet.
+    """
+
+    __slots__ = ("address", "allocated", "nbytes", "pending", "requested", "streams")
+
+    def __init__(self, address: Address, nbytes: int) -> None:
+        self.address = address
+        self.nbytes = nbytes
+        self.requested = 0
+        self.allocated = False
+        self.streams: list[StreamHandle] = []
+        self.pending = 0
+
+
+class PinnedCache:
+    """Hands out blocks of pinned host memory, for all devices.
+
+    record_event(stream): creates an event without timing, records it on the stream and returns it.
+    max_cached:           bytes of idle blocks that are kept.
+    """
+
+    def __init__(self, driver: Driver, record_event: RecordEvent, max_cached: int = UNLIMITED) -> None:
+        self.max_cached = max_cached
+        self._driver = driver
+        self._lock = threading.Lock()
+        self._given: deque[HostBlock] = deque()
+        self._pending: Pending[HostBlock] = Pending(driver, record_event)
+        self._by_size: list[tuple[int, int]] = []
+        self._idle: dict[int, HostBlock] = {}  # by address, the one idle longest first
+        self._idle_bytes = 0
+        self._allocations = Flow()
+        self._allocated_bytes = Flow()
+        self._active_requests = Flow()
+        self._active_bytes = Flow()
+        self._alloc_time = Times()
+        self._free_time = Times()
+        self._frees = self._allocs = 0
+
+    def allocate(self, nbytes: int) -> HostBlock:
+        """A block of at least `nbytes` bytes.
+
+        Host:   returns at once, unless the driver has no more: then it may wait for work that uses freed blocks.
+        Raises: OutOfMemoryError if there is no room even then; ArgumentError if nbytes is not positive.
+        """
+        if nbytes <= 0:
+            raise ArgumentError(f"pinned allocate: {nbytes} bytes were asked for; a block has at least 1")
+        size = -(-nbytes // HOST_GRAIN) * HOST_GRAIN
+        with self._lock:
+            self._drain()
+            self._poll()
+            block = self._take(size) or self._find_room(size)
+            block.requested = nbytes
+            block.allocated = True
+            self._active_requests.add(1)
+            self._active_bytes.add(block.nbytes)
+        return block
+
+    def free(self, block: HostBlock) -> None:
+        """Give a block back.  Safe in finalizers and under any lock; takes effect when the next call drains it.
+
+        Host:   returns at once.
+        Raises: AcceleratorError if the block was freed already.
+        """
+        if not block.allocated:
+            raise _invalid_pointer("pinned free", block)
+        block.allocated = False
+        self._given.append(block)
+
+    def record_stream(self, block: HostBlock, stream: StreamHandle) -> None:
+        """Keep the block, once freed, from reuse until the work that `stream` has by then is done.
+
+        Host: returns at once.  Raises: AcceleratorError if the block was freed.
+        """
+        if not block.allocated:
+            raise _invalid_pointer("pinned record_stream", block)
+        with self._lock:
+            if stream not in block.streams:
+                block.streams.append(stream)
+
+    def capture_started(self) -> None:
+        """A capture begins: until it ends, nothing here asks the driver about events or hands memory back."""
+        with self._lock:
+            self._pending.capture_started()
+
+    def capture_ended(self) -> None:
+        """A capture ended.  After the last one, blocks that were freed meanwhile get their events."""
+        with self._lock:
+            self._pending.capture_ended()
+
+    def empty_cache(self) -> None:
+        """Hand every idle block back to the driver; blocks whose events are not done stay.  Nothing during a capture.
+
+        Host: returns at once.
+        """
+        with self._lock:
+            self._drain()
+            self._poll()
+            if not self._pending.is_capturing:
+                self._shrink(0)
+
+    def statistics(self) -> dict[str, int]:
+        """Every counter, by the flat names of torch.cuda.host_memory_stats; times in microseconds."""
+        found: dict[str, int] = {}
+        with self._lock:
+            self._drain()
+            for name, flow in self._flows():
+                flow.report(name, found)
+            found["num_host_alloc"] = self._allocs
+            found["num_host_free"] = self._frees
+            self._alloc_time.report("host_alloc_time", found)
+            self._free_time.report("host_free_time", found)
+        return dict(sorted(found.items()))
+
+    def reset_peak_statistics(self) -> None:
+        """Let every peak be the current value, and forget the longest and shortest times."""
+        with self._lock:
+            self._drain()
+            for _, flow in self._flows():
+                flow.reset_peak()
+            self._alloc_time.reset_peak()
+            self._free_time.reset_peak()
+
+    def reset_accumulated_statistics(self) -> None:
+        """Let everything that only grows start at 0 again."""
+        with self._lock:
+            self._drain()
+            for _, flow in self._flows():
+                flow.reset_accumulated()
+            self._alloc_time.reset()
+            self._free_time.reset()
+            self._frees = self._allocs = 0
+
+    # the lock is held from here on
+    def _drain(self) -> None:
+        """Take back the blocks that were freed since the last time.  A block that fails stays to be drained."""
+        while self._given:
+            block = self._given[0]
+            if block.streams:
+                self._pending.add(block)
+            self._given.popleft()
+            if not block.pending:
+                self._finish(block)
+
+    def _poll(self) -> None:
+        if self._pending.queues:
+            self._pending.poll(self._finish)
+
+    def _finish(self, block: HostBlock) -> None:
+        """Make a block idle that was given back and that nothing uses any more."""
+        self._active_requests.remove(1)
+        self._active_bytes.remove(block.nbytes)
+        insort(self._by_size, (block.nbytes, block.address))
+        self._idle[block.address] = block
+        self._idle_bytes += block.nbytes
+        if not self._pending.is_capturing:
+            self._shrink(self.max_cached)
+
+    def _take(self, size: int) -> HostBlock | None:
+        """The smallest idle block that fits without too much waste, no longer idle; None if there is none."""
+        at = bisect_left(self._by_size, (size,))
+        if at == len(self._by_size):
+            return None
+        nbytes, address = self._by_size[at]
+        if nbytes - size > max(size >> WASTE_SHIFT, LEAST_WASTE):
+            return None
+        del self._by_size[at]
+        self._idle_bytes -= nbytes
+        return self._idle.pop(address)
+
+    def _find_room(self, size: int) -> HostBlock:
+        try:
+            return self._make(size)
+        except OutOfMemoryError:
+            if self._pending.is_capturing:
+                raise
+        self._pending.wait(self._finish)
+        block = self._take(size)
+        if block is None:
+            self._shrink(0)
+            block = self._make(size)
+        return block
+
+    def _make(self, size: int) -> HostBlock:
+        start = time.perf_counter_ns()
+        address = self._driver.host_alloc(size)
+        self._alloc_time.add(time.perf_counter_ns() - start)
+        self._allocs += 1
+        self._allocations.add(1)
+        self._allocated_bytes.add(size)
+        return HostBlock(address, size)
+
+    def _shrink(self, max_cached: int) -> None:
+        """Hand idle blocks back, those idle longest first, until at most `max_cached` bytes are kept."""
+        while self._idle_bytes > max_cached:
+            block = next(iter(self._idle.values()))
+            start = time.perf_counter_ns()
+            self._driver.host_free(block.address)
+            self._free_time.add(time.perf_counter_ns() - start)
+            del self._idle[block.address]
+            del self._by_size[bisect_left(self._by_size, (block.nbytes, block.address))]
+            self._idle_bytes -= block.nbytes
+            self._frees += 1
+            self._allocations.remove(1)
+            self._allocated_bytes.remove(block.nbytes)
+
+    def _flows(self) -> tuple[tuple[str, Flow], ...]:
+        return (
+            ("allocations", self._allocations),
+            ("allocated_bytes", self._allocated_bytes),
+            ("active_requests", self._active_requests),
+            ("active_bytes", self._active_bytes),
+        )
+
+
+def _invalid_pointer(operator: str, block: HostBlock) -> AcceleratorError:
+    return AcceleratorError(f"{operator}: invalid pinned pointer: {block.address:#x}", error_code=INVALID_VALUE)

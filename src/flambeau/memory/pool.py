@@ -1,0 +1,240 @@
+"""Segments and the blocks that tile them: how idle blocks are found, split and merged.
+
+- A segment is what the driver gave.  It belongs to one stream, and so do all of its blocks, for as long as it lives.
+- Blocks tile their segment in address order.  A block is with an owner, waits for events, or is idle.
+- Idle blocks are in one list per stream, sorted by size, then address: the first that is big enough is the best fit.
+- No two neighbours are both idle: `put` merges.  A block that waits for events is not idle, and merges with nothing.
+- In a split and in a merge the lower Block object lives on, so the first block of a segment never changes.
+- A pool has no lock: its allocator holds one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+
+from ..driver.api import Address, StreamHandle
+from .settings import BLOCK_GRAIN, DEFAULT_NON_SPLIT_ROUNDING, SMALLEST_OWN_SEGMENT, UNLIMITED
+from .statistics import Counters, change
+
+SMALL_LIMIT = 1 << 20  # bytes: the largest block of the small pool
+SMALL_SEGMENT = 2 << 20  # bytes
+OWN_SEGMENT_GRAIN = 2 << 20  # bytes: segments made for one request are a multiple of this
+SMALL_REMAINDER = BLOCK_GRAIN  # bytes: the least that is split off in the small pool
+LARGE_REMAINDER = (1 << 20) + BLOCK_GRAIN  # bytes: the least that is split off in the large pool
+
+
+class Segment:
+    """What one `mem_alloc` gave.  nbytes in bytes; `first` is the block at its start.
+
+    is_oversize: it is at least max_split_size big, by the settings it was made under.
+    """
+
+    __slots__ = ("address", "first", "is_oversize", "is_small", "nbytes", "stream")
+
+    def __init__(self, address: Address, nbytes: int, stream: StreamHandle, is_small: bool, is_oversize: bool) -> None:
+        self.address = address
+        self.nbytes = nbytes
+        self.stream = stream
+        self.is_small = is_small
+        self.is_oversize = is_oversize
+        self.first = Block(address, nbytes, self)
+
+    def blocks(self) -> Iterator[Block]:
+        """All blocks, in address order."""
+        block: Block | None = self.first
+        while block is not None:
+            yield block
+            block = block.next
+
+
+class Block:
+    """Bytes of a segment that an owner holds, or may get.
+
+    nbytes:     its size, a multiple of 512;  requested: what the owner asked for, in bytes.
+    streams:    recorded streams other than its own that have no event yet;  pending: events that are not done.
+    allocated:  its owner has not freed it yet;  is_idle: it is in its pool's list.
+    idle_since: the pool's allocation count when its whole segment became idle.
+    is_oversize: it counts among the oversize allocations while it is allocated.
+    """
+
+    __slots__ = (
+        "address",
+        "allocated",
+        "idle_since",
+        "is_idle",
+        "is_oversize",
+        "nbytes",
+        "next",
+        "pending",
+        "prev",
+        "requested",
+        "segment",
+        "stream",
+        "streams",
+    )  # fmt: skip
+
+    def __init__(self, address: int, nbytes: int, segment: Segment) -> None:
+        self.address = Address(address)
+        self.nbytes = nbytes
+        self.requested = 0
+        self.stream = segment.stream
+        self.segment = segment
+        self.allocated = False
+        self.is_idle = False
+        self.streams: list[StreamHandle] = []
+        self.pending = 0
+        self.prev: Block | None = None
+        self.next: Block | None = None
+        self.idle_since = 0
+        self.is_oversize = False
+
+
+Idle = tuple[int, int, Block]
+
+
+class Pool:
+    """The idle blocks of the small or of the large pool of one device, and the pool's counters.
+
+    `total` counts for both pools together.
+    """
+
+    __slots__ = (
+        "_all_split_bytes", "_split_bytes", "counters", "idle", "is_small", "max_excess", "max_split",
+        "smallest_remainder", "total",
+    )  # fmt: skip
+
+    def __init__(self, is_small: bool, total: Counters) -> None:
+        self.is_small = is_small
+        self.idle: dict[StreamHandle, list[Idle]] = {}
+        self.counters = Counters()
+        self.total = total
+        self._split_bytes = self.counters.inactive_split_bytes
+        self._all_split_bytes = total.inactive_split_bytes
+        self.max_split = UNLIMITED
+        self.max_excess = DEFAULT_NON_SPLIT_ROUNDING
+        self.smallest_remainder = SMALL_REMAINDER if is_small else LARGE_REMAINDER
+
+    def take(self, nbytes: int, stream: StreamHandle) -> Block | None:
+        """The best fit for `nbytes`, a multiple of 512, no longer idle; None if `stream` has none."""
+        blocks = self.idle.get(stream)
+        if not blocks:
+            return None
+        # (n,) sorts before every (n, address, block).
+        at = bisect_left(blocks, (nbytes,))
+        if at == len(blocks):
+            return None
+        block = blocks[at][2]
+        if block.nbytes >= self.max_split and self._is_oversize_for(block, nbytes):
+            return None
+        del blocks[at]
+        block.is_idle = False
+        return self._carve(block, nbytes)
+
+    def put(self, block: Block) -> None:
+        """Make a block idle, merged with its idle neighbours."""
+        nbytes = block.nbytes
+        blocks = self.idle.get(block.stream)
+        if blocks is None:
+            blocks = self.idle[block.stream] = []
+        merged = 0
+        after = block.next
+        if after is not None and after.is_idle:
+            del blocks[bisect_left(blocks, (after.nbytes, after.address))]
+            _absorb(block, after)
+            merged = 1
+        before = block.prev
+        if before is not None and before.is_idle:
+            del blocks[bisect_left(blocks, (before.nbytes, before.address))]
+            _absorb(before, block)
+            block = before
+            merged += 1
+        block.is_idle = True
+        insort(blocks, (block.nbytes, block.address, block))
+        if block.prev is not None or block.next is not None:
+            self._count_split(1 - merged, nbytes)
+        else:
+            block.idle_since = self.counters.allocation.allocated
+            if merged:
+                self._count_split(-merged, nbytes - block.nbytes)
+
+    def add(self, segment: Segment, nbytes: int) -> Block:
+        """Take a new segment in; its first `nbytes` bytes as a block, not idle."""
+        self.idle.setdefault(segment.stream, [])
+        for counters in (self.counters, self.total):
+            counters.segment.add(1)
+            counters.reserved_bytes.add(segment.nbytes)
+        return self._carve(segment.first, nbytes)
+
+    def remove(self, segment: Segment) -> None:
+        """Forget an idle segment, which went back to the driver."""
+        blocks = self.idle[segment.stream]
+        del blocks[bisect_left(blocks, (segment.nbytes, segment.address))]
+        if not blocks:
+            del self.idle[segment.stream]
+        for counters in (self.counters, self.total):
+            counters.segment.remove(1)
+            counters.reserved_bytes.remove(segment.nbytes)
+
+    def idle_segments(self) -> Iterator[Segment]:
+        """The segments that are one idle block."""
+        for blocks in self.idle.values():
+            for _, _, block in blocks:
+                if block.prev is None and block.next is None:
+                    yield block.segment
+
+    def largest(self, stream: StreamHandle | None = None) -> int:
+        """Bytes of the largest idle block, of one stream or of all; 0 if there is none."""
+        lists = self.idle.values() if stream is None else [self.idle.get(stream, [])]
+        return max((blocks[-1][0] for blocks in lists if blocks), default=0)
+
+    def _is_oversize_for(self, block: Block, nbytes: int) -> bool:
+        return nbytes < self.max_split or block.nbytes >= nbytes + self.max_excess
+
+    def _carve(self, block: Block, nbytes: int) -> Block:
+        """Cut a block that is in no list down to `nbytes`, if the rest is worth keeping apart."""
+        rest = block.nbytes - nbytes
+        was_split = block.prev is not None or block.next is not None
+        if rest >= self.smallest_remainder and nbytes < self.max_split:
+            remainder = Block(block.address + nbytes, rest, block.segment)
+            remainder.prev = block
+            after = remainder.next = block.next
+            if after is not None:
+                after.prev = remainder
+            block.next = remainder
+            block.nbytes = nbytes
+            remainder.is_idle = True
+            insort(self.idle[block.stream], (rest, remainder.address, remainder))
+            if was_split:
+                self._split_bytes.freed += nbytes
+                self._all_split_bytes.freed += nbytes
+            else:
+                self._count_split(1, rest)
+        elif was_split:
+            self._count_split(-1, -block.nbytes)
+        return block
+
+    def _count_split(self, blocks: int, nbytes: int) -> None:
+        """Idle parts of split segments changed by so many blocks and bytes."""
+        change(self._split_bytes, self._all_split_bytes, nbytes)
+        if blocks:
+            change(self.counters.inactive_split, self.total.inactive_split, blocks)
+
+
+def segment_size(nbytes: int, large_segment: int) -> int:
+    """The bytes of the segment that is made for a block of `nbytes`."""
+    if nbytes <= SMALL_LIMIT:
+        return SMALL_SEGMENT
+    if nbytes < SMALLEST_OWN_SEGMENT:
+        return large_segment
+    return -(-nbytes // OWN_SEGMENT_GRAIN) * OWN_SEGMENT_GRAIN
+
+
+def _absorb(block: Block, after: Block) -> None:
+    """Take the next block's bytes.  It is unlinked, so that reference counts alone free it."""
+    block.nbytes += after.nbytes
+    block.next = after.next
+    if after.next is not None:
+        after.next.prev = block
+    after.prev = after.next = None
+    after.is_idle = False

@@ -1,0 +1,145 @@
+"""The driver's side of the caching allocator: segments made, known by address, and handed back.
+
+- A segment is made only within the limit of this process.
+- It is handed back only when it is one idle block, and after the host has waited for the stream it belongs to: the
+  blocks of other streams' work were idle only after their events.
+- The allocator's lock is held around every call.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Iterable
+
+from ..driver.api import Driver, StreamHandle
+from ..errors import OutOfMemoryError
+from .pending import RecordEvent
+from .pool import Block, Pool, Segment, segment_size
+from .settings import Settings
+from .statistics import Flow
+
+DEFAULT_POOL_ID = (0, 0)
+
+
+class Segments:
+    """All segments of one device."""
+
+    def __init__(self, driver: Driver, device: int, record_event: RecordEvent) -> None:
+        self.settings = Settings()
+        self.limit: int | None = None
+        self.oversize = Flow()
+        self.allocations = 0
+        self.frees = 0
+        self.reserved = 0
+        self._driver = driver
+        self._device = device
+        self._record_event = record_event
+        self._by_address: dict[int, Segment] = {}
+        self._addresses: list[int] = []
+
+    def grow(self, pool: Pool, nbytes: int, stream: StreamHandle) -> Block | None:
+        """A block of `nbytes` in a new segment; None if the limit or the driver refuses."""
+        size = segment_size(nbytes, self.settings.large_segment)
+        if self.limit is not None and self.reserved + size > self.limit:
+            return None
+        try:
+            address = self._driver.mem_alloc(self._device, size)
+        except OutOfMemoryError:
+            return None
+        segment = Segment(address, size, stream, pool.is_small, size >= self.settings.max_split_size)
+        self._by_address[address] = segment
+        insort(self._addresses, address)
+        self.allocations += 1
+        self.reserved += size
+        if segment.is_oversize:
+            self.oversize.add(1)
+        return pool.add(segment, nbytes)
+
+    def hand_back(self, pool: Pool, segments: Iterable[Segment]) -> None:
+        """Give idle segments of a pool to the driver, after waiting for their streams."""
+        leaving = list(segments)
+        self._wait_for({segment.stream: None for segment in leaving})
+        for segment in leaving:
+            self._driver.mem_free(self._device, segment.address)
+            pool.remove(segment)
+            del self._by_address[segment.address]
+            self._addresses.remove(segment.address)
+            self.frees += 1
+            self.reserved -= segment.nbytes
+            if segment.is_oversize:
+                self.oversize.remove(1)
+
+    def hand_back_oversize(self, pool: Pool, nbytes: int, stream: StreamHandle) -> bool:
+        """Hand back just enough idle oversize segments of a stream to make room; False if there is not enough."""
+        need = max(segment_size(nbytes, self.settings.large_segment), self.settings.max_split_size)
+        idle = [each for each in pool.idle_segments() if each.stream == stream and each.is_oversize]
+        idle.sort(key=_size)
+        enough = [each for each in idle if each.nbytes >= need][:1]
+        while not enough or sum(map(_size, enough)) < need:
+            if not idle:
+                return False
+            enough.append(idle.pop())
+        self.hand_back(pool, enough)
+        return True
+
+    def collect_garbage(self, pool: Pool) -> None:
+        """Hand back the longest idle segments of the large pool, if more than the threshold is reserved."""
+        if self.limit is None or not self.settings.garbage_collection_threshold:
+            return
+        surplus = self.reserved - int(self.settings.garbage_collection_threshold * self.limit)
+        idle = list(pool.idle_segments())
+        while surplus > 0 and idle:
+            mean = sum(each.first.idle_since for each in idle) / len(idle)
+            oldest = [each for each in idle if each.first.idle_since <= mean]
+            idle = [each for each in idle if each.first.idle_since > mean]
+            surplus -= sum(map(_size, oldest))
+            self.hand_back(pool, oldest)
+
+    def owns(self, address: int) -> bool:
+        """Whether the address lies in a segment."""
+        at = bisect_right(self._addresses, address) - 1
+        if at < 0:
+            return False
+        segment = self._by_address[self._addresses[at]]
+        return address < segment.address + segment.nbytes
+
+    def snapshot(self) -> list[dict[str, object]]:
+        """Every segment with its blocks, in address order."""
+        return [self._describe(self._by_address[address]) for address in self._addresses]
+
+    def _describe(self, segment: Segment) -> dict[str, object]:
+        blocks = list(segment.blocks())
+        active = [block for block in blocks if not block.is_idle]
+        return {
+            "device": self._device,
+            "address": segment.address,
+            "total_size": segment.nbytes,
+            "allocated_size": sum(block.nbytes for block in active if not block.pending),
+            "active_size": sum(block.nbytes for block in active),
+            "requested_size": sum(block.requested for block in active),
+            "stream": segment.stream,
+            "segment_type": "small" if segment.is_small else "large",
+            "segment_pool_id": DEFAULT_POOL_ID,
+            "is_expandable": False,
+            "blocks": [_describe_block(block) for block in blocks],
+        }
+
+    def _wait_for(self, streams: Iterable[StreamHandle]) -> None:
+        for stream in streams:
+            event = self._record_event(stream)
+            self._driver.event_synchronize(event)
+            self._driver.event_destroy(event)
+
+
+def _describe_block(block: Block) -> dict[str, object]:
+    active = "active_awaiting_free" if block.pending else "active_allocated"
+    return {
+        "address": block.address,
+        "size": block.nbytes,
+        "requested_size": 0 if block.is_idle else block.requested,
+        "state": "inactive" if block.is_idle else active,
+    }
+
+
+def _size(segment: Segment) -> int:
+    return segment.nbytes

@@ -1,0 +1,177 @@
+"""Allocator settings: the syntax of PYTORCH_ALLOC_CONF, checked.
+
+- `key:value,key:[size:value,>:value]`; white space means nothing, a later key wins, what is left out has its default.
+- A key or a value that cannot be honoured is an error: no setting is accepted and then ignored.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ConfigError
+
+MIB = 1 << 20
+UNLIMITED = 1 << 62  # bytes: more than any device has
+BLOCK_GRAIN = 512  # bytes: every device block is a multiple of this
+DEFAULT_LARGE_SEGMENT = 20 * MIB  # bytes
+DEFAULT_NON_SPLIT_ROUNDING = 20 * MIB  # bytes
+SMALLEST_OWN_SEGMENT = 10 * MIB  # bytes: from here on, a request gets a segment of its own
+SIZE_CLASSES = 16  # roundup_power2_divisions: 1 MiB, 2 MiB, ... 32 GiB and above
+FIRST_CLASS_BITS = 21  # bit length of 1 MiB, the first size class
+
+NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
+NOT_SUPPORTED = frozenset({
+    "backend", "expandable_segments", "expandable_segments_reserve", "graph_capture_record_stream_reuse",
+    "pinned_free_catch_all", "pinned_max_round_threshold_mb", "pinned_num_register_threads",
+    "pinned_reserve_segment_size_mb", "pinned_use_background_threads", "pinned_use_cuda_host_register",
+    "release_lock_on_cudamalloc", "throw_on_cudamalloc_oom",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the allocators behave.  Sizes in bytes.
+
+    max_split_size:              blocks of at least this size are never split, nor given to smaller requests
+    roundup_divisions:           equal steps between powers of two, per size class of 1 MiB << index; 0 or 1 for none
+    max_non_split_rounding:      how much bigger than the request a block that is not split may be
+    large_segment:               the segment that requests between 1 MiB and 10 MiB share
+    memory_fraction:             the part of the device that this process may reserve, or None
+    garbage_collection_threshold:  the part of that limit above which idle segments are handed back; 0 for never
+    pinned_max_cached:           bytes of idle pinned memory that are kept
+    """
+
+    max_split_size: int = UNLIMITED
+    roundup_divisions: tuple[int, ...] = ()
+    max_non_split_rounding: int = DEFAULT_NON_SPLIT_ROUNDING
+    large_segment: int = DEFAULT_LARGE_SEGMENT
+    memory_fraction: float | None = None
+    garbage_collection_threshold: float = 0.0
+    pinned_max_cached: int = UNLIMITED
+
+
+def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
+    """What PYTORCH_ALLOC_CONF says, or its old name where only that is set.  Raises ConfigError."""
+    for name in NAMES:
+        if name in environment:
+            return parse(environment[name], name)
+    return Settings()
+
+
+def parse(text: str, source: str = NAMES[0]) -> Settings:
+    """Read a settings string; `source` is the name that errors give it.  Raises ConfigError."""
+    given: dict[str, Any] = {}
+    for entry in re.split(r",(?![^\[]*\])", re.sub(r"\s", "", text)):
+        if not entry:
+            continue
+        key, _, value = entry.partition(":")
+        field, read = _reader(key, source)
+        given[field] = read(value, f"{source}: {entry!r}")
+    settings = Settings(**given)
+    _check_together(settings, given, source)
+    return settings
+
+
+def rounded(nbytes: int, divisions: tuple[int, ...]) -> int:
+    """The bytes of a block that serves a request: a multiple of 512, or one of n steps between powers of two."""
+    if divisions:
+        count = divisions[min(max(nbytes.bit_length() - FIRST_CLASS_BITS, 0), SIZE_CLASSES - 1)]
+        if count > 1 and nbytes > BLOCK_GRAIN * count:
+            step = (1 << (nbytes.bit_length() - 1)) // count
+            return -(-nbytes // step) * step
+    return -(-nbytes // BLOCK_GRAIN) * BLOCK_GRAIN
+
+
+def _reader(key: str, source: str) -> tuple[str, Callable[[str, str], object]]:
+    if key in READERS:
+        return READERS[key]
+    why = "is not supported" if key in NOT_SUPPORTED else "is unknown"
+    raise ConfigError(f"{source}: setting {key!r} {why}", hint=f"the settings are {', '.join(sorted(READERS))}")
+
+
+def _check_together(settings: Settings, given: Mapping[str, Any], source: str) -> None:
+    for field in ("max_split_size", "max_non_split_rounding"):
+        if field in given and getattr(settings, field) < settings.large_segment:
+            raise ConfigError(
+                f"{source}: {field}_mb is {getattr(settings, field) // MIB}, less than a large segment, "
+                f"which has {settings.large_segment // MIB} MiB"
+            )
+
+
+def _mebibytes(text: str, where: str) -> int:
+    if not re.fullmatch(r"\d+", text):
+        raise ConfigError(f"{where}: {text!r} is not a whole number of MiB")
+    return min(int(text) * MIB, UNLIMITED)
+
+
+def _large_segment(text: str, where: str) -> int:
+    nbytes = _mebibytes(text, where)
+    if nbytes <= SMALLEST_OWN_SEGMENT:
+        raise ConfigError(f"{where}: a large segment must have more than {SMALLEST_OWN_SEGMENT // MIB} MiB")
+    return nbytes
+
+
+def _number(text: str, where: str) -> float:
+    if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", text):
+        raise ConfigError(f"{where}: {text!r} is not a number")
+    return float(text)
+
+
+def _fraction(text: str, where: str) -> float:
+    value = _number(text, where)
+    if value > 1:
+        raise ConfigError(f"{where}: the fraction must lie between 0 and 1")
+    return value
+
+
+def _threshold(text: str, where: str) -> float:
+    value = _number(text, where)
+    if not 0 < value < 1:
+        raise ConfigError(f"{where}: the threshold must lie between 0 and 1, both excluded")
+    return value
+
+
+def _divisions(text: str, where: str) -> tuple[int, ...]:
+    if not text.startswith("["):
+        return (_power_of_two(text, where),) * SIZE_CLASSES
+    if not text.endswith("]"):
+        raise ConfigError(f"{where}: the list does not end with ]")
+    return _division_list(text[1:-1], where)
+
+
+def _division_list(text: str, where: str) -> tuple[int, ...]:
+    """One count per size class.  The first size also covers all smaller ones, `>` all that follow the last size."""
+    table = [0] * SIZE_CLASSES
+    last = 0
+    first = True
+    for entry in filter(None, text.split(",")):
+        size, _, value = entry.partition(":")
+        count = 0 if value == "0" else _power_of_two(value, where)
+        if size == ">":
+            table[last + 1 :] = [count] * (SIZE_CLASSES - last - 1)
+            continue
+        last = min(_power_of_two(size, where).bit_length() - 1, SIZE_CLASSES - 1)
+        table[0 if first else last : last + 1] = [count] * (last + 1 if first else 1)
+        first = False
+    return tuple(table)
+
+
+def _power_of_two(text: str, where: str) -> int:
+    if not re.fullmatch(r"\d+", text) or int(text) < 1 or int(text) & (int(text) - 1):
+        raise ConfigError(f"{where}: {text!r} is not a power of two")
+    return int(text)
+
+
+READERS: dict[str, tuple[str, Callable[[str, str], object]]] = {
+    "max_split_size_mb": ("max_split_size", _mebibytes),
+    "roundup_power2_divisions": ("roundup_divisions", _divisions),
+    "max_non_split_rounding_mb": ("max_non_split_rounding", _mebibytes),
+    "large_segment_size_mb": ("large_segment", _large_segment),
+    "per_process_memory_fraction": ("memory_fraction", _fraction),
+    "garbage_collection_threshold": ("garbage_collection_threshold", _threshold),
+    "pinned_max_cached_size_mb": ("pinned_max_cached", _mebibytes),
+}

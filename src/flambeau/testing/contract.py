@@ -1,0 +1,462 @@
+"""What every Driver must do: one suite, held against virtual and real GPUs.
+
+A subclass says how to get a driver; pytest finds the `test_` methods:
+
+    class TestMine(DriverContract):
+        def make_driver(self) -> Driver:
+            return MyDriver()          # started; may be one that other tests use too
+
+Each test gives back what it took, so that all can run on one real GPU.  A test of an ability that
+`capabilities` denies checks that the calls raise.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from .. import host
+from ..driver.api import Address, CaptureMode, CopyKind, Driver, EventHandle, GraphHandle, StreamHandle
+from ..dtypes import bfloat16, dtype, float32, float64, int64
+from ..errors import AcceleratorError, NotSupportedError, OutOfMemoryError
+from ..kernel import Grid, Kernel, Pointer, Scalar, Strided
+from ..problem import Gemm
+
+DEVICE = 0
+SEGMENT = 4 << 20  # bytes
+LARGE = 64 << 20  # bytes
+COUNT = 1000  # elements
+MAX_POLLS = 10_000_000
+LONG_COPY = 1 << 20  # bytes
+
+TO_DEVICE, TO_HOST, WITHIN = CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOST, CopyKind.DEVICE_TO_DEVICE
+
+_SCALE_SOURCE = """
+extern "C" __global__ void contract_scale(float* out, const float* in, float factor, long long n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[i] * factor;
+}
+"""
+_NEGATE_SOURCE = """
+extern "C" __global__ void contract_negate(unsigned short* out, const unsigned short* in, long long n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[i] ^ 0x8000;
+}
+"""
+_ADD_SOURCE = """
+struct Layout { long long ndim; long long size[8]; long long stride[3][8]; };
+extern "C" __global__ void contract_add(
+    long long* out, const long long* a, const long long* b, Layout layout, long long n
+) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    long long at[3] = {0, 0, 0};
+    for (long long dim = layout.ndim - 1; dim >= 0; --dim) {
+        long long index = i % layout.size[dim];
+        i /= layout.size[dim];
+        for (int operand = 0; operand < 3; ++operand) at[operand] += index * layout.stride[operand][dim];
+    }
+    out[at[0]] = a[at[1]] + b[at[2]];
+}
+"""
+
+
+def _scale(out: Any, source: Any, factor: float, n: int) -> None:
+    host.numpy().multiply(source, host.numpy().float32(factor), out=out)
+
+
+def _negate(out: Any, source: Any, n: int) -> None:
+    host.numpy().negative(source, out=out)
+
+
+def _add(out: Any, a: Any, b: Any, n: int) -> None:
+    host.numpy().add(a, b, out=out)
+
+
+SCALE = Kernel(
+    "contract_scale",
+    _SCALE_SOURCE,
+    [
+        Pointer("out", float32, "w", ("n",)),
+        Pointer("in", float32, "r", ("n",)),
+        Scalar("factor", "float32"),
+        Scalar("n", "int64"),
+    ],
+    _scale,
+)
+NEGATE = Kernel(
+    "contract_negate",
+    _NEGATE_SOURCE,
+    [Pointer("out", bfloat16, "w", ("n",)), Pointer("in", bfloat16, "r", ("n",)), Scalar("n", "int64")],
+    _negate,
+)
+ADD = Kernel(
+    "contract_add",
+    _ADD_SOURCE,
+    [
+        Pointer("out", int64, "w", "layout"),
+        Pointer("a", int64, "r", "layout"),
+        Pointer("b", int64, "r", "layout"),
+        Strided("layout", ("out", "a", "b")),
+        Scalar("n", "int64"),
+    ],
+    _add,
+)
+
+
+def raised(expected: type[Exception], call: Callable[[], object]) -> Exception:
+    """The exception that `call` raises, which must be an `expected`."""
+    try:
+        call()
+    except expected as error:
+        return error
+    raise AssertionError(f"{expected.__name__} was not raised")
+
+
+class DriverContract:
+    """The suite.  `driver` is a started driver with at least one device."""
+
+    driver: Driver
+
+    def make_driver(self) -> Driver:
+        """A started driver."""
+        raise NotSupportedError("DriverContract: a subclass says how to get a driver")
+
+    def setup_method(self) -> None:
+        self.driver = self.make_driver()
+        self._undo: list[Callable[[], None]] = []
+        self.stream = self.new_stream()
+
+    def teardown_method(self) -> None:
+        self.driver.device_synchronize(DEVICE)
+        for undo in reversed(self._undo):
+            undo()
+
+    # what the tests take, and give back
+    def new_stream(self, priority: int = 0) -> StreamHandle:
+        stream = self.driver.stream_create(DEVICE, priority)
+        self._undo.append(lambda: self.driver.stream_destroy(stream))
+        return stream
+
+    def new_event(self, timing: bool = False) -> EventHandle:
+        event = self.driver.event_create(DEVICE, timing, False, False)
+        self._undo.append(lambda: self.driver.event_destroy(event))
+        return event
+
+    def new_memory(self, nbytes: int = SEGMENT) -> Address:
+        address = self.driver.mem_alloc(DEVICE, nbytes)
+        self._undo.append(lambda: self.driver.mem_free(DEVICE, address))
+        return address
+
+    def new_pinned(self, nbytes: int) -> tuple[Address, Any]:
+        """Pinned memory, and a uint8 array over it."""
+        address = self.driver.host_alloc(nbytes)
+        self._undo.append(lambda: self.driver.host_free(address))
+        return address, host.bytes_at(address, nbytes)
+
+    def upload(self, values: Any) -> Address:
+        """A NumPy array in new device memory."""
+        values = host.numpy().ascontiguousarray(values)
+        address = self.new_memory(max(values.nbytes, 1))
+        self.driver.copy(address, Address(host.address_of(values)), values.nbytes, TO_DEVICE, self.stream)
+        self.driver.stream_synchronize(self.stream)
+        return address
+
+    def download(self, address: Address, shape: tuple[int, ...], kind: dtype) -> Any:
+        """Device memory as a NumPy array, after everything that is on `self.stream`."""
+        values = host.numpy().empty(shape, kind.numpy)
+        self.driver.copy(Address(host.address_of(values)), address, values.nbytes, TO_HOST, self.stream)
+        return values
+
+    # devices
+    def test_devices_have_properties(self) -> None:
+        assert self.driver.device_count() >= 1
+        properties = self.driver.properties(DEVICE)
+        free, total = self.driver.mem_info(DEVICE)
+        assert 0 < free <= total <= properties.total_memory
+        assert properties.name and properties.major >= 5 and properties.warp_size == 32
+        assert properties.uuid.startswith("GPU-")
+
+    def test_a_device_that_is_not_there_is_an_error(self) -> None:
+        raised(AcceleratorError, lambda: self.driver.mem_alloc(self.driver.device_count(), SEGMENT))
+
+    # memory
+    def test_allocations_are_disjoint_and_count(self) -> None:
+        free, _ = self.driver.mem_info(DEVICE)
+        first, second = self.driver.mem_alloc(DEVICE, LARGE), self.driver.mem_alloc(DEVICE, LARGE)
+        assert first > 0 and second > 0 and abs(first - second) >= LARGE
+        assert self.driver.mem_info(DEVICE)[0] <= free - 2 * LARGE
+        self.driver.mem_free(DEVICE, first)
+        self.driver.mem_free(DEVICE, second)
+        assert self.driver.mem_info(DEVICE)[0] == free
+
+    def test_out_of_memory_leaves_the_driver_working(self) -> None:
+        too_much = 2 * self.driver.properties(DEVICE).total_memory
+        raised(OutOfMemoryError, lambda: self.driver.mem_alloc(DEVICE, too_much))
+        self._round_trip(host.numpy().arange(COUNT, dtype="float32"))
+
+    def _round_trip(self, values: Any) -> None:
+        address = self.upload(values)
+        found = self.download(address, values.shape, float32)
+        assert (found == values).all()
+
+    def test_pageable_memory_goes_there_and_back(self) -> None:
+        self._round_trip(host.numpy().linspace(-1, 1, COUNT, dtype="float32"))
+
+    def test_pageable_source_may_change_after_the_call(self) -> None:
+        values = host.numpy().full(COUNT, 3.0, "float32")
+        address = self.new_memory()
+        self.driver.copy(address, Address(host.address_of(values)), values.nbytes, TO_DEVICE, self.stream)
+        values[:] = 4.0
+        assert (self.download(address, (COUNT,), float32) == 3.0).all()
+
+    def test_pinned_memory_goes_there_and_back(self) -> None:
+        source, source_bytes = self.new_pinned(LONG_COPY)
+        target, target_bytes = self.new_pinned(LONG_COPY)
+        address = self.new_memory()
+        source_bytes[:] = host.numpy().arange(LONG_COPY) % 251
+        self.driver.copy(address, source, LONG_COPY, TO_DEVICE, self.stream)
+        self.driver.copy(target, address, LONG_COPY, TO_HOST, self.stream)
+        self.driver.stream_synchronize(self.stream)
+        assert (target_bytes == source_bytes).all()
+
+    def test_registered_memory_is_pinned(self) -> None:
+        values = host.numpy().arange(LONG_COPY, dtype="uint8")
+        where = Address(host.address_of(values))
+        self.driver.host_register(where, LONG_COPY)
+        address = self.new_memory()
+        self.driver.copy(address, where, LONG_COPY, TO_DEVICE, self.stream)
+        self.driver.fill(address, 5, 16, self.stream)
+        self.driver.copy(where, address, LONG_COPY, TO_HOST, self.stream)
+        self.driver.stream_synchronize(self.stream)
+        self.driver.host_unregister(where)
+        assert values[:18].tolist() == [5] * 16 + [16, 17]
+
+    def test_copies_within_a_device_and_fills(self) -> None:
+        source, target = self.new_memory(), self.new_memory()
+        self.driver.fill(source, 0x3F, 64, self.stream)
+        self.driver.fill(Address(source + 64), 0, 64, self.stream)
+        self.driver.copy(target, Address(source + 32), 64, WITHIN, self.stream)
+        found = self.download(target, (8,), float64).view("uint8")
+        assert found.tolist() == [0x3F] * 32 + [0] * 32
+
+    def test_copies_of_nothing_do_nothing(self) -> None:
+        address = self.new_memory()
+        self.driver.copy(address, address, 0, WITHIN, self.stream)
+        self.driver.fill(address, 1, 0, self.stream)
+        self.driver.stream_synchronize(self.stream)
+
+    def test_peers_copy(self) -> None:
+        """With one device there is nobody to reach."""
+        assert not self.driver.peer_can(DEVICE, DEVICE)
+        if self.driver.device_count() < 2 or not self.driver.peer_can(DEVICE, 1):
+            return
+        self.driver.peer_enable(DEVICE, 1)
+        self.driver.peer_enable(DEVICE, 1)
+        other, back = self.driver.mem_alloc(1, SEGMENT), self.new_memory()
+        source = self.upload(host.numpy().arange(COUNT, dtype="float32"))
+        self.driver.copy(other, source, 4 * COUNT, CopyKind.PEER, self.stream)
+        self.driver.copy(back, other, 4 * COUNT, CopyKind.PEER, self.stream)
+        assert self.download(back, (COUNT,), float32).tolist() == list(range(COUNT))
+        self.driver.mem_free(1, other)
+
+    # streams
+    def test_default_streams_differ_and_are_adopted_once(self) -> None:
+        defaults = [self.driver.stream_adopt(device, 0) for device in range(self.driver.device_count())]
+        assert len(set(defaults)) == len(defaults) and self.stream not in defaults
+        assert defaults == [self.driver.stream_adopt(device, 0) for device in range(len(defaults))]
+        assert self.driver.stream_raw(defaults[0]) == 0
+
+    def test_a_raw_stream_is_adopted_under_its_handle(self) -> None:
+        raw = self.driver.stream_raw(self.stream)
+        assert raw != 0
+        assert self.driver.stream_adopt(DEVICE, raw) == self.stream
+
+    def test_any_priority_is_accepted(self) -> None:
+        streams = [self.new_stream(priority) for priority in (-100, -1, 0, 100)]
+        assert len({*streams, self.stream}) == 5
+
+    def test_an_idle_stream_is_done(self) -> None:
+        assert self.driver.stream_query(self.stream)
+
+    def test_polling_a_stream_ends(self) -> None:
+        address, target = self.new_memory(), self.new_pinned(LONG_COPY)
+        self.driver.fill(address, 7, LONG_COPY, self.stream)
+        self.driver.copy(target[0], address, LONG_COPY, TO_HOST, self.stream)
+        assert any(self.driver.stream_query(self.stream) for _ in range(MAX_POLLS))
+        assert (target[1] == 7).all()
+
+    def test_a_device_synchronize_waits_for_every_stream(self) -> None:
+        address, (target, found) = self.new_memory(), self.new_pinned(2 * LONG_COPY)
+        for index, stream in enumerate((self.stream, self.new_stream())):
+            at = index * LONG_COPY
+            self.driver.fill(Address(address + at), index + 1, LONG_COPY, stream)
+            self.driver.copy(Address(target + at), Address(address + at), LONG_COPY, TO_HOST, stream)
+        self.driver.device_synchronize(DEVICE)
+        assert found[0] == found[LONG_COPY - 1] == 1 and found[LONG_COPY] == found[-1] == 2
+
+    # events
+    def test_an_event_orders_two_streams(self) -> None:
+        other, event = self.new_stream(), self.new_event()
+        first, second = self.new_memory(), self.new_memory()
+        for value in range(20):
+            self.driver.fill(first, value, LONG_COPY, other)
+            self.driver.event_record(event, other)
+            self.driver.stream_wait_event(self.stream, event)
+            self.driver.copy(second, first, LONG_COPY, WITHIN, self.stream)
+            self.driver.event_record(event, self.stream)
+            self.driver.stream_wait_event(other, event)
+            assert (self.download(second, (LONG_COPY // 8,), float64).view("uint8") == value).all()
+
+    def test_an_event_never_recorded_is_done(self) -> None:
+        event = self.new_event()
+        assert self.driver.event_query(event)
+        self.driver.stream_wait_event(self.stream, event)
+        self.driver.event_synchronize(event)
+
+    def test_a_recorded_event_can_be_waited_for(self) -> None:
+        event, address, (target, found) = self.new_event(), self.new_memory(), self.new_pinned(LONG_COPY)
+        self.driver.fill(address, 9, LONG_COPY, self.stream)
+        self.driver.copy(target, address, LONG_COPY, TO_HOST, self.stream)
+        self.driver.event_record(event, self.stream)
+        self.driver.event_synchronize(event)
+        assert (found == 9).all()
+        assert self.driver.event_query(event)
+
+    def test_polling_an_event_ends(self) -> None:
+        event, address = self.new_event(), self.new_memory()
+        self.driver.fill(address, 9, LONG_COPY, self.stream)
+        self.driver.event_record(event, self.stream)
+        assert any(self.driver.event_query(event) for _ in range(MAX_POLLS))
+
+    def test_recording_again_moves_the_event_but_not_its_waiters(self) -> None:
+        """Were the waiter moved too, the two streams would wait for each other and never end."""
+        other, event, again = self.new_stream(), self.new_event(), self.new_event()
+        address = self.new_memory()
+        self.driver.fill(address, 1, 64, other)
+        self.driver.event_record(event, other)
+        self.driver.stream_wait_event(self.stream, event)
+        self.driver.copy(Address(address + 64), address, 64, WITHIN, self.stream)
+        self.driver.event_record(again, self.stream)
+        self.driver.stream_wait_event(other, again)
+        self.driver.fill(address, 2, 64, other)
+        self.driver.event_record(event, other)
+        self.driver.event_synchronize(event)
+        assert self.download(address, (128 // 8,), float64).view("uint8").tolist() == [2] * 64 + [1] * 64
+
+    def test_elapsed_time_is_positive_and_adds_up(self) -> None:
+        events = [self.new_event(timing=True) for _ in range(3)]
+        address = self.new_memory()
+        for event in events:
+            self.driver.event_record(event, self.stream)
+            self.driver.fill(address, 0, SEGMENT, self.stream)
+        self.driver.event_synchronize(events[2])
+        steps = [self.driver.event_elapsed(a, b) for a, b in itertools.pairwise(events)]
+        whole = self.driver.event_elapsed(events[0], events[2])
+        assert min(steps) > 0 and abs(sum(steps) - whole) <= 1e-3 * whole + 1e-3
+
+    def test_elapsed_time_needs_two_recorded_timing_events(self) -> None:
+        timed, bare, untimed = self.new_event(timing=True), self.new_event(timing=True), self.new_event()
+        for event in (timed, untimed):
+            self.driver.event_record(event, self.stream)
+        self.driver.stream_synchronize(self.stream)
+        raised(AcceleratorError, lambda: self.driver.event_elapsed(timed, bare))
+        raised(AcceleratorError, lambda: self.driver.event_elapsed(timed, untimed))
+        assert self.driver.event_elapsed(timed, timed) == 0.0
+
+    def test_an_event_belongs_to_its_device(self) -> None:
+        if self.driver.device_count() < 2:
+            return
+        stream = self.driver.stream_adopt(1, 0)
+        event = self.new_event()
+        text = str(raised(AcceleratorError, lambda: self.driver.event_record(event, stream)))
+        assert "device 0" in text and "device 1" in text
+
+    # kernels
+    def _launch(self, kernel: Kernel, values: list[Any]) -> None:
+        handle = self.driver.kernel_load(DEVICE, kernel)
+        grid = Grid(((COUNT + 255) // 256, 1, 1), 256)
+        self.driver.launch(handle, grid, kernel.pack(values), self.stream)
+
+    def test_a_kernel_is_loaded_once(self) -> None:
+        assert self.driver.kernel_load(DEVICE, SCALE) == self.driver.kernel_load(DEVICE, SCALE)
+        assert self.driver.kernel_load(DEVICE, SCALE) != self.driver.kernel_load(DEVICE, NEGATE)
+
+    def test_a_contiguous_kernel(self) -> None:
+        values = host.numpy().linspace(-5, 5, COUNT, dtype="float32")
+        source, target = self.upload(values), self.new_memory()
+        self._launch(SCALE, [target, source, 2.5, COUNT])
+        assert (self.download(target, (COUNT,), float32) == values * host.numpy().float32(2.5)).all()
+
+    def test_a_strided_kernel(self) -> None:
+        """out[10, 100] = a transposed + a row that is repeated."""
+        np = host.numpy()
+        a, row = np.arange(COUNT).reshape(100, 10) * 2**33, np.arange(100) + 7
+        addresses = [self.new_memory(), self.upload(a), self.upload(row)]
+        layout = ((10, 100), [(100, 1), (1, 10), (0, 1)])
+        self._launch(ADD, [*addresses, layout, COUNT])
+        assert (self.download(addresses[0], (10, 100), int64) == a.T + row).all()
+
+    def test_a_kernel_writes_only_what_its_strides_name(self) -> None:
+        target = self.upload(host.numpy().full(COUNT, -1))
+        source = self.upload(host.numpy().arange(10))
+        self._launch(ADD, [target, source, source, ((10,), [(3,), (1,), (1,)]), 10])
+        found = self.download(target, (COUNT,), int64)
+        assert found[:30:3].tolist() == [2 * index for index in range(10)]
+        assert (found[1:30:3] == -1).all() and (found[30:] == -1).all()
+
+    def test_a_kernel_on_bfloat16(self) -> None:
+        values = host.numpy().linspace(-3, 3, COUNT).astype(bfloat16.numpy)
+        source, target = self.upload(values), self.new_memory()
+        self._launch(NEGATE, [target, source, COUNT])
+        found = self.download(target, (COUNT,), bfloat16)
+        assert (found.view("uint16") == values.view("uint16") ^ 0x8000).all()
+
+    def test_a_matrix_product(self) -> None:
+        """With a transposed operand and a bias; where there is no library, the plan is refused."""
+        problem = Gemm(float32, 2, 16, 24, 32, (512, 32, 1), (768, 1, 32), (384, 24, 1), has_bias=True)
+        if "gemm" not in self.driver.capabilities.libraries:
+            raised(NotSupportedError, lambda: self.driver.library_plan(DEVICE, problem))
+            return
+        a, b, bias = (host.numpy().sin(host.numpy().arange(n, dtype="float32")) for n in (1024, 1536, 24))
+        plan, workspace = self.driver.library_plan(DEVICE, problem)
+        scratch = self.new_memory(workspace) if workspace else Address(0)
+        operands = (self.new_memory(), self.upload(a), self.upload(b), self.upload(bias))
+        self.driver.library_run(plan, operands, scratch, self.stream)
+        found = self.download(operands[0], (2, 16, 24), float32)
+        wide = a.astype("float64").reshape(2, 16, 32) @ b.astype("float64").reshape(2, 24, 32).transpose(0, 2, 1) + bias
+        assert abs(found - wide).max() < 1e-4
+
+    # errors
+    def test_destroyed_handles_are_errors(self) -> None:
+        stream, event = self.driver.stream_create(DEVICE, 0), self.driver.event_create(DEVICE, False, False, False)
+        self.driver.stream_destroy(stream)
+        self.driver.event_destroy(event)
+        raised(AcceleratorError, lambda: self.driver.stream_synchronize(stream))
+        raised(AcceleratorError, lambda: self.driver.stream_destroy(stream))
+        raised(AcceleratorError, lambda: self.driver.event_record(event, self.stream))
+        raised(AcceleratorError, lambda: self.driver.event_synchronize(event))
+
+    def test_a_destroyed_stream_finishes_its_work(self) -> None:
+        address, (target, found) = self.new_memory(), self.new_pinned(LONG_COPY)
+        stream = self.driver.stream_create(DEVICE, 0)
+        self.driver.fill(address, 3, LONG_COPY, stream)
+        self.driver.copy(target, address, LONG_COPY, TO_HOST, stream)
+        self.driver.stream_destroy(stream)
+        self.driver.device_synchronize(DEVICE)
+        assert (found == 3).all()
+
+    def test_a_bad_grid_is_an_error(self) -> None:
+        handle, address = self.driver.kernel_load(DEVICE, SCALE), self.new_memory()
+        arguments = SCALE.pack([address, address, 1.0, 4])
+        for grid in (Grid((0, 1, 1), 256), Grid((1, 1, 1), 0), Grid((1, 1, 1), 2048)):
+            raised(AcceleratorError, partial(self.driver.launch, handle, grid, arguments, self.stream))
+
+    def test_an_ability_that_is_denied_raises(self) -> None:
+        if not self.driver.capabilities.graphs:
+            raised(NotSupportedError, lambda: self.driver.capture_begin(self.stream, CaptureMode.GLOBAL))
+            raised(NotSupportedError, lambda: self.driver.graph_instantiate(GraphHandle(1)))
+        if not self.driver.capabilities.ipc:
+            raised(NotSupportedError, lambda: self.driver.ipc_export(DEVICE, self.new_memory()))

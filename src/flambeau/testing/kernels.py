@@ -1,0 +1,119 @@
+"""`python -m flambeau.testing.kernels`: does every kernel compile?  Needs NVRTC and no GPU.
+
+Kernels are gathered by running the operators' samples on a virtual GPU.  By default each operator is compiled for one
+data type, and one operator of each family for every type it takes; `--all` compiles the full matrix.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, NamedTuple
+
+from ..driver.nvidia import compile, fallback
+from ..dtypes import ALL, BOOL, dtype, float32
+from ..errors import FlambeauError
+from ..kernel import Kernel
+from ..ops.operator import REGISTRY, Operator, Sample
+from ..tensor.factories import tensor
+from .machine import machine
+from .samples import cases, made
+
+ARCHITECTURE = "sm_90"
+PROCESSES = 2
+PER_TASK = 16  # kernels handed to a process at a time
+
+
+class Compiled(NamedTuple):
+    """One kernel's machine code in bytes, or the compiler's complaint."""
+
+    entry: str
+    nbytes: int
+    problem: str = ""
+
+
+def chosen(everything: bool = False) -> Iterator[tuple[Operator, dtype, Sample]]:
+    """The operators, types and samples to gather kernels from."""
+    first_of_family: dict[tuple[str, str], str] = {}
+    for _, operator, kind, _, sample in cases():
+        family = first_of_family.setdefault((operator.body.__module__, operator.kind), operator.name)
+        main = float32 if float32 in operator.dtypes else operator.dtypes[0]
+        if everything or kind is main or operator.name == family:
+            yield operator, kind, sample
+
+
+def gathered(everything: bool = False) -> list[Kernel]:
+    """Every kernel that the chosen samples launch, each once, and those of the nvidia driver's own."""
+    with machine(devices=1) as virtual:
+        for operator, kind, sample in chosen(everything):
+            call(operator, kind, sample)
+        found = virtual.devices[0].kernels()
+    products = [fallback.gemm_kernel(each) for each in ALL if each.category != BOOL]
+    return list({kernel.source + kernel.entry: kernel for kernel in [*found, *products]}.values())
+
+
+def call(operator: Operator, kind: dtype, sample: Sample) -> Any:
+    """One sample's call on the virtual GPU."""
+    args = made(sample.args, kind, _on_gpu)
+    return operator(*args, **{key: made(value, kind, _on_gpu) for key, value in sample.kwargs.items()})
+
+
+def _on_gpu(dense: Any, _: Any) -> Any:
+    return tensor(dense, device="cuda")
+
+
+def compiled(sources: Iterable[tuple[str, str]], architecture: str) -> list[Compiled]:
+    """Compile (entry, source) pairs one after another."""
+    found = []
+    for entry, source in sources:
+        try:
+            cubin = compile.compile_cubin(Kernel(entry, source, (), _nothing), architecture)
+        except FlambeauError as failure:
+            found.append(Compiled(entry, 0, str(failure)))
+        else:
+            found.append(Compiled(entry, len(cubin)))
+    return found
+
+
+def _nothing(*_: Any) -> None:
+    """The reference of a kernel that is only compiled."""
+
+
+def compile_all(kernels: Iterable[Kernel], architecture: str, processes: int = PROCESSES) -> list[Compiled]:
+    """Compile kernels in parallel."""
+    pairs = [(kernel.entry, kernel.source) for kernel in kernels]
+    tasks = [pairs[at : at + PER_TASK] for at in range(0, len(pairs), PER_TASK)]
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        results = pool.map(compiled, tasks, [architecture] * len(tasks))
+        return [each for result in results for each in result]
+
+
+def main(argv: list[str] | None = None, out: Callable[[str], Any] = print) -> int:
+    """Gather, compile and report; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m flambeau.testing.kernels", description=__doc__)
+    parser.add_argument("--all", action="store_true", help="every operator for every data type")
+    parser.add_argument("--arch", default=ARCHITECTURE, help="default %(default)s")
+    parser.add_argument("--processes", type=int, default=PROCESSES, help="default %(default)s")
+    options = parser.parse_args(argv)
+    start = time.perf_counter()
+    kernels = gathered(options.all)
+    results = compile_all(kernels, options.arch, options.processes)
+    for each in results:
+        if each.problem:
+            out(each.problem)
+    failed = sum(bool(each.problem) for each in results)
+    nbytes = sum(each.nbytes for each in results)
+    seconds = time.perf_counter() - start
+    out(
+        f"{len(results) - failed} of {len(results)} kernels of {len(REGISTRY)} operators compile for {options.arch}: "
+        f"{nbytes / 2**20:.1f} MiB, {seconds:.0f} s"
+    )
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

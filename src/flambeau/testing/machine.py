@@ -1,0 +1,31 @@
+"""Fresh virtual machines for tests: as many as wanted, one after another or nested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..config import virtual_gpus
+from ..runtime import state
+from ..runtime.machine import Machine
+
+
+@contextmanager
+def machine(
+    devices: int = 1, *, preset: str = "h200", memory: int | str = 0, races: str = "poison", schedule: Any = "submission"
+) -> Iterator[Machine]:
+    """Make a fresh virtual machine the process's machine inside the block, and put the former one back.
+
+    schedule: a text as in FLAMBEAU_GPUS, or a Schedule object.  memory: bytes of each device, as a number or "2GiB".
+    `machine.driver` is the virtual driver, with its clock, faults and log.  Tensors must not be carried across.
+    """
+    text = schedule if isinstance(schedule, str) else "submission"
+    choice = virtual_gpus(devices, preset=preset, memory=memory, races=races, schedule=text)
+    made = Machine(choice, None if isinstance(schedule, str) else schedule)
+    previous = state.swap_machine(made)
+    try:
+        made.start()
+        yield made
+    finally:
+        state.swap_machine(previous)

@@ -1,0 +1,57 @@
+"""Operator samples made into tensors: what the sweep, the kernel check and the benchmarks of counts run on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..dtypes import BY_NAME, dtype
+from ..host import np
+from ..ops.operator import REGISTRY, Array, Operator, Sample
+
+# kept apart by more than a step of gradcheck: where two values tie, a maximum has no derivative
+_GOLDEN = 0.6180339887498949
+
+Maker = Callable[[Any, "dtype", Array], Any]
+
+
+def values(array: Array, kind: dtype) -> Any:
+    """The NumPy values of an Array: spread evenly over [low, high], in an order that `seed` shifts."""
+    count = int(np.prod(array.shape))
+    spread = (np.arange(1, count + 1) * _GOLDEN + array.seed * 0.37) % 1.0
+    found = (array.low + (array.high - array.low) * spread).reshape(array.shape)
+    if kind.is_floating_point:
+        return found.astype(kind.numpy)
+    return (np.floor(found) > 0) if kind.name == "bool" else np.floor(found).astype(kind.numpy)
+
+
+def laid_out(plain: Any, layout: str) -> tuple[Any, Callable[[Any], Any]]:
+    """(the dense values to upload, how to view them so that they read as `plain` in another layout)."""
+    if layout == "transposed" and plain.ndim >= 2:
+        order = tuple(reversed(range(plain.ndim)))
+        return np.ascontiguousarray(plain.transpose(order)), lambda tensor: tensor.permute(*order)
+    if layout == "strided" and plain.ndim >= 1:
+        wide = np.zeros((*plain.shape[:-1], plain.shape[-1] * 2), plain.dtype)
+        wide[..., ::2] = plain
+        return wide, lambda tensor: tensor[..., ::2]
+    return plain, lambda tensor: tensor
+
+
+def made(value: Any, kind: dtype, make: Callable[[Any, Array], Any]) -> Any:
+    """A sample's value with every Array in it made into a tensor by make(dense NumPy values, array)."""
+    if isinstance(value, Array):
+        own = BY_NAME[value.dtype] if value.dtype else kind
+        dense, view = laid_out(values(value, own), value.layout)
+        return view(make(dense, value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(made(each, kind, make) for each in value)
+    return value
+
+
+def cases() -> Iterator[tuple[str, Operator, dtype, int, Sample]]:
+    """(an id, operator, dtype, sample number, sample) for every operator that has samples."""
+    for name in sorted(REGISTRY):
+        operator = REGISTRY[name]
+        for number, sample in enumerate(operator.samples()):
+            for kind in operator.dtypes:
+                yield f"{name}-{number}-{kind.name}", operator, kind, number, sample

@@ -1,0 +1,41 @@
+"""Hook points for tools, and where in the user's program a call came from.
+
+A hook is a module attribute that is None until a tool subscribes; the runtime tests it and calls it if set.
+
+    on_launch(stream, kernel, accesses)          a kernel or library call was put on a stream
+    on_copy(stream, dst, src, nbytes, kind)      a copy was put on a stream
+    on_block_taken(block, stream)                the allocator handed out a block
+    on_block_given(block)                        the allocator took a block back
+    on_record(event, stream)                     an event was recorded on a stream
+    on_wait(waiter, event)                       a stream, or the host (waiter None), waits for an event
+    on_host_read(address, nbytes)                the host reads memory that a device may write
+    on_host_write(address, nbytes)               the host writes memory that a device may read
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+Hook = Callable[..., Any] | None
+
+on_launch: Hook = None
+on_copy: Hook = None
+on_block_taken: Hook = None
+on_block_given: Hook = None
+on_record: Hook = None
+on_wait: Hook = None
+on_host_read: Hook = None
+on_host_write: Hook = None
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def call_site() -> str:
+    """`file:line` of the innermost frame outside this package, or "<unknown>"."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"

@@ -1,0 +1,126 @@
+"""A stand-in for the module cuda.bindings.driver that records every call, and a driver on top of it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from flambeau.driver.nvidia import compile as compiling
+from flambeau.driver.nvidia import library
+from flambeau.driver.nvidia.driver import NvidiaDriver
+from flambeau.errors import AcceleratorError, NoDeviceError
+
+
+class Code(IntEnum):
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_INVALID_VALUE = 1
+    CUDA_ERROR_OUT_OF_MEMORY = 2
+    CUDA_ERROR_NO_DEVICE = 100
+    CUDA_ERROR_NOT_READY = 600
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700
+    CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704
+    CUDA_ERROR_LAUNCH_FAILED = 719
+
+
+class Names:
+    """An enum of the bindings: every member is its own name."""
+
+    def __getattr__(self, name: str) -> str:
+        return name
+
+
+ATTRIBUTES = {"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": 9, "CU_DEVICE_ATTRIBUTE_WARP_SIZE": 32}
+RESULTS: dict[str, Callable[..., tuple[Any, ...]]] = {
+    "cuDeviceGetCount": lambda: (2,),
+    "cuDeviceGet": lambda ordinal: (ordinal,),
+    "cuDevicePrimaryCtxRetain": lambda device: (0xC0 + device,),
+    "cuDeviceGetName": lambda length, device: (b"Fake GPU\0\0\0",),
+    "cuDeviceGetUuid": lambda device: (SimpleNamespace(bytes=bytes(range(16))),),
+    "cuDeviceTotalMem": lambda device: (1 << 30,),
+    "cuDeviceGetAttribute": lambda name, device: (ATTRIBUTES.get(name, 0),),
+    "cuMemGetInfo": lambda: (3, 7),
+    "cuCtxGetStreamPriorityRange": lambda: (0, -5),
+    "cuEventElapsedTime": lambda start, end: (1.25,),
+    "cuDeviceCanAccessPeer": lambda device, peer: (1,),
+    "cuPointerGetAttribute": lambda name, address: (address >> 40,),
+}
+
+
+class FakeCuda:
+    """Two devices.  `fails` maps a call's name to the code that it returns; `launched` holds the launch buffers."""
+
+    CUdevice_attribute = CUfunction_attribute = CUpointer_attribute = Names()
+    CUstream = int
+    CUresult = Code
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        self.fails: dict[str, Code] = {}
+        self.launched: list[bytes] = []
+        self.current = 0
+        self._next = 0x100
+
+    def __getattr__(self, name: str) -> Callable[..., tuple[Any, ...]]:
+        if not name.startswith("cu"):
+            raise AttributeError(name)
+
+        def call(*arguments: Any) -> tuple[Any, ...]:
+            self.calls.append((name, *arguments))
+            code = self.fails.get(name, Code.CUDA_SUCCESS)
+            return (code, *self._results(name, arguments)) if code == Code.CUDA_SUCCESS else (code, None)
+
+        return call
+
+    def named(self, name: str) -> list[tuple[Any, ...]]:
+        """The arguments of each call of `name` so far."""
+        return [call[1:] for call in self.calls if call[0] == name]
+
+    def _results(self, name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        if name == "cuCtxSetCurrent":
+            self.current = arguments[0]
+        if name == "cuLaunchKernel":
+            self.launched.append(read_extra(arguments[-1]))
+        if name in RESULTS:
+            return RESULTS[name](*arguments)
+        if name == "cuCtxGetCurrent":
+            return (self.current,)
+        return (self._made(),) if any(word in name for word in ("Create", "Alloc", "Load", "GetFunction")) else ()
+
+    def _made(self) -> int:
+        self._next += 0x100
+        return self._next
+
+
+def read_extra(address: int) -> bytes:
+    """The launch buffer that cuLaunchKernel finds through `extra`."""
+    key, data, size_key, size, end = (ctypes.c_size_t * 5).from_address(address)
+    assert (key, size_key, end) == (1, 2, 0)
+    return ctypes.string_at(data, ctypes.c_size_t.from_address(size).value)
+
+
+@pytest.fixture
+def cuda() -> FakeCuda:
+    return FakeCuda()
+
+
+@pytest.fixture
+def driver(cuda: FakeCuda) -> NvidiaDriver:
+    made = NvidiaDriver(cuda)
+    made.start()
+    return made
+
+
+@pytest.fixture
+def nvrtc(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The module cuda.bindings.nvrtc, with an empty cache of compiled kernels."""
+    try:
+        compiling.nvrtc_version()
+    except (AcceleratorError, NoDeviceError) as missing:
+        pytest.skip(str(missing))
+    monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
+    yield library.nvrtc_bindings()

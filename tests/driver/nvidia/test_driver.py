@@ -1,0 +1,347 @@
+"""The driver's calls against stand-in bindings: which calls, in which context, with which flags, and all checked."""
+
+from __future__ import annotations
+
+import pytest
+
+from flambeau import dtypes, errors
+from flambeau.driver.api import CaptureMode, CopyKind
+from flambeau.driver.nvidia import blas, fallback
+from flambeau.driver.nvidia import compile as compiling
+from flambeau.driver.nvidia.driver import NvidiaDriver
+from flambeau.kernel import Grid, Kernel, Pointer, Scalar
+from flambeau.problem import Gemm
+
+CONTEXT = (0xC0, 0xC1)
+DEVICE_1 = 1 << 40  # the stand-in says that an address from here on is of device 1
+GRID = Grid((3, 2, 1), 128)
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    monkeypatch.setattr(compiling, "compile_cubin", lambda kernel, arch: f"{kernel.entry} {arch}".encode())
+    params = (Pointer("out", dtypes.float32, "w", ("n",)), Scalar("n", "int64"))
+    return Kernel("twice", "", params, lambda out, n: None)
+
+
+def test_no_call_is_made_before_start(cuda):
+    NvidiaDriver(cuda)
+    assert cuda.calls == []
+
+
+def test_start_opens_no_context(driver, cuda):
+    assert driver.device_count() == 2
+    assert cuda.named("cuDevicePrimaryCtxRetain") == []
+
+
+def test_properties(driver):
+    found = driver.properties(1)
+    assert (found.name, found.major, found.minor, found.warp_size) == ("Fake GPU", 9, 0, 32)
+    assert found.total_memory == 1 << 30
+    assert found.uuid == "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f"
+
+
+@pytest.mark.parametrize("device", [-1, 2])
+def test_a_device_that_is_not_there(driver, device):
+    with pytest.raises(errors.AcceleratorError, match=f"there is no device {device}; 2 NVIDIA devices exist") as raised:
+        driver.mem_alloc(device, 512)
+    assert raised.value.error_code == 101
+
+
+def test_every_call_makes_its_device_current(driver, cuda):
+    driver.mem_alloc(1, 512)
+    assert cuda.current == CONTEXT[1]
+    driver.mem_alloc(0, 512)
+    assert cuda.current == CONTEXT[0]
+
+
+def test_a_context_that_another_library_set_is_noticed(driver, cuda):
+    driver.mem_info(0)
+    cuda.current = 0xBAD
+    driver.mem_info(0)
+    assert cuda.named("cuCtxSetCurrent") == [(CONTEXT[0],), (CONTEXT[0],)]
+    driver.mem_info(0)
+    assert len(cuda.named("cuCtxSetCurrent")) == 2
+    assert cuda.named("cuDevicePrimaryCtxRetain") == [(0,)]
+
+
+def test_host_memory_opens_no_further_context(driver, cuda):
+    driver.mem_alloc(1, 512)
+    cuda.current = 0
+    driver.host_free(driver.host_alloc(64))
+    assert cuda.named("cuDevicePrimaryCtxRetain") == [(1,)]
+    assert cuda.named("cuMemHostAlloc") == [(64, 1)]  # portable
+
+
+def test_default_streams_differ_and_are_raw_zero(driver):
+    first, second = driver.stream_adopt(0, 0), driver.stream_adopt(1, 0)
+    assert first != second
+    assert min(first, second) > 0
+    assert driver.stream_raw(first) == driver.stream_raw(second) == 0
+    with pytest.raises(errors.AcceleratorError, match="is a default stream"):
+        driver.stream_destroy(first)
+
+
+@pytest.mark.parametrize(("asked", "given"), [(0, 0), (-1, -1), (-99, -5), (3, 0)])
+def test_streams_do_not_order_with_the_default_one_and_priorities_are_clamped(driver, cuda, asked, given):
+    driver.stream_create(0, asked)
+    assert cuda.named("cuStreamCreateWithPriority") == [(1, given)]
+
+
+def test_adopting_the_same_stream_gives_the_same_handle(driver, cuda):
+    made = driver.stream_create(0, 0)
+    adopted = driver.stream_adopt(1, 0xABC)
+    assert driver.stream_adopt(0, driver.stream_raw(made)) == made
+    assert driver.stream_adopt(1, 0xABC) == adopted
+    assert driver.stream_adopt(0, 0xABC) != adopted
+    driver.stream_destroy(adopted)
+    assert cuda.named("cuStreamDestroy") == []  # its maker destroys it
+    driver.stream_destroy(made)
+    assert len(cuda.named("cuStreamDestroy")) == 1
+
+
+def test_a_destroyed_handle_is_recognized(driver):
+    stream, event = driver.stream_create(0, 0), driver.event_create(0, True, False, False)
+    driver.stream_destroy(stream)
+    driver.event_destroy(event)
+    with pytest.raises(errors.AcceleratorError, match=f"stream {stream} does not exist") as raised:
+        driver.stream_synchronize(stream)
+    assert raised.value.error_code == 400
+    with pytest.raises(errors.AcceleratorError, match=f"event {event} does not exist"):
+        driver.event_query(event)
+
+
+@pytest.mark.parametrize(
+    ("timing", "blocking", "interprocess", "flags"),
+    [(True, False, False, 0), (False, False, False, 2), (False, True, True, 7), (True, True, False, 1)],
+)
+def test_event_flags(driver, cuda, timing, blocking, interprocess, flags):
+    driver.event_create(0, timing, blocking, interprocess)
+    assert cuda.named("cuEventCreate") == [(flags,)]
+
+
+def test_a_query_answers_false_while_work_runs(driver, cuda):
+    stream, event = driver.stream_create(0, 0), driver.event_create(0, True, False, False)
+    assert driver.stream_query(stream)
+    assert driver.event_query(event)
+    cuda.fails = dict.fromkeys(("cuStreamQuery", "cuEventQuery"), cuda.CUresult.CUDA_ERROR_NOT_READY)
+    assert not driver.stream_query(stream)
+    assert not driver.event_query(event)
+
+
+def test_events_and_streams_of_different_devices(driver, cuda):
+    event, here, there = (
+        driver.event_create(0, True, False, False),
+        driver.stream_create(0, 0),
+        driver.stream_create(1, 0),
+    )
+    with pytest.raises(errors.AcceleratorError, match=f"event belongs to device 0, and stream {there} to device 1"):
+        driver.event_record(event, there)
+    assert cuda.named("cuEventRecord") == []
+    driver.event_record(event, here)
+    driver.stream_wait_event(there, event)
+    assert cuda.current == CONTEXT[1]
+    assert len(cuda.named("cuStreamWaitEvent")) == 1
+
+
+def test_elapsed_needs_timing(driver, cuda):
+    timed, plain = driver.event_create(0, True, False, False), driver.event_create(0, False, False, False)
+    assert driver.event_elapsed(timed, timed) == 1.25
+    with pytest.raises(errors.AcceleratorError, match="the end event was made without timing"):
+        driver.event_elapsed(timed, plain)
+
+
+def test_copies_on_one_device_go_by_address(driver, cuda):
+    stream = driver.stream_create(0, 0)
+    raw = driver.stream_raw(stream)
+    for kind in (CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOST, CopyKind.DEVICE_TO_DEVICE):
+        driver.copy(0x20, 0x10, 8, kind, stream)
+    assert cuda.named("cuMemcpyAsync") == [(0x20, 0x10, 8, raw)] * 3
+
+
+def test_a_copy_to_a_peer_names_both_contexts(driver, cuda):
+    stream = driver.stream_create(0, 0)
+    driver.copy(DEVICE_1, 0x10, 8, CopyKind.PEER, stream)
+    assert cuda.named("cuMemcpyPeerAsync") == [(DEVICE_1, CONTEXT[1], 0x10, CONTEXT[0], 8, driver.stream_raw(stream))]
+    assert cuda.current == CONTEXT[0]
+
+
+def test_nothing_is_copied_without_a_call(driver, cuda):
+    stream = driver.stream_create(0, 0)
+    for kind in CopyKind:
+        driver.copy(0x20, 0x10, 0, kind, stream)
+    driver.fill(0x20, 1, 0, stream)
+    assert not [call for call in cuda.calls if "Memcpy" in call[0] or "Memset" in call[0]]
+
+
+def test_a_device_is_not_its_own_peer(driver, cuda):
+    assert driver.peer_can(0, 1)
+    assert not driver.peer_can(1, 1)
+    assert cuda.named("cuDeviceCanAccessPeer") == [(0, 1)]
+
+
+def test_enabling_a_peer_twice_is_nothing(driver, cuda):
+    cuda.fails["cuCtxEnablePeerAccess"] = cuda.CUresult.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+    driver.peer_enable(0, 1)
+    assert cuda.named("cuCtxEnablePeerAccess") == [(CONTEXT[1], 0)]
+    assert cuda.current == CONTEXT[0]
+
+
+def test_the_same_kernel_is_loaded_once_per_device(driver, cuda, kernel):
+    first, second = driver.kernel_load(0, kernel), driver.kernel_load(1, kernel)
+    assert driver.kernel_load(0, kernel) == first != second
+    assert cuda.named("cuModuleLoadData") == [(b"twice sm_90",)] * 2
+    assert [name for _, name in cuda.named("cuModuleGetFunction")] == [b"twice"] * 2
+
+
+def test_a_launch_passes_the_buffer_as_it_is(driver, cuda, kernel):
+    stream, handle = driver.stream_create(0, 0), driver.kernel_load(0, kernel)
+    first, second = kernel.pack((0x1000, 7)), kernel.pack((0x2000, -1))
+    driver.launch(handle, GRID, first, stream)
+    driver.launch(handle, GRID, second, stream)
+    assert cuda.launched == [first, second]
+    assert cuda.named("cuLaunchKernel")[0][1:10] == (3, 2, 1, 128, 1, 1, 0, driver.stream_raw(stream), 0)
+
+
+def test_more_shared_memory_than_usual_is_asked_for_once(driver, cuda, kernel):
+    stream, handle = driver.stream_create(0, 0), driver.kernel_load(0, kernel)
+    for shared in (48 << 10, 64 << 10, 50 << 10, 96 << 10):
+        driver.launch(handle, GRID._replace(shared=shared), kernel.pack((0, 0)), stream)
+    assert [size for _, _, size in cuda.named("cuFuncSetAttribute")] == [64 << 10, 96 << 10]
+
+
+def test_a_launch_on_another_devices_stream(driver, cuda, kernel):
+    handle, there = driver.kernel_load(0, kernel), driver.stream_create(1, 0)
+    with pytest.raises(
+        errors.AcceleratorError, match=f"twice: loaded on device 0, launched on stream {there} of device 1"
+    ):
+        driver.launch(handle, GRID, kernel.pack((0, 0)), there)
+    assert cuda.launched == []
+
+
+def test_too_many_arguments(driver, kernel):
+    stream, handle = driver.stream_create(0, 0), driver.kernel_load(0, kernel)
+    with pytest.raises(errors.ArgumentError, match="twice: 40000 bytes of arguments"):
+        driver.launch(handle, GRID, bytes(40_000), stream)
+
+
+CALLS = {
+    "cuCtxGetCurrent": lambda driver, stream, event, kernel: driver.mem_info(1),
+    "cuCtxSetCurrent": lambda driver, stream, event, kernel: driver.mem_info(1),
+    "cuDevicePrimaryCtxRetain": lambda driver, stream, event, kernel: driver.mem_info(1),
+    "cuDeviceGetName": lambda driver, stream, event, kernel: driver.properties(0),
+    "cuDeviceGetUuid": lambda driver, stream, event, kernel: driver.properties(0),
+    "cuDeviceTotalMem": lambda driver, stream, event, kernel: driver.properties(0),
+    "cuDeviceGetAttribute": lambda driver, stream, event, kernel: driver.properties(0),
+    "cuCtxSynchronize": lambda driver, stream, event, kernel: driver.device_synchronize(0),
+    "cuMemGetInfo": lambda driver, stream, event, kernel: driver.mem_info(0),
+    "cuMemAlloc": lambda driver, stream, event, kernel: driver.mem_alloc(0, 8),
+    "cuMemFree": lambda driver, stream, event, kernel: driver.mem_free(0, 8),
+    "cuMemHostAlloc": lambda driver, stream, event, kernel: driver.host_alloc(8),
+    "cuMemFreeHost": lambda driver, stream, event, kernel: driver.host_free(8),
+    "cuMemHostRegister": lambda driver, stream, event, kernel: driver.host_register(8, 8),
+    "cuMemHostUnregister": lambda driver, stream, event, kernel: driver.host_unregister(8),
+    "cuCtxGetStreamPriorityRange": lambda driver, stream, event, kernel: driver.stream_create(0, 0),
+    "cuStreamCreateWithPriority": lambda driver, stream, event, kernel: driver.stream_create(0, 0),
+    "cuStreamDestroy": lambda driver, stream, event, kernel: driver.stream_destroy(stream),
+    "cuStreamQuery": lambda driver, stream, event, kernel: driver.stream_query(stream),
+    "cuStreamSynchronize": lambda driver, stream, event, kernel: driver.stream_synchronize(stream),
+    "cuStreamWaitEvent": lambda driver, stream, event, kernel: driver.stream_wait_event(stream, event),
+    "cuEventCreate": lambda driver, stream, event, kernel: driver.event_create(0, True, True, False),
+    "cuEventDestroy": lambda driver, stream, event, kernel: driver.event_destroy(event),
+    "cuEventRecord": lambda driver, stream, event, kernel: driver.event_record(event, stream),
+    "cuEventQuery": lambda driver, stream, event, kernel: driver.event_query(event),
+    "cuEventSynchronize": lambda driver, stream, event, kernel: driver.event_synchronize(event),
+    "cuEventElapsedTime": lambda driver, stream, event, kernel: driver.event_elapsed(event, event),
+    "cuMemcpyAsync": lambda driver, stream, event, kernel: driver.copy(1, 2, 3, CopyKind.DEVICE_TO_DEVICE, stream),
+    "cuMemcpyPeerAsync": lambda driver, stream, event, kernel: driver.copy(1, 2, 3, CopyKind.PEER, stream),
+    "cuPointerGetAttribute": lambda driver, stream, event, kernel: driver.copy(1, 2, 3, CopyKind.PEER, stream),
+    "cuMemsetD8Async": lambda driver, stream, event, kernel: driver.fill(1, 2, 3, stream),
+    "cuDeviceCanAccessPeer": lambda driver, stream, event, kernel: driver.peer_can(0, 1),
+    "cuCtxEnablePeerAccess": lambda driver, stream, event, kernel: driver.peer_enable(0, 1),
+    "cuModuleLoadData": lambda driver, stream, event, kernel: driver.kernel_load(1, kernel),
+    "cuModuleGetFunction": lambda driver, stream, event, kernel: driver.kernel_load(1, kernel),
+    "cuLaunchKernel": lambda driver, stream, event, kernel: driver.launch(
+        driver.kernel_load(0, kernel), GRID, kernel.pack((0, 0)), stream
+    ),
+    "cuFuncSetAttribute": lambda driver, stream, event, kernel: driver.launch(
+        driver.kernel_load(0, kernel), GRID._replace(shared=1 << 16), kernel.pack((0, 0)), stream
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_code_is_checked(driver, cuda, kernel, name):
+    stream, event = driver.stream_create(0, 0), driver.event_create(0, True, False, False)
+    cuda.fails[name] = cuda.CUresult.CUDA_ERROR_LAUNCH_FAILED
+    with pytest.raises(errors.AcceleratorError, match=name) as raised:
+        CALLS[name](driver, stream, event, kernel)
+    assert raised.value.sticky
+    assert cuda.calls[-1][0] == name
+
+
+@pytest.mark.parametrize("name", ["cuInit", "cuDeviceGetCount", "cuDeviceGet"])
+def test_every_code_of_the_start_is_checked(cuda, name):
+    cuda.fails[name] = cuda.CUresult.CUDA_ERROR_INVALID_VALUE
+    with pytest.raises(errors.AcceleratorError, match=name):
+        NvidiaDriver(cuda).start()
+
+
+def test_memory_that_cannot_be_had(driver, cuda):
+    cuda.fails["cuMemAlloc"] = cuda.CUresult.CUDA_ERROR_OUT_OF_MEMORY
+    with pytest.raises(errors.OutOfMemoryError, match="device is 1, nbytes is 512"):
+        driver.mem_alloc(1, 512)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("capture_begin", lambda driver: driver.capture_begin(1, CaptureMode.GLOBAL)),
+        ("capture_end", lambda driver: driver.capture_end(1)),
+        ("capture_status", lambda driver: driver.capture_status(1)),
+        ("capture_mode_exchange", lambda driver: driver.capture_mode_exchange(CaptureMode.RELAXED)),
+        ("graph_instantiate", lambda driver: driver.graph_instantiate(1)),
+        ("graph_launch", lambda driver: driver.graph_launch(1, 1)),
+        ("graph_destroy", lambda driver: driver.graph_destroy(1)),
+        ("ipc_export", lambda driver: driver.ipc_export(0, 1)),
+        ("ipc_open", lambda driver: driver.ipc_open(0, b"")),
+        (r"event_record\(external=True\)", lambda driver: driver.event_record(1, 1, external=True)),
+    ],
+)
+def test_what_the_driver_cannot_do_yet(driver, name, call):
+    assert not driver.capabilities.graphs
+    assert not driver.capabilities.ipc
+    with pytest.raises(errors.NotSupportedError, match=f"{name}: the nvidia driver"):
+        call(driver)
+
+
+def gemm(dtype):
+    return Gemm(dtype, 2, 33, 40, 5, (165, 5, 1), (200, 40, 1), (1320, 40, 1))
+
+
+def test_integer_products_use_the_own_kernel(driver, cuda, kernel):
+    plan, workspace = driver.library_plan(0, gemm(dtypes.int32))
+    assert workspace == 0
+    assert driver.library_plan(0, gemm(dtypes.int32))[0] == plan
+    driver.library_run(plan, (0x300, 0x100, 0x200, 0), 0, driver.stream_create(0, 0))
+    product = fallback.gemm_kernel(dtypes.int32)
+    assert cuda.launched == [product.pack(fallback.values_of(gemm(dtypes.int32), (0x300, 0x100, 0x200, 0)))]
+    assert cuda.named("cuLaunchKernel")[0][1:5] == (4, 1, 2, 256)
+    with pytest.raises(errors.AcceleratorError, match=r"loaded on device 0, launched on stream \d+ of device 1"):
+        driver.library_run(plan, (0, 0, 0, 0), 0, driver.stream_create(1, 0))
+
+
+def test_a_missing_cublas_is_said_once(driver, kernel, monkeypatch):
+    fallback.warn_cublas_is_missing.cache_clear()
+    monkeypatch.setattr(blas, "load", lambda: None)
+    with pytest.warns(RuntimeWarning, match="pip install nvidia-cublas"):
+        driver.library_plan(0, gemm(dtypes.float32))
+    driver.library_plan(0, gemm(dtypes.float16))  # a second warning would be an error here
+
+
+def test_a_problem_of_another_kind(driver):
+    class Sorting:
+        kind = "sort"
+
+    with pytest.raises(errors.NotSupportedError, match="library_plan of kind sort"):
+        driver.library_plan(0, Sorting())

@@ -1,0 +1,91 @@
+"""The own matrix product: what it means, how it is packed and spread, and that it compiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flambeau import dtypes, errors
+from flambeau.driver.nvidia.compile import compile_cubin
+from flambeau.driver.nvidia.fallback import MAX_GRID_Z, FallbackPlan, gemm_kernel, grid_of, values_of
+from flambeau.host import address_of, bytes_at
+from flambeau.kernel import Grid, row_major
+from flambeau.problem import Gemm
+
+NUMBERS = dtypes.ALL[1:]
+
+
+def strides(array):
+    return tuple(step // array.itemsize for step in array.strides)
+
+
+def array_of(access):
+    """The NumPy array that an access names, on host memory."""
+    steps = [step * access.dtype.itemsize for step in row_major(access)]
+    flat = bytes_at(access.address, access.nbytes).view(access.dtype.numpy)
+    return np.lib.stride_tricks.as_strided(flat, tuple(access.shape), steps)
+
+
+def run_reference(kernel, buffer):
+    kernel.reference(*(array_of(each) if hasattr(each, "address") else each for each in kernel.bind(buffer)))
+
+
+def operands(dtype, batch, m, n, k, seed=0):
+    random = np.random.default_rng(seed)
+    shapes = (batch, m, k), (batch, k, n), (n,)
+    return [random.integers(0, 5, shape).astype(dtype.numpy) for shape in shapes]
+
+
+@pytest.mark.parametrize("dtype", NUMBERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("with_bias", [False, True])
+def test_the_reference_on_strided_operands(dtype, with_bias):
+    a, b, bias = operands(dtype, 2, 3, 5, 4)
+    a, b = a.transpose(0, 2, 1).copy().transpose(0, 2, 1), np.repeat(b, 2, axis=2)[:, :, ::2]
+    out = np.zeros((2, 5, 3), dtype.numpy).transpose(0, 2, 1)
+    problem = Gemm(dtype, 2, 3, 5, 4, strides(a), strides(b), strides(out), with_bias)
+    kernel = gemm_kernel(dtype)
+    run_reference(kernel, kernel.pack(values_of(problem, tuple(map(address_of, (out, a, b, bias))))))
+    wanted = a.astype("float64") @ b.astype("float64") + (bias.astype("float64") if with_bias else 0)
+    assert np.array_equal(out.astype("float64"), wanted)  # small integers: exact in every type
+
+
+def test_integers_keep_their_low_bits():
+    a, b = np.full((1, 1, 2), 100, "int8"), np.full((1, 2, 1), 3, "int8")
+    out = np.zeros((1, 1, 1), "int8")
+    problem = Gemm(dtypes.int8, 1, 1, 1, 2, strides(a), strides(b), strides(out))
+    kernel = gemm_kernel(dtypes.int8)
+    run_reference(kernel, kernel.pack(values_of(problem, (address_of(out), address_of(a), address_of(b), 0))))
+    assert out[0, 0, 0] == 600 - 512
+
+
+@pytest.mark.parametrize("dtype", NUMBERS, ids=lambda each: each.name)
+def test_every_type_compiles(nvrtc, dtype):
+    assert compile_cubin(gemm_kernel(dtype), "sm_90").startswith(b"\x7fELF")
+
+
+def test_there_is_one_kernel_per_type_and_none_for_bool():
+    assert gemm_kernel(dtypes.int32) is gemm_kernel(dtypes.int32)
+    with pytest.raises(errors.NotSupportedError, match=r"no matrix product of torch\.bool elements"):
+        gemm_kernel(dtypes.bool_)
+
+
+@pytest.mark.parametrize(
+    ("batch", "m", "n", "blocks"),
+    [(1, 1, 1, (1, 1, 1)), (1, 32, 32, (1, 1, 1)), (3, 33, 65, (6, 1, 3)), (MAX_GRID_Z + 9, 1, 33, (2, 1, MAX_GRID_Z))],
+)
+def test_one_block_makes_one_square(batch, m, n, blocks):
+    assert grid_of(Gemm(dtypes.int32, batch, m, n, 1, (1, 1, 1), (1, 1, 1), (1, 1, 1))) == Grid(blocks, 256)
+
+
+def test_an_empty_product_launches_nothing():
+    problem = Gemm(dtypes.int32, 1, 0, 4, 3, (0, 3, 1), (12, 4, 1), (0, 4, 1))
+    plan = FallbackPlan(problem, lambda *arguments: pytest.fail("launched"))
+    plan.run((0, 0, 0, 0), 0, None)
+    assert plan.workspace_nbytes == 0
+
+
+def test_a_sum_of_nothing_is_launched_for_its_zeros():
+    problem = Gemm(dtypes.float32, 1, 2, 2, 0, (0, 1, 1), (0, 2, 1), (4, 2, 1))
+    launched = []
+    FallbackPlan(problem, lambda grid, arguments, stream: launched.append(grid)).run((1, 0, 0, 0), 0, None)
+    assert launched == [Grid((1, 1, 1), 256)]

@@ -1,0 +1,128 @@
+"""Codes become errors, and nothing of NVIDIA's is touched before it is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from enum import IntEnum
+from types import SimpleNamespace
+
+import pytest
+
+from flambeau import errors
+from flambeau.driver.nvidia import library
+
+
+class Result(IntEnum):
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_INVALID_VALUE = 1
+    CUDA_ERROR_OUT_OF_MEMORY = 2
+    CUDA_ERROR_INSUFFICIENT_DRIVER = 35
+    CUDA_ERROR_NO_DEVICE = 100
+    CUDA_ERROR_NOT_READY = 600
+
+
+class NvrtcResult(IntEnum):
+    NVRTC_SUCCESS = 0
+    NVRTC_ERROR_OUT_OF_MEMORY = 1
+    NVRTC_ERROR_COMPILATION = 6
+
+
+def test_success_gives_what_the_call_returned():
+    assert library.check((Result(0),), "cuInit") is None
+    assert library.check((Result(0), 5), "cuDeviceGet") == 5
+    assert library.check((Result(0), 5, 6), "cuMemGetInfo") == (5, 6)
+
+
+def test_a_code_becomes_an_error_that_names_the_call_the_code_and_the_values():
+    with pytest.raises(errors.AcceleratorError) as raised:
+        library.check((Result(1),), "cuMemFree", address="0x10", device=3)
+    assert str(raised.value) == "cuMemFree: CUDA_ERROR_INVALID_VALUE (1); address is 0x10, device is 3"
+    assert raised.value.error_code == 1
+    assert not raised.value.sticky
+
+
+def test_out_of_memory_has_its_own_error():
+    with pytest.raises(errors.OutOfMemoryError, match=r"cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY \(2\); nbytes is 8"):
+        library.check((Result(2), None), "cuMemAlloc", nbytes=8)
+
+
+@pytest.mark.parametrize("code", [700, 702, 710, 714, 715, 716, 717, 718, 719])
+def test_codes_after_which_a_device_is_lost_are_sticky(code):
+    failure = library.error_of(code, "cuStreamSynchronize", {})
+    assert isinstance(failure, errors.AcceleratorError)
+    assert failure.sticky
+    assert failure.error_code == code
+    assert "CUDA_LAUNCH_BLOCKING=1" in failure.hint
+
+
+@pytest.mark.parametrize("code", [Result.CUDA_ERROR_NO_DEVICE, Result.CUDA_ERROR_INSUFFICIENT_DRIVER])
+def test_no_device_says_how_to_get_virtual_ones(code):
+    with pytest.raises(errors.NoDeviceError, match=r"hint: .*FLAMBEAU_GPUS=virtual:2"):
+        library.check((code,), "cuInit")
+
+
+def test_a_compiler_code_is_not_taken_for_a_driver_code():
+    failure = library.error_of(NvrtcResult.NVRTC_ERROR_OUT_OF_MEMORY, "nvrtcCompileProgram", {})
+    assert type(failure) is errors.AcceleratorError
+    assert failure.error_code == library.INVALID_SOURCE
+
+
+def test_a_code_that_the_bindings_do_not_know_is_an_error_too():
+    failure = library.error_of(9999, "cuInit", {})
+    assert isinstance(failure, errors.AcceleratorError)
+    assert failure.error_code == 9999
+
+
+def test_a_query_is_false_only_where_work_is_not_done():
+    assert library.check_ready((Result(0),), "cuEventQuery")
+    assert not library.check_ready((Result.CUDA_ERROR_NOT_READY,), "cuEventQuery")
+    with pytest.raises(errors.AcceleratorError):
+        library.check_ready((Result(1),), "cuEventQuery")
+
+
+def test_blas_statuses():
+    library.check_blas(0, "cublasLtCreate")
+    with pytest.raises(errors.OutOfMemoryError):
+        library.check_blas(3, "cublasLtCreate")
+    with pytest.raises(errors.AcceleratorError, match="cublasLtMatmul: cuBLAS status 7; device is 1"):
+        library.check_blas(7, "cublasLtMatmul", device=1)
+
+
+def no_library(flags):
+    raise RuntimeError("libcuda.so.1 cannot be found")
+
+
+@pytest.mark.parametrize(
+    "cuda",
+    [
+        SimpleNamespace(cuInit=no_library),
+        SimpleNamespace(cuInit=lambda flags: (Result.CUDA_ERROR_NO_DEVICE,)),
+        SimpleNamespace(cuInit=lambda flags: (Result(0),), cuDeviceGetCount=lambda: (Result(0), 0)),
+        SimpleNamespace(),
+    ],
+    ids=["no library", "no device", "none visible", "not the bindings"],
+)
+def test_the_count_is_zero_whatever_is_missing(cuda, monkeypatch):
+    monkeypatch.setattr(library, "driver_bindings", lambda: cuda)
+    assert library.device_count() == 0
+
+
+def test_starting_without_a_driver_says_how_to_get_virtual_gpus():
+    with pytest.raises(errors.NoDeviceError, match=r"cannot be loaded: libcuda(.|\n)*hint: .*FLAMBEAU_GPUS=virtual:2"):
+        library.initialize(SimpleNamespace(cuInit=no_library))
+
+
+def test_bindings_that_are_not_installed_are_no_device(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
+    with pytest.raises(errors.NoDeviceError, match='hint: pip install "cuda-bindings"'):
+        library.driver_bindings()
+
+
+def test_importing_the_driver_loads_neither_bindings_nor_numpy():
+    program = (
+        "import sys, flambeau.driver, flambeau.driver.nvidia.driver as d; d.NvidiaDriver();"
+        "print([name for name in sys.modules if name.startswith('cuda') or name == 'numpy'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,252 @@
+import numpy as np
+import pytest
+
+from flambeau import host
+from flambeau.driver.api import CopyKind
+from flambeau.driver.virtual.engine import MAX_PENDING
+from flambeau.dtypes import float32
+from flambeau.errors import AcceleratorError, NotSupportedError
+from flambeau.kernel import Kernel, Pointer, Scalar
+
+from .rig import ADD_ONE, BROKEN, BUMP
+
+
+def test_nothing_runs_before_a_wait(rig):
+    rig.fill(rig.memory[0], 1, 64, rig.a)
+    rig.launch(BUMP, [rig.memory[0], 4], rig.a)
+    assert rig.ran() == []
+    rig.driver.stream_synchronize(rig.a)
+    assert rig.ran() == ["fill", "bump"]
+
+
+def test_a_wait_runs_ancestors_only(rig):
+    rig.fill(rig.memory[0], 1, 4, rig.a)
+    rig.fill(rig.memory[0] + 64, 2, 4, rig.b)
+    rig.wait(rig.c, rig.a)
+    rig.fill(rig.memory[0] + 4, 2, 4, rig.a)
+    rig.copy(rig.memory[0] + 128, rig.memory[0], 4, rig.c)
+    rig.driver.stream_synchronize(rig.c)
+    assert list(rig.driver.log) == [(rig.a, 1, "fill"), (rig.c, 1, "copy d2d")]
+
+
+def test_a_wait_for_an_event_runs_what_was_recorded(rig):
+    event = rig.driver.event_create(0, False, False, False)
+    rig.fill(rig.memory[0], 1, 4, rig.a)
+    rig.driver.event_record(event, rig.a)
+    rig.fill(rig.memory[0], 2, 4, rig.a)
+    rig.driver.event_synchronize(event)
+    assert len(rig.driver.log) == 1
+
+
+def test_a_record_carries_what_its_stream_waits_for(rig):
+    """An event recorded after a wait, with no work between, orders what follows it after the awaited work."""
+    rig.fill(rig.memory[0], 1, 4, rig.a)
+    rig.wait(rig.b, rig.a)
+    rig.wait(rig.c, rig.b)
+    rig.copy(rig.memory[0] + 64, rig.memory[0], 4, rig.c)
+    assert rig.get_bytes(rig.memory[0] + 64, 4, rig.c) == [1] * 4
+
+
+def test_a_stream_runs_in_order(rig):
+    rig.put(rig.memory[0], [0.0], rig.a)
+    for _ in range(50):
+        rig.launch(BUMP, [rig.memory[0], 1], rig.a)
+    assert rig.get(rig.memory[0], 1).tolist() == [50.0]
+
+
+def test_a_full_queue_runs_its_oldest_command(rig):
+    for _ in range(MAX_PENDING):
+        rig.fill(rig.memory[0], 1, 4, rig.a)
+    assert len(rig.driver.log) == 0
+    before = rig.driver.clock.now()
+    rig.fill(rig.memory[0], 1, 4, rig.a)
+    assert list(rig.driver.log) == [(rig.a, 1, "fill")]
+    assert rig.driver.clock.now() > before
+
+
+def test_a_full_queue_holds_the_host_until_its_oldest_command_is_done(rig):
+    for _ in range(MAX_PENDING):
+        rig.fill(rig.memory[0], 1, 2 << 20, rig.a)
+    end = rig.driver._engine.runner.queues[0].pending[0].end_ns
+    rig.driver._engine.clock.spend(-rig.driver.clock.now())
+    rig.fill(rig.memory[0], 1, 4, rig.a)
+    assert rig.driver.clock.now() == end + rig.driver._engine.preset.launch_ns
+
+
+# host memory
+def test_a_host_read_before_the_copy_is_done_gives_the_old_bytes(rig):
+    address, found = rig.pinned(4)
+    found[:] = 9
+    rig.fill(rig.memory[0], 1, 4, rig.a)
+    rig.driver.copy(address, rig.memory[0], 4, CopyKind.DEVICE_TO_HOST, rig.a)
+    assert found.tolist() == [9] * 4
+    rig.driver.stream_synchronize(rig.a)
+    assert found.tolist() == [1] * 4
+
+
+def test_a_pinned_source_is_read_when_the_copy_runs(rig):
+    address, source = rig.pinned(4)
+    source[:] = 1
+    rig.driver.copy(rig.memory[0], address, 4, CopyKind.HOST_TO_DEVICE, rig.a)
+    source[:] = 2
+    assert rig.get_bytes(rig.memory[0], 4) == [2] * 4
+
+
+def test_a_pageable_source_is_read_at_the_call(rig):
+    source = np.full(4, 1, "uint8")
+    rig.driver.copy(rig.memory[0], host.address_of(source), 4, CopyKind.HOST_TO_DEVICE, rig.a)
+    source[:] = 2
+    assert rig.ran() == []
+    assert rig.get_bytes(rig.memory[0], 4) == [1] * 4
+
+
+def test_a_copy_to_pageable_memory_waits_for_its_ancestors_only(rig):
+    rig.fill(rig.memory[0] + 64, 7, 4, rig.b)
+    rig.fill(rig.memory[0], 5, 4, rig.a)
+    before = rig.driver.clock.now()
+    assert rig.get_bytes(rig.memory[0], 4) == [5] * 4
+    assert rig.ran() == ["fill", "copy d2h"]
+    assert rig.driver.clock.now() > before
+
+
+def test_freeing_memory_runs_its_users(rig):
+    address, _ = rig.pinned(4)
+    rig.fill(rig.memory[0], 1, 4, rig.a)
+    rig.driver.copy(address, rig.memory[0], 4, CopyKind.DEVICE_TO_HOST, rig.b)
+    rig.driver.host_free(address)
+    assert rig.ran() == ["copy d2h"]
+    rig.driver.mem_free(0, rig.memory[0])
+    assert sorted(rig.ran()) == ["copy d2h", "fill"]
+
+
+def test_memory_freed_after_its_blocks_were_given_runs_their_users(rig):
+    address = rig.take(0, 64)
+    rig.fill(address, 1, 64, rig.a)
+    rig.give(address, 64)
+    rig.driver.mem_free(0, rig.memory[0])
+    assert rig.ran() == ["block_taken", "fill"]
+
+
+# streams and events
+def test_default_streams_do_not_order_with_created_ones(rig):
+    default = rig.driver.stream_adopt(0, 0)
+    rig.fill(rig.memory[0], 1, 4, rig.a)
+    rig.driver.stream_synchronize(default)
+    assert rig.ran() == []
+
+
+def test_waiters_keep_the_record_that_they_waited_for(rig):
+    event = rig.driver.event_create(0, False, False, False)
+    rig.fill(rig.memory[0], 1, 4, rig.a)
+    rig.driver.event_record(event, rig.a)
+    rig.driver.stream_wait_event(rig.b, event)
+    rig.fill(rig.memory[0] + 64, 2, 4, rig.a)
+    rig.driver.event_record(event, rig.a)
+    rig.copy(rig.memory[0] + 128, rig.memory[0], 4, rig.b)
+    rig.driver.stream_synchronize(rig.b)
+    assert list(rig.driver.log) == [(rig.a, 1, "fill"), (rig.b, 1, "copy d2d")]
+
+
+def test_an_event_belongs_to_one_device(make_rig):
+    rig = make_rig(count=2)
+    event, stream = rig.driver.event_create(1, False, False, False), rig.a
+    with pytest.raises(AcceleratorError, match=r"event belongs to device 1, and stream .* to device 0"):
+        rig.driver.event_record(event, stream)
+
+
+def test_an_external_record_is_not_supported(rig):
+    event = rig.driver.event_create(0, False, False, False)
+    with pytest.raises(NotSupportedError, match="external"):
+        rig.driver.event_record(event, rig.a, external=True)
+
+
+def test_elapsed_time_is_not_known_before_completion(rig):
+    start, end = (rig.driver.event_create(0, True, False, False) for _ in range(2))
+    rig.driver.event_record(start, rig.a)
+    for _ in range(100):
+        rig.fill(rig.memory[0], 0, 2 << 20, rig.a)
+        rig.copy(rig.memory[0], rig.memory[0] + (1 << 20), 1 << 20, rig.a)
+    rig.driver.copy(*[rig.pinned(2 << 20)[0], rig.memory[0], 2 << 20, CopyKind.DEVICE_TO_HOST, rig.a])
+    rig.driver.event_record(end, rig.a)
+    with pytest.raises(AcceleratorError, match="end event is not complete") as caught:
+        rig.driver.event_elapsed(start, end)
+    assert caught.value.error_code == 600
+    rig.driver.event_synchronize(end)
+    assert 0.03 < rig.driver.event_elapsed(start, end) < 1.0
+
+
+def test_the_default_stream_cannot_be_destroyed(rig):
+    with pytest.raises(AcceleratorError, match="default stream"):
+        rig.driver.stream_destroy(rig.driver.stream_adopt(0, 0))
+
+
+def test_a_raw_stream_of_nobody_cannot_be_adopted(make_rig):
+    rig = make_rig(count=2)
+    for device, raw in ((0, 10**9), (1, rig.a), (0, rig.driver.stream_adopt(1, 0))):
+        with pytest.raises(AcceleratorError, match="is not a stream of device"):
+            rig.driver.stream_adopt(device, raw)
+
+
+def test_handles_differ_between_machines(make_rig):
+    assert not {make_rig().a, make_rig().b} & {make_rig().a, make_rig().b}
+
+
+def test_a_kernel_of_another_device_cannot_be_launched(make_rig):
+    rig = make_rig(count=2)
+    handle = rig.driver.kernel_load(1, BUMP)
+    with pytest.raises(AcceleratorError, match="bump: loaded on device 1"):
+        rig.driver.launch(handle, ((1, 1, 1), 32, 0), BUMP.pack([rig.memory[1], 1]), rig.a)
+
+
+# kernels that fail
+def test_a_failing_kernel_fails_its_device_for_good(make_rig):
+    rig = make_rig(count=2)
+    rig.launch(BROKEN, [rig.memory[0], 4], rig.a)
+    with pytest.raises(AcceleratorError, match=r"broken: failed on device 0.*IndexError: index 9") as caught:
+        rig.driver.stream_synchronize(rig.a)
+    assert caught.value.sticky and caught.value.error_code == 710
+    assert isinstance(caught.value.__cause__, IndexError)
+    for call in (
+        lambda: rig.fill(rig.memory[0], 0, 4, rig.b),
+        lambda: rig.driver.stream_query(rig.b),
+        lambda: rig.driver.mem_alloc(0, 64),
+        lambda: rig.driver.device_synchronize(0),
+    ):
+        with pytest.raises(AcceleratorError, match="broken: failed") as again:
+            call()
+        assert again.value.sticky and isinstance(again.value.__cause__, IndexError)
+    rig.driver.device_synchronize(1)
+    assert rig.driver.mem_alloc(1, 64)
+
+
+def test_other_failures_are_launch_failures(rig):
+    def divide(out, n):
+        raise ZeroDivisionError("boom")
+
+    kernel = Kernel("divide", "", [Pointer("out", float32, "w", ("n",)), Scalar("n", "int64")], divide)
+    rig.launch(kernel, [rig.memory[0], 1], rig.a)
+    with pytest.raises(AcceleratorError, match=r"divide: .*ZeroDivisionError: boom") as caught:
+        rig.driver.device_synchronize(0)
+    assert caught.value.error_code == 719
+
+
+def test_work_that_follows_a_failed_device_reports_the_failure(make_rig):
+    rig = make_rig(count=2)
+    other, event = rig.driver.stream_create(1, 0), rig.driver.event_create(0, False, False, False)
+    rig.launch(BROKEN, [rig.memory[0], 4], rig.a)
+    rig.driver.event_record(event, rig.a)
+    rig.driver.stream_wait_event(other, event)
+    rig.driver.fill(rig.memory[1], 0, 4, other)
+    for _ in range(2):
+        with pytest.raises(AcceleratorError, match="broken"):
+            rig.driver.stream_synchronize(other)
+
+
+def test_an_array_that_is_only_read_cannot_be_written(rig):
+    def wrong(out, source, n):
+        source[:] = 0
+
+    kernel = Kernel("wrong", "", ADD_ONE.params, wrong)
+    rig.launch(kernel, [rig.memory[0], rig.memory[0] + 64, 1], rig.a)
+    with pytest.raises(AcceleratorError, match=r"wrong: .*read-only"):
+        rig.driver.device_synchronize(0)

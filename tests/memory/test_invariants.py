@@ -1,0 +1,162 @@
+"""Whatever a program does, blocks never overlap, no stream gets bytes too early, and all sums agree (row 1.8.26)."""
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from flambeau.errors import OutOfMemoryError
+from flambeau.memory.caching import CachingAllocator
+from flambeau.memory.settings import parse
+
+from .fake import FakeDriver
+
+MIB = 1 << 20
+STREAMS = st.integers(1, 3)
+SIZES = st.one_of(
+    st.sampled_from([1, 512, 513, MIB, MIB + 1, 5 * MIB, 10 * MIB - 512, 10 * MIB, 12 * MIB + 1, 30 * MIB, 90 * MIB]),
+    st.integers(1, 40 * MIB),
+)
+CONFIGURATIONS = st.sampled_from([
+    "", "max_split_size_mb:20", "roundup_power2_divisions:4,large_segment_size_mb:24",
+    "garbage_collection_threshold:0.5,per_process_memory_fraction:0.75",
+])  # fmt: skip
+
+
+class Allocations(RuleBasedStateMachine):
+    """A program with three streams on a device of 64 MiB.
+
+    `guarded` has, per freed block, its bytes, and the work of other streams that must be done before they are reused.
+    """
+
+    @initialize(configuration=CONFIGURATIONS)
+    def start(self, configuration):
+        self.driver = FakeDriver(capacity=64 * MIB)
+        self.allocator = CachingAllocator(self.driver, 0, self.driver.record_event, parse(configuration))
+        self.live, self.guarded = [], []
+        self.users = {}
+        self.peak = 0
+
+    @rule(nbytes=SIZES, stream=STREAMS)
+    def allocate(self, nbytes, stream):
+        before = self.allocator.statistics()
+        try:
+            block = self.allocator.allocate(nbytes, stream)
+        except OutOfMemoryError:
+            self.unchanged(before)
+            return
+        assert block.nbytes >= nbytes and block.stream == stream
+        span = (block.address, block.address + block.nbytes)
+        assert all(span[1] <= other[0] or other[1] <= span[0] for *_, other in self.live)
+        self.guarded = [each for each in self.guarded if self.still_guarded(each, span)]
+        self.live.append((block, nbytes, span))
+        self.users[span[0]] = set()
+        self.peak = max(self.peak, sum(block.nbytes for block, *_ in self.live))
+
+    def unchanged(self, before):
+        after = self.allocator.statistics()
+        for key in ("allocation", "allocated_bytes"):
+            assert after[f"{key}.all.current"] == before[f"{key}.all.current"]
+            assert after[f"{key}.all.allocated"] == before[f"{key}.all.allocated"]
+        assert after["num_ooms"] == before["num_ooms"] + 1
+
+    def still_guarded(self, guard, span):
+        (low, high), work = guard
+        if span[1] <= low or high <= span[0]:
+            return True
+        assert all(self.driver.done[stream] >= number for stream, number in work), "bytes were reused too early"
+        return False
+
+    @precondition(lambda self: self.live)
+    @rule(data=st.data())
+    def free(self, data):
+        block, _, span = self.live.pop(data.draw(st.integers(0, len(self.live) - 1)))
+        users = self.users.pop(span[0])
+        self.guarded.append((span, [(stream, self.driver.submitted[stream]) for stream in sorted(users)]))
+        self.allocator.free(block)
+
+    @precondition(lambda self: self.live)
+    @rule(data=st.data(), stream=STREAMS)
+    def use_on(self, data, stream):
+        block, _, span = data.draw(st.sampled_from(self.live))
+        self.allocator.record_stream(block, stream)
+        self.driver.work(stream)
+        if stream != block.stream:
+            self.users[span[0]].add(stream)
+
+    @rule(stream=STREAMS)
+    def work(self, stream):
+        self.driver.work(stream)
+
+    @rule(stream=STREAMS)
+    def complete(self, stream):
+        self.driver.complete(stream)
+
+    @rule()
+    def empty_cache(self):
+        waits = self.allocator.statistics()["num_sync_all_streams"]
+        self.allocator.empty_cache()
+        found = self.allocator.statistics()
+        assert found["num_sync_all_streams"] == waits + 1
+        assert found["active.all.current"] == len(self.live)
+        assert all(each["active_size"] for each in self.allocator.snapshot())
+
+    @invariant()
+    def sums_agree(self):
+        snapshot, found = self.allocator.snapshot(), self.allocator.statistics()
+        for pool in ("all", "small_pool", "large_pool"):
+            chosen = [each for each in snapshot if pool in ("all", f"{each['segment_type']}_pool")]
+            for kind, value in expected(chosen).items():
+                assert found[f"{kind}.{pool}.current"] == value, (kind, pool)
+                assert found[f"{kind}.{pool}.allocated"] - found[f"{kind}.{pool}.freed"] == value
+                assert found[f"{kind}.{pool}.peak"] >= value
+        assert found["allocated_bytes.all.current"] == sum(block.nbytes for block, *_ in self.live)
+        assert found["allocated_bytes.all.peak"] == self.peak
+        assert found["reserved_bytes.all.current"] == sum(self.driver.segments.values())
+
+    @invariant()
+    def blocks_tile_their_segments(self):
+        for segment in self.allocator.snapshot():
+            at = segment["address"]
+            idle_before = False
+            for block in segment["blocks"]:
+                assert block["address"] == at and block["size"] % 512 == 0
+                assert not (idle_before and block["state"] == "inactive")
+                idle_before = block["state"] == "inactive"
+                at += block["size"]
+            assert at == segment["address"] + segment["total_size"]
+            active = [block for block in segment["blocks"] if block["state"] != "inactive"]
+            assert sum(block["requested_size"] for block in active) == segment["requested_size"]
+
+
+def expected(segments):
+    """The current value of every counter, computed from a snapshot alone."""
+    blocks = [(segment, block) for segment in segments for block in segment["blocks"]]
+    allocated = [block for _, block in blocks if block["state"] == "active_allocated"]
+    active = [block for _, block in blocks if block["state"] != "inactive"]
+    parts = [b for segment, b in blocks if b["state"] == "inactive" and b["size"] < segment["total_size"]]
+    return {
+        "allocation": len(allocated), "allocated_bytes": sum(each["size"] for each in allocated),
+        "active": len(active), "active_bytes": sum(each["size"] for each in active),
+        "requested_bytes": sum(each["requested_size"] for each in active),
+        "inactive_split": len(parts), "inactive_split_bytes": sum(each["size"] for each in parts),
+        "segment": len(segments), "reserved_bytes": sum(each["total_size"] for each in segments),
+    }  # fmt: skip
+
+
+TestAllocations = Allocations.TestCase
+TestAllocations.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+def test_the_machine_notices_a_planted_early_reuse(monkeypatch):
+    monkeypatch.setattr(FakeDriver, "event_query", lambda driver, event: True)
+    machine = Allocations()
+    machine.start("")
+    machine.allocate(20 * MIB, 1)
+    block, _, span = machine.live.pop()
+    machine.allocator.record_stream(block, 2)
+    machine.driver.work(2)
+    machine.guarded.append((span, [(2, 1)]))
+    machine.allocator.free(block)
+    with pytest.raises(AssertionError, match="reused too early"):
+        machine.allocate(20 * MIB, 1)

@@ -1,0 +1,147 @@
+"""Finding, splitting and merging blocks (rows 1.8.2 to 1.8.6)."""
+
+import pytest
+
+from flambeau.memory.pool import LARGE_REMAINDER, Pool, Segment, segment_size
+from flambeau.memory.statistics import Counters
+
+MIB = 1 << 20
+KIB = 1 << 10
+
+
+def make(is_small=True):
+    return Pool(is_small, Counters())
+
+
+def add(pool, address, nbytes, stream=1, take=None):
+    return pool.add(Segment(address, nbytes, stream, pool.is_small, False), take or nbytes)
+
+
+def idle(pool, stream=1):
+    return [(address, nbytes) for nbytes, address, _ in pool.idle.get(stream, [])]
+
+
+@pytest.mark.parametrize(
+    "nbytes, segment",
+    [
+        (512, 2 * MIB), (MIB, 2 * MIB), (MIB + 512, 20 * MIB), (10 * MIB - 512, 20 * MIB), (10 * MIB, 10 * MIB),
+        (10 * MIB + 512, 12 * MIB), (12 * MIB, 12 * MIB),
+    ],
+)  # fmt: skip
+def test_segment_sizes(nbytes, segment):
+    assert segment_size(nbytes, 20 * MIB) == segment
+
+
+def test_the_large_segment_size_can_be_set():
+    assert segment_size(2 * MIB, 32 * MIB) == 32 * MIB
+
+
+def test_best_fit_is_the_smallest_then_the_lowest():
+    pool = make()
+    sizes = {1 << 30: 4 * KIB, 3 << 20: 2 * KIB, 1 << 20: 2 * KIB}
+    blocks = [add(pool, address, nbytes) for address, nbytes in sizes.items()]
+    for block in blocks:
+        pool.put(block)
+    assert [pool.take(KIB + 512, 1).address for _ in range(3)] == [1 << 20, 3 << 20, 1 << 30]
+    assert pool.take(512, 1).address == (1 << 20) + KIB + 512
+
+
+def test_another_stream_finds_nothing():
+    pool = make()
+    pool.put(add(pool, 0, 2 * MIB, stream=1))
+    assert pool.take(512, 2) is None
+    assert pool.take(512, 1) is not None
+
+
+def test_the_small_pool_splits_off_512_bytes():
+    pool = make()
+    assert add(pool, 0, 2 * MIB, take=2 * MIB - 512).nbytes == 2 * MIB - 512
+    assert idle(pool) == [(2 * MIB - 512, 512)]
+
+
+def test_the_large_pool_splits_off_more_than_a_mebibyte():
+    pool = make(is_small=False)
+    assert add(pool, 0, 20 * MIB, take=19 * MIB).nbytes == 20 * MIB
+    assert add(pool, 1 << 30, 20 * MIB, take=20 * MIB - LARGE_REMAINDER).nbytes == 19 * MIB - 512
+    assert idle(pool) == [((1 << 30) + 19 * MIB - 512, MIB + 512)]
+
+
+def test_merging_with_both_neighbours_keeps_the_lowest_block():
+    pool = make()
+    first = add(pool, 0, 3 * KIB, take=KIB)
+    second = pool.take(KIB, 1)
+    third = pool.take(KIB, 1)
+    pool.put(first)
+    pool.put(third)
+    assert idle(pool) == [(0, KIB), (2 * KIB, KIB)]
+    pool.put(second)
+    assert idle(pool) == [(0, 3 * KIB)]
+    assert first.segment.first is first and first.next is None
+    assert second.prev is second.next is third.prev is third.next is None
+
+
+def test_a_neighbour_that_waits_for_events_is_not_merged():
+    pool = make()
+    first = add(pool, 0, 2 * KIB, take=KIB)
+    second = pool.take(KIB, 1)
+    first.pending = 1
+    pool.put(second)
+    assert idle(pool) == [(KIB, KIB)]
+
+
+def test_max_split_size_keeps_big_blocks_for_big_requests():
+    pool = make(is_small=False)
+    pool.max_split = 30 * MIB
+    pool.put(add(pool, 0, 40 * MIB))
+    assert pool.take(29 * MIB, 1) is None
+    assert pool.take(20 * MIB - 512, 1) is None
+    assert pool.take(30 * MIB, 1).nbytes == 40 * MIB
+
+
+@pytest.mark.parametrize("asked, found", [(32 * MIB, False), (32 * MIB + 512, True)])
+def test_an_oversize_block_may_be_20_mebibytes_too_big(asked, found):
+    pool = make(is_small=False)
+    pool.max_split = 30 * MIB
+    pool.put(add(pool, 0, 52 * MIB))
+    assert (pool.take(asked, 1) is not None) is found
+
+
+def test_inactive_split_counts_the_idle_parts():
+    pool = make()
+    parts, nbytes = pool.counters.inactive_split, pool.counters.inactive_split_bytes
+    seen = []
+
+    def look():
+        seen.append((parts.current, nbytes.current))
+
+    first = add(pool, 0, 4 * KIB, take=KIB)
+    look()
+    second = pool.take(KIB, 1)
+    look()
+    pool.put(first)
+    look()
+    third = pool.take(2 * KIB, 1)
+    look()
+    for block in (third, second):
+        pool.put(block)
+        look()
+    assert seen == [(1, 3 * KIB), (1, 2 * KIB), (2, 3 * KIB), (1, KIB), (2, 3 * KIB), (0, 0)]
+    assert (parts.peak, nbytes.peak) == (2, 3 * KIB)
+
+
+def test_removing_the_last_idle_block_of_a_stream_forgets_the_stream():
+    pool = make()
+    block = add(pool, 0, 2 * MIB)
+    pool.put(block)
+    assert list(pool.idle_segments()) == [block.segment] and pool.largest() == pool.largest(1) == 2 * MIB
+    pool.remove(block.segment)
+    assert pool.idle == {} and pool.largest() == pool.largest(1) == 0
+    assert pool.counters.reserved_bytes.current == 0
+
+
+def test_a_split_segment_is_not_idle():
+    pool = make()
+    block = add(pool, 0, 2 * MIB, take=512)
+    assert list(pool.idle_segments()) == []
+    pool.put(block)
+    assert [segment.nbytes for segment in pool.idle_segments()] == [2 * MIB]
