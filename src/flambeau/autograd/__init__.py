@@ -1,0 +1,16 @@
+"""torch.autograd: gradients, under PyTorch's names."""
+
+from .function import Function
+from .functional import backward, grad
+from .mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+
+__all__ = [
+    "Function",
+    "backward",
+    "enable_grad",
+    "grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]

@@ -1,0 +1,204 @@
+"""The backward engine: a loop over ready nodes, no recursion, in the calling thread.
+
+- A node runs once all gradients of its outputs have come, highest number first.
+- Around a node, the streams of its forward are current.  A gradient that was made on another stream than its consumer's
+  is waited for there, and its memory is kept for that stream.
+- At the end, the streams that were current at the call wait for those of the leaves.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import Any
+
+from ..core import TensorCore
+from ..errors import AutogradError, ShapeError
+from ..ops.operator import REGISTRY
+from ..runtime import state
+from ..runtime.stream import Stream
+from .mode import GradMode
+from .node import AccumulateGrad, Edge, Node
+
+Captured = dict[Edge, Any]
+
+
+class GraphTask:
+    """One backward pass."""
+
+    def __init__(self, targets: Sequence[Edge] | None, keep_graph: bool, create_graph: bool) -> None:
+        self.keep_graph = keep_graph
+        self.create_graph = create_graph
+        self.targets = None if targets is None else set(targets)
+        self.captured: Captured = {}
+        self.buffers: dict[Node, list[Any]] = {}
+        self.waiting: dict[Node, int] = {}
+        self.needed: set[Node] = set()
+        self.ready: list[tuple[int, Node]] = []
+        self.shared: set[int] = set()  # ids of storages that someone else holds too
+        self.leaf_streams: set[Stream] = set()
+
+    def run(self, roots: Sequence[Edge], grads: Sequence[Any]) -> Captured:
+        """Send `grads` in at `roots`, and run every node that is needed."""
+        self._plan([node for node, _ in roots])
+        for edge, grad in zip(roots, grads):
+            self.shared.add(id(grad.storage))
+            self._deliver(edge, grad, state.streams())
+        for node in {node for node, _ in roots}:
+            if self.waiting.get(node, 0) == 0 and node in self.needed:
+                self._push(node)
+        while self.ready:
+            self._run_node(heapq.heappop(self.ready)[1])
+        self._join_leaves()
+        return self.captured
+
+    def _plan(self, roots: Sequence[Node]) -> None:
+        """Count what each node waits for, and find the nodes that lead to a target."""
+        order: list[Node] = []
+        seen: set[Node] = set(roots)
+        stack = list(seen)
+        while stack:
+            node = stack.pop()
+            order.append(node)
+            for edge in node.edges:
+                if edge is not None:
+                    self.waiting[edge[0]] = self.waiting.get(edge[0], 0) + 1
+                    if edge[0] not in seen:
+                        seen.add(edge[0])
+                        stack.append(edge[0])
+        if self.targets is None:
+            self.needed = seen
+            return
+        wanted = {node for node, _ in self.targets}
+        for node in sorted(order, key=lambda each: (not isinstance(each, AccumulateGrad), each.number)):
+            if node in wanted or any(edge is not None and edge[0] in self.needed for edge in node.edges):
+                self.needed.add(node)
+
+    def _push(self, node: Node) -> None:
+        heapq.heappush(self.ready, (-node.number, node))
+
+    def _deliver(self, edge: Edge, grad: Any, made_on: dict[int, Stream]) -> None:
+        node, index = edge
+        if node not in self.needed:
+            return
+        self._order(node, grad, made_on)
+        buffer = self.buffers.setdefault(node, [None] * node.outputs)
+        buffer[index] = grad if buffer[index] is None else self._add(node, buffer[index], grad)
+
+    def _order(self, node: Node, grad: Any, made_on: dict[int, Stream]) -> None:
+        """Let the consumer's stream wait for the one on which the gradient was made."""
+        device = grad.storage.device
+        consumer = node.streams.get(device)
+        if device < 0 or consumer is None:
+            return
+        producer = made_on.get(device) or state.machine().devices[device].default_stream
+        if consumer != producer:
+            consumer.wait_stream(producer)
+            grad.storage.record_stream(consumer)
+
+    def _add(self, node: Node, have: Any, more: Any) -> Any:
+        with _Streams(node.streams), GradMode(self.create_graph):
+            return REGISTRY["add"](have, more)
+
+    def _run_node(self, node: Node) -> None:
+        grads = self.buffers.pop(node, [None] * node.outputs)
+        with _Streams(node.streams), GradMode(self.create_graph):
+            for index, hook in node.pre_hooks:
+                if grads[index] is not None:
+                    changed = hook(grads[index])
+                    grads[index] = grads[index] if changed is None else changed
+            self._capture(node, grads)
+            found = self._apply(node, grads)
+            for post in node.post_hooks:
+                post(found, grads)
+            made_on = state.streams()
+        for edge, grad in zip(node.edges, found):
+            if edge is not None:
+                if grad is not None:
+                    self._deliver(edge, grad, made_on)
+                self._count_down(edge[0])
+
+    def _apply(self, node: Node, grads: list[Any]) -> Sequence[Any]:
+        if isinstance(node, AccumulateGrad):
+            self.leaf_streams.update(node.streams.values())
+            if self.targets is None and grads[0] is not None:
+                self._accumulate(node.leaf, grads[0])
+            return ()
+        if all(grad is None for grad in grads):
+            return [None] * len(node.edges)
+        found = node.apply(grads)
+        if not self.keep_graph:
+            node.release()
+        return found
+
+    def _count_down(self, node: Node) -> None:
+        self.waiting[node] -= 1
+        if self.waiting[node] == 0 and node in self.needed:
+            self._push(node)
+
+    def _capture(self, node: Node, grads: Sequence[Any]) -> None:
+        if self.targets is not None:
+            for index, grad in enumerate(grads):
+                if (node, index) in self.targets:
+                    self.captured[node, index] = grad
+
+    def _accumulate(self, leaf: Any, grad: Any) -> None:
+        if leaf.grad is None:
+            leaf.grad = grad if self.create_graph else self._owned(grad)
+        elif self.create_graph:
+            leaf.grad = REGISTRY["add"](leaf.grad, grad)
+        else:
+            leaf.grad.add_(grad)
+
+    def _owned(self, grad: Any) -> Any:
+        """The gradient itself if nobody else can see it, else a copy."""
+        whole = grad.offset == 0 and grad.numel() * grad.dtype.itemsize == grad.storage.nbytes
+        if id(grad.storage) in self.shared or not whole or not grad.is_contiguous():
+            return grad.detach().contiguous().clone()
+        self.shared.add(id(grad.storage))
+        return grad.detach()
+
+    def _join_leaves(self) -> None:
+        for stream in self.leaf_streams:
+            current = state.current_stream(stream.device_index)
+            if current != stream:
+                current.wait_stream(stream)
+
+
+class _Streams:
+    """Makes streams current, one per device, and restores what was."""
+
+    def __init__(self, streams: dict[int, Stream]) -> None:
+        self.streams = streams
+        self.previous: list[Stream] = []
+
+    def __enter__(self) -> None:
+        self.previous = [state.current_stream(device) for device in self.streams]
+        for stream in self.streams.values():
+            state.set_stream(stream)
+
+    def __exit__(self, *error: object) -> None:
+        for stream in self.previous:
+            state.set_stream(stream)
+
+
+def initial_grads(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+    """The gradients that a pass starts with: ones for scalars.  Raises AutogradError or ShapeError."""
+    result = []
+    for output, grad in zip(outputs, grads, strict=True):
+        if not output.requires_grad:
+            raise AutogradError(
+                "backward: element 0 of tensors does not require grad and does not have a grad_fn",
+                hint="set requires_grad=True on an input, and do not compute it under no_grad()",
+            )
+        if grad is None and output.numel() != 1:
+            raise AutogradError(
+                f"backward: grad can be implicitly created only for scalar outputs, not for {output.describe()}",
+                hint="reduce the output, for example output.sum().backward(), or pass a gradient of its shape",
+            )
+        if grad is not None and grad.shape != output.shape:
+            raise ShapeError(f"backward: the gradient has shape {list(grad.shape)}, the output {list(output.shape)}")
+        result.append(REGISTRY["ones_like"](output) if grad is None else grad)
+    return result
+
+

@@ -1,0 +1,167 @@
+"""Operators that a user defines: a forward and a backward in Python."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from .. import core
+from ..core import TensorCore
+from ..errors import AutogradError
+from . import record
+from .mode import GradMode, mode
+from .node import Node, Saved, fit, streams_of
+
+
+class FunctionContext:
+    """What forward leaves for backward: `save_for_backward(...)`, and any attribute."""
+
+    def __init__(self) -> None:
+        self.needs_input_grad: tuple[bool, ...] = ()
+        self._to_save: tuple[Any, ...] = ()
+        self._dirty: tuple[Any, ...] = ()
+        self._constant: tuple[Any, ...] = ()
+        self._node: Any = None  # a weak reference: the node holds the context
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep inputs or outputs for backward; writes in place to them are noticed."""
+        self._to_save = tensors
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Say which inputs forward wrote in place; they must be among its results."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Say which results need no gradient."""
+        self._constant = tensors
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What save_for_backward kept.  Raises AutogradError if it was freed or overwritten."""
+        return self._node().unpack()  # type: ignore[no-any-return]
+
+
+class FunctionNode(Node):
+    """One call of a user's Function."""
+
+    __slots__ = ("context", "function", "metas", "released", "saved", "shapes")
+
+    def __init__(self, function: type[Function], context: FunctionContext, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        edges = [record.edge_of(each) if isinstance(each, TensorCore) else None for each in inputs]
+        tensors = [each for each in (*inputs, *outputs) if isinstance(each, TensorCore)]
+        super().__init__(f"{function.__name__}Backward", edges, streams_of(tensors), len(outputs))
+        self.function = function
+        self.context = context
+        self.metas = [(e.shape, e.dtype, e.storage.device) if isinstance(e, TensorCore) else None for e in inputs]
+        self.shapes = [(e.shape, e.dtype, e.storage.device) if isinstance(e, TensorCore) else None for e in outputs]
+        self.released = False
+        self.saved = [self._save(each, outputs) for each in context._to_save]
+
+    def _save(self, tensor: Any, outputs: Sequence[Any]) -> Any:
+        if tensor is None:
+            return None
+        for index, out in enumerate(outputs):
+            if out is tensor:
+                return Saved(tensor, (None, index))  # type: ignore[arg-type]
+        return Saved(tensor, record.edge_of(tensor))
+
+    def unpack(self) -> tuple[Any, ...]:
+        if self.released:
+            raise AutogradError(
+                f"{self.name}: trying to backward through the graph a second time; its saved values have been freed",
+                hint="pass retain_graph=True to the first backward",
+            )
+        return tuple(None if each is None else each.unpack(self.name, self) for each in self.saved)
+
+    def apply(self, grads: Sequence[Any]) -> list[Any]:
+        filled = [_zeros(meta) if each is None and meta is not None else each for each, meta in zip(grads, self.shapes)]
+        found = self.function.backward(self.context, *filled)
+        results = list(found) if isinstance(found, (tuple, list)) else [found]
+        if len(results) < len(self.edges) or any(each is not None for each in results[len(self.edges) :]):
+            raise AutogradError(
+                f"{self.name}: returned an incorrect number of gradients (expected {len(self.edges)}, got {len(results)})"
+            )
+        return [
+            None if grad is None or edge is None or meta is None else fit(grad, *meta)
+            for grad, meta, edge in zip(results, self.metas, self.edges)
+        ]
+
+    def release(self) -> None:
+        self.saved = []
+        self.released = True
+
+
+def _zeros(meta: tuple[Any, ...]) -> Any:
+    shape, dtype, device = meta
+    return core.empty(shape, dtype, device).zero_()  # type: ignore[attr-defined]
+
+
+class Function:
+    """Derive from this, write `forward(ctx, *inputs)` and `backward(ctx, *grads)`, and call `apply`.
+
+    Example:
+        class Square(Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, grad):
+                (x,) = ctx.saved_tensors
+                return 2 * x * grad
+
+        y = Square.apply(x)
+    """
+
+    @staticmethod
+    def forward(ctx: Any, *args: Any) -> Any:
+        raise AutogradError("Function: define forward as a static method")
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise AutogradError("Function: define backward as a static method")
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Run forward on `args`; its results carry a gradient if an input does."""
+        context = FunctionContext()
+        context.needs_input_grad = tuple(isinstance(each, TensorCore) and each.requires_grad for each in args)
+        wanted = mode.enabled and any(context.needs_input_grad)
+        with GradMode(False):
+            found = cls.forward(context, *args)
+        outputs = found if isinstance(found, tuple) else (found,)
+        if not wanted:
+            return found
+        fresh = tuple(_fresh(each, args, context) for each in outputs)
+        context._to_save = tuple(_renamed(each, outputs, fresh) for each in context._to_save)
+        node = FunctionNode(cls, context, args, fresh)
+        context._node = weakref.ref(node)
+        for index, each in enumerate(fresh):
+            if isinstance(each, TensorCore) and each.dtype.is_floating_point and outputs[index] not in _Identity(context._constant):
+                each._grad_fn, each.output_index = node, index
+        return fresh if isinstance(found, tuple) else fresh[0]
+
+
+class _Identity(tuple[Any, ...]):
+    """Membership by identity: tensors compare element by element."""
+
+    def __contains__(self, value: object) -> bool:
+        return any(each is value for each in self)
+
+
+def _fresh(output: Any, args: Sequence[Any], context: FunctionContext) -> Any:
+    """An input that forward returned as it is becomes a tensor of its own, unless forward wrote it."""
+    if isinstance(output, TensorCore) and output in _Identity(args) and output not in _Identity(context._dirty):
+        return core.alias(output, output.shape, output.strides, output.offset)
+    if output in _Identity(context._dirty):
+        output.storage.version += 1
+    return output
+
+
+def _renamed(tensor: Any, outputs: Sequence[Any], fresh: Sequence[Any]) -> Any:
+    for old, new in zip(outputs, fresh):
+        if tensor is old:
+            return new
+    return tensor

@@ -1,0 +1,181 @@
+"""Nodes of the gradient graph.
+
+- An edge is (node, index): the gradient of that output of that node.  None where no gradient is wanted.
+- A node saves storages and metadata, never the tensor that it made: tensors own nodes, nodes never own their tensors.
+- Nodes are numbered as they are made; an input's node always has a lower number, so running by falling number is
+  running in order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from .. import core
+from ..core import TensorCore
+from ..errors import AutogradError
+from ..ops.operator import Operator
+from ..runtime import state
+from ..runtime.stream import Stream
+
+Edge = tuple["Node", int]
+LAST_NUMBER = 1 << 62  # leaves run as soon as their gradient is complete
+_numbers = itertools.count()
+
+
+def streams_of(tensors: Sequence[TensorCore]) -> dict[int, Stream]:
+    """The current stream of every CUDA device that the tensors live on."""
+    return {index: state.current_stream(index) for index in {t.storage.device for t in tensors} if index >= 0}
+
+
+class Saved:
+    """A tensor kept for backward, with its version and its place in the graph."""
+
+    __slots__ = ("dtype", "edge", "offset", "shape", "storage", "strides", "version")
+
+    def __init__(self, tensor: TensorCore, edge: Edge | None) -> None:
+        self.storage = tensor.storage
+        self.dtype = tensor.dtype
+        self.shape = tensor.shape
+        self.strides = tensor.strides
+        self.offset = tensor.offset
+        self.version = tensor.storage.version
+        self.edge = edge
+
+    def unpack(self, name: str, own: Node) -> TensorCore:
+        """The tensor as it was.  Raises AutogradError if its memory was written since."""
+        if self.storage.version != self.version:
+            raise AutogradError(
+                f"{name}: one of the variables needed for gradient computation has been modified by an inplace operation: "
+                f"{self.dtype.name}{list(self.shape)} is at version {self.storage.version}; expected version {self.version}",
+                hint="use the out-of-place form, or clone() the tensor before it is written",
+            )
+        tensor = core.Result.type(self.storage, self.dtype, self.shape, self.strides, self.offset)
+        if self.edge is not None:
+            attach(tensor, own if self.edge[0] is None else self.edge[0], self.edge[1])
+        return tensor
+
+
+def attach(tensor: TensorCore, node: Node, index: int) -> None:
+    """Make `tensor` an output of `node`; where that is a leaf's accumulator, another name of the leaf."""
+    if isinstance(node, AccumulateGrad):
+        tensor._requires_grad = True
+        tensor.accumulator = weakref.ref(node)
+    else:
+        tensor._grad_fn = node
+        tensor.output_index = index
+
+
+class Node:
+    """Turns gradients of its outputs into gradients of its inputs.
+
+    edges: one per input.  streams: per device, the stream that was current in forward; it is current again in `apply`.
+    """
+
+    __slots__ = ("__weakref__", "edges", "name", "number", "outputs", "post_hooks", "pre_hooks", "streams")
+
+    def __init__(self, name: str, edges: Sequence[Edge | None], streams: dict[int, Stream], outputs: int = 1) -> None:
+        self.name = name
+        self.edges = tuple(edges)
+        self.streams = streams
+        self.outputs = outputs
+        self.number = next(_numbers)
+        self.pre_hooks: list[tuple[int, Any]] = []
+        self.post_hooks: list[Any] = []
+
+    def apply(self, grads: Sequence[Any]) -> Sequence[Any]:
+        """The gradients of the inputs, one per edge.  `grads` holds one per output; None stands for zero."""
+        raise AssertionError("subclasses say")
+
+    def release(self) -> None:
+        """Drop what is saved: the graph will not be used again."""
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+class AccumulateGrad(Node):
+    """The end of the graph at a leaf: adds to its `grad`."""
+
+    __slots__ = ("leaf",)
+
+    def __init__(self, leaf: TensorCore) -> None:
+        super().__init__("AccumulateGrad", (), streams_of([leaf]))
+        self.number = LAST_NUMBER + self.number
+        self.leaf = leaf
+
+
+class OperatorNode(Node):
+    """One call of an operator."""
+
+    __slots__ = ("inputs", "operator", "released", "saved")
+
+    def __init__(
+        self, operator: Operator, edges: Sequence[Edge | None], streams: dict[int, Stream], inputs: Sequence[Any], outputs: int
+    ) -> None:
+        super().__init__(_backward_name(operator.name), edges, streams, outputs)
+        self.operator = operator
+        self.inputs = inputs  # (shape, dtype, device index) per edge
+        self.saved: list[Any] = []
+        self.released = False
+
+    def apply(self, grads: Sequence[Any]) -> list[Any]:
+        if self.released:
+            raise AutogradError(
+                f"{self.name}: trying to backward through the graph a second time; its saved values have been freed",
+                hint="pass retain_graph=True to the first backward",
+            )
+        wanted = self.operator.backward_needs
+        values = [self._value(name, saved, grads) for name, saved in zip(wanted, self.saved)]
+        assert self.operator.backward is not None
+        found = self.operator.backward(*values)
+        flat = _flatten(found if isinstance(found, tuple) else (found,))
+        return [
+            None if grad is None or edge is None else fit(grad, *meta)
+            for grad, meta, edge in zip(flat, self.inputs, self.edges, strict=True)
+        ]
+
+    def _value(self, name: str, saved: Any, grads: Sequence[Any]) -> Any:
+        if name == "grad":
+            return grads[0]
+        if name == "grads":
+            return grads
+        if name == "needs":
+            return tuple(edge is not None for edge in self.edges)
+        if isinstance(saved, (list, tuple)):
+            return type(saved)(self._value(name, each, grads) for each in saved) if _holds_saved(saved) else saved
+        return saved.unpack(self.operator.name, self) if isinstance(saved, Saved) else saved
+
+    def release(self) -> None:
+        self.saved = []
+        self.released = True
+
+
+def _holds_saved(values: Sequence[Any]) -> bool:
+    return type(values) in (list, tuple) and any(isinstance(each, Saved) for each in values)
+
+
+def _flatten(values: Sequence[Any]) -> list[Any]:
+    flat: list[Any] = []
+    for each in values:
+        flat.extend(each) if isinstance(each, list) else flat.append(each)
+    return flat
+
+
+def _backward_name(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_")) + "Backward0"
+
+
+def fit(grad: Any, shape: Sequence[int], dtype: Any, device: int) -> Any:
+    """Bring a gradient to its input's shape (summing what was broadcast), type and device."""
+    if grad.shape != shape:
+        grad = grad.sum_to_size(shape)
+    if grad.dtype is not dtype:
+        grad = grad.to(dtype)
+    return grad if grad.storage.device == device else grad.to("cpu" if device < 0 else device)

@@ -1,0 +1,233 @@
+"""Recording calls for backward: which edges, what is saved, and writes in place.
+
+Writes in place move a tensor's place in the graph forward.  A write through a view moves its base's: the new node
+(`CopySlices`) gives the written part of the gradient to the operator and the rest to what the base was before; the
+view's own node is made anew when it is next asked for.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from .. import strides as st
+from ..core import TensorCore, alias
+from ..errors import AutogradError
+from ..ops.operator import REGISTRY, Operator
+from ..runtime.stream import Stream
+from .mode import mode
+from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, streams_of
+
+
+def edge_of(tensor: Any) -> Edge | None:
+    """Where the gradient of a tensor goes, or None if it needs none."""
+    if tensor.base is not None and tensor.base.requires_grad and tensor.view_version != tensor.storage.version:
+        _renew_view(tensor)
+    if tensor._grad_fn is not None:
+        return tensor._grad_fn, tensor.output_index
+    return (accumulator(tensor), 0) if tensor._requires_grad else None
+
+
+def accumulator(leaf: TensorCore) -> AccumulateGrad:
+    """The node that adds to a leaf's gradient: one as long as any graph holds it."""
+    node = leaf.accumulator() if leaf.accumulator is not None else None
+    if node is None:
+        node = AccumulateGrad(leaf)
+        leaf.accumulator = weakref.ref(node)
+    return node  # type: ignore[no-any-return]
+
+
+def _renew_view(view: TensorCore) -> None:
+    """A view's base was written since the view was made: the view is now a part of the new base."""
+    base = view.base
+    edge = edge_of(base)
+    if edge is not None:
+        node = OperatorNode(REGISTRY["as_strided"], [edge], streams_of([base]), [_meta(base)], 1)
+        given = {"size": tuple(view.shape), "stride": view.strides, "storage_offset": view.offset, "input_shape": base.shape}
+        given |= {"input_strides": base.strides, "input_offset": base.offset}
+        node.saved = [given.get(name) for name in REGISTRY["as_strided"].backward_needs]
+        view._grad_fn, view.output_index = node, 0
+    view.view_version = view.storage.version
+
+
+def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
+    """Whether this call belongs in a graph."""
+    if not mode.enabled:
+        return False
+    for index in operator.tensor_indexes:
+        value = bound[index]
+        if isinstance(value, TensorCore):
+            if value._requires_grad or value._grad_fn is not None:
+                return True
+        elif isinstance(value, (list, tuple)) and any(each.requires_grad for each in value):
+            return True
+    return False
+
+
+def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> None:
+    """Make the outputs of a call results of a new node.  Raises AutogradError if the operator has no derivative."""
+    floating = [out for out in outputs if out.dtype.is_floating_point]
+    if not floating or not operator.differentiable:
+        return
+    node = _node(operator, bound, outputs)
+    for index, out in enumerate(outputs):
+        if out.dtype.is_floating_point:
+            out._grad_fn, out.output_index = node, index
+
+
+def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> OperatorNode:
+    if operator.backward is None:
+        raise AutogradError(f"{operator.name}: the derivative is not implemented", hint="call it under torch.no_grad()")
+    inputs = _tensor_slots(operator, bound)
+    edges = [edge_of(each) if isinstance(each, TensorCore) and each.dtype.is_floating_point else None for each in inputs]
+    metas = [_meta(each) if isinstance(each, TensorCore) else None for each in inputs]
+    tensors = [each for each in (*inputs, *outputs) if isinstance(each, TensorCore)]
+    node = OperatorNode(operator, edges, streams_of(tensors), metas, len(outputs))
+    node.saved = [_save(operator, name, bound, outputs) for name in operator.backward_needs]
+    return node
+
+
+def _tensor_slots(operator: Operator, bound: Sequence[Any]) -> list[Any]:
+    slots: list[Any] = []
+    for index in operator.tensor_indexes:
+        value = bound[index]
+        slots.extend(value) if isinstance(value, (list, tuple)) else slots.append(value)
+    return slots
+
+
+def _meta(tensor: TensorCore) -> tuple[Any, ...]:
+    return tensor.shape, tensor.dtype, tensor.storage.device
+
+
+def _save(operator: Operator, name: str, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> Any:
+    if name in ("grad", "grads", "needs"):
+        return None
+    if name == "out":
+        return Saved(outputs[0], (None, 0))  # type: ignore[arg-type]
+    if name == "outs":
+        return [Saved(out, (None, index)) for index, out in enumerate(outputs)]  # type: ignore[arg-type]
+    reason = operator.only_for.get(name)
+    if reason is not None and not _needs_grad(bound[operator.index_of[reason]]):
+        return None
+    index = operator.index_of.get(name)
+    if index is not None:
+        return _keep(bound[index])
+    parameter, _, what = name.rpartition("_")
+    value = bound[operator.index_of[parameter]]
+    if isinstance(value, (list, tuple)):
+        return [_fact(each, what) for each in value]
+    return _fact(value, what)
+
+
+def _needs_grad(value: Any) -> bool:
+    return isinstance(value, TensorCore) and value.requires_grad and value.dtype.is_floating_point
+
+
+def _fact(value: Any, what: str) -> Any:
+    """`shape`, `dtype`, `strides` or `offset` of a tensor; of a number, None."""
+    return getattr(value, what, None)
+
+
+def _keep(value: Any) -> Any:
+    if isinstance(value, TensorCore):
+        return Saved(value, edge_of(value))
+    if type(value) in (list, tuple) and any(isinstance(each, TensorCore) for each in value):
+        return type(value)(_keep(each) for each in value)
+    return value
+
+
+# writes in place
+
+
+def check_inplace(name: str, target: TensorCore) -> None:
+    """Raise AutogradError if writing `target` would lose a gradient."""
+    if not mode.enabled:
+        return
+    if target._requires_grad and target._grad_fn is None:
+        raise AutogradError(
+            f"{name}: a leaf Variable that requires grad is being used in an in-place operation",
+            hint="write it under torch.no_grad(), or write a clone()",
+        )
+    if target.base is not None and target.base._requires_grad and target.base._grad_fn is None:
+        raise AutogradError(
+            f"{name}: a view of a leaf Variable that requires grad is being used in an in-place operation",
+            hint="write it under torch.no_grad(), or write a clone()",
+        )
+
+
+def record_inplace(operator: Operator, bound: Sequence[Any], target: TensorCore, recorded: OperatorNode | None) -> None:
+    """`target` was written by a call; `recorded` is the call's node, made before the write, or None if it needs none."""
+    target.storage.version += 1
+    if target.base is None:
+        if recorded is not None:
+            _resave_outputs(recorded, target)
+            target._grad_fn, target.output_index = recorded, 0
+        return
+    if recorded is not None or target.base.requires_grad:
+        _write_through_view(operator, bound, target, recorded)
+    target.view_version = -1  # made anew from the base when next asked for
+
+
+def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorCore) -> OperatorNode:
+    """The node of a call that is about to write `target`: what it needs is saved before the write."""
+    return _node(operator, bound, [target])
+
+
+def _resave_outputs(node: OperatorNode, target: TensorCore) -> None:
+    for index, name in enumerate(node.operator.backward_needs):
+        if name == "out":
+            node.saved[index] = Saved(target, (None, 0))  # type: ignore[arg-type]
+
+
+def _write_through_view(operator: Operator, bound: Sequence[Any], view: TensorCore, node: OperatorNode | None) -> None:
+    base = view.base
+    if not base.is_contiguous():
+        raise AutogradError(f"{operator.name}_: writing a view of a tensor that is not contiguous cannot be recorded")
+    if node is None:
+        return
+    _resave_outputs(node, view)
+    base_edge = edge_of(base)
+    slices = CopySlices(node, base_edge, base, view)
+    base._grad_fn, base.output_index = slices, 0
+    base.view_version = base.storage.version
+
+
+class CopySlices(Node):
+    """A write in place to a part of `base`, done by `inner` on a view of it.  Its first edge is the base's former place."""
+
+    __slots__ = ("geometry", "inner", "shape")
+
+    def __init__(self, inner: OperatorNode, base_edge: Edge | None, base: TensorCore, view: TensorCore) -> None:
+        streams: dict[int, Stream] = inner.streams
+        super().__init__("CopySlices", (base_edge, *inner.edges[1:]), streams)
+        self.inner = inner
+        self.shape = base.shape
+        self.geometry = view.shape, view.strides, view.offset - base.offset
+
+    def apply(self, grads: Sequence[Any]) -> list[Any]:
+        if grads[0] is None:
+            return [None] * len(self.edges)
+        whole = grads[0].contiguous().clone()
+        shape, strides, offset = self.geometry
+        part = alias(whole, shape, strides, whole.offset + offset)
+        flowed = self.inner.apply([part.clone()])  # type: ignore[attr-defined]
+        if flowed[0] is None:
+            part.zero_()  # type: ignore[attr-defined]
+        else:
+            part.copy_(flowed[0])  # type: ignore[attr-defined]
+        return [whole, *flowed[1:]]
+
+    def release(self) -> None:
+        self.inner.release()
+
+
+def link_view(operator: Operator, bound: Sequence[Any], view: TensorCore) -> None:
+    """Record a view: its base, and its node where a gradient is wanted."""
+    source = bound[0]
+    view.base = source if source.base is None else source.base
+    view.view_version = view.storage.version
+    if wants_grad(operator, bound):
+        record(operator, bound, [view])
+
+

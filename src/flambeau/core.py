@@ -1,0 +1,143 @@
+"""TensorCore: the waist of the library.  A tensor is a storage seen through a type, a shape and strides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from . import host
+from . import strides as st
+from .dtypes import dtype
+from .errors import ArgumentError, OutOfMemoryError
+from .runtime import device as devices
+from .runtime import state, storage
+from .runtime.storage import Storage
+from .strides import Size
+
+MAX_NBYTES = 1 << 60
+
+
+class TensorCore:
+    """storage, dtype, shape, strides and offset (both in elements), and what autograd hangs on it.
+
+    grad_fn: the node that made it, None for a leaf;  output_index: which of the node's outputs it is.
+    accumulator: a weak reference to the node that adds to `grad`, for a leaf that was used.
+    base: for a view, the tensor that it views;  view_version: the storage's version when grad_fn was made.
+    """
+
+    __slots__ = (
+        "__weakref__", "_grad_fn", "_requires_grad", "accumulator", "base", "dtype", "grad", "hooks", "offset",
+        "output_index", "shape", "storage", "strides", "view_version",
+    )  # fmt: skip
+
+    def __init__(self, storage: Storage, dtype: dtype, shape: Size, strides: st.Shape, offset: int = 0) -> None:
+        self.storage = storage
+        self.dtype = dtype
+        self.shape = shape
+        self.strides = strides
+        self.offset = offset
+        self._requires_grad = False
+        self._grad_fn: Any = None
+        self.output_index = 0
+        self.grad: Any = None
+        self.accumulator: Any = None
+        self.base: Any = None
+        self.view_version = 0
+        self.hooks: Any = None
+
+    @property
+    def device(self) -> devices.device:
+        index = self.storage.device
+        return devices.CPU if index < 0 else devices.cuda(index)
+
+    @property
+    def device_index(self) -> int:
+        """The CUDA device's index, or -1 for the CPU."""
+        return self.storage.device
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.storage.device >= 0
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._requires_grad or self._grad_fn is not None
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def numel(self) -> int:
+        """How many elements there are."""
+        return prod(self.shape)
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in row-major order without gaps."""
+        return st.is_contiguous(self.shape, self.strides)
+
+    def address(self) -> int:
+        """Where the first element lies."""
+        return self.storage.address() + self.offset * self.dtype.itemsize
+
+    def array(self) -> Any:
+        """A NumPy array over the same host memory, which it keeps alive."""
+        start = self.offset * self.dtype.itemsize
+        flat = self.storage.array()[start:]
+        steps = [step * self.dtype.itemsize for step in self.strides]
+        return host.np.ndarray(self.shape, self.dtype.numpy, flat, 0, steps)
+
+    def describe(self) -> str:
+        """As errors name a tensor: `float32[4, 4] on cuda:0`."""
+        return f"{self.dtype.name}{list(self.shape)} on {self.device}"
+
+
+class Result:
+    """The class of the tensors that operators make; tensor.Tensor registers itself here."""
+
+    type: type[TensorCore] = TensorCore
+
+
+def empty(
+    shape: Sequence[int], dtype: dtype, device: int, *, pin_memory: bool = False, name: str = "empty"
+) -> TensorCore:
+    """A contiguous tensor with unset values, on CUDA device `device` or, if negative, on the CPU.
+
+    On a GPU its first use is on the current stream.  Raises: ArgumentError, OutOfMemoryError.
+    """
+    size = shape if type(shape) is Size else checked_size(shape, name)
+    nbytes = prod(size) * dtype.itemsize
+    if nbytes >= MAX_NBYTES:
+        raise OutOfMemoryError(f"{name}: {dtype.name}{list(size)} needs {nbytes} bytes, more than 1EB memory")
+    if device >= 0:
+        machine = state.machine()
+        machine.start()
+        memory = storage.on_device(machine, device, nbytes, state.current_stream(device).handle)
+    elif pin_memory:
+        memory = storage.pinned(state.machine(), nbytes)
+    else:
+        memory = storage.on_host(nbytes)
+    return Result.type(memory, dtype, size, st.contiguous(size))
+
+
+def checked_size(shape: Sequence[int], name: str) -> Size:
+    """A shape as a Size.  Raises ArgumentError for a negative dimension."""
+    if any(size < 0 for size in shape):
+        raise ArgumentError(f"{name}: trying to create a tensor with negative dimension: {list(shape)}")
+    return Size(shape)
+
+
+def alias(source: TensorCore, shape: Sequence[int], strides: Sequence[int], offset: int) -> TensorCore:
+    """Another tensor over the same storage, unknown to autograd."""
+    return Result.type(source.storage, source.dtype, Size(shape), tuple(strides), offset)
+
+
+def overlap(a: TensorCore, b: TensorCore) -> str:
+    """How two tensors of one storage lie: "none", "same" (element for element) or "partial"."""
+    if a.storage is not b.storage:
+        return "none"
+    if a.offset == b.offset and a.strides == b.strides and a.dtype is b.dtype:
+        return "same"
+    first, second = sorted((a, b), key=lambda each: each.offset * each.dtype.itemsize)
+    end = first.offset * first.dtype.itemsize + st.extent(first.shape, first.strides) * first.dtype.itemsize
+    return "partial" if second.offset * second.dtype.itemsize < end else "none"

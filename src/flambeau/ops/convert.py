@@ -1,0 +1,107 @@
+"""Changing type and layout, and filling: what every copy and factory is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from math import prod
+from typing import Any
+
+from .. import dtypes
+from ..dtypes import dtype
+from ..kernel import Kernel, Pointer, Scalar
+from .operator import Array, Call, Operand, Sample, operator
+from .pointwise import PRELUDE, THREADS, Pointwise, grid_over
+
+
+class Convert(Pointwise):
+    """Pointwise identity from one type, and any layout, to another."""
+
+    casts = True
+
+    def lower(self, call: Any, input: Any, wanted: dtype | None = None) -> Any:
+        if call.given is None:
+            call.given = call.output(input.shape, input.dtype if wanted is None else wanted)
+        return super().lower(call, input)
+
+
+def _as_it_is(name: str, types: Sequence[dtype], common: dtype) -> tuple[Sequence[dtype], dtype]:
+    return types, common
+
+
+def _convert_samples() -> Iterator[Sample]:
+    for wanted in (dtypes.float32, dtypes.float16, dtypes.int64, dtypes.uint8, dtypes.bool_):
+        yield Sample((Array((3, 5), low=0, high=4), wanted))
+    yield Sample((Array((4, 3), layout="transposed"), dtypes.float32))
+    yield Sample((Array((0, 3)), dtypes.float32))
+    yield Sample((Array(()), dtypes.bfloat16))
+
+
+def _identity(input: Operand, dtype: Any = None) -> Any:
+    """A dense copy of `input`, as another type if `dtype` says so.
+
+    Shapes: the result has the input's shape.
+    Host:   returns at once.
+    """
+    return input
+
+
+def _only_input(input: Any) -> Any:
+    return input
+
+
+convert = Convert(
+    _identity, _as_it_is, "input", 0.0, samples=_convert_samples, dtypes=dtypes.ALL, method=False, function=False, name="convert"
+)
+convert.body = _only_input
+
+
+@convert.derivative
+def _(grad: Any) -> Any:
+    return grad  # autograd.node.fit brings it to the input's type
+
+
+@cache
+def _fill_kernel(kind: dtype) -> Kernel:
+    number = "float64" if kind.is_floating_point else "int64"
+    source = f"""{PRELUDE}
+extern "C" __global__ void __launch_bounds__({THREADS}) fill_{kind.name}({kind.cuda}* out, {_C[number]} value, long long numel) {{
+  const {kind.cuda} stored = store<{kind.cuda}>(({kind.wide.cuda})value);
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += (long long)gridDim.x * blockDim.x)
+    out[i] = stored;
+}}
+"""
+
+    def reference(out: Any, value: Any, numel: int) -> None:
+        out[...] = kind.wide.numpy.type(value)
+
+    params = [Pointer("out", kind, "w", ("numel",)), Scalar("value", number), Scalar("numel", "int64")]
+    return Kernel(f"fill_{kind.name}", source, params, reference, 0.0)
+
+
+_C = {"float64": "double", "int64": "long long"}
+
+
+def _fill_samples() -> Iterator[Sample]:
+    for shape in ((3, 4), (), (0, 2)):
+        yield Sample((Array(shape), 1))
+
+
+@operator(samples=_fill_samples, dtypes=dtypes.ALL, inplace=True, method=False, function=False)
+def fill(call: Call, input: Operand, value: int | float | bool) -> Any:
+    """A tensor like `input` with every element set to the number `value`.
+
+    Shapes: the result has the input's shape.
+    Host:   returns at once.
+    """
+    out = call.output(input.shape, input.dtype)
+    numel = prod(input.shape)
+    if numel:
+        number = float(value) if input.dtype.is_floating_point else int(value)
+        call.launch(_fill_kernel(input.dtype), grid_over(numel), out, number, numel)
+    return out
+
+
+@fill.derivative
+def _(grad: Any) -> Any:
+    return None

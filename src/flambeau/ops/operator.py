@@ -1,0 +1,233 @@
+"""What an operator is: one entry from which calls, methods, pages, tests and derivatives are made.
+
+There are four kinds, each made by a decorator:
+
+    @pointwise(...)   the body is the NumPy meaning on arrays of the compute type      (ops/pointwise.py)
+    @operator(...)    the body lowers a call to launches: body(call, *operands, *attributes)
+    @view(...)        the body answers (shape, strides, offset) of a view of its first operand
+    @composite(...)   the body calls other operators
+
+Parameters are told apart by their annotations:
+
+    Operand            a tensor
+    Operand | None     a tensor that may be absent
+    Operands           a sequence of tensors
+    Value              a tensor or a Python number
+    anything else      an attribute
+
+A derivative names what it needs, and only that is saved: `grad` (or `grads`, a tuple, when there are several
+results), `out` (or `outs`), any parameter, `<parameter>_shape` for the shape alone, and `needs`, one bool per
+tensor parameter.  It returns one gradient per tensor parameter, None where there is none.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from ..dtypes import dtype
+from ..errors import ArgumentTypeError
+from ..kernel import Grid, Kernel
+from ..problem import Problem
+
+POINTWISE, LOWERED, VIEW, COMPOSITE = "pointwise", "lowered", "view", "composite"
+TENSOR_ANNOTATIONS = ("Operand", "Operand | None", "Operands", "Value")
+
+
+class Operand(Protocol):
+    """A tensor as an operator sees it: where it lies is not its business."""
+
+    dtype: dtype
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def numel(self) -> int: ...
+    def is_contiguous(self) -> bool: ...
+
+
+Operands = Sequence[Operand]
+Value = Operand | bool | int | float
+
+
+class Call(Protocol):
+    """One call of an operator while it is lowered."""
+
+    def output(self, shape: Sequence[int], dtype: dtype) -> Any:
+        """A new contiguous result (or the tensor given as out=, checked)."""
+
+    def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
+        """Contiguous memory that is free again once this call's launches are done."""
+
+    def contiguous(self, operand: Operand, dtype: dtype | None = None) -> Any:
+        """The operand itself if it is contiguous and of that dtype, else a copy that is."""
+
+    def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
+        """Queue a kernel.  A Pointer takes an operand (or None), a Strided (shape, strides of each operand), a Scalar a number,
+        a Pointers a list of contiguous operands."""
+
+    def library(self, problem: Problem, *operands: Any) -> None:
+        """Queue a library call on the problem's operands, in its order."""
+
+    def random(self, count: int, generator: Any) -> tuple[int, int]:
+        """Reserve `count` Philox blocks: (seed, first counter)."""
+
+    def read(self, operand: Operand) -> Any:
+        """The operand's values as a NumPy array; the host waits.  Only where the operator declares host="waits"."""
+
+
+class Sample(NamedTuple):
+    """Inputs for the operator sweep.  In `args`, an `Array` stands for a tensor."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = {}
+
+
+class ErrorSample(NamedTuple):
+    """Inputs that must fail, with the error's class and a regular expression that its text matches."""
+
+    args: tuple[Any, ...]
+    error: type[Exception]
+    match: str
+    kwargs: dict[str, Any] = {}
+
+
+class Array(NamedTuple):
+    """A tensor to be made by the sweep: its values lie evenly in [low, high], in an order fixed by `seed`.
+
+    dtype: a name, or "" for the dtype the sweep is at.  layout: "dense", "transposed" or "strided".
+    grad: whether a gradient is checked where the dtype allows it.
+    """
+
+    shape: tuple[int, ...]
+    low: float = -2.0
+    high: float = 2.0
+    dtype: str = ""
+    layout: str = "dense"
+    seed: int = 0
+    grad: bool = True
+
+
+class Parameter(NamedTuple):
+    name: str
+    is_tensor: bool
+    annotation: str
+    default: Any  # inspect.Parameter.empty if there is none
+    keyword_only: bool
+
+
+Samples = Callable[[], Iterable[Sample]]
+Errors = Callable[[], Iterable[ErrorSample]]
+REGISTRY: dict[str, Operator] = {}
+
+
+def _no_runner(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    raise RuntimeError(f"{operator.name}: no dispatch is attached")
+
+
+class Runner:
+    """The hook through which every operator is called; dispatch fills it."""
+
+    run: Callable[..., Any] = staticmethod(_no_runner)
+
+
+class Operator:
+    """One operator.
+
+    inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
+    dtypes: the types that the sweep tries.
+    """
+
+    def __init__(
+        self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
+        dtypes: Sequence[dtype] = (), inplace: bool = False, method: bool = True, function: bool = True,
+        host: str = "never", name: str = "", differentiable: bool = True,
+    ) -> None:  # fmt: skip
+        self.name = name or body.__name__
+        self.__name__ = self.name
+        self.__doc__ = body.__doc__
+        self.body = body
+        self.kind = kind
+        self.samples = samples
+        self.errors = errors
+        self.dtypes = tuple(dtypes)
+        self.inplace = inplace
+        self.method = method
+        self.function = function
+        self.host = host
+        self.differentiable = differentiable
+        self.backward: Callable[..., Any] | None = None
+        self.backward_needs: tuple[str, ...] = ()
+        self.only_for: dict[str, str] = {}
+        self.parameters = _parameters(body, skip_call=kind == LOWERED)
+        self.positional = sum(not each.keyword_only for each in self.parameters)
+        self.tensor_indexes = tuple(index for index, each in enumerate(self.parameters) if each.is_tensor)
+        self.index_of = {each.name: index for index, each in enumerate(self.parameters)}
+        REGISTRY[self.name] = self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return Runner.run(self, args, kwargs)
+
+    def derivative(self, body: Callable[..., Any] | None = None, *, only_for: dict[str, str] | None = None) -> Any:
+        """Attach the derivative, a function of the names that it needs (see the module).
+
+        only_for: {"input": "other"} saves `input` only where `other` needs a gradient; it is None otherwise.
+        """
+        self.only_for = only_for or {}
+        if body is None:
+            return self.derivative_body
+        return self.derivative_body(body)
+
+    def derivative_body(self, body: Callable[..., Any]) -> Operator:
+        self.backward = body
+        self.backward_needs = tuple(inspect.signature(body).parameters)
+        return self
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Every parameter's value in order.  Raises ArgumentTypeError as a Python call would."""
+        if len(args) > self.positional:
+            raise ArgumentTypeError(f"{self.name}() takes {self.positional} positional arguments but {len(args)} were given")
+        bound = list(args)
+        left = dict(kwargs)
+        for parameter in self.parameters[len(args) :]:
+            if parameter.name in left:
+                bound.append(left.pop(parameter.name))
+            elif parameter.default is not inspect.Parameter.empty:
+                bound.append(parameter.default)
+            else:
+                raise ArgumentTypeError(f"{self.name}() missing 1 required positional argument: '{parameter.name}'")
+        if left:
+            raise ArgumentTypeError(f"{self.name}() got an unexpected keyword argument '{next(iter(left))}'")
+        return bound
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}>"
+
+
+def _parameters(body: Callable[..., Any], skip_call: bool) -> list[Parameter]:
+    found = list(inspect.signature(body).parameters.values())[1 if skip_call else 0 :]
+    return [
+        Parameter(
+            each.name,
+            str(each.annotation) in TENSOR_ANNOTATIONS,
+            str(each.annotation),
+            each.default,
+            each.kind is inspect.Parameter.KEYWORD_ONLY,
+        )
+        for each in found
+    ]
+
+
+def operator(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
+    """Make an operator of a body that lowers a call: body(call, *operands, *attributes) returns its outputs."""
+    return lambda body: Operator(body, LOWERED, **options)
+
+
+def view(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
+    """Make an operator of a body that answers (shape, strides, extra offset) of a view of its first operand."""
+    return lambda body: Operator(body, VIEW, **options)
+
+
+def composite(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
+    """Make an operator of a body that calls other operators, and needs no derivative of its own."""
+    return lambda body: Operator(body, COMPOSITE, **options)

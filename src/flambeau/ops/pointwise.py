@@ -1,0 +1,250 @@
+"""The pointwise family: one body, one CUDA expression, every layout and every mix of types.
+
+Each input is read as its compute type (`load`), the expression is evaluated, and the result is rounded once to
+the output type (`store`).  Numbers travel by value.  Dense operands are walked as one dimension; anything else
+through a collapsed Layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from .. import strides as st
+from ..dtypes import FLOATING, bool_, dtype, float32, of_scalar, promote
+from ..errors import DtypeError, ShapeError
+from ..host import np
+from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
+from .operator import POINTWISE, Operator, Value
+
+THREADS = 256
+PER_THREAD = 4
+MAX_BLOCKS = 132 * 32  # enough to fill any device; the kernel strides over the rest
+_SOURCES = Path(__file__).parent / "kernels"
+
+Types = Sequence[dtype]
+Rule = Callable[[str, Types, dtype], tuple[Types, dtype]]
+
+
+def source_text(name: str) -> str:
+    """The text of a .cu file of ops/kernels."""
+    return (_SOURCES / name).read_text()
+
+
+PRELUDE = source_text("prelude.cu") + source_text("math.cu")
+
+
+# dtype rules: (operator, input types, their common type) -> (the type each input is read as, the result's type)
+
+
+def promoted(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    """Compute and return in the common type."""
+    return [common] * len(types), common
+
+
+def to_float(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    """As `promoted`, but integers and bool become float32."""
+    result = common if common.is_floating_point else float32
+    return [result] * len(types), result
+
+
+def to_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    """Compute in the common type, answer bool."""
+    return [common] * len(types), bool_
+
+
+def as_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    """Read every input as bool, answer bool."""
+    return [bool_] * len(types), bool_
+
+
+def numbers(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    """As `promoted`; bool is refused."""
+    if common is bool_:
+        raise DtypeError(f"{name}: bool operands are not supported", hint="convert with .to(torch.uint8) or use logical_*")
+    return promoted(name, types, common)
+
+
+def floating_only(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    """As `promoted`; integers and bool are refused."""
+    if not common.is_floating_point:
+        raise DtypeError(f"{name}: operands must be floating point, got {common.name}", hint="convert with .float()")
+    return promoted(name, types, common)
+
+
+def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    """The first input is a condition, read as bool; the others promote."""
+    if types[0] is not bool_:
+        raise DtypeError(f"{name}: condition must be bool, got {types[0].name}", hint="compare first, for example x > 0")
+    rest = types[1]
+    for each in types[2:]:
+        rest = promote(rest, each)
+    return [bool_, *[rest] * (len(types) - 1)], rest
+
+
+class Plan:
+    """All that is decided once for operands of given types and layouts."""
+
+    __slots__ = ("dtype", "grid", "kernel", "layout", "numel", "shape")
+
+    def __init__(
+        self, kernel: Kernel, grid: Grid, shape: st.Size, dtype: dtype, layout: tuple[Any, Any] | None, numel: int
+    ) -> None:
+        self.kernel = kernel
+        self.grid = grid
+        self.shape = shape
+        self.dtype = dtype
+        self.layout = layout
+        self.numel = numel
+
+
+class Pointwise(Operator):
+    """An operator whose result at an index depends on its inputs at that index alone."""
+
+    casts = False  # whether a result may be written into a tensor of any type
+
+    def __init__(self, body: Callable[..., Any], rule: Rule, cuda: str, cost: float, **options: Any) -> None:
+        super().__init__(body, POINTWISE, **options)
+        self.rule = rule
+        self.cuda = cuda
+        self.cost = cost
+        self.kernels: dict[Any, Kernel] = {}
+
+    def lower(self, call: Any, *operands: Any) -> Any:
+        out = call.given
+        key = (self, None if out is None else (out.dtype, out.shape, out.strides)) + tuple(
+            [(each.dtype, each.shape, each.strides) if hasattr(each, "strides") else type(each) for each in operands]
+        )
+        plan = call.plans.get(key)
+        if plan is None:
+            plan = call.plans[key] = self.plan(operands, out)
+        result = call.output(plan.shape, plan.dtype) if out is None else out
+        if plan.numel:
+            call.launch(plan.kernel, plan.grid, result, *operands, plan.layout or plan.numel)
+        return result
+
+    def plan(self, operands: Sequence[Any], out: Any) -> Plan:
+        """Decide types, shape, kernel and grid.  Raises DtypeError or ShapeError, with nothing changed."""
+        tensors = [each for each in operands if hasattr(each, "strides")]
+        types = [each.dtype if hasattr(each, "dtype") else of_scalar(each, float32) for each in operands]
+        computes, result = self.rule(self.name, types, common_type(operands))
+        shape = st.Size(st.broadcast([each.shape for each in tensors], self.name))
+        steps = st.contiguous(shape)
+        if out is not None:
+            check_out(self.name, out, shape, out.dtype if self.casts else result)
+            result, steps = out.dtype, out.strides
+        walked = [steps] + [st.expand(each.shape, each.strides, shape) for each in tensors]
+        dense = all(st.is_contiguous(shape, each) for each in walked)
+        kernel = self.kernel(result, [t if hasattr(o, "strides") else None for t, o in zip(types, operands)], tuple(computes), dense)
+        numel = prod(shape)
+        return Plan(kernel, grid_over(numel), shape, result, None if dense else st.collapse(shape, walked), numel)
+
+    def kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: tuple[dtype, ...], dense: bool) -> Kernel:
+        """The kernel for these types; an input of None is a number."""
+        key = (out, tuple(inputs), computes, dense)
+        if key not in self.kernels:
+            self.kernels[key] = self._make_kernel(out, inputs, computes, dense)
+        return self.kernels[key]
+
+    def _make_kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: Sequence[dtype], dense: bool) -> Kernel:
+        names = [parameter.name for parameter in self.parameters]
+        tensors = [name for name, each in zip(names, inputs) if each is not None]
+        shape: Any = ("numel",) if dense else "layout"
+        params: list[Param] = [Pointer("out", out, "w", shape)]
+        for name, each, compute in zip(names, inputs, computes):
+            if each is None:
+                params.append(Scalar(name, "float64" if compute.category == FLOATING else "int64"))
+            else:
+                params.append(Pointer(name, each, "r", shape))
+        params.append(Scalar("numel", "int64") if dense else Strided("layout", ("out", *tensors)))
+        tags = [out.name] + [each.name if each else f"n{compute.name}" for each, compute in zip(inputs, computes)]
+        entry = "_".join([self.name, *tags, "dense" if dense else "strided"])
+        source = _source(entry, out, list(zip(names, inputs, computes)), self.cuda, dense)
+        return Kernel(entry, source, params, _reference(self.body, computes), self.cost)
+
+
+def _source(entry: str, out: dtype, inputs: list[tuple[str, dtype | None, dtype]], cuda: str, dense: bool) -> str:
+    tensors = [name for name, each, _ in inputs if each is not None]
+    arguments = [f"{out.cuda}* out"]
+    reads = [] if dense else [f"long long at[{1 + len(tensors)}]; offsets(layout, i, at);"]
+    for name, each, compute in inputs:
+        kind = compute.wide.cuda
+        if each is None:
+            arguments.append(f"{'double' if compute.category == FLOATING else 'long long'} {name}_number")
+            reads.append(f"const {kind} {name} = ({kind}){name}_number;")
+        else:
+            place = "i" if dense else f"at[{1 + tensors.index(name)}]"
+            arguments.append(f"const {each.cuda}* {name}_data")
+            reads.append(f"const {kind} {name} = load<{kind}>({name}_data[{place}]);")
+    arguments.append("long long numel" if dense else f"Layout<{1 + len(tensors)}> layout")
+    return f"""{PRELUDE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({", ".join(arguments)}) {{
+  {"" if dense else "const long long numel = count(layout);"}
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += (long long)gridDim.x * blockDim.x) {{
+    {" ".join(reads)}
+    out[{"i" if dense else "at[0]"}] = store<{out.cuda}>({cuda});
+  }}
+}}
+"""
+
+
+def _reference(body: Callable[..., Any], computes: Sequence[dtype]) -> Callable[..., None]:
+    wide = [each.wide for each in computes]
+
+    def reference(out: Any, *operands: Any) -> None:
+        values = [
+            each.astype(kind.numpy, copy=False) if hasattr(each, "astype") else kind.numpy.type(each)
+            for each, kind in zip(operands, wide)
+        ]
+        out[...] = body(*values)
+
+    return reference
+
+
+def grid_over(numel: int, per_thread: int = PER_THREAD) -> Grid:
+    """A grid whose threads stride over `numel` elements."""
+    blocks = -(-numel // (THREADS * per_thread))
+    return Grid((max(1, min(blocks, MAX_BLOCKS)), 1, 1), THREADS)
+
+
+def common_type(operands: Sequence[Any]) -> dtype:
+    """The result type of tensors and numbers together.
+
+    Tensors with dimensions decide; a zero-dimensional tensor, and after it a number, counts only where its category is
+    higher (a float with integers).
+    """
+    ranks: list[dtype | None] = [None, None, None]
+    for each in operands:
+        is_tensor = hasattr(each, "shape")
+        rank = 2 if not is_tensor else 0 if each.shape else 1
+        kind = each.dtype if is_tensor else of_scalar(each, float32)
+        have = ranks[rank]
+        ranks[rank] = kind if have is None else promote(have, kind)
+    common: dtype | None = None
+    for kind in ranks:
+        if kind is not None and (common is None or kind.category > common.category):
+            common = kind
+    assert common is not None
+    return common
+
+
+def check_out(name: str, out: Any, shape: Sequence[int], result: dtype) -> None:
+    """Raise ShapeError or DtypeError if `out` cannot take a result of this shape and type."""
+    if tuple(out.shape) != tuple(shape):
+        raise ShapeError(f"{name}: the result has shape {list(shape)}, the tensor to write has shape {list(out.shape)}")
+    if result.category > out.dtype.category:
+        raise DtypeError(f"{name}: result type {result.name} can't be cast to the desired output type {out.dtype.name}")
+
+
+def pointwise(*, dtype: Rule, cuda: str, cost: float = 1.0, **options: Any) -> Callable[[Callable[..., Any]], Pointwise]:
+    """Make a pointwise operator of a body on NumPy arrays of the compute type.
+
+    cuda: the same as an expression of CUDA C++ over the parameter names.  cost: arithmetic operations per element.
+    """
+    options.setdefault("inplace", True)
+    return lambda body: Pointwise(body, dtype, cuda, cost, **options)
+
+
+__all__ = ["Pointwise", "Value", "np", "pointwise"]

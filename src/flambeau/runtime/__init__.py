@@ -1,0 +1,1 @@
+"""Devices, streams, events, storages and copies over the door."""

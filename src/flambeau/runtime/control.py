@@ -1,0 +1,113 @@
+"""What a program asks of its devices as a whole: are there any, which is current, wait for all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..config import virtual_gpus
+from ..driver.api import DeviceProperties
+from ..errors import DeviceIndexError
+from . import device as devices
+from . import machine as machines
+from . import state
+from .stream import Stream
+
+
+def virtual(
+    count: int = 1, *, preset: str = "h200", memory: int | str = 0, races: str = "poison", schedule: str = "submission"
+) -> None:
+    """Use virtual GPUs in this process, from now on.
+
+    memory: bytes of each, as a number or as "2GiB"; 0 for the preset's.  races: "poison", "error" or "real".
+    Raises: ConfigError for a bad value, or once the machine has started.
+    """
+    machines.choose(virtual_gpus(count, preset=preset, memory=memory, races=races, schedule=schedule))
+
+
+def is_available() -> bool:
+    """Whether there is a GPU, real or virtual.  Never raises."""
+    return device_count() > 0
+
+
+def device_count() -> int:
+    """How many CUDA devices there are; 0 if none.  Never raises, and starts no virtual GPU."""
+    return state.machine().device_count()
+
+
+def init() -> None:
+    """Start the machine now instead of at its first use.  Raises NoDeviceError if there is no GPU."""
+    state.machine().start()
+
+
+def is_initialized() -> bool:
+    """Whether the machine has started."""
+    return state.has_machine() and state.machine().is_started
+
+
+def current_device() -> int:
+    """The index of this thread's current device."""
+    return devices.cuda_index()
+
+
+def set_device(device: Any) -> None:
+    """Make a device current for this thread; nothing for a negative index."""
+    if isinstance(device, int) and device < 0:
+        return
+    state.set_device(devices.cuda_index(device))
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait until all work on a device, the current one if none is named, is done.  Host: waits."""
+    index = devices.cuda_index(device)
+    state.machine().driver.device_synchronize(index)
+
+
+def current_stream(device: Any = None) -> Stream:
+    """This thread's current stream on a device."""
+    return state.current_stream(devices.cuda_index(device))
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The default stream of a device."""
+    index = devices.cuda_index(device)
+    return state.machine().devices[index].default_stream
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Make a stream, and its device, current for this thread; nothing for None."""
+    if stream is not None:
+        state.set_stream(stream)
+        state.set_device(stream.device_index)
+
+
+def get_device_properties(device: Any = None) -> DeviceProperties:
+    """What a device is."""
+    return _accelerator(device).properties
+
+
+def get_device_name(device: Any = None) -> str:
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """(major, minor) compute capability."""
+    found = get_device_properties(device)
+    return found.major, found.minor
+
+
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Whether a device can reach another one's memory directly.  Raises DeviceIndexError for an unknown device."""
+    one, other = devices.cuda_index(device), devices.cuda_index(peer_device)
+    if one == other:
+        raise DeviceIndexError(f"can_device_access_peer: cuda:{one} is not its own peer", hint="name two devices")
+    return state.machine().driver.peer_can(one, other)
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether the current device computes in bfloat16; emulation always can."""
+    return including_emulation or get_device_capability()[0] >= 8
+
+
+def _accelerator(device: Any) -> machines.Accelerator:
+    index = devices.cuda_index(device)
+    return state.machine().devices[index]

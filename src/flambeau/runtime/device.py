@@ -1,0 +1,153 @@
+"""The device object: a kind and an index."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError
+from . import state
+
+CPU_INDEX = -1
+
+
+class device:  # noqa: N801  (the field's name for it)
+    """Where a tensor lives: device("cpu"), device("cuda"), device("cuda:1"), device("cuda", 1) or device(1).
+
+    `cuda` without an index means the current device at the time of use.  As a context manager it makes factories
+    use this device.
+    """
+
+    __slots__ = ("index", "type")
+    type: str
+    index: int | None
+
+    def __new__(cls, type: Any, index: int | None = None) -> device:
+        if index is None:
+            return as_device(type)
+        return _make(type, _checked_index(type, index))
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, (self.type, self.index)
+
+    def __enter__(self) -> device:
+        state.push_default_device(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        state.pop_default_device()
+
+
+@cache
+def _make(kind: str, index: int | None) -> device:
+    made = object.__new__(device)
+    made.type = kind
+    made.index = index
+    return made
+
+
+CPU = _make("cpu", None)
+CUDA = _make("cuda", None)
+
+
+def cuda(index: int) -> device:
+    """The device object of CUDA device `index`."""
+    return _make("cuda", index)
+
+
+def as_device(value: Any) -> device:
+    """Read any form in which a device is given.  Raises ArgumentError or ArgumentTypeError."""
+    if isinstance(value, device):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise ArgumentTypeError(f"device: {value!r} is not a device", hint="give a torch.device, a string or an index")
+    if isinstance(value, int):
+        return _make("cuda", _checked_index("cuda", value))
+    match = re.fullmatch(r"(cpu|cuda)(?::(0|[1-9]\d*))?", value)
+    if match is None:
+        raise ArgumentError(f"Invalid device string: {value!r}", hint="use 'cpu', 'cuda' or 'cuda:0'")
+    if match[2] is None or match[1] == "cpu":
+        return _make(match[1], None if match[2] is None else int(match[2]))
+    return _make("cuda", int(match[2]))
+
+
+def resolve(value: Any) -> int:
+    """The CUDA index of a device, or CPU_INDEX.  Un-indexed `cuda` is the current device; None is the default device.
+
+    Raises DeviceIndexError if there is no such device, NoDeviceError if there is none at all.
+    """
+    chosen = state.default_device() or CPU if value is None else as_device(value)
+    if chosen.type == "cpu":
+        return CPU_INDEX
+    return cuda_index(chosen)
+
+
+def cuda_index(value: Any = None) -> int:
+    """The index of an existing CUDA device; None and un-indexed `cuda` are the current one.
+
+    Raises ArgumentError for another kind of device, DeviceIndexError if there is no such device.
+    """
+    machine = state.machine()
+    machine.start()
+    chosen = CUDA if value is None else as_device(getattr(value, "device", value))
+    if chosen.type != "cuda":
+        raise ArgumentError(f"Expected a cuda device, but got: {chosen}")
+    index = state.current_device() if chosen.index is None else chosen.index
+    if index >= len(machine.devices):
+        raise DeviceIndexError(
+            f"cuda:{index}: there is no such device, this machine has {len(machine.devices)} (cuda:0 to "
+            f"cuda:{len(machine.devices) - 1})",
+            hint="use a lower index, or more virtual GPUs: FLAMBEAU_GPUS=virtual:4",
+        )
+    return index
+
+
+def _checked_index(kind: Any, index: int) -> int:
+    if kind not in ("cpu", "cuda"):
+        raise ArgumentError(f"Invalid device string: {kind!r}", hint="use 'cpu' or 'cuda'")
+    if index < 0:
+        raise ArgumentError(f"device: index {index} is negative")
+    return index
+
+
+class DeviceGuard:
+    """`with cuda.device(i):` makes device i current for this thread, and restores on exit.
+
+    None or a negative index changes nothing.
+    """
+
+    def __init__(self, device: Any) -> None:
+        if device is None or (isinstance(device, int) and device < 0):
+            self.index: int | None = None
+        else:
+            self.index = cuda_index(device)
+        self._previous: list[int] = []
+
+    def __enter__(self) -> DeviceGuard:
+        self._previous.append(state.current_device())
+        if self.index is not None:
+            state.set_device(self.index)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        state.set_device(self._previous.pop())
+
+
+class DeviceOfGuard(DeviceGuard):
+    """`with cuda.device_of(tensor):` makes the tensor's device current; nothing for a CPU tensor."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(obj.device if obj.device.type == "cuda" else None)

@@ -1,0 +1,122 @@
+"""Random number generators: a seed and a Philox counter.
+
+Values come from Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).  Element i of a
+call reads counter `first + i // 4`, word i % 4, so its bits do not depend on the device or on how work is spread.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from typing import Any
+
+from ..errors import ArgumentError
+from . import device as devices
+from . import state
+
+DEFAULT_SEED = 67280421310721
+STATE_BYTES = 16
+
+
+class Generator:
+    """A source of random numbers for one device.
+
+    A generator made by hand starts from a fixed seed; the default ones start from a random seed.
+    """
+
+    def __init__(self, device: Any = "cpu") -> None:
+        if isinstance(device, int):  # a default generator, made by the machine
+            self.device_index = device
+            self._seed = secrets.randbits(63)
+        else:
+            self.device_index = devices.resolve(device)
+            self._seed = DEFAULT_SEED
+        self._counter = 0
+        self._lock = threading.Lock()
+
+    @property
+    def device(self) -> devices.device:
+        return devices.CPU if self.device_index == devices.CPU_INDEX else devices.cuda(self.device_index)
+
+    def reserve(self, count: int) -> tuple[int, int]:
+        """Take `count` counters: (seed, the first of them)."""
+        with self._lock:
+            first = self._counter
+            self._counter += count
+        return self._seed, first
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start over from `seed`, an integer of 64 bits (negative ones count as two's complement)."""
+        if not -(1 << 63) <= seed < 1 << 64:
+            raise ArgumentError(f"manual_seed: {seed} does not fit in 64 bits")
+        with self._lock:
+            self._seed = seed % (1 << 64)
+            self._counter = 0
+        return self
+
+    def seed(self) -> int:
+        """Start over from a random seed, and return it."""
+        self.manual_seed(secrets.randbits(63))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        return self._seed
+
+    def get_offset(self) -> int:
+        """How far the generator has come, in random words: four per counter."""
+        return 4 * self._counter
+
+    def set_offset(self, offset: int) -> None:
+        if offset % 4 or offset < 0:
+            raise ArgumentError(f"set_offset: {offset} is not a multiple of 4 that is not negative")
+        self._counter = offset // 4
+
+    def state_bytes(self) -> bytes:
+        """Seed and offset, 8 bytes each, little-endian."""
+        return self._seed.to_bytes(8, "little") + self.get_offset().to_bytes(8, "little")
+
+    def set_state_bytes(self, data: bytes) -> None:
+        """Restore what `state_bytes` gave; 8 bytes are a seed with offset 0.  Raises ArgumentError for another size."""
+        if len(data) not in (8, STATE_BYTES):
+            raise ArgumentError(f"set_rng_state: a state has {STATE_BYTES} bytes, got {len(data)}")
+        self._seed = int.from_bytes(data[:8], "little")
+        self.set_offset(int.from_bytes(data[8:], "little"))
+
+
+def default_generator(index: int) -> Generator:
+    """The generator that calls on a device use when none is given."""
+    machine = state.machine()
+    return machine.cpu_generator if index == devices.CPU_INDEX else machine.devices[index].generator
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seed every CUDA device's generator, now or when the machine starts."""
+    machine = state.machine()
+    machine.at_start(lambda: [each.generator.manual_seed(seed) for each in machine.devices] and None)
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the CPU's generator and every CUDA device's; the CPU's generator."""
+    manual_seed_all(seed)
+    return default_generator(devices.CPU_INDEX).manual_seed(seed)
+
+
+def cuda_generator(device: object = None) -> Generator:
+    """The default generator of a CUDA device, the current one if none is named."""
+    return default_generator(devices.cuda_index(device))
+
+
+def seed_current(seed: int) -> None:
+    """Seed the current CUDA device's generator, now or when the machine starts."""
+    machine = state.machine()
+    machine.at_start(lambda: machine.devices[state.current_device()].generator.manual_seed(seed) and None)
+
+
+def initial_seed() -> int:
+    """The seed of the CPU's generator."""
+    return default_generator(devices.CPU_INDEX).initial_seed()
+
+
+def cuda_initial_seed() -> int:
+    """The seed of the current CUDA device's generator."""
+    return cuda_generator().initial_seed()

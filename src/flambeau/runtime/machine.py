@@ -1,0 +1,172 @@
+"""The machine: everything that a process has of its GPUs hangs here, so that a test can make thousands of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from .. import config, driver
+from ..config import Gpus
+from ..driver.api import DeviceProperties, Driver, EventHandle, KernelHandle, PlanHandle, StreamHandle
+from ..errors import ConfigError, NoDeviceError
+from ..kernel import Kernel
+from ..memory.caching import CachingAllocator
+from ..memory.pinned import PinnedCache
+from ..problem import Problem
+from . import state
+from .generator import Generator
+from .stream import Stream
+
+STREAMS_PER_POOL = 32
+PRIORITIES = 4
+MAX_PLANS = 4096
+HINT = "set FLAMBEAU_GPUS=virtual:2, call flambeau.virtual(2) before the first use, or run with `flambeau run --gpus virtual:2`"
+
+
+class Plans(dict[Any, Any]):
+    """What dispatch decided once for operands of given types and layouts; emptied when it is full."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if len(self) >= MAX_PLANS:
+            self.clear()
+        super().__setitem__(key, value)
+
+
+class Accelerator:
+    """One device: its allocator, streams, generator and loaded kernels."""
+
+    def __init__(self, machine: Machine, index: int) -> None:
+        self.machine = machine
+        self.index = index
+        self.driver = machine.driver
+        self.properties: DeviceProperties = self.driver.properties(index)
+        self.default_stream = Stream.adopt(machine, index, self.driver.stream_adopt(index, 0))
+        self.allocator = CachingAllocator(self.driver, index, machine.record_event)
+        self.generator = Generator(index)
+        self.plans = Plans()
+        self._kernels: dict[Kernel, KernelHandle] = {}
+        self._library_plans: dict[Problem, tuple[PlanHandle, int]] = {}
+        self._pools: dict[int, list[Stream]] = {}
+        self._next: dict[int, int] = {}
+
+    def kernel(self, kernel: Kernel) -> KernelHandle:
+        """The loaded form of a kernel on this device."""
+        handle = self._kernels.get(kernel)
+        if handle is None:
+            handle = self._kernels[kernel] = self.driver.kernel_load(self.index, kernel)
+        return handle
+
+    def library_plan(self, problem: Problem) -> tuple[PlanHandle, int]:
+        """The driver's handle for a library problem, and the workspace bytes that a run needs."""
+        found = self._library_plans.get(problem)
+        if found is None:
+            found = self._library_plans[problem] = self.driver.library_plan(self.index, problem)
+        return found
+
+    def side_stream(self, priority: int) -> Stream:
+        """The next stream of the pool for a priority: 32 of them, round robin, so the 33rd is the 1st."""
+        level = min(0, max(priority, 1 - PRIORITIES))
+        with self.machine.lock:
+            pool = self._pools.setdefault(level, [])
+            turn = self._next.get(level, 0)
+            self._next[level] = turn + 1
+            if turn < STREAMS_PER_POOL:
+                handle = self.driver.stream_create(self.index, level)
+                pool.append(Stream.adopt(self.machine, self.index, handle, level))
+            return pool[turn % STREAMS_PER_POOL]
+
+    def peer(self, other: int) -> None:
+        """Let this device reach `other`'s memory directly, if the hardware can."""
+        if self.driver.peer_can(self.index, other):
+            self.driver.peer_enable(self.index, other)
+
+
+class Machine:
+    """The process's GPUs.  Nothing is started, and no driver call made, before `start`."""
+
+    driver: Driver
+    pinned: PinnedCache
+
+    def __init__(self, choice: Gpus, schedule: Any = None) -> None:
+        self.choice = choice
+        self.schedule = schedule
+        self.lock = threading.RLock()
+        self.devices: list[Accelerator] = []
+        self.streams: dict[StreamHandle, Stream] = {}
+        self.launch_blocking = False
+        self.cpu_generator = Generator(-1)
+        self.cpu_plans = Plans()
+        self._on_start: list[Callable[[], None]] = []
+        self._started = False
+        self._starting: int | None = None
+
+    @staticmethod
+    def from_environment() -> Machine:
+        """What FLAMBEAU_GPUS says, else the GPUs there are, else none."""
+        return Machine(config.gpus() or Gpus("nvidia" if driver.nvidia_device_count() else "none"))
+
+    @property
+    def is_started(self) -> bool:
+        return self._started
+
+    def start(self) -> None:
+        """Start the driver, once; any thread may call.  Raises NoDeviceError if there is no GPU."""
+        if self._started:
+            return
+        with self.lock:
+            if self._started or self._starting == threading.get_ident():
+                return
+            self._starting = threading.get_ident()
+            try:
+                self._start()
+                self._started = True
+            finally:
+                self._starting = None
+            for call in self._on_start:
+                call()
+            self._on_start.clear()
+
+    def _start(self) -> None:
+        count = self.device_count()
+        if count == 0:
+            raise NoDeviceError("CUDA was used, and there is no NVIDIA GPU and no virtual GPU", hint=HINT)
+        self.driver = driver.make(replace(self.choice, count=count), self.schedule)
+        self.driver.start()
+        self.launch_blocking = config.launch_blocking()
+        self.pinned = PinnedCache(self.driver, self.record_event)
+        self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
+
+    def at_start(self, call: Callable[[], None]) -> None:
+        """Run `call` when the machine has started: now if it has, else then, in the order given."""
+        with self.lock:
+            if not self._started:
+                self._on_start.append(call)
+                return
+        call()
+
+    def device_count(self) -> int:
+        """How many devices there are; never raises and starts nothing real."""
+        if self._started:
+            return len(self.devices)
+        if self.choice.kind == "virtual":
+            return len(config.visible_devices(self.choice.count))
+        return driver.nvidia_device_count() if self.choice.kind == "nvidia" else 0
+
+    def record_event(self, stream: StreamHandle) -> EventHandle:
+        """A new event, without timing, recorded on a stream: how the allocators learn when work is done."""
+        found = self.streams[stream]
+        event = self.driver.event_create(found.device_index, False, False, False)
+        found.record(event)
+        return event
+
+
+def choose(gpus: Gpus) -> None:
+    """Make these the process's GPUs.  Raises ConfigError once the machine has started."""
+    if state.has_machine() and state.machine().is_started:
+        raise ConfigError(
+            f"virtual: the machine has started already, with {state.machine().device_count()} devices",
+            hint="call it before the first use of CUDA, or use flambeau.testing.machine(...) in tests",
+        )
+    state.swap_machine(Machine(gpus))

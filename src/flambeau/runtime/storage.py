@@ -1,0 +1,92 @@
+"""Storage: the bytes of a tensor, on the host or on a device.
+
+`address` is the only way to a storage's memory.  Dropping the last reference gives device and pinned memory back
+to its cache without waiting for anything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import host, trace
+from ..driver.api import Address, StreamHandle
+from ..dtypes import uint8
+from .device import CPU_INDEX
+
+if TYPE_CHECKING:
+    from .machine import Machine
+    from .stream import Stream
+
+
+class Storage:
+    """`nbytes` of memory on CUDA device `device`, or on the host where that is CPU_INDEX.
+
+    version counts writes in place, so that autograd sees when a saved value was overwritten.
+    """
+
+    __slots__ = ("__weakref__", "_address", "_array", "_block", "_give_back", "device", "machine", "nbytes", "version")
+
+    def __init__(self, device: int, nbytes: int, address: int, block: Any, give_back: Any, machine: Any) -> None:
+        self.device = device
+        self.nbytes = nbytes
+        self.machine = machine
+        self.version = 0
+        self._address = address
+        self._block = block
+        self._give_back = give_back
+        self._array: Any = None
+
+    def address(self) -> int:
+        """Where the first byte lies: in the device's address space, or in this process."""
+        return self._address
+
+    @property
+    def is_pinned(self) -> bool:
+        return self.device == CPU_INDEX and self._give_back is not None
+
+    def array(self) -> Any:
+        """A uint8 NumPy array over host memory; it keeps the storage's memory alive."""
+        if trace.on_host_read is not None:
+            trace.on_host_read(self._address, self.nbytes)
+        if self._array is None:  # pinned: not kept, or storage and array would hold each other
+            return host.array_at(self._address, uint8, (self.nbytes,), None, self)
+        return self._array
+
+    def record_stream(self, stream: Stream) -> None:
+        """Keep the block from reuse until the work that `stream` has when it is freed is done."""
+        if self._give_back is not None:
+            self._give_back.record_stream(self._block, stream.handle)
+
+    def __del__(self) -> None:
+        if self._give_back is not None:
+            self._give_back.free(self._block)
+
+
+def on_device(machine: Machine, device: int, nbytes: int, stream: StreamHandle) -> Storage:
+    """Device memory whose first use is on `stream`.  Raises OutOfMemoryError."""
+    if nbytes == 0:
+        return Storage(device, 0, 0, None, None, machine)
+    allocator = machine.devices[device].allocator
+    block = allocator.allocate(nbytes, stream)
+    return Storage(device, nbytes, block.address, block, allocator, machine)
+
+
+def on_host(nbytes: int) -> Storage:
+    """Pageable host memory, 64-byte aligned."""
+    raw = host.np.empty(nbytes + 64, host.np.uint8)
+    skip = -host.address_of(raw) % 64
+    return from_array(raw[skip : skip + nbytes])
+
+
+def from_array(array: Any) -> Storage:
+    """The memory of a contiguous uint8 NumPy array, shared with it."""
+    storage = Storage(CPU_INDEX, array.nbytes, host.address_of(array), None, None, None)
+    storage._array = array
+    return storage
+
+
+def pinned(machine: Machine, nbytes: int) -> Storage:
+    """Page-locked host memory from the machine's cache."""
+    machine.start()
+    block = machine.pinned.allocate(max(nbytes, 1))
+    return Storage(CPU_INDEX, nbytes, Address(block.address), block, machine.pinned, machine)

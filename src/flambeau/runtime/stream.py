@@ -1,0 +1,291 @@
+"""Streams and events.  Every call that puts work in order reaches the driver through here.
+
+A side stream comes from a pool of 32 per device and priority, round robin, and lives as long as the machine.
+An event becomes real when it is first recorded; until then it has no device, waiting for it does nothing and
+`query` is True.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import trace
+from ..driver.api import Address, CopyKind, EventHandle, KernelHandle, PlanHandle, StreamHandle
+from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError
+from ..kernel import Grid
+from . import device as devices
+from . import state
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+
+class Stream:
+    """A queue of one device's work, done in the order in which it is put there.
+
+    device: the device, None for the current one.  priority: lower is more urgent, from 0 to -3; others are clamped.
+    """
+
+    __slots__ = ("__weakref__", "_restore", "device_index", "handle", "machine", "priority")
+    device_index: int
+    handle: StreamHandle
+    machine: Machine
+    priority: int
+    _restore: list[tuple[int, Stream]]
+
+    def __new__(cls, device: Any = None, priority: int = 0) -> Stream:
+        index = devices.cuda_index(device)
+        return state.machine().devices[index].side_stream(priority)
+
+    @classmethod
+    def adopt(cls, machine: Machine, index: int, handle: StreamHandle, priority: int = 0) -> Stream:
+        """The stream object of a driver's handle; one object per handle."""
+        made = machine.streams.get(handle)
+        if made is None:
+            made = machine.streams[handle] = object.__new__(cls)
+            made.machine, made.device_index, made.handle, made.priority = machine, index, handle, priority
+            made._restore = []
+        return made
+
+    @property
+    def device(self) -> devices.device:
+        return devices.cuda(self.device_index)
+
+    @property
+    def cuda_stream(self) -> int:
+        """The CUstream, as an int; 0 for a default stream."""
+        return self.machine.driver.stream_raw(self.handle)
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The protocol by which other libraries accept this stream: (version, CUstream)."""
+        return 0, self.cuda_stream
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """(least urgent, most urgent) priority."""
+        return 0, -3
+
+    # waiting, on the host
+
+    def query(self) -> bool:
+        """Whether everything submitted so far is done.  Host: returns at once."""
+        return self.machine.driver.stream_query(self.handle)
+
+    def synchronize(self) -> None:
+        """Wait until everything submitted so far is done.  Host: waits."""
+        if trace.on_wait is not None:
+            trace.on_wait(None, self)
+        self.machine.driver.stream_synchronize(self.handle)
+
+    # order, on the device
+
+    def wait_event(self, event: Event) -> None:
+        """Work submitted from now on follows the event's latest record.  Host: returns at once."""
+        if not isinstance(event, Event):
+            raise ArgumentTypeError(f"wait_event: expected an Event, got {event!r}", hint="use wait_stream for a stream")
+        if event.handle:
+            self.wait(event.handle)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Work submitted from now on follows everything submitted to `stream` so far.  Host: returns at once."""
+        if not isinstance(stream, Stream):
+            raise ArgumentTypeError(f"wait_stream: expected a Stream, got {stream!r}")
+        if stream is self:
+            return
+        event = self.machine.record_event(stream.handle)
+        self.wait(event)
+        self.machine.driver.event_destroy(event)
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Record `event`, or a new one, on this stream and return it.  Host: returns at once."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def record(self, event: EventHandle) -> None:
+        """Record a driver's event on this stream."""
+        self.machine.driver.event_record(event, self.handle)
+        if trace.on_record is not None:
+            trace.on_record(event, self)
+
+    def wait(self, event: EventHandle) -> None:
+        """Make later work follow a driver's event."""
+        self.machine.driver.stream_wait_event(self.handle, event)
+        if trace.on_wait is not None:
+            trace.on_wait(self, event)
+
+    # work
+
+    def launch(self, kernel: KernelHandle, grid: Grid, arguments: bytes) -> None:
+        """Queue a kernel whose arguments are packed."""
+        self.machine.driver.launch(kernel, grid, arguments, self.handle)
+        if trace.on_launch is not None:
+            trace.on_launch(self, kernel, arguments)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def library_run(self, plan: PlanHandle, addresses: tuple[int, ...], workspace: int) -> None:
+        """Queue a library call."""
+        self.machine.driver.library_run(plan, addresses, Address(workspace), self.handle)
+        if trace.on_launch is not None:
+            trace.on_launch(self, plan, addresses)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def copy(self, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
+        """Queue a copy of contiguous bytes."""
+        self.machine.driver.copy(Address(dst), Address(src), nbytes, kind, self.handle)
+        if trace.on_copy is not None:
+            trace.on_copy(self, dst, src, nbytes, kind)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def fill(self, dst: int, value: int, nbytes: int) -> None:
+        """Queue the setting of every byte to `value`."""
+        self.machine.driver.fill(Address(dst), value, nbytes, self.handle)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    # as a context manager: this stream and its device are current inside
+
+    def __enter__(self) -> Stream:
+        previous = state.current_device()
+        state.set_device(self.device_index)
+        self._restore.append((previous, state.current_stream(self.device_index)))
+        state.set_stream(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        previous, stream = self._restore.pop()
+        state.set_stream(stream)
+        state.set_device(previous)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and other.machine is self.machine and other.handle == self.handle
+
+    def __hash__(self) -> int:
+        return hash((id(self.machine), self.handle))
+
+    def __repr__(self) -> str:
+        return f"<flambeau.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}>"
+
+
+class StreamGuard:
+    """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing."""
+
+    __slots__ = ("_device", "_stream", "stream")
+
+    def __init__(self, stream: Stream | None) -> None:
+        if stream is not None and not isinstance(stream, Stream):
+            raise ArgumentTypeError(f"stream: expected a Stream or None, got {stream!r}", hint="make one with cuda.Stream()")
+        self.stream = stream
+        self._device = -1
+        self._stream: Stream | None = None
+
+    def __enter__(self) -> Stream | None:
+        stream = self.stream
+        if stream is not None:
+            self._device = state.current_device()
+            self._stream = state.current_stream(stream.device_index)
+            state.set_stream(stream)
+            state.set_device(stream.device_index)
+        return stream
+
+    def __exit__(self, *error: object) -> None:
+        if self._stream is not None:
+            state.set_stream(self._stream)
+            state.set_device(self._device)
+
+
+class Event:
+    """A point in a stream's work.
+
+    enable_timing: it can be used with `elapsed_time`.  blocking: `synchronize` sleeps instead of spinning.
+    interprocess: it can be sent to another process (needs enable_timing False).
+    """
+
+    __slots__ = ("__weakref__", "_machine", "blocking", "device_index", "enable_timing", "handle", "interprocess")
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
+        if interprocess and enable_timing:
+            raise ArgumentError("Event: an interprocess event cannot have timing", hint="pass enable_timing=False")
+        self.enable_timing = enable_timing
+        self.blocking = blocking
+        self.interprocess = interprocess
+        self.handle = EventHandle(0)
+        self.device_index = devices.CPU_INDEX
+        self._machine: Machine | None = None
+
+    @property
+    def device(self) -> devices.device | None:
+        """The device of the stream that first recorded it, None before."""
+        return devices.cuda(self.device_index) if self.handle else None
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Mark this point of `stream` (None: the current one); later waits mean it.  Host: returns at once.
+
+        Raises: DeviceMismatchError if it was recorded on another device before.
+        """
+        stream = state.current_stream(devices.cuda_index()) if stream is None else stream
+        if not self.handle:
+            self._create(stream)
+        elif self.device_index != stream.device_index:
+            raise DeviceMismatchError(
+                f"Event.record: the event belongs to cuda:{self.device_index}, the stream to cuda:{stream.device_index}",
+                hint="use one event per device",
+            )
+        stream.record(self.handle)
+
+    def _create(self, stream: Stream) -> None:
+        self._machine = stream.machine
+        self.device_index = stream.device_index
+        self.handle = self._machine.driver.event_create(
+            stream.device_index, self.enable_timing, self.blocking, self.interprocess
+        )
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Work submitted to `stream` (None: the current one) from now on follows this event.  Host: returns at once."""
+        (state.current_stream(devices.cuda_index()) if stream is None else stream).wait_event(self)
+
+    def query(self) -> bool:
+        """Whether the work before the latest record is done; True if never recorded.  Host: returns at once."""
+        return self._machine is None or self._machine.driver.event_query(self.handle)
+
+    def synchronize(self) -> None:
+        """Wait until the work before the latest record is done.  Host: waits."""
+        if self._machine is not None:
+            if trace.on_wait is not None:
+                trace.on_wait(None, self)
+            self._machine.driver.event_synchronize(self.handle)
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds from this event to `end_event`; both must be done.  Host: returns at once.
+
+        Raises: ArgumentError if either has no timing or was never recorded; DeviceMismatchError if they belong to
+        different devices; AcceleratorError if either is not done.
+        """
+        for name, event in (("start", self), ("end", end_event)):
+            if not event.enable_timing:
+                raise ArgumentError(f"elapsed_time: the {name} event has no timing", hint="make it with enable_timing=True")
+            if event._machine is None:
+                raise ArgumentError(f"elapsed_time: the {name} event was never recorded", hint="call record() on it first")
+        if self.device_index != end_event.device_index:
+            raise DeviceMismatchError(
+                f"elapsed_time: the events belong to cuda:{self.device_index} and cuda:{end_event.device_index}"
+            )
+        assert self._machine is not None
+        return self._machine.driver.event_elapsed(self.handle, end_event.handle)
+
+    def __del__(self) -> None:
+        if self._machine is not None:
+            self._machine.driver.event_destroy(self.handle)
+
+    def __repr__(self) -> str:
+        return f"<flambeau.cuda.Event {f'device=cuda:{self.device_index}' if self.handle else 'uninitialized'}>"
+
+
+def external_stream(raw: int, device: Any = None) -> Stream:
+    """The stream that another library made, from its CUstream.  Its owner keeps it alive."""
+    index = devices.cuda_index(device)
+    machine = state.machine()
+    return Stream.adopt(machine, index, machine.driver.stream_adopt(index, raw))

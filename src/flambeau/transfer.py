@@ -1,0 +1,132 @@
+"""`to` and `copy_`, split into convert, move, convert.
+
+dtype and layout change on the side where the bytes are fewer or already dense: between devices on the source, from the
+host on the host where the copy waits anyway, on the device where it does not.  runtime/copy moves the bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import core
+from . import strides as st
+from .autograd import record
+from .core import TensorCore
+from .dispatch import Call
+from .dtypes import dtype
+from .errors import ShapeError
+from .ops.operator import COMPOSITE, REGISTRY, Operator
+from .runtime.copy import copy_bytes
+
+
+def dense(tensor: TensorCore, wanted: dtype) -> TensorCore:
+    """The tensor itself if it is contiguous and of that type, else a copy that is, on the same device."""
+    device = tensor.storage.device
+    return Call("to", device, None).contiguous(tensor, wanted)  # type: ignore[no-any-return]
+
+
+def to_device(tensor: TensorCore, device: int, non_blocking: bool) -> TensorCore:
+    """A contiguous copy on another device (-1: the CPU), unknown to autograd.  Host: as runtime/copy says."""
+    source = dense(tensor, tensor.dtype)
+    pinned = device < 0 and non_blocking and tensor.storage.device >= 0
+    target = core.empty(source.shape, source.dtype, device, pin_memory=pinned, name="to")
+    _move(target, source, non_blocking)
+    return target
+
+
+def _move(target: TensorCore, source: TensorCore, non_blocking: bool) -> None:
+    """Copy between two dense tensors of one type and size."""
+    size = source.dtype.itemsize
+    nbytes = source.numel() * size
+    copy_bytes(target.storage, target.offset * size, source.storage, source.offset * size, nbytes, non_blocking)
+
+
+def move(input: Any, device: int, non_blocking: bool = False) -> Any:
+    """A copy of a tensor on another device; differentiable."""
+    result = to_device(input, device, non_blocking)
+    bound = [input, device, non_blocking]
+    if record.wants_grad(MOVE, bound):
+        record.record(MOVE, bound, [result])
+    return result
+
+
+def _move_body(input: Operand, device: int, non_blocking: bool = False) -> Any:  # type: ignore[name-defined]  # noqa: F821
+    """A copy of a tensor on another device (an index, -1 for the CPU)."""
+    return move(input, device, non_blocking)
+
+
+def _assign_body(input: Operand, source: Operand) -> Any:  # type: ignore[name-defined]  # noqa: F821
+    """`input` with every element overwritten by `source`: how `copy_` stands in the graph."""
+    return source
+
+
+MOVE = Operator(_move_body, COMPOSITE, samples=tuple, method=False, function=False, name="move")
+ASSIGN = Operator(_assign_body, COMPOSITE, samples=tuple, method=False, function=False, name="copy")
+
+
+@MOVE.derivative
+def _(grad: Any) -> Any:
+    return grad  # brought back to the input's device by autograd.node.fit
+
+
+@ASSIGN.derivative
+def _(grad: Any) -> Any:
+    return None, grad
+
+
+def to(input: Any, device: int, wanted: dtype, non_blocking: bool = False, copy: bool = False) -> Any:
+    """`input` on a device, as a type; itself if nothing changes and `copy` is False.
+
+    Host: from the device to the host it waits unless non_blocking; see runtime/copy.
+    """
+    here = input.storage.device
+    if here == device:
+        if input.dtype is wanted and not copy:
+            return input
+        return REGISTRY["convert"](input, wanted)
+    if input.dtype is wanted:
+        return move(input, device, non_blocking)
+    converts_here = here >= 0 or not non_blocking
+    if converts_here:
+        return move(REGISTRY["convert"](input, wanted), device, non_blocking)
+    return REGISTRY["convert"](move(input, device, non_blocking), wanted)
+
+
+def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
+    """Overwrite `target` with `source`, broadcast and converted, across devices if need be; `target`.
+
+    Host: as `to`.  Raises: ShapeError if the source does not broadcast to the target.
+    """
+    if st.broadcast([source.shape, target.shape], "copy_") != target.shape:
+        raise ShapeError(f"copy_: a source of shape {list(source.shape)} does not fit a target of {list(target.shape)}")
+    if record.wants_grad(ASSIGN, [target, source]) or target.base is not None:
+        record.check_inplace("copy_", target)
+    needs_node = record.wants_grad(ASSIGN, [target, source]) and target.dtype.is_floating_point
+    node = record.node_for_inplace(ASSIGN, [target, source], target) if needs_node else None
+    _write(target, source, non_blocking)
+    record.record_inplace(ASSIGN, [target, source], target, node)
+    return target
+
+
+def _write(target: TensorCore, source: TensorCore, non_blocking: bool) -> None:
+    here, there = source.storage.device, target.storage.device
+    if target.numel() == 0 or target is source:
+        return
+    if here == there:
+        if core.overlap(source, target) == "partial":
+            source = dense_copy(source)
+        Call("copy_", there, None).assign(target, source)
+        return
+    converts_here = here >= 0 or not non_blocking
+    ready = dense(source, target.dtype if converts_here else source.dtype)
+    if target.is_contiguous() and ready.dtype is target.dtype and ready.shape == target.shape:
+        _move(target, ready, non_blocking)
+    else:
+        Call("copy_", there, None).assign(target, to_device(ready, there, non_blocking))
+
+
+def dense_copy(tensor: TensorCore) -> TensorCore:
+    """A contiguous copy on the same device, unknown to autograd."""
+    target = core.empty(tensor.shape, tensor.dtype, tensor.storage.device, name="clone")
+    Call("clone", tensor.storage.device, None).assign(target, tensor)
+    return target
