@@ -1,1 +1,59 @@
-"""flambeau: CUDA semantics, devices, streams and memory, on NVIDIA GPUs and on virtual ones."""
+"""flambeau: CUDA semantics, devices, streams and memory, on NVIDIA GPUs and on virtual ones.
+
+`import flambeau as torch` runs ordinary device code.
+"""
+
+import importlib as _importlib
+
+from . import autograd, cuda, errors
+from .autograd.mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from .dtypes import (
+    bfloat16,
+    double,
+    dtype,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    long,
+    short,
+    uint8,
+)
+from .dtypes import bool_ as bool
+from .dtypes import float_ as float
+from .dtypes import int_ as int
+from .dtypes import promote as promote_types
+from .errors import AcceleratorError, OutOfMemoryError
+from .runtime.control import virtual
+from .runtime.device import device
+from .runtime.generator import Generator, initial_seed, manual_seed
+from .runtime.state import default_device as get_default_device
+from .runtime.stream import Event, Stream
+from .strides import Size
+from .tensor import *  # noqa: F403
+from .tensor import __all__ as _tensor_names
+from .tensor.functions import *  # noqa: F403
+from .tensor.functions import __all__ as _function_names
+from .tensor.legacy import Variable as _Variable
+
+__version__ = "0.1.0"
+autograd.Variable = _Variable  # type: ignore[attr-defined]  # it needs tensors, which need autograd
+_SUBMODULES = ("data", "nn", "optim", "parallel", "testing", "utils")
+
+__all__ = [
+    "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream", "bfloat16", "bool", "cuda", "device", "double",
+    "dtype", "enable_grad", "errors", "float", "float16", "float32", "float64", "get_default_device", "half", "inference_mode",
+    "initial_seed", "int", "int16", "int32", "int64", "int8", "is_grad_enabled", "long", "manual_seed", "no_grad", "promote_types",
+    "set_grad_enabled", "short", "uint8", "virtual", *_tensor_names, *_function_names,
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """Submodules load when they are first named, so that importing flambeau stays quick."""
+    if name in _SUBMODULES:
+        return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

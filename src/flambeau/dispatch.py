@@ -11,7 +11,7 @@ from .autograd import record
 from .autograd.mode import mode
 from .core import Result, TensorCore
 from .dtypes import dtype
-from .errors import AutogradError, DeviceMismatchError, DtypeError, ShapeError
+from .errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError
 from .kernel import Access, Grid, Kernel, Pointer, Pointers, Strided
 from .ops.operator import COMPOSITE, LOWERED, REGISTRY, VIEW, Operator, Runner
 from .problem import Problem
@@ -176,6 +176,10 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
     """Call an operator and write the result into its first operand, which is returned: `x.add_(y)`."""
     bound = operator.bind(args, kwargs)
     target = bound[0]
+    if operator.kind is COMPOSITE:
+        from .transfer import copy_
+
+        return copy_(target, operator.body(*bound))
     name = f"{operator.name}_"
     needs_node = record.wants_grad(operator, bound)
     if needs_node or target.base is not None:
@@ -235,7 +239,7 @@ def _check_overlap(operator: Operator, bound: Sequence[Any], target: Any) -> Non
             )
 
 
-def common_device(operator: Operator, bound: Sequence[Any]) -> int:
+def common_device(operator: Operator, bound: list[Any]) -> int:
     """The device of a call's tensors.  Zero-dimensional CPU tensors go along as numbers where an operand may be one.
 
     Raises DeviceMismatchError, naming every operand.
@@ -252,18 +256,21 @@ def common_device(operator: Operator, bound: Sequence[Any]) -> int:
             for each in value:
                 mixed = mixed or (found is not None and each.storage.device != found)
                 found = each.storage.device if found is None else found
-        elif value is not None and not isinstance(value, (int, float)):
-            raise _not_a_tensor(operator, index, value)
+        elif value is not None and type(value) not in (int, float, bool):
+            bound[index] = _plain_number(operator, index, value)
     if mixed:
         return _settle_mixed(operator, bound)
     return -1 if found is None else found
 
 
-def _not_a_tensor(operator: Operator, index: int, value: Any) -> Exception:
-    from .errors import ArgumentTypeError
-
+def _plain_number(operator: Operator, index: int, value: Any) -> Any:
+    """A NumPy scalar, or an instance of a number's subclass, as the Python number.  Raises ArgumentTypeError for all else."""
+    if isinstance(value, (int, float)):
+        return float(value) if isinstance(value, float) else int(value)
+    if host.is_numpy_loaded() and isinstance(value, host.np.generic):
+        return value.item()
     parameter = operator.parameters[index]
-    return ArgumentTypeError(
+    raise ArgumentTypeError(
         f"{operator.name}(): argument '{parameter.name}' must be a Tensor{' or a number' if parameter.annotation == 'Value' else ''},"
         f" not {type(value).__name__}"
     )

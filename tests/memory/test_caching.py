@@ -5,6 +5,8 @@ import threading
 import weakref
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flambeau import trace
 from flambeau.errors import AcceleratorError, ArgumentError, ArgumentTypeError, OutOfMemoryError
@@ -456,6 +458,24 @@ def test_statistics_of_a_short_life():
     assert row("active_bytes.large_pool") == [0, 5 * MIB, 5 * MIB, 5 * MIB]
     assert (allocator.allocated_bytes, allocator.reserved_bytes) == (held.nbytes, 22 * MIB)
     assert found["max_split_size"] == -1
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from([100, 5000, MIB, 3 * MIB, 12 * MIB]), st.integers(0, 99))))
+def test_peaks_are_exact_however_rarely_they_are_read(steps):
+    _, allocator = make()
+    held = []
+    peaks = {f"{kind}.{pool}": 0 for kind in ("allocation", "requested_bytes") for pool in ("all", "small_pool")}
+    for is_free, nbytes, pick in steps:
+        if is_free and held:
+            allocator.free(held.pop(pick % len(held)))
+            continue
+        held.append(allocator.allocate(nbytes, 1))
+        small = [block.requested for block in held if block.segment.is_small]
+        now = [len(held), len(small), sum(block.requested for block in held), sum(small)]
+        peaks = {key: max(peaks[key], value) for key, value in zip(peaks, now, strict=True)}
+    found = allocator.statistics()
+    assert {key: found[f"{key}.peak"] for key in peaks} == peaks
+    assert found["active.all.peak"] == peaks["allocation.all"]
 
 
 def test_resets():

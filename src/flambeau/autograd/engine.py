@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core import TensorCore
+from .. import core
 from ..errors import AutogradError, ShapeError
 from ..ops.operator import REGISTRY
 from ..runtime import state
@@ -198,7 +199,11 @@ def initial_grads(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
             )
         if grad is not None and grad.shape != output.shape:
             raise ShapeError(f"backward: the gradient has shape {list(grad.shape)}, the output {list(output.shape)}")
-        result.append(REGISTRY["ones_like"](output) if grad is None else grad)
+        result.append(_one_like(output) if grad is None else grad)
     return result
 
 
+
+
+def _one_like(output: Any) -> Any:
+    return core.empty(output.shape, output.dtype, output.storage.device).fill_(1)  # type: ignore[attr-defined]

@@ -96,12 +96,12 @@ Idle = tuple[int, int, Block]
 class Pool:
     """The idle blocks of the small or of the large pool of one device, and the pool's counters.
 
-    `total` counts for both pools together.
+    `total` counts for both pools together.  A part is an idle block of a split segment.
     """
 
     __slots__ = (
-        "_all_split_bytes", "_split_bytes", "counters", "idle", "is_small", "max_excess", "max_split",
-        "smallest_remainder", "total",
+        "counters", "idle", "is_small", "max_excess", "max_split", "smallest_remainder", "total",
+        "_parts", "_all_parts", "_part_bytes", "_all_part_bytes",
     )  # fmt: skip
 
     def __init__(self, is_small: bool, total: Counters) -> None:
@@ -109,8 +109,8 @@ class Pool:
         self.idle: dict[StreamHandle, list[Idle]] = {}
         self.counters = Counters()
         self.total = total
-        self._split_bytes = self.counters.inactive_split_bytes
-        self._all_split_bytes = total.inactive_split_bytes
+        self._parts, self._all_parts = self.counters.inactive_split, total.inactive_split
+        self._part_bytes, self._all_part_bytes = self.counters.inactive_split_bytes, total.inactive_split_bytes
         self.max_split = UNLIMITED
         self.max_excess = DEFAULT_NON_SPLIT_ROUNDING
         self.smallest_remainder = SMALL_REMAINDER if is_small else LARGE_REMAINDER
@@ -152,11 +152,14 @@ class Pool:
         block.is_idle = True
         insort(blocks, (block.nbytes, block.address, block))
         if block.prev is not None or block.next is not None:
-            self._count_split(1 - merged, nbytes)
+            change(self._part_bytes, self._all_part_bytes, nbytes)
+            if merged != 1:
+                change(self._parts, self._all_parts, 1 - merged)
         else:
             block.idle_since = self.counters.allocation.allocated
             if merged:
-                self._count_split(-merged, nbytes - block.nbytes)
+                change(self._part_bytes, self._all_part_bytes, nbytes - block.nbytes)
+                change(self._parts, self._all_parts, -merged)
 
     def add(self, segment: Segment, nbytes: int) -> Block:
         """Take a new segment in; its first `nbytes` bytes as a block, not idle."""
@@ -206,19 +209,15 @@ class Pool:
             remainder.is_idle = True
             insort(self.idle[block.stream], (rest, remainder.address, remainder))
             if was_split:
-                self._split_bytes.freed += nbytes
-                self._all_split_bytes.freed += nbytes
+                self._part_bytes.freed += nbytes
+                self._all_part_bytes.freed += nbytes
             else:
-                self._count_split(1, rest)
+                change(self._part_bytes, self._all_part_bytes, rest)
+                change(self._parts, self._all_parts, 1)
         elif was_split:
-            self._count_split(-1, -block.nbytes)
+            change(self._part_bytes, self._all_part_bytes, -block.nbytes)
+            change(self._parts, self._all_parts, -1)
         return block
-
-    def _count_split(self, blocks: int, nbytes: int) -> None:
-        """Idle parts of split segments changed by so many blocks and bytes."""
-        change(self._split_bytes, self._all_split_bytes, nbytes)
-        if blocks:
-            change(self.counters.inactive_split, self.total.inactive_split, blocks)
 
 
 def segment_size(nbytes: int, large_segment: int) -> int:

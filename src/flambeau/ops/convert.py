@@ -62,7 +62,7 @@ def _(grad: Any) -> Any:
 
 
 @cache
-def _fill_kernel(kind: dtype) -> Kernel:
+def fill_kernel(kind: dtype) -> Kernel:
     number = "float64" if kind.is_floating_point else "int64"
     source = f"""{PRELUDE}
 extern "C" __global__ void __launch_bounds__({THREADS}) fill_{kind.name}({kind.cuda}* out, {_C[number]} value, long long numel) {{
@@ -98,7 +98,7 @@ def fill(call: Call, input: Operand, value: int | float | bool) -> Any:
     numel = prod(input.shape)
     if numel:
         number = float(value) if input.dtype.is_floating_point else int(value)
-        call.launch(_fill_kernel(input.dtype), grid_over(numel), out, number, numel)
+        call.launch(fill_kernel(input.dtype), grid_over(numel), out, number, numel)
     return out
 
 

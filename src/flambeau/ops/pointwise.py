@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import strides as st
-from ..dtypes import FLOATING, bool_, dtype, float32, of_scalar, promote
+from ..dtypes import BOOL, FLOATING, INTEGER, bool_, dtype, float32, of_scalar, promote
 from ..errors import DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
@@ -23,6 +23,8 @@ THREADS = 256
 PER_THREAD = 4
 MAX_BLOCKS = 132 * 32  # enough to fill any device; the kernel strides over the rest
 _SOURCES = Path(__file__).parent / "kernels"
+
+_PYTHON = {BOOL: bool, INTEGER: int, FLOATING: float}
 
 Types = Sequence[dtype]
 Rule = Callable[[str, Types, dtype], tuple[Types, dtype]]
@@ -87,10 +89,17 @@ def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 class Plan:
     """All that is decided once for operands of given types and layouts."""
 
-    __slots__ = ("dtype", "grid", "kernel", "layout", "numel", "shape")
+    __slots__ = ("dtype", "grid", "kernel", "layout", "numbers", "numel", "shape")
 
     def __init__(
-        self, kernel: Kernel, grid: Grid, shape: st.Size, dtype: dtype, layout: tuple[Any, Any] | None, numel: int
+        self,
+        kernel: Kernel,
+        grid: Grid,
+        shape: st.Size,
+        dtype: dtype,
+        layout: tuple[Any, Any] | None,
+        numel: int,
+        numbers: dict[int, type],
     ) -> None:
         self.kernel = kernel
         self.grid = grid
@@ -98,6 +107,14 @@ class Plan:
         self.dtype = dtype
         self.layout = layout
         self.numel = numel
+        self.numbers = numbers  # which operands are numbers, and what each is passed as
+
+    def converted(self, operands: Sequence[Any]) -> list[Any]:
+        """The operands, with each number as the Python type that its kernel parameter takes."""
+        values = list(operands)
+        for index, kind in self.numbers.items():
+            values[index] = kind(values[index])
+        return values
 
 
 class Pointwise(Operator):
@@ -122,6 +139,8 @@ class Pointwise(Operator):
             plan = call.plans[key] = self.plan(operands, out)
         result = call.output(plan.shape, plan.dtype) if out is None else out
         if plan.numel:
+            if plan.numbers:
+                operands = plan.converted(operands)
             call.launch(plan.kernel, plan.grid, result, *operands, plan.layout or plan.numel)
         return result
 
@@ -139,7 +158,9 @@ class Pointwise(Operator):
         dense = all(st.is_contiguous(shape, each) for each in walked)
         kernel = self.kernel(result, [t if hasattr(o, "strides") else None for t, o in zip(types, operands)], tuple(computes), dense)
         numel = prod(shape)
-        return Plan(kernel, grid_over(numel), shape, result, None if dense else st.collapse(shape, walked), numel)
+        numbers = {i: _PYTHON[computes[i].category] for i, each in enumerate(operands) if not hasattr(each, "strides")}
+        layout = None if dense else st.collapse(shape, walked)
+        return Plan(kernel, grid_over(numel), shape, result, layout, numel, numbers)
 
     def kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: tuple[dtype, ...], dense: bool) -> Kernel:
         """The kernel for these types; an input of None is a number."""
@@ -190,12 +211,17 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({", ".join(argum
 """
 
 
+def _number(value: int | float) -> Any:
+    """A number as it lies in the launch buffer; `astype` then converts it as C does."""
+    return np.float64(value) if isinstance(value, float) else np.int64(value)
+
+
 def _reference(body: Callable[..., Any], computes: Sequence[dtype]) -> Callable[..., None]:
     wide = [each.wide for each in computes]
 
     def reference(out: Any, *operands: Any) -> None:
         values = [
-            each.astype(kind.numpy, copy=False) if hasattr(each, "astype") else kind.numpy.type(each)
+            each.astype(kind.numpy, copy=False) if hasattr(each, "astype") else _number(each).astype(kind.numpy)
             for each, kind in zip(operands, wide)
         ]
         out[...] = body(*values)

@@ -46,16 +46,16 @@ class Accelerator:
         self.allocator = CachingAllocator(self.driver, index, machine.record_event)
         self.generator = Generator(index)
         self.plans = Plans()
-        self._kernels: dict[Kernel, KernelHandle] = {}
+        self.kernels: dict[Kernel, KernelHandle] = {}
         self._library_plans: dict[Problem, tuple[PlanHandle, int]] = {}
         self._pools: dict[int, list[Stream]] = {}
         self._next: dict[int, int] = {}
 
     def kernel(self, kernel: Kernel) -> KernelHandle:
         """The loaded form of a kernel on this device."""
-        handle = self._kernels.get(kernel)
+        handle = self.kernels.get(kernel)
         if handle is None:
-            handle = self._kernels[kernel] = self.driver.kernel_load(self.index, kernel)
+            handle = self.kernels[kernel] = self.driver.kernel_load(self.index, kernel)
         return handle
 
     def library_plan(self, problem: Problem) -> tuple[PlanHandle, int]:

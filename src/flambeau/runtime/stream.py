@@ -207,6 +207,7 @@ class Event:
     __slots__ = ("__weakref__", "_machine", "blocking", "device_index", "enable_timing", "handle", "interprocess")
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
+        self._machine: Machine | None = None
         if interprocess and enable_timing:
             raise ArgumentError("Event: an interprocess event cannot have timing", hint="pass enable_timing=False")
         self.enable_timing = enable_timing
@@ -214,7 +215,6 @@ class Event:
         self.interprocess = interprocess
         self.handle = EventHandle(0)
         self.device_index = devices.CPU_INDEX
-        self._machine: Machine | None = None
 
     @property
     def device(self) -> devices.device | None:

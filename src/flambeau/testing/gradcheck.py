@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..autograd import functional
-from ..autograd.mode import no_grad
 from ..dtypes import float64
 from ..errors import AutogradError, DtypeError
 from ..host import np
@@ -64,8 +63,7 @@ def _outputs(function: Callable[..., Any], inputs: Sequence[Any]) -> list[Any]:
 def _weights(function: Callable[..., Any], inputs: Sequence[Any]) -> list[Any]:
     """Fixed weights, different for every output element: a sum with them shows an error in any one."""
     generator = np.random.default_rng(12345)
-    with no_grad():
-        return [tensor(generator.uniform(0.5, 1.5, each.shape), device=each.device) for each in _outputs(function, inputs)]
+    return [tensor(generator.uniform(0.5, 1.5, each.shape), device=each.device) for each in _outputs(function, inputs)]
 
 
 def _weighted(function: Callable[..., Any], inputs: Sequence[Any], weights: Sequence[Any]) -> Any:

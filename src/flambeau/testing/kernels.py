@@ -51,7 +51,7 @@ def gathered(everything: bool = False) -> list[Kernel]:
     with machine(devices=1) as virtual:
         for operator, kind, sample in chosen(everything):
             call(operator, kind, sample)
-        found = virtual.devices[0].kernels()
+        found = list(virtual.devices[0].kernels)
     products = [fallback.gemm_kernel(each) for each in ALL if each.category != BOOL]
     return list({kernel.source + kernel.entry: kernel for kernel in [*found, *products]}.values())
 

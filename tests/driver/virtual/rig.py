@@ -38,6 +38,8 @@ ADD_ONE = Kernel(
     _add_one,
 )
 BUMP = Kernel("bump", "", [Pointer("out", float32, "rw", ("n",)), Scalar("n", "int64")], _bump)
+SLOW = Kernel("slow", "", BUMP.params, _bump, operations=1e11)
+SLOW_NS = 10_000_000  # modelled time of SLOW on 8 elements, at least
 BROKEN = Kernel("broken", "", [Pointer("out", int64, "w", ("n",)), Scalar("n", "int64")], _broken)
 STRIDED_FILL = Kernel(
     "strided_fill",

@@ -26,6 +26,11 @@ def test_an_unknown_preset_is_an_error_that_lists_the_known_ones():
         VirtualDriver(virtual_gpus(1, preset="b300"))
 
 
+def test_more_memory_than_there_are_addresses_is_an_error():
+    with pytest.raises(ConfigError, match="bytes of memory"):
+        VirtualDriver(virtual_gpus(1, memory="20000GiB"))
+
+
 def test_segments_take_whole_granules_and_the_first_room():
     driver = VirtualDriver(virtual_gpus(1, memory=4 * GRANULE))
     one, two = driver.mem_alloc(0, 1), driver.mem_alloc(0, GRANULE + 1)

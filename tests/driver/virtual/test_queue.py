@@ -1,3 +1,5 @@
+import threading
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError, NotSupportedError
 from flambeau.kernel import Kernel, Pointer, Scalar
 
-from .rig import ADD_ONE, BROKEN, BUMP
+from .rig import ADD_ONE, BROKEN, BUMP, SLOW, SLOW_NS
 
 
 def test_nothing_runs_before_a_wait(rig):
@@ -65,12 +67,12 @@ def test_a_full_queue_runs_its_oldest_command(rig):
 
 
 def test_a_full_queue_holds_the_host_until_its_oldest_command_is_done(rig):
-    for _ in range(MAX_PENDING):
-        rig.fill(rig.memory[0], 1, 2 << 20, rig.a)
-    end = rig.driver._engine.runner.queues[0].pending[0].end_ns
-    rig.driver._engine.clock.spend(-rig.driver.clock.now())
+    rig.launch(SLOW, [rig.memory[0], 8], rig.a)
+    for _ in range(MAX_PENDING - 1):
+        rig.fill(rig.memory[0], 1, 4, rig.a)
+    assert rig.driver.clock.now() < SLOW_NS
     rig.fill(rig.memory[0], 1, 4, rig.a)
-    assert rig.driver.clock.now() == end + rig.driver._engine.preset.launch_ns
+    assert rig.driver.clock.now() > SLOW_NS
 
 
 # host memory
@@ -180,6 +182,40 @@ def test_the_default_stream_cannot_be_destroyed(rig):
         rig.driver.stream_destroy(rig.driver.stream_adopt(0, 0))
 
 
+def test_a_device_synchronize_covers_destroyed_streams(make_rig):
+    """Whether their work was still to come, or another stream's wait had it run."""
+    rig = make_rig(races="error")
+    waited, pending = (rig.driver.stream_create(0, 0) for _ in range(2))
+    rig.fill(rig.memory[0], 1, 4, waited)
+    rig.wait(rig.a, waited)
+    rig.driver.stream_synchronize(waited)
+    rig.fill(rig.memory[0] + 64, 2, 4, waited)
+    rig.copy(rig.memory[0] + 128, rig.memory[0] + 64, 4, waited)
+    rig.fill(rig.memory[0] + 192, 3, 4, pending)
+    event = rig.driver.event_create(0, False, False, False)
+    rig.driver.event_record(event, waited)
+    for stream in (waited, pending):
+        rig.driver.stream_destroy(stream)
+    rig.driver.event_synchronize(event)
+    rig.driver.device_synchronize(0)
+    rig.fill(rig.memory[0], 4, 256, rig.b)
+    assert len(rig.driver._engine.runner.queues) == 3
+
+
+def test_a_stream_whose_work_ran_unseen_and_was_destroyed_is_ordered_by_a_device_synchronize(make_rig):
+    """A full queue had to run an ancestor on the other stream; that told the host nothing."""
+    rig = make_rig(races="error")
+    stream = rig.driver.stream_create(0, 0)
+    rig.fill(rig.memory[0], 1, 4, stream)
+    rig.wait(rig.a, stream)
+    for _ in range(MAX_PENDING + 1):
+        rig.fill(rig.memory[0] + 64, 1, 4, rig.a)
+    assert len(rig.driver.log) == 2
+    rig.driver.stream_destroy(stream)
+    rig.driver.device_synchronize(0)
+    rig.fill(rig.memory[0], 2, 4, rig.b)
+
+
 def test_a_raw_stream_of_nobody_cannot_be_adopted(make_rig):
     rig = make_rig(count=2)
     for device, raw in ((0, 10**9), (1, rig.a), (0, rig.driver.stream_adopt(1, 0))):
@@ -196,6 +232,26 @@ def test_a_kernel_of_another_device_cannot_be_launched(make_rig):
     handle = rig.driver.kernel_load(1, BUMP)
     with pytest.raises(AcceleratorError, match="bump: loaded on device 1"):
         rig.driver.launch(handle, ((1, 1, 1), 32, 0), BUMP.pack([rig.memory[1], 1]), rig.a)
+
+
+def test_threads_share_a_machine(make_rig):
+    rig = make_rig(races="error")
+    streams = [rig.driver.stream_create(0, 0) for _ in range(4)]
+
+    def count(index):
+        where = rig.memory[0] + 64 * index
+        rig.put(where, [0.0], streams[index])
+        for _ in range(200):
+            rig.launch(BUMP, [where, 1], streams[index])
+        found.append(rig.get(where, 1, streams[index]).item())
+
+    found = []
+    threads = [threading.Thread(target=count, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [200.0] * 4
 
 
 # kernels that fail

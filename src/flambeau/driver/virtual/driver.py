@@ -193,7 +193,7 @@ class VirtualDriver(Denied):
                     f"stream_destroy: stream {stream} is a default stream", error_code=INVALID_HANDLE
                 )
             del self._streams[stream]
-            self._engine.runner.retire(queue)
+            self._engine.retire(queue)
 
     def stream_query(self, stream: StreamHandle) -> bool:
         with self._lock:

@@ -100,6 +100,14 @@ class Engine:
         self.runner.run_until([command for queue in queues for command in queue.tail()])
         for queue in queues:
             self.wait_for_queue(queue)
+            if queue.is_retired:
+                self.runner.queues.remove(queue)
+
+    def retire(self, queue: Queue) -> None:
+        """A stream was destroyed: keep its queue for `wait_for_device`, unless the host knows that its work is done."""
+        queue.is_retired = True
+        if queue.last is None or self.order.host_knows(queue.handle, queue.last.number):
+            self.runner.queues.remove(queue)
 
     def wait_for_users(self, blocks: Sequence[Block]) -> None:
         """Wait for whatever still touches one of the blocks."""

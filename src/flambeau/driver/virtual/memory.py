@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ... import host
-from ...errors import AcceleratorError, AccessError, OutOfMemoryError
+from ...errors import AcceleratorError, AccessError, ConfigError, OutOfMemoryError
 from ..api import Address
 from .ranges import Blocks, Ranges
 
@@ -289,6 +289,9 @@ class Memory:
 
     def __init__(self, totals: Iterable[int]) -> None:
         self.devices = [DeviceMemory(device, total) for device, total in enumerate(totals)]
+        for each in self.devices:
+            if each.total > 1 << ADDRESS_BITS:
+                raise ConfigError(f"virtual GPUs: {each.total} bytes of memory; {1 << ADDRESS_BITS} can be had")
         self.pinned = PinnedMemory()
         self.peers: set[tuple[int, int]] = set()
 

@@ -120,15 +120,6 @@ class Runner:
         self.queues.append(queue)
         self._schedule.stream_made(queue.handle)
 
-    def retire(self, queue: Queue) -> None:
-        """A stream was destroyed: forget it once its work is done."""
-        queue.is_retired = True
-        self._forget(queue)
-
-    def _forget(self, queue: Queue) -> None:
-        if queue.is_retired and not queue.pending:
-            self.queues.remove(queue)
-
     def check(self, device: int) -> None:
         """Raises AcceleratorError if the device has failed."""
         failure = self.failures.get(device)
@@ -177,7 +168,6 @@ class Runner:
             failure = _failure(command, error)
             self.failures[queue.device] = failure
             raise failure from error
-        self._forget(queue)
 
 
 def needed_numbers(targets: Iterable[Command]) -> dict[Queue, int]:

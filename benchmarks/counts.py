@@ -1,0 +1,108 @@
+"""What one warm call costs in calls: exact on every machine, so the tests gate on them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import flambeau as torch
+from flambeau import nn, trace
+from flambeau.nn import functional as F
+
+Call = Callable[[], Any]
+WARM_CALLS = 3  # compile, fill the caches, settle the allocator
+
+
+@contextmanager
+def counted() -> Iterator[Counter[str]]:
+    """Count launches, copies, blocks, new segments, events and waits inside the block."""
+    seen: Counter[str] = Counter()
+
+    def on_wait(waiter: Any, event: Any) -> None:
+        seen["host wait" if waiter is None else "stream wait"] += 1
+
+    hooks = {
+        "on_launch": lambda *_: seen.update(["launch"]),
+        "on_copy": lambda *_: seen.update(["copy"]),
+        "on_block_taken": lambda *_: seen.update(["block"]),
+        "on_record": lambda *_: seen.update(["record"]),
+        "on_wait": on_wait,
+    }
+    before = {name: getattr(trace, name) for name in hooks}
+    segments = _segments()
+    for name, hook in hooks.items():
+        setattr(trace, name, hook)
+    try:
+        yield seen
+    finally:
+        for name, hook in before.items():
+            setattr(trace, name, hook)
+        if added := _segments() - segments:
+            seen["segment"] = added
+
+
+def _segments() -> int:
+    """How often device memory was asked of the driver so far."""
+    devices = range(torch.cuda.device_count())
+    return sum(torch.cuda.memory_stats(index).get("num_device_alloc", 0) for index in devices)
+
+
+def of(call: Call) -> dict[str, int]:
+    """What a warm call costs."""
+    for _ in range(WARM_CALLS):
+        call()
+    torch.cuda.synchronize()
+    with counted() as seen:
+        kept = call()
+    del kept
+    return dict(sorted(seen.items()))
+
+
+def _training_step() -> Call:
+    net = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)).cuda()
+    x, y = torch.randn(32, 64, device="cuda"), torch.randint(0, 10, (32,), device="cuda")
+
+    def step() -> None:
+        net.zero_grad()
+        F.cross_entropy(net(x), y).backward()
+
+    return step
+
+
+def calls() -> dict[str, Call]:
+    """The calls whose costs are watched, by name."""
+    a, b = torch.randn(64, 64, device="cuda"), torch.randn(64, 64, device="cuda")
+    host = torch.randn(64, 64).pin_memory()
+    side, event = torch.cuda.Stream(), torch.cuda.Event()
+
+    def with_stream() -> None:
+        with torch.cuda.stream(side):
+            pass
+
+    return {
+        "a + b": lambda: a + b,
+        "a.add_(b)": lambda: a.add_(b),
+        "a + b.t()": lambda: a + b.t(),
+        "a.exp()": a.exp,
+        "a.sum()": lambda: a.sum(),
+        "a @ b": lambda: a @ b,
+        "softmax(a)": lambda: torch.softmax(a, -1),
+        "empty": lambda: torch.empty(64, 64, device="cuda"),
+        "zeros": lambda: torch.zeros(64, 64, device="cuda"),
+        "randn": lambda: torch.randn(64, 64, device="cuda"),
+        "a[1:]": lambda: a[1:],
+        "a.item()": lambda: a[0, 0].item(),
+        "pinned to cuda": lambda: host.to("cuda", non_blocking=True),
+        "cuda to cpu": lambda: a.cpu(),
+        "with stream": with_stream,
+        "wait_stream": lambda: side.wait_stream(torch.cuda.current_stream()),
+        "event.record": event.record,
+        "forward + backward": _training_step(),
+    }
+
+
+def measure(only: str = "") -> list[dict[str, Any]]:
+    """The counts of every watched call whose name has `only` in it."""
+    return [{"name": name, "counts": of(call)} for name, call in calls().items() if only in name]

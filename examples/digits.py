@@ -1,0 +1,122 @@
+"""Train a small network on handwritten digits, on what there is: the CPU, one GPU, or several, real or virtual.
+
+    python examples/digits.py                                   the GPUs there are, else the CPU
+    flambeau run --gpus virtual:2 examples/digits.py            two virtual GPUs
+
+Batches come from a pinning DataLoader and are copied on a side stream while the batch before is being used; with more
+than one GPU each batch is split by DataParallel.  Progress goes to stderr; the last line of stdout is the accuracy.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+
+from sklearn.datasets import load_digits
+from tqdm import tqdm
+
+import flambeau as torch
+from flambeau import nn, optim
+from flambeau.nn import functional as F
+from flambeau.utils.data import DataLoader, TensorDataset
+
+TEST_IMAGES = 360
+
+
+class Prefetcher:
+    """A loader's batches on a device, each copied on a side stream while the caller works with the one before."""
+
+    def __init__(self, loader: DataLoader, device: torch.device) -> None:
+        self.loader = loader
+        self.device = device
+        self.stream = torch.cuda.Stream(device)
+
+    def __iter__(self) -> Iterator[Sequence[torch.Tensor]]:
+        ahead = None
+        for batch in self.loader:
+            ready, ahead = self.handed_over(ahead), self.copied(batch)
+            if ready is not None:
+                yield ready
+        if ahead is not None:
+            yield self.handed_over(ahead)
+
+    def copied(self, batch: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """Start copying a batch.  Waiting for the current stream keeps the copies at most one step ahead."""
+        self.stream.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(self.stream):
+            return [each.to(self.device, non_blocking=True) for each in batch]
+
+    def handed_over(self, batch: Sequence[torch.Tensor] | None) -> Sequence[torch.Tensor] | None:
+        """Order the current stream after the copies, and keep their memory until what it does with them is done."""
+        if batch is None:
+            return None
+        current = torch.cuda.current_stream(self.device)
+        current.wait_stream(self.stream)
+        for each in batch:
+            each.record_stream(current)
+        return batch
+
+
+def digits() -> tuple[TensorDataset, TensorDataset]:
+    """1,437 images to train on and 360 to test with: 64 brightnesses from 0 to 1, and which digit it is."""
+    pixels, labels = load_digits(return_X_y=True)
+    images = torch.tensor(pixels / 16.0, dtype=torch.float32)
+    targets = torch.tensor(labels, dtype=torch.int64)
+    order = torch.randperm(len(images))
+    train, test = order[TEST_IMAGES:], order[:TEST_IMAGES]
+    return TensorDataset(images[train], targets[train]), TensorDataset(images[test], targets[test])
+
+
+def batches(dataset: TensorDataset, size: int, device: torch.device, shuffle: bool) -> DataLoader | Prefetcher:
+    on_gpu = device.type == "cuda"
+    loader = DataLoader(dataset, batch_size=size, shuffle=shuffle, pin_memory=on_gpu)
+    return Prefetcher(loader, device) if on_gpu else loader
+
+
+def train(net: nn.Module, loader: DataLoader | Prefetcher, epochs: int, rate: float) -> list[float]:
+    """Train, and return every step's loss; they are read once, at the end, so that no step waits for the GPU."""
+    optimizer = optim.Adam(net.parameters(), lr=rate)
+    losses = []
+    for _ in tqdm(range(epochs), desc="training", unit="epoch"):
+        for images, targets in loader:
+            optimizer.zero_grad()
+            loss = F.cross_entropy(net(images), targets)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+    return torch.stack(losses).tolist()
+
+
+def accuracy(net: nn.Module, loader: DataLoader | Prefetcher) -> float:
+    """The share of images whose digit the network finds."""
+    with torch.no_grad():
+        hits = [(net(images).argmax(1) == targets).float() for images, targets in loader]
+    return torch.cat(hits).mean().item()
+
+
+def main(argv: Sequence[str] | None = None) -> tuple[float, list[float]]:
+    """Train and test; returns (test accuracy, loss of every step)."""
+    parser = argparse.ArgumentParser(description="Train a small network on handwritten digits.")
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--learning-rate", type=float, default=3e-3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--disable-cuda", action="store_true", help="use the CPU even where there is a GPU")
+    options = parser.parse_args(argv)
+    use_cuda = not options.disable_cuda and torch.cuda.is_available()
+    device = torch.device("cuda:0" if use_cuda else "cpu")
+
+    torch.manual_seed(options.seed)
+    train_set, test_set = digits()
+    net = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10)).to(device)
+    if use_cuda and torch.cuda.device_count() > 1:
+        net = nn.DataParallel(net)
+
+    losses = train(net, batches(train_set, options.batch_size, device, True), options.epochs, options.learning_rate)
+    found = accuracy(net, batches(test_set, options.batch_size, device, False))
+    if use_cuda:
+        print(torch.cuda.memory_summary(device, abbreviated=True))
+    print(f"test accuracy {found:.3f}")
+    return found, losses
+
+
+if __name__ == "__main__":
+    main()

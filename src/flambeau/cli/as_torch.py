@@ -1,0 +1,52 @@
+"""Lets `import torch` find flambeau: `torch` and `torch.<any module>` are flambeau's modules, the same objects."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+
+NAME, OURS = "torch", "flambeau"
+
+
+class Alias(Loader):
+    """Gives a module that is there already under its own name."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        self.spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self.target)
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec  # the import system has put its own there
+
+
+class Finder(MetaPathFinder):
+    """Finds `torch` and everything below it in flambeau; what flambeau does not have stays not found."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != NAME and not fullname.startswith(f"{NAME}."):
+            return None
+        ours = OURS + fullname.removeprefix(NAME)
+        found = find_spec(ours)
+        if found is None:
+            return None
+        return ModuleSpec(
+            fullname, Alias(ours), origin=found.origin, is_package=found.submodule_search_locations is not None
+        )
+
+
+def install() -> None:
+    """From now on, `import torch` finds flambeau.  Nothing happens if it does already."""
+    if not any(isinstance(each, Finder) for each in sys.meta_path):
+        sys.meta_path.insert(0, Finder())

@@ -1,0 +1,163 @@
+"""What this machine has, and what to install.  Never fails: what cannot be found out is said in its place."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib import metadata
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from .. import __version__, config, driver
+from ..errors import FlambeauError
+
+MISSING = "not installed"
+NAME_WIDTH = 18  # columns
+EXTRAS = {
+    "cuda13": ("cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cublas"),
+    "cuda12": ("cuda-bindings", "nvidia-cuda-nvrtc-cu12", "nvidia-cublas-cu12"),
+    "examples": ("scikit-learn", "tqdm"),
+    "test": ("pytest", "hypothesis", "scikit-learn", "tqdm"),
+    "dev": ("ruff", "mypy", "build", "cuda-bindings", "nvidia-cuda-nvrtc"),
+}
+Report = dict[str, Any]
+
+
+def report() -> Report:
+    """Everything that `print_report` shows, as plain data."""
+    return {
+        "flambeau": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "numpy": version_of("numpy"),
+        "gpus": chosen_gpus(),
+        "devices": devices(),
+        "driver": {"cuda-bindings": version_of("cuda-bindings"), "devices": driver.nvidia_device_count()},
+        "nvrtc": nvrtc(),
+        "cublas": cublas(),
+        "cache": cache(),
+        "compiled modules": [],
+        "extras": {name: extra(packages) for name, packages in EXTRAS.items()},
+    }
+
+
+def version_of(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return MISSING
+
+
+def chosen_gpus() -> str:
+    """What `cuda` means to a program started now."""
+    text = os.environ.get("FLAMBEAU_GPUS", "")
+    try:
+        chosen = config.gpus()
+    except FlambeauError as failure:
+        return str(failure)
+    if chosen is not None:
+        return text
+    return "nvidia" if driver.nvidia_device_count() else "none (set FLAMBEAU_GPUS=virtual:2, or use `flambeau run`)"
+
+
+def devices() -> list[Report]:
+    """The NVIDIA GPUs, with sizes in bytes."""
+    found = []
+    if driver.nvidia_device_count():
+        machine = driver.make(config.Gpus("nvidia"))
+        machine.start()
+        for index in range(machine.device_count()):
+            each = machine.properties(index)
+            free, total = machine.mem_info(index)
+            capability = f"{each.major}.{each.minor}"
+            found.append({"name": each.name, "capability": capability, "free_bytes": free, "total_bytes": total})
+    return found
+
+
+def nvrtc() -> str:
+    """The compiler's version, or why there is none."""
+    from ..driver.nvidia import compile
+
+    try:
+        major, minor = compile.nvrtc_version()
+    except FlambeauError as failure:
+        return failure.fact
+    return f"{major}.{minor}"
+
+
+def cublas() -> str:
+    from ..driver.nvidia import blas
+
+    return "found" if blas.load() is not None else "not found; matrix products use flambeau's own kernel"
+
+
+def cache() -> Report:
+    """The directory of compiled kernels, and what is in it."""
+    directory = config.cache_directory() / "cubin"
+    try:
+        sizes = [each.stat().st_size for each in directory.glob("*.cubin")]
+    except OSError as failure:
+        return {"directory": str(directory), "problem": str(failure)}
+    return {"directory": str(directory), "kernels": len(sizes), "bytes": sum(sizes)}
+
+
+def extra(packages: tuple[str, ...]) -> Report:
+    """Which packages of an extra are there, and which are missing."""
+    versions = {each: version_of(each) for each in packages}
+    return {"installed": MISSING not in versions.values(), "packages": versions}
+
+
+def advice(found: Report) -> list[str]:
+    """What to install, one line each; empty if nothing is missing."""
+    lines = []
+    has_cuda = found["extras"]["cuda13"]["installed"] or found["extras"]["cuda12"]["installed"]
+    if not has_cuda:
+        lines.append("for NVIDIA GPUs: pip install 'flambeau[cuda13]', or 'flambeau[cuda12]' for a driver before 580")
+    if not found["devices"]:
+        lines.append("no NVIDIA GPU can be used here; virtual GPUs need none: FLAMBEAU_GPUS=virtual:2")
+    if not found["extras"]["examples"]["installed"]:
+        lines.append("for the examples: pip install 'flambeau[examples]'")
+    return lines
+
+
+def print_report(as_json: bool) -> None:
+    """Print the report to stdout, and advice to stderr."""
+    found = report()
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return
+    console, talk = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+    for name, text in rows(found):
+        console.print(Text.assemble((name.ljust(NAME_WIDTH), "bold"), text))
+    for line in advice(found):
+        talk.print(f"- {line}", markup=False, highlight=False)
+
+
+def rows(found: Report) -> list[tuple[str, str]]:
+    """The report as lines of text."""
+    cached = found["cache"]
+    listed = [(name, str(found[name])) for name in ("flambeau", "python", "platform", "numpy", "gpus")]
+    for index, each in enumerate(found["devices"]):
+        free, total = each["free_bytes"] / 2**30, each["total_bytes"] / 2**30
+        sizes = f"{free:.1f} of {total:.1f} GiB free"
+        listed.append((f"device {index}", f"{each['name']}, capability {each['capability']}, {sizes}"))
+    if not found["devices"]:
+        listed.append(("devices", "no NVIDIA GPU"))
+    listed += [
+        ("cuda-bindings", found["driver"]["cuda-bindings"]),
+        ("nvrtc", found["nvrtc"]),
+        ("cublas", found["cublas"]),
+        ("kernel cache", f"{cached['directory']}: {_cache_text(cached)}"),
+        ("compiled modules", ", ".join(found["compiled modules"]) or "none"),
+    ]
+    for name, each in found["extras"].items():
+        missing = [package for package, version in each["packages"].items() if version == MISSING]
+        listed.append((f"extra {name}", f"missing: {', '.join(missing)}" if missing else "installed"))
+    return listed
+
+
+def _cache_text(cached: Report) -> str:
+    return cached.get("problem") or f"{cached['kernels']} kernels, {cached['bytes'] / 2**20:.1f} MiB"

@@ -1,0 +1,77 @@
+"""torch.cuda: devices, streams, events and memory, under PyTorch's names."""
+
+from ..errors import AcceleratorError, OutOfMemoryError
+from ..runtime.control import (
+    can_device_access_peer,
+    current_device,
+    current_stream,
+    default_stream,
+    device_count,
+    get_device_capability,
+    get_device_name,
+    get_device_properties,
+    init,
+    is_available,
+    is_bf16_supported,
+    is_initialized,
+    set_device,
+    set_stream,
+    synchronize,
+)
+from ..runtime.device import DeviceGuard as device
+from ..runtime.device import DeviceOfGuard as device_of
+from ..runtime.generator import cuda_initial_seed as initial_seed
+from ..runtime.generator import manual_seed_all
+from ..runtime.generator import seed_current as manual_seed
+from ..runtime.stream import Event, Stream
+from ..runtime.stream import StreamGuard as stream
+from ..runtime.stream import external_stream as ExternalStream  # noqa: N812
+from ..runtime.usage import (
+    caching_allocator_alloc,
+    caching_allocator_delete,
+    empty_cache,
+    empty_host_cache,
+    get_per_process_memory_fraction,
+    host_memory_stats,
+    max_memory_allocated,
+    max_memory_cached,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_cached,
+    memory_reserved,
+    memory_snapshot,
+    memory_stats,
+    memory_summary,
+    reset_accumulated_memory_stats,
+    reset_max_memory_allocated,
+    reset_max_memory_cached,
+    reset_peak_memory_stats,
+    set_per_process_memory_fraction,
+)
+from ..tensor.legacy import CudaBFloat16Tensor as BFloat16Tensor
+from ..tensor.legacy import CudaBoolTensor as BoolTensor
+from ..tensor.legacy import CudaByteTensor as ByteTensor
+from ..tensor.legacy import CudaCharTensor as CharTensor
+from ..tensor.legacy import CudaDoubleTensor as DoubleTensor
+from ..tensor.legacy import CudaFloatTensor as FloatTensor
+from ..tensor.legacy import CudaHalfTensor as HalfTensor
+from ..tensor.legacy import CudaIntTensor as IntTensor
+from ..tensor.legacy import CudaLongTensor as LongTensor
+from ..tensor.legacy import CudaShortTensor as ShortTensor
+from ..tensor.random import cuda_get_rng_state as get_rng_state
+from ..tensor.random import cuda_set_rng_state as set_rng_state
+from ..tensor.random import get_rng_state_all, set_rng_state_all
+
+__all__ = [
+    "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "Event", "ExternalStream",
+    "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "OutOfMemoryError", "ShortTensor", "Stream", "caching_allocator_alloc",
+    "caching_allocator_delete", "can_device_access_peer", "current_device", "current_stream", "default_stream", "device",
+    "device_count", "device_of", "empty_cache", "empty_host_cache", "get_device_capability", "get_device_name",
+    "get_device_properties", "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all", "host_memory_stats", "init",
+    "initial_seed", "is_available", "is_bf16_supported", "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated",
+    "max_memory_cached", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved",
+    "memory_snapshot", "memory_stats", "memory_summary", "reset_accumulated_memory_stats", "reset_max_memory_allocated",
+    "reset_max_memory_cached", "reset_peak_memory_stats", "set_device", "set_per_process_memory_fraction", "set_rng_state",
+    "set_rng_state_all", "set_stream", "stream", "synchronize",
+]  # fmt: skip

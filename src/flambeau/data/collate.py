@@ -1,0 +1,84 @@
+"""Making a batch of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import host
+from ..core import TensorCore
+from ..dtypes import float64
+from ..errors import ArgumentTypeError, ShapeError
+from ..ops.operator import REGISTRY
+from ..tensor import factories
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Samples as one: tensors are stacked, numbers become a tensor, and containers are taken part by part.
+
+    Tensors [*S] give [n, *S]; NumPy arrays and numbers give tensors too (floats of float64); texts and bytes stay a list.
+    Mappings give a mapping, named tuples their kind, other sequences a list.
+    Raises: ArgumentTypeError for samples of other types, ShapeError for sequences of different lengths.
+    """
+    first = batch[0]
+    if isinstance(first, TensorCore):
+        return REGISTRY["stack"](list(batch))
+    if host.is_numpy_loaded() and isinstance(first, (host.np.ndarray, host.np.generic)):
+        return _of_arrays(batch)
+    if isinstance(first, float):
+        return factories.tensor(list(batch), dtype=float64)
+    if isinstance(first, int):
+        return factories.tensor(list(batch))
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Mapping):
+        return _of_mappings(batch)
+    if isinstance(first, Sequence):
+        return _of_sequences(batch)
+    raise ArgumentTypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first).__name__}",
+        hint="pass collate_fn= to the DataLoader",
+    )
+
+
+def _of_arrays(batch: Sequence[Any]) -> Any:
+    if batch[0].dtype.kind in "SUOV":
+        raise ArgumentTypeError(
+            f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {batch[0].dtype}"
+        )
+    return factories.from_array(host.np.stack([host.np.asarray(each) for each in batch]))
+
+
+def _of_mappings(batch: Sequence[Any]) -> Any:
+    first = batch[0]
+    made = {key: default_collate([sample[key] for sample in batch]) for key in first}
+    if type(first) is dict:
+        return made
+    try:
+        return type(first)(made)
+    except TypeError:
+        return made
+
+
+def _of_sequences(batch: Sequence[Any]) -> Any:
+    first = batch[0]
+    lengths = [len(sample) for sample in batch]
+    if len(set(lengths)) > 1:
+        raise ShapeError(f"default_collate: each element in list of batch should be of equal size, their lengths are {lengths}")
+    made = [default_collate(parts) for parts in zip(*batch)]
+    return type(first)(*made) if hasattr(first, "_fields") else made
+
+
+def default_convert(sample: Any) -> Any:
+    """One sample with its NumPy arrays as tensors: what a loader without batches gives."""
+    if host.is_numpy_loaded() and isinstance(sample, (host.np.ndarray, host.np.generic)):
+        return sample if sample.dtype.kind in "SUOV" else factories.tensor(host.np.asarray(sample))
+    if isinstance(sample, Mapping):
+        made = {key: default_convert(value) for key, value in sample.items()}
+        return made if type(sample) is dict else type(sample)(made)  # type: ignore[call-arg]
+    if isinstance(sample, tuple):
+        values = [default_convert(each) for each in sample]
+        return type(sample)(*values) if hasattr(sample, "_fields") else values
+    if isinstance(sample, Sequence) and not isinstance(sample, (str, bytes)):
+        return [default_convert(each) for each in sample]
+    return sample

@@ -1,0 +1,157 @@
+"""DataLoader: batches of a data set."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ..errors import ArgumentError, NotSupportedError
+from ..runtime import state
+from .collate import default_collate, default_convert
+from .dataset import IterableDataset
+from .pinning import PinnedBatches
+from .sampler import BatchSampler, RandomSampler, SequentialSampler
+
+
+class DataLoader:
+    """Batches of a data set, one epoch per iteration.
+
+    batch_size: samples per batch; None gives single samples.  shuffle: at random, else in order.
+    sampler: the order of indexes, in shuffle's place;  batch_sampler: lists of indexes, in place of all of these.
+    collate_fn: makes a batch of a list of samples.  drop_last: leave out a last batch that is shorter.
+    pin_memory: put batches in pinned memory, ahead of their use, in a thread of its own; see data/pinning.
+    timeout: seconds to wait for that thread at most, 0 for ever.  generator: what shuffle draws from.
+    Host:   making a batch is the caller's work, at its turn or, with pin_memory, up to two batches before.
+    Raises: ArgumentError for options that exclude each other, NotSupportedError for num_workers > 0.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[Any], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+    ) -> None:
+        _check_workers(num_workers, multiprocessing_context, prefetch_factor, persistent_workers)
+        if timeout < 0:
+            raise ArgumentError(f"DataLoader: timeout option should be non-negative, got {timeout}")
+        if pin_memory_device:
+            warnings.warn(
+                f"DataLoader: pin_memory_device={pin_memory_device!r} is ignored: pinned memory serves every device",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+        self.dataset = dataset
+        self.num_workers = num_workers
+        self.pin_memory = pin_memory
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.generator = generator
+        self._is_stream = isinstance(dataset, IterableDataset)
+        self._check_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
+        self.sampler = self._sampler(shuffle) if sampler is None else sampler
+        self.batch_size = batch_size if batch_sampler is None else None
+        self.drop_last = drop_last
+        self.batch_sampler = batch_sampler
+        if batch_size is not None and batch_sampler is None:
+            self.batch_sampler = BatchSampler(self.sampler, batch_size, drop_last)
+        self.collate_fn = collate_fn or (default_convert if self.batch_sampler is None else default_collate)
+
+    def _check_order(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
+        if self._is_stream and (shuffle or sampler is not None or batch_sampler is not None):
+            raise ArgumentError(
+                f"DataLoader: an IterableDataset has its own order; got shuffle={shuffle}, sampler={sampler}, "
+                f"batch_sampler={batch_sampler}"
+            )
+        if sampler is not None and shuffle:
+            raise ArgumentError("DataLoader: sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
+            raise ArgumentError("DataLoader: batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+        if batch_size is None and batch_sampler is None and drop_last:
+            raise ArgumentError("DataLoader: batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+
+    def _sampler(self, shuffle: bool | None) -> Iterable[Any]:
+        if self._is_stream:
+            return _Endless()
+        return RandomSampler(self.dataset, generator=self.generator) if shuffle else SequentialSampler(self.dataset)
+
+    def __iter__(self) -> Iterator[Any]:
+        batches = self._of_stream() if self._is_stream else self._by_index()
+        return PinnedBatches(batches, self.timeout) if self._pins() else batches
+
+    def _pins(self) -> bool:
+        if not self.pin_memory:
+            return False
+        machine = state.machine()
+        if machine.device_count() == 0:
+            warnings.warn(
+                "DataLoader: pin_memory=True, but there is no accelerator: batches are not pinned", UserWarning, stacklevel=3
+            )
+            return False
+        machine.start()
+        return True
+
+    def _by_index(self) -> Iterator[Any]:
+        if self.batch_sampler is None:
+            for index in self.sampler:
+                yield self.collate_fn(self.dataset[index])
+            return
+        fetch = getattr(self.dataset, "__getitems__", None)
+        for indexes in self.batch_sampler:
+            samples = fetch(indexes) if fetch is not None else [self.dataset[index] for index in indexes]
+            yield self.collate_fn(samples)
+
+    def _of_stream(self) -> Iterator[Any]:
+        samples = iter(self.dataset)
+        if self.batch_sampler is None:
+            yield from (self.collate_fn(each) for each in samples)
+            return
+        for places in self.batch_sampler:
+            batch = [sample for _, sample in zip(places, samples)]
+            if not batch or (self.drop_last and len(batch) < len(places)):
+                return
+            yield self.collate_fn(batch)
+
+    def __len__(self) -> int:
+        if not self._is_stream:
+            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
+        count = len(self.dataset)
+        if self.batch_size is None:
+            return count
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+
+class _Endless:
+    """The sampler of a stream: its samples end the epoch."""
+
+    def __iter__(self) -> Iterator[None]:
+        while True:
+            yield None
+
+
+def _check_workers(num_workers: int, context: Any, prefetch_factor: Any, persistent: bool) -> None:
+    if num_workers < 0:
+        raise ArgumentError(f"DataLoader: num_workers option should be non-negative, got {num_workers}")
+    if num_workers > 0:
+        raise NotSupportedError(
+            f"DataLoader: num_workers={num_workers}: there are no worker processes",
+            hint="use num_workers=0; with pin_memory=True batches are pinned ahead in a thread",
+        )
+    given = {"multiprocessing_context": context, "prefetch_factor": prefetch_factor, "persistent_workers": persistent or None}
+    for name, value in given.items():
+        if value is not None:
+            raise ArgumentError(f"DataLoader: {name}={value} needs worker processes (num_workers > 0), and num_workers is 0")

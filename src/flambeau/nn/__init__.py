@@ -1,0 +1,22 @@
+"""Neural networks: modules, their parameters, and what they compute."""
+
+from . import functional, init
+from .activation import GELU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh
+from .containers import ModuleDict, ModuleList, ParameterList, Sequential
+from .dropout import Dropout
+from .embedding import Embedding
+from .linear import Flatten, Identity, Linear, Unflatten
+from .loss import BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, MSELoss, NLLLoss
+from .module import Module
+from .normalization import LayerNorm
+from .parameter import Buffer, Parameter
+
+from ..parallel.data_parallel import DataParallel  # isort: skip  (it derives from Module)
+from . import parallel, utils  # isort: skip
+
+__all__ = [
+    "BCEWithLogitsLoss", "Buffer", "CrossEntropyLoss", "DataParallel", "Dropout", "Embedding", "Flatten", "GELU", "Identity",
+    "L1Loss", "LayerNorm", "Linear", "LogSoftmax", "MSELoss", "Module", "ModuleDict", "ModuleList", "NLLLoss", "Parameter",
+    "ParameterList", "ReLU", "Sequential", "SiLU", "Sigmoid", "Softmax", "Tanh", "Unflatten", "functional", "init",
+    "parallel", "utils",
+]  # fmt: skip

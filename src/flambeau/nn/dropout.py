@@ -1,0 +1,26 @@
+"""Dropout: random zeros in training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ArgumentError
+from . import functional as F
+from .module import Module
+
+
+class Dropout(Module):
+    """In training, set each element to 0 with probability p and multiply the others by 1 / (1 - p)."""
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise ArgumentError(f"Dropout: dropout probability has to be between 0 and 1, but got {p}")
+        self.p = p
+        self.inplace = inplace
+
+    def forward(self, input: Any) -> Any:
+        return F.dropout(input, self.p, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"

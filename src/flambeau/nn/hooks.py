@@ -1,0 +1,162 @@
+"""Hooks of a module: what is called around its forward and its backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd.function import Function
+from ..core import TensorCore
+from ..errors import ArgumentTypeError
+from ..tensor.tensor import HookHandle
+
+
+class Hook:
+    """One registered function.  Entries are told apart by identity, so one function may be registered twice."""
+
+    __slots__ = ("always", "call", "with_kwargs")
+
+    def __init__(self, call: Callable[..., Any], with_kwargs: bool = False, always: bool = False) -> None:
+        self.call = call
+        self.with_kwargs = with_kwargs
+        self.always = always
+
+
+def register(hooks: list[Hook], hook: Hook, prepend: bool = False) -> HookHandle:
+    """Add a hook, last or first; the handle takes it away again."""
+    hooks.insert(0 if prepend else len(hooks), hook)
+    return HookHandle(hooks, hook)
+
+
+def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a module's forward with its hooks around it."""
+    args, kwargs = _before_forward(module, args, kwargs)
+    watch = _Backward(module) if module._backward_hooks or module._backward_pre_hooks else None
+    if watch is not None:
+        args = watch.inputs(args)
+    try:
+        result = _after_forward(module, args, kwargs, module.forward(*args, **kwargs))
+    except Exception:
+        for hook in tuple(module._forward_hooks):
+            if hook.always:
+                _call_after(module, hook, args, kwargs, None)
+        raise
+    return result if watch is None else watch.outputs(result)
+
+
+def _before_forward(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    for hook in tuple(module._forward_pre_hooks):
+        if hook.with_kwargs:
+            changed = hook.call(module, args, kwargs)
+            if changed is None:
+                continue
+            if not (isinstance(changed, tuple) and len(changed) == 2):
+                raise ArgumentTypeError(
+                    f"{type(module).__name__}: a forward pre-hook with kwargs must return None or a tuple of (args, kwargs), "
+                    f"not {changed!r}"
+                )
+            args, kwargs = changed
+        else:
+            changed = hook.call(module, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+    return args, kwargs
+
+
+def _after_forward(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+    for hook in tuple(module._forward_hooks):
+        changed = _call_after(module, hook, args, kwargs, result)
+        result = result if changed is None else changed
+    return result
+
+
+def _call_after(module: Any, hook: Hook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+    return hook.call(module, args, kwargs, result) if hook.with_kwargs else hook.call(module, args, result)
+
+
+class _Backward:
+    """One call of a module whose gradients are watched.
+
+    Its tensors pass through two identities: the one at the outputs sees grad_output, the one at the inputs grad_input.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.grad_output: tuple[Any, ...] = ()
+        self.input_places: list[int] = []
+        self.input_count = 0
+        self.output_places: list[int] = []
+        self.output_count = 1
+        self.needs_inputs = False
+
+    def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        self.input_places = [place for place, each in enumerate(args) if isinstance(each, TensorCore)]
+        self.input_count = len(args)
+        tensors = [args[place] for place in self.input_places]
+        self.needs_inputs = any(each.requires_grad for each in tensors)
+        return _spread(args, self.input_places, _AtInputs.apply(self, *tensors)) if self.needs_inputs else args
+
+    def outputs(self, result: Any) -> Any:
+        """Put the second identity behind a result that is a tensor or a tuple; any other is left alone."""
+        if isinstance(result, TensorCore):
+            self.output_places = [0]
+            return _AtOutputs.apply(self, result)[0]
+        if not isinstance(result, tuple):
+            return result
+        self.output_places = [place for place, each in enumerate(result) if isinstance(each, TensorCore)]
+        self.output_count = len(result)
+        tensors = [result[place] for place in self.output_places]
+        values = _spread(result, self.output_places, _AtOutputs.apply(self, *tensors)) if tensors else result
+        return type(result)(*values) if hasattr(result, "_fields") else values
+
+    def at_outputs(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        whole = _spread((None,) * self.output_count, self.output_places, grads)
+        for hook in tuple(self.module._backward_pre_hooks):
+            changed = hook.call(self.module, whole)
+            if changed is not None:
+                whole = changed if isinstance(changed, tuple) else (changed,)
+        self.grad_output = whole
+        if not self.needs_inputs:
+            self._call_hooks((None,) * self.input_count)
+        return tuple(whole[place] for place in self.output_places)
+
+    def at_inputs(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        whole = self._call_hooks(_spread((None,) * self.input_count, self.input_places, grads))
+        return tuple(whole[place] for place in self.input_places)
+
+    def _call_hooks(self, grad_input: tuple[Any, ...]) -> tuple[Any, ...]:
+        for hook in tuple(self.module._backward_hooks):
+            changed = hook.call(self.module, grad_input, self.grad_output)
+            if changed is not None:
+                grad_input = changed if isinstance(changed, tuple) else (changed,)
+        self.grad_output = ()
+        return grad_input
+
+
+def _spread(values: tuple[Any, ...], places: list[int], new: Any) -> tuple[Any, ...]:
+    spread = list(values)
+    for place, each in zip(places, new):
+        spread[place] = each
+    return tuple(spread)
+
+
+class _AtInputs(Function):
+    @staticmethod
+    def forward(ctx: Any, watch: _Backward, *tensors: Any) -> Any:
+        ctx.watch = watch
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return (None, *ctx.watch.at_inputs(grads))
+
+
+class _AtOutputs(Function):
+    @staticmethod
+    def forward(ctx: Any, watch: _Backward, *tensors: Any) -> Any:
+        ctx.watch = watch
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return (None, *ctx.watch.at_outputs(grads))

@@ -1,0 +1,91 @@
+"""Losses as modules.  reduction: "mean", "sum" or "none"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import functional as F
+from .module import Module
+
+
+class _Loss(Module):
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        self.reduction = reduction
+
+
+class _WeightedLoss(_Loss):
+    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.register_buffer("weight", weight)
+
+
+class MSELoss(_Loss):
+    """The squared difference of input and target."""
+
+    def forward(self, input: Any, target: Any) -> Any:
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+
+class L1Loss(_Loss):
+    """The absolute difference of input and target."""
+
+    def forward(self, input: Any, target: Any) -> Any:
+        return F.l1_loss(input, target, reduction=self.reduction)
+
+
+class NLLLoss(_WeightedLoss):
+    """The negative log probability of the target class.
+
+    weight: one factor per class;  ignore_index: a target that does not count.
+    Shapes: input [N, C] of log probabilities; target [N] of class indexes.
+    """
+
+    def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> None:
+        super().__init__(weight, reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input: Any, target: Any) -> Any:
+        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """The negative log probability of the target class, from unnormalized scores.
+
+    weight: one factor per class;  ignore_index: a target that does not count.
+    label_smoothing: the share of the target that is spread evenly over all classes.
+    Shapes: input [N, C]; target [N] of class indexes, or [N, C] of probabilities.
+    """
+
+    def __init__(
+        self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
+    ) -> None:
+        super().__init__(weight, reduction)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input: Any, target: Any) -> Any:
+        return F.cross_entropy(
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
+
+
+class BCEWithLogitsLoss(_WeightedLoss):
+    """Binary cross entropy from scores before the sigmoid.
+
+    weight: a factor per element;  pos_weight: a factor for the positive part, per class.
+    """
+
+    def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None) -> None:
+        super().__init__(weight, reduction)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Any, target: Any) -> Any:
+        return F.binary_cross_entropy_with_logits(
+            input, target, weight=self.weight, reduction=self.reduction, pos_weight=self.pos_weight
+        )

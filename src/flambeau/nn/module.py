@@ -1,0 +1,400 @@
+"""Module: parameters, buffers and other modules, with the function that they compute."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self
+
+from ..autograd.mode import GradMode
+from ..autograd.node import streams_of
+from ..core import TensorCore
+from ..dtypes import bfloat16, dtype, float16, float32, float64
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError
+from ..runtime import device as devices
+from ..tensor.tensor import HookHandle, _to_arguments
+from . import hooks, state, text
+from .hooks import Hook
+from .parameter import Buffer, Parameter
+from .state import LoadedKeys
+
+Visit = Callable[[Any], Any]
+
+
+class Module:
+    """Derive from this, call `super().__init__()`, assign parameters and modules as attributes, and write `forward`.
+
+    Example:
+        class Net(Module):
+            def __init__(self):
+                super().__init__()
+                self.hidden = Linear(64, 32)
+                self.out = Linear(32, 10)
+
+            def forward(self, x):
+                return self.out(self.hidden(x).relu())
+    """
+
+    training: bool
+
+    def __init__(self) -> None:
+        put = super().__setattr__
+        put("training", True)
+        put("_parameters", {})
+        put("_buffers", {})
+        put("_modules", {})
+        put("_non_persistent", set())
+        put("_forward_pre_hooks", [])
+        put("_forward_hooks", [])
+        put("_backward_pre_hooks", [])
+        put("_backward_hooks", [])
+        put("_load_state_dict_pre_hooks", [])
+        put("_is_replica", False)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes; subclasses define it."""
+        raise NotSupportedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks:
+            return hooks.run(self, args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    # registration
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter, or None as its placeholder.  Raises ArgumentError, ArgumentTypeError, AutogradError."""
+        self._check_name(name, "parameter", "_parameters")
+        if param is not None and not isinstance(param, Parameter):
+            raise ArgumentTypeError(
+                f"cannot assign {type(param).__name__!r} object to parameter {name!r} (torch.nn.Parameter or None required)"
+            )
+        if param is not None and param.grad_fn is not None:
+            raise AutogradError(f"register_parameter: parameter {name!r} must be a leaf of the graph")
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        """Add a tensor that is part of the state and not trained; persistent: whether state_dict has it."""
+        self._check_name(name, "buffer", "_buffers")
+        if tensor is not None and not isinstance(tensor, TensorCore):
+            raise ArgumentTypeError(f"cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or None required)")
+        self._buffers[name] = tensor
+        (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a child module, or None as its placeholder."""
+        self._check_name(name, "module", "_modules")
+        if module is not None and not isinstance(module, Module):
+            raise ArgumentTypeError(f"{type(module).__name__} is not a Module subclass")
+        self._modules[name] = module
+
+    register_module = add_module
+
+    def _table(self, table: str, kind: str) -> dict[str, Any]:
+        if table not in self.__dict__:
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+        return self.__dict__[table]  # type: ignore[no-any-return]
+
+    def _check_name(self, name: str, kind: str, table: str) -> None:
+        held = self._table(table, kind)
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"{kind} name should be a string, got {type(name).__name__}")
+        if not name or "." in name:
+            raise ArgumentError(f"{kind} name can't be empty or contain a dot, got {name!r}")
+        if name not in held and hasattr(self, name):
+            raise ArgumentError(f"attribute {name!r} already exists in {type(self).__name__}")
+
+    def __getattr__(self, name: str) -> Any:
+        for table in ("_parameters", "_buffers", "_modules"):
+            found = self.__dict__.get(table)
+            if found is not None and name in found:
+                return found[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Parameter):
+            self._forget(name, keep="_parameters")
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            self._forget(name, keep="_modules")
+            self._table("_modules", "module")[name] = value
+        elif isinstance(value, Buffer):
+            self._forget(name, keep="_buffers")
+            self.register_buffer(name, value, value.persistent)
+        elif not self._replace(name, value):
+            super().__setattr__(name, value)
+
+    def _forget(self, name: str, keep: str) -> None:
+        for table in ("_parameters", "_buffers", "_modules"):
+            if table != keep and table in self.__dict__:
+                self.__dict__[table].pop(name, None)
+        self.__dict__.pop(name, None)
+        self.__dict__.get("_non_persistent", set()).discard(name)
+
+    def _replace(self, name: str, value: Any) -> bool:
+        """Put a plain value in a registered name's place, if it may stand there; False if the name is not registered."""
+        own = self.__dict__
+        if name in own.get("_parameters", ()):
+            self.register_parameter(name, value)
+        elif name in own.get("_modules", ()):
+            if value is not None:
+                raise ArgumentTypeError(f"cannot assign {type(value).__name__!r} as child module {name!r} (Module or None expected)")
+            self._modules[name] = None
+        elif name in own.get("_buffers", ()):
+            self.register_buffer(name, value, name not in self._non_persistent)
+        else:
+            return False
+        return True
+
+    def __delattr__(self, name: str) -> None:
+        for table in ("_parameters", "_buffers", "_modules"):
+            if name in self.__dict__.get(table, ()):
+                del self.__dict__[table][name]
+                self._non_persistent.discard(name)
+                return
+        super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
+
+    # what it is made of
+
+    def _named(self, table: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        owners = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else iter([(prefix, self)])
+        for path, module in owners:
+            for name, value in module.__dict__[table].items():
+                if value is None or (remove_duplicate and id(value) in seen):
+                    continue
+                seen.add(id(value))
+                yield (f"{path}.{name}" if path else name), value
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+        """(dotted name, parameter) of this module and, if recurse, of all below; each parameter once."""
+        return self._named("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        return (each for _, each in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+        """(dotted name, buffer) of this module and, if recurse, of all below; each buffer once."""
+        return self._named("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Any]:
+        return (each for _, each in self.named_buffers(recurse=recurse))
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """(name, module) of the direct children; each module once."""
+        seen: set[int] = set()
+        for name, child in self._modules.items():
+            if child is not None and id(child) not in seen:
+                seen.add(id(child))
+                yield name, child
+
+    def children(self) -> Iterator[Module]:
+        return (each for _, each in self.named_children())
+
+    def named_modules(
+        self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """(dotted name, module) of this module, first, and of all below."""
+        seen = set() if memo is None else memo
+        if remove_duplicate and id(self) in seen:
+            return
+        seen.add(id(self))
+        yield prefix, self
+        for name, child in self._modules.items():
+            if child is not None:
+                yield from child.named_modules(seen, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def modules(self) -> Iterator[Module]:
+        return (each for _, each in self.named_modules())
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at a dotted path; itself for "".  Raises AttributeError."""
+        found: Any = self
+        for name in target.split(".") if target else ():
+            found = getattr(found, name)
+            if not isinstance(found, Module):
+                raise AttributeError(f"{name!r} of {target!r} is not a Module")
+        return found  # type: ignore[no-any-return]
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a dotted path.  Raises AttributeError."""
+        return self._member(target, "_parameters")  # type: ignore[no-any-return]
+
+    def get_buffer(self, target: str) -> Any:
+        """The buffer at a dotted path.  Raises AttributeError."""
+        return self._member(target, "_buffers")
+
+    def _member(self, target: str, table: str) -> Any:
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        if name not in owner.__dict__[table]:
+            raise AttributeError(f"{type(owner).__name__!r} object has no {table[1:-1]} {name!r}")
+        return owner.__dict__[table][name]
+
+    # place, type and mode
+
+    def apply(self, visit: Callable[[Module], Any]) -> Self:
+        """Call `visit` with every module below, then with this one."""
+        for child in self.children():
+            child.apply(visit)
+        visit(self)
+        return self
+
+    def _apply(self, visit: Visit) -> Self:
+        """Replace every parameter's, gradient's and buffer's memory by that of visit(tensor); parameters stay themselves."""
+        with GradMode(False):
+            for param in self.parameters():
+                _move(param, visit)
+            moved = {id(each): (each, visit(each)) for each in self.buffers()}  # a shared buffer stays shared
+            for module in self.modules():
+                for name, buffer in module._buffers.items():
+                    if buffer is not None:
+                        module._buffers[name] = moved[id(buffer)][1]
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move everything to a device, and floating point tensors to a type: to(device), to(dtype), to(device, dtype),
+        to(tensor), with non_blocking=.  Raises ArgumentTypeError for a type that is not floating point."""
+        device, wanted, non_blocking, _ = _to_arguments(args, kwargs)
+        if wanted is not None and not wanted.is_floating_point:
+            raise ArgumentTypeError(f"nn.Module.to only accepts floating point dtypes, got desired dtype={wanted}")
+
+        def convert(tensor: Any) -> Any:
+            kind = wanted if tensor.is_floating_point() else None
+            return tensor.to(device=device, dtype=kind, non_blocking=non_blocking)
+
+        return self._apply(convert)
+
+    def cuda(self, device: Any = None) -> Self:
+        """Move everything to a CUDA device, the current one if none is named."""
+        index = devices.cuda_index(device)
+        return self._apply(lambda each: each.cuda(index))
+
+    def cpu(self) -> Self:
+        return self._apply(lambda each: each.cpu())
+
+    def type(self, dst_type: Any) -> Self:
+        """Cast all parameters and buffers to a type."""
+        return self._apply(lambda each: each.type(dst_type))
+
+    def float(self) -> Self:
+        return self._cast(float32)
+
+    def double(self) -> Self:
+        return self._cast(float64)
+
+    def half(self) -> Self:
+        return self._cast(float16)
+
+    def bfloat16(self) -> Self:
+        return self._cast(bfloat16)
+
+    def _cast(self, kind: dtype) -> Self:
+        return self._apply(lambda each: each.to(kind) if each.is_floating_point() else each)
+
+    def train(self, mode: bool = True) -> Self:
+        """Set training mode here and below: dropout and its like act only in it."""
+        if not isinstance(mode, bool):
+            raise ArgumentError(f"train: training mode is expected to be boolean, got {mode!r}")
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self) -> Self:
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Say whether the parameters collect gradients."""
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop every parameter's gradient, or set it to zero."""
+        if self._is_replica:
+            warnings.warn(
+                "zero_grad: this module is a replica made by DataParallel; its parameters are copies, not leaves, and have no "
+                "gradients to reset",
+                stacklevel=2,
+            )
+        for param in self.parameters():
+            clear_grad(param, set_to_none)
+
+    # state
+
+    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
+        """Parameters and persistent buffers by dotted name, sharing their memory; detached unless keep_vars."""
+        target: dict[str, Any] = OrderedDict() if destination is None else destination
+        state.save_into(self, target, prefix, keep_vars)
+        return target
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> LoadedKeys:
+        """Copy values in by name.  strict: the names must be the same;  assign: take the given tensors themselves.
+
+        Host:   waits where values cross devices.
+        Raises: StateDictError, listing every missing and unexpected name and every wrong shape; nothing is loaded then.
+        """
+        return state.load(self, state_dict, strict, assign)
+
+    # hooks
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> HookHandle:
+        """Call hook(module, args) before forward; what it returns, if anything, takes the arguments' place."""
+        return hooks.register(self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
+
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> HookHandle:
+        """Call hook(module, args, output) after forward; what it returns, if anything, takes the output's place."""
+        return hooks.register(self._forward_hooks, Hook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+        """Call hook(module, grad_output) before the module's backward; what it returns takes grad_output's place."""
+        return hooks.register(self._backward_pre_hooks, Hook(hook), prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+        """Call hook(module, grad_input, grad_output) after the module's backward; what it returns takes grad_input's place."""
+        return hooks.register(self._backward_hooks, Hook(hook), prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Call hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs) before
+        this module's part of a state_dict is read; it may change the dict, which is the load's own."""
+        return hooks.register(self._load_state_dict_pre_hooks, Hook(hook))
+
+    # text
+
+    def _get_name(self) -> str:
+        return self.__class__.__name__
+
+    def extra_repr(self) -> str:
+        """What stands in the parentheses of this module's text."""
+        return ""
+
+    def __repr__(self) -> str:
+        return text.describe(self)
+
+
+def clear_grad(param: Any, set_to_none: bool) -> None:
+    """Drop a parameter's gradient, or set it to zero outside any graph."""
+    if param.grad is None:
+        return
+    if set_to_none:
+        param.grad = None
+    else:
+        param.grad = param.grad.detach()
+        param.grad.zero_()
+
+
+def _move(param: Any, visit: Visit) -> None:
+    grad, before = param.grad, param.device_index
+    param.data = visit(param.detach())
+    param.grad = None if grad is None else visit(grad.detach())
+    node = param.accumulator() if param.accumulator is not None else None
+    if node is not None and before != param.device_index:
+        node.streams = streams_of([param])  # hooks hold the leaf's accumulator, which was made for the former device

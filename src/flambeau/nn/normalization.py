@@ -1,0 +1,51 @@
+"""Normalization over the last dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor import factories
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+
+class LayerNorm(Module):
+    """Bring the last dimensions to mean 0 and variance 1, then scale by weight and shift by bias.
+
+    normalized_shape: the sizes of those dimensions;  eps: added to the variance.
+    Shapes: input [*, *normalized_shape]; result the same; weight and bias normalized_shape.
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        wanted = {"weight": elementwise_affine, "bias": elementwise_affine and bias}
+        for name, present in wanted.items():
+            values = Parameter(factories.empty(self.normalized_shape, device=device, dtype=dtype)) if present else None
+            self.register_parameter(name, values)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set weight to 1 and bias to 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Any) -> Any:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"

@@ -1,0 +1,11 @@
+"""torch.nn.parallel: one module on several devices."""
+
+from ...parallel.data_parallel import DataParallel, data_parallel
+from ...parallel.parallel_apply import parallel_apply
+from ...parallel.replicate import replicate
+from ...parallel.scatter_gather import gather, scatter, scatter_kwargs
+from . import comm
+
+__all__ = [
+    "DataParallel", "comm", "data_parallel", "gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs",
+]  # fmt: skip

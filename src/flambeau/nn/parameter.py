@@ -1,0 +1,72 @@
+"""Tensors that a module owns: parameters, which are trained, and buffers, which are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import core
+from ..autograd.mode import GradMode
+from ..core import TensorCore
+from ..dtypes import float32
+from ..errors import ArgumentTypeError
+from ..tensor.tensor import Tensor
+
+
+def _source(data: Any, kind: str) -> Any:
+    if data is None:
+        return core.empty((0,), float32, -1)
+    if not isinstance(data, TensorCore):
+        raise ArgumentTypeError(f"{kind}: data must be a Tensor or None, not {type(data).__name__}")
+    return data
+
+
+class Parameter(Tensor):
+    """A tensor that becomes a parameter of the module that it is assigned to.
+
+    It shares the memory of `data`.  Results of operations on parameters are plain tensors.
+    Raises: DtypeError if requires_grad is True and `data` is not floating point.
+    """
+
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+        source = _source(data, "Parameter")
+        super().__init__(source.storage, source.dtype, source.shape, source.strides, source.offset)
+        self.requires_grad_(requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        with GradMode(False):
+            made = type(self)(self.clone(), self.requires_grad)
+        memo[id(self)] = made
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (self.detach(), self.requires_grad)
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{super().__repr__()}"
+
+
+class Buffer(Tensor):
+    """A tensor that becomes a buffer of the module that it is assigned to: part of its state, and not trained.
+
+    persistent: whether it is part of the module's state_dict.
+    """
+
+    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
+        source = _source(data, "Buffer")
+        super().__init__(source.storage, source.dtype, source.shape, source.strides, source.offset)
+        self.requires_grad_(source.requires_grad)
+        self.persistent = persistent
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        with GradMode(False):
+            made = type(self)(self.clone(), persistent=self.persistent)
+        made.requires_grad_(self.requires_grad)
+        memo[id(self)] = made
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return _buffer, (self.detach(), self.persistent)
+
+
+def _buffer(data: Any, persistent: bool) -> Buffer:
+    return Buffer(data, persistent=persistent)

@@ -1,0 +1,246 @@
+"""Rows of a table by index, and their gradient, which is the same in every run (kernels/embedding.cu).
+
+An index outside the table raises IndexRangeError at once on the CPU.  On a GPU it stops the device as a failed
+assertion does: the next call that waits raises AcceleratorError 710.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from math import prod
+from typing import Any
+
+from ..dtypes import FLOATING_TYPES, dtype, int32, int64
+from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError
+from ..host import np
+from ..kernel import Grid, Kernel, Pointer, Scalar
+from .operator import Array, ErrorSample, Operand, Sample, composite, operator
+from .pointwise import MAX_BLOCKS, PRELUDE, THREADS, grid_over, source_text
+
+SOURCE = PRELUDE + source_text("embedding.cu")
+WARPS = THREADS // 32
+TARGET_BLOCKS = 132 * 8  # blocks that keep a large device busy
+NO_ROW = -1
+
+
+def check_range(name: str, indexes: Any, size: int, what: str, noun: str = "index") -> None:
+    """Raise IndexRangeError for the first element of a NumPy array that is not in [0, size)."""
+    bad = np.flatnonzero((indexes < 0) | (indexes >= size))
+    if len(bad):
+        place = [int(each) for each in np.unravel_index(bad[0], indexes.shape)]
+        raise IndexRangeError(
+            f"{name}: {noun} {indexes[tuple(place)]} at position {place} is out of range for {size} {what}"
+        )
+
+
+@cache
+def gather_kernel(kind: dtype, index: dtype) -> Kernel:
+    """out[i] = weight[indexes[i]]"""
+    entry = f"gather_rows_{kind.name}_{index.name}"
+    code = f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({kind.cuda}* out, const {kind.cuda}* weight,
+    const {index.cuda}* indexes, long long count, long long rows, long long width) {{
+  gather_rows(out, weight, indexes, count, rows, width);
+}}
+"""
+
+    def reference(out: Any, weight: Any, indexes: Any, count: int, rows: int, width: int) -> None:
+        check_range("embedding", indexes, rows, "embeddings")
+        out[...] = weight[indexes]
+
+    params = [
+        Pointer("out", kind, "w", ("count", "width")),
+        Pointer("weight", kind, "r", ("rows", "width")),
+        Pointer("indexes", index, "r", ("count",)),
+        *[Scalar(name, "int64") for name in ("count", "rows", "width")],
+    ]
+    return Kernel(entry, code, params, reference, 0.0)
+
+
+@cache
+def sum_kernel(kind: dtype, index: dtype) -> Kernel:
+    """out[r] = sum of the grad[i] whose indexes[i] is r, in order of i"""
+    entry = f"sum_rows_{kind.name}_{index.name}"
+    code = f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({kind.wide.cuda}* out, const {kind.cuda}* grad,
+    const {index.cuda}* indexes, long long count, long long rows, long long width, long long skipped,
+    long long rows_per_block) {{
+  sum_rows(out, grad, indexes, count, rows, width, skipped, rows_per_block);
+}}
+"""
+
+    def reference(
+        out: Any, grad: Any, indexes: Any, count: int, rows: int, width: int, skipped: int, rows_per_block: int
+    ) -> None:
+        out[...] = 0
+        if count:
+            taken = indexes != skipped
+            np.add.at(out, indexes[taken], grad[taken].astype(kind.wide.numpy, copy=False))
+
+    params = [
+        Pointer("out", kind.wide, "w", ("rows", "width")),
+        Pointer("grad", kind, "r", ("count", "width")),
+        Pointer("indexes", index, "r", ("count",)),
+        *[Scalar(name, "int64") for name in ("count", "rows", "width", "skipped", "rows_per_block")],
+    ]
+    return Kernel(entry, code, params, reference)
+
+
+@cache
+def one_hot_kernel() -> Kernel:
+    """out[i, c] = whether indexes[i] is c"""
+    code = f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) one_hot_int64(long long* out, const long long* indexes,
+    long long count, long long classes) {{
+  one_hot(out, indexes, count, classes);
+}}
+"""
+
+    def reference(out: Any, indexes: Any, count: int, classes: int) -> None:
+        check_range("one_hot", indexes, classes, "classes")
+        out[...] = indexes[:, None] == np.arange(classes)
+
+    params = [Pointer("out", int64, "w", ("count", "classes")), Pointer("indexes", int64, "r", ("count",))]
+    return Kernel("one_hot_int64", code, [*params, Scalar("count", "int64"), Scalar("classes", "int64")], reference)
+
+
+def _lookups() -> Iterator[Sample]:
+    table, fixed = Array((4, 3), seed=1), Array((4, 3), seed=1, grad=False)  # a skipped row has no gradient to check
+    yield Sample((Array((5,), low=0, high=3, dtype="int64"), table))
+    yield Sample((Array((2, 3), low=0, high=3, dtype="int32"), fixed, 1))
+    yield Sample((Array((3, 2), low=0, high=3, dtype="int64", layout="transposed"), fixed, -1))
+    yield Sample((Array((0,), dtype="int64"), table))
+    yield Sample((Array((), low=2, high=2, dtype="int64"), Array((4, 3), layout="transposed", seed=1)))
+
+
+def _bad_lookups() -> Iterator[ErrorSample]:
+    table = Array((4, 3))
+    yield ErrorSample((Array((1,), dtype="float32"), table), DtypeError, "input must be int64 or int32, got float32")
+    yield ErrorSample(
+        (Array((1,), dtype="int64"), Array((4,))), ShapeError, r"weight must have 2 dimensions, got shape \[4\]"
+    )
+    yield ErrorSample(
+        (Array((1,), dtype="int64"), table, 4), ArgumentError, r"padding_idx must lie in \[-4, 3\], got 4"
+    )
+
+
+def _padding(padding_idx: int | None, rows: int) -> int:
+    if padding_idx is None:
+        return NO_ROW
+    if not -rows <= padding_idx < rows:
+        raise ArgumentError(f"embedding: padding_idx must lie in [{-rows}, {rows - 1}], got {padding_idx}")
+    return padding_idx % rows
+
+
+@operator(samples=_lookups, errors=_bad_lookups, dtypes=FLOATING_TYPES, method=False)
+def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | None = None) -> Any:
+    """The rows of `weight` that `input` names.
+
+    padding_idx: a row that gets no gradient.
+    Shapes: input [*] of int64 or int32 and weight [n, d] give [*, d].
+    Host:   returns at once.
+    Raises: IndexRangeError for an index outside [0, n) on the CPU (a GPU stops as at a failed assertion), DtypeError,
+            ShapeError, ArgumentError for a bad padding_idx.
+    """
+    if input.dtype not in (int64, int32):
+        raise DtypeError(
+            f"{call.name}: input must be int64 or int32, got {input.dtype.name}", hint="convert with .long()"
+        )
+    if len(weight.shape) != 2:
+        raise ShapeError(f"{call.name}: weight must have 2 dimensions, got shape {list(weight.shape)}")
+    rows, width = weight.shape
+    _padding(padding_idx, rows)
+    out, count = call.output((*input.shape, width), weight.dtype), input.numel()
+    if out.numel():
+        grid = Grid((min(-(-count // WARPS), MAX_BLOCKS), 1, 1), THREADS)
+        operands = call.contiguous(weight), call.contiguous(input)
+        call.launch(gather_kernel(weight.dtype, input.dtype), grid, out, *operands, count, rows, width)
+    return out
+
+
+@embedding.derivative
+def _(grad: Any, input: Any, weight_shape: Any, padding_idx: Any) -> Any:
+    return None, embedding_backward(grad, input, weight_shape[0], padding_idx)
+
+
+def _gradients() -> Iterator[Sample]:
+    yield Sample((Array((5, 3)), Array((5,), low=0, high=3, dtype="int64", seed=1), 4))
+    yield Sample((Array((2, 2, 3)), Array((2, 2), low=0, high=3, dtype="int32", seed=1), 4, 2))
+    yield Sample((Array((0, 3)), Array((0,), dtype="int64"), 4))
+
+
+@operator(samples=_gradients, dtypes=FLOATING_TYPES, method=False, function=False)
+def embedding_backward(
+    call: Any, grad_output: Operand, indices: Operand, num_embeddings: int, padding_idx: int | None = None
+) -> Any:
+    """The gradient of `embedding`'s weight: for each row the sum over its uses, in the order of the indices.
+
+    Shapes: grad_output [*, d] and indices [*] give [num_embeddings, d].
+    Host:   returns at once.
+    """
+    kind, width = grad_output.dtype, grad_output.shape[-1]
+    out = call.output((num_embeddings, width), kind)
+    if not out.numel():
+        return out
+    total = out if kind.wide is kind else call.scratch(out.shape, kind.wide)
+    columns = -(-width // THREADS)
+    rows_per_block = max(1, num_embeddings * columns // TARGET_BLOCKS)
+    grid = Grid((-(-num_embeddings // rows_per_block), columns, 1), THREADS)
+    operands = call.contiguous(grad_output), call.contiguous(indices)
+    numbers = prod(indices.shape), num_embeddings, width, _padding(padding_idx, num_embeddings), rows_per_block
+    call.launch(sum_kernel(kind, indices.dtype), grid, total, *operands, *numbers)
+    if total is not out:
+        call.assign(out, total)
+    return out
+
+
+@embedding_backward.derivative
+def _(grad: Any, indices: Any, num_embeddings: int, padding_idx: Any) -> Any:
+    rows: Any = embedding(indices, grad, padding_idx)
+    if padding_idx is not None:
+        skipped = indices == _padding(padding_idx, num_embeddings)
+        rows = rows.masked_fill(skipped.reshape((*indices.shape, 1)), 0)
+    return rows, None
+
+
+def _classes() -> Iterator[Sample]:
+    yield Sample((Array((4,), low=0, high=2, dtype="int64"), 3))
+    yield Sample((Array((2, 3), low=0, high=4, dtype="int64", layout="transposed"), 5))
+    yield Sample((Array((0,), dtype="int64"), 2))
+
+
+def _bad_classes() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((1,), dtype="float32"), 3), DtypeError, "input must be int64, got float32")
+    yield ErrorSample((Array((0,), dtype="int64"), 0), ArgumentError, "num_classes must be positive, got 0")
+
+
+@operator(samples=_classes, errors=_bad_classes, dtypes=(int64,), method=False, function=False, differentiable=False)
+def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
+    """What `one_hot` calls once the number of classes is known."""
+    if input.dtype is not int64:
+        raise DtypeError(f"{call.name}: input must be int64, got {input.dtype.name}", hint="convert with .long()")
+    if num_classes < 1:
+        raise ArgumentError(f"{call.name}: num_classes must be positive, got {num_classes}")
+    out, count = call.output((*input.shape, num_classes), int64), input.numel()
+    if count:
+        call.launch(one_hot_kernel(), grid_over(count * num_classes), out, call.contiguous(input), count, num_classes)
+    return out
+
+
+@composite(samples=_classes, errors=_bad_classes, dtypes=(int64,), method=False, host="waits")
+def one_hot(tensor: Operand, num_classes: int = -1) -> Any:
+    """1 at each index, 0 elsewhere, along a new last dimension.
+
+    num_classes: its size; -1 takes the largest index + 1.
+    Shapes: [*] of int64 gives [*, num_classes] of int64.
+    Host:   waits to find the largest index; returns at once where num_classes is given.
+    Raises: IndexRangeError for an index outside [0, num_classes) on the CPU, DtypeError, ArgumentError.
+    """
+    if num_classes == -1:
+        if not tensor.numel():
+            raise ArgumentError(
+                "one_hot: cannot infer the number of classes from an empty tensor", hint="pass num_classes"
+            )
+        num_classes = int(tensor.max().item()) + 1  # type: ignore[attr-defined]
+    return one_hot_of(tensor, num_classes)

@@ -1,0 +1,218 @@
+"""gather, scatter and scatter_add: one index per element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from .. import dtypes
+from .. import strides as st
+from ..dtypes import dtype, int64
+from ..errors import DtypeError, ShapeError
+from ..host import np
+from ..kernel import Kernel, Param, Pointer, Strided
+from .indexing import INDEX_TYPES, given_input, index_array
+from .operator import Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
+from .parts import embed
+from .pointwise import grid_over
+from .scatter import BITS, accumulate, check_index, indexing_kernel, scalars, targets, write
+from .views import expand, reshape
+
+
+def _checked(name: str, input: Operand, dim: int, index: Operand) -> int:
+    """The dimension counted from the front.  Raises if the index does not fit the input."""
+    at = st.wrap_dim(dim, len(input.shape), name)
+    if index.dtype not in INDEX_TYPES:
+        raise DtypeError(f"{name}: the index must be of an integer type, got {index.dtype.name}")
+    if index.numel() == 0:
+        return at
+    if len(index.shape) != len(input.shape):
+        raise ShapeError(
+            f"{name}: the index tensor must have the same number of dimensions as the input: {list(index.shape)} and "
+            f"{list(input.shape)}"
+        )
+    if any(have > room for d, (have, room) in enumerate(zip(index.shape, input.shape)) if d != at):
+        raise ShapeError(
+            f"{name}: index of shape {list(index.shape)} is larger than the input, {list(input.shape)}, apart from "
+            f"dimension {at}"
+        )
+    return at
+
+
+@cache
+def _gather_kernel(kind: dtype) -> Kernel:
+    bits = BITS[kind.itemsize]
+    arguments = (
+        f"{bits}* out, const long long* index, const {bits}* input, Layout<1> walk, Layout<1> layout, "
+        "long long numel, long long dim"
+    )
+    params: list[Param] = [
+        Pointer("out", kind, "w", ("numel",)), Pointer("index", int64, "r", "walk"),
+        Pointer("input", kind, "r", "layout"),
+        Strided("walk", ("index",)), Strided("layout", ("input",)), *scalars("numel", "dim"),
+    ]  # fmt: skip
+
+    def reference(out: Any, index: Any, input: Any, numel: int, dim: int) -> None:
+        places = list(np.indices(index.shape, sparse=True))
+        places[dim] = check_index(index, 0, input.shape[dim], dim)
+        out[...] = input[tuple(places)].reshape(-1)
+
+    body = "gather_elements(out, index, input, walk, layout, numel, dim)"
+    return indexing_kernel(f"gather_{8 * kind.itemsize}", arguments, body, params, reference)
+
+
+def _gather_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 0, index_array(2, 4)))
+    yield Sample((Array((3, 4)), 1, index_array(3, 6)))
+    yield Sample((Array((4, 3), layout="transposed"), -1, index_array(2, 2)))
+    yield Sample((Array((3, 4)), 0, index_array(0, 4)))
+    yield Sample((Array((3,)), 0, index_array(5)))
+
+
+def _gather_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3, 4)), 0, index_array(2)), ShapeError, r"same number of dimensions")
+    yield ErrorSample((Array((3, 4)), 0, index_array(2, 5)), ShapeError, r"larger than the input")
+    yield ErrorSample((Array((3, 4)), 0, Array((2, 4), dtype="float32")), DtypeError, r"integer type, got float32")
+
+
+@operator(samples=_gather_samples, errors=_gather_errors, dtypes=dtypes.ALL)
+def gather(call: Call, input: Operand, dim: int, index: Operand) -> Any:
+    """For every place of `index`, the element of the input there, but with the index along `dim`.
+
+    Shapes: the result is of the index's shape, which fits into the input's apart from `dim`.
+    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Raises: IndexRangeError, DtypeError, ShapeError.
+    """
+    at = _checked("gather", input, dim, index)
+    out = call.output(index.shape, input.dtype)
+    numel = index.numel()
+    if numel:
+        places = index if index.dtype is int64 else call.contiguous(index, int64)
+        call.launch(
+            _gather_kernel(input.dtype), grid_over(numel), out, places, input, _dims(places), _dims(input), numel, at
+        )
+    return out
+
+
+def _dims(operand: Any) -> tuple[Any, Any]:
+    """A Strided value with every dimension of an operand, one where it has none."""
+    return (operand.shape, [operand.strides]) if operand.shape else ((1,), [(1,)])
+
+
+@gather.derivative
+def _(grad: Any, dim: int, index: Any, input_shape: Any) -> Any:
+    return grad.new_zeros(input_shape).scatter_add(dim, index, grad), None
+
+
+def _scatter_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 0, index_array(2, 4), Array((2, 4), seed=1)))
+    yield Sample((Array((4, 3), layout="transposed"), 1, index_array(2, 3), Array((3, 3), seed=1)))
+    yield Sample((Array((3,)), 0, index_array(5), Array((5,), seed=1)))
+
+
+def _number_samples() -> Iterator[Sample]:
+    yield from _scatter_samples()
+    yield Sample((Array((3, 4)), 1, index_array(3, 2), 1))
+
+
+def _scatter_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample(
+        (Array((3, 4)), 0, index_array(2, 4), Array((1, 4))), ShapeError, r"source of shape \[1, 4\] .* \[2, 4\]"
+    )
+    yield ErrorSample((Array((3, 4)), 0, index_array(2), Array((2,))), ShapeError, r"same number of dimensions")
+
+
+def _scattered(call: Call, name: str, input: Any, dim: int, index: Any, src: Any) -> tuple[Any, Any]:
+    """The contiguous result to write, holding the input, and the places in it.  Checks index and source."""
+    at = _checked(name, input, dim, index)
+    _check_source(name, input, index, src)
+    shape = input.shape or (1,)
+    places = None
+    if index.numel():
+        ready = call.contiguous(index, int64)
+        places = targets(call, ready.shape or (1,), st.contiguous(shape), index=ready, dim=at, limit=shape[at])
+    return given_input(call, input), places
+
+
+def _check_source(name: str, input: Any, index: Any, src: Any) -> None:
+    if not hasattr(src, "strides"):
+        return
+    if src.dtype is not input.dtype:
+        raise DtypeError(
+            f"{name}: the input is {input.dtype.name}, but the source is {src.dtype.name}", hint="convert it with .to()"
+        )
+    if index.numel() and (len(src.shape) != len(index.shape) or any(h > r for h, r in zip(index.shape, src.shape))):
+        raise ShapeError(
+            f"{name}: a source of shape {list(src.shape)} does not cover the index of shape {list(index.shape)}"
+        )
+
+
+def _padded(part: Any, shape: Sequence[int] | None) -> Any:
+    """A source's gradient, zero where the index left it unused; a number has none."""
+    if shape is None or tuple(part.shape) == tuple(shape):
+        return part if shape is not None else None
+    return embed(part, tuple(shape), tuple(part.shape), st.contiguous(shape), 0)
+
+
+@operator(samples=_number_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True)
+def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value) -> Any:
+    """The input with each element of `src` (or a number) written at its place, but with the index along `dim`.
+
+    Of several writes to one element the last, in row-major order, counts.
+    Shapes: the index fits into the source, and into the input apart from `dim`.
+    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Raises: IndexRangeError, DtypeError, ShapeError.
+    """
+    out, places = _scattered(call, "scatter", input, dim, index, src)
+    if places is not None:
+        is_number = not hasattr(src, "strides")
+        write(call, out, places, src, (1, out.numel(), 1), index.shape, unique=is_number)
+    return out
+
+
+@scatter.derivative
+def _(grad: Any, dim: int, index: Any, src_shape: Any, needs: Any) -> Any:
+    whole = grad.scatter(dim, index, 0) if needs[0] else None
+    return whole, None, _padded(grad.gather(dim, index), src_shape) if needs[2] else None
+
+
+@operator(samples=_scatter_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True)
+def scatter_add(call: Call, input: Operand, dim: int, index: Operand, src: Operand) -> Any:
+    """The input with each element of `src` added at its place, but with the index along `dim`; in row-major order.
+
+    Shapes: the index fits into the source, and into the input apart from `dim`.
+    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Raises: IndexRangeError, DtypeError, ShapeError.
+    """
+    out, places = _scattered(call, "scatter_add", input, dim, index, src)
+    if places is not None:
+        accumulate(call, out, places, src, (1, out.numel(), 1), index.shape)
+    return out
+
+
+@scatter_add.derivative
+def _(grad: Any, dim: int, index: Any, src_shape: Any, needs: Any) -> Any:
+    return grad, None, _padded(grad.gather(dim, index), src_shape) if needs[2] else None
+
+
+def _along_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), index_array(1, 4), 0))
+    yield Sample((Array((3, 4)), index_array(5)))
+
+
+@composite(samples=_along_samples, dtypes=dtypes.ALL)
+def take_along_dim(input: Operand, indices: Operand, dim: int | None = None) -> Any:
+    """As `gather`, but input and indices broadcast apart from `dim`; without it, both are flattened.
+
+    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    Raises: IndexRangeError, DtypeError, ShapeError.
+    """
+    if dim is None:
+        return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))
+    at = st.wrap_dim(dim, len(input.shape), "take_along_dim")
+    one = [*input.shape[:at], 1, *input.shape[at + 1 :]]
+    shape = list(st.broadcast([one, [*indices.shape[:at], 1, *indices.shape[at + 1 :]]], "take_along_dim"))
+    rest = shape[at + 1 :]
+    source = expand(input, (*shape[:at], input.shape[at], *rest))
+    return gather(source, at, expand(indices, (*shape[:at], indices.shape[at], *rest)))

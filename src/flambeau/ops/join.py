@@ -1,0 +1,333 @@
+"""Joining and repeating: cat, stack, repeat, flip, roll."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from math import prod
+from typing import Any
+
+from .. import dtypes
+from .. import strides as st
+from ..dtypes import dtype, promote
+from ..errors import ArgumentError, ShapeError
+from ..host import np
+from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar, Strided
+from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
+from .pointwise import MAX_BLOCKS, PRELUDE, THREADS, grid_over, source_text
+from .scatter import BITS
+from .views import expand, reshape, unsqueeze, wrap_dims
+
+GROUP = 8  # tensors that one launch of cat copies
+
+
+def _cat_samples() -> Iterator[Sample]:
+    yield Sample(([Array((2, 3)), Array((1, 3), seed=1)],))
+    yield Sample(([Array((2, 3)), Array((2, 1), seed=1), Array((2, 2), seed=2)], -1))
+    yield Sample(([Array((3, 2), layout="transposed"), Array((3, 2), seed=1)], 1))
+    yield Sample(([Array((2,)), Array((0,), seed=1), Array((3,), dtype="float32", seed=2)],))
+    yield Sample(([Array((2, 2), seed=i) for i in range(GROUP + 2)], 1))
+    yield Sample(([Array((0, 2)), Array((0, 2), seed=1)],))
+
+
+def _cat_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample(
+        ([Array((2, 3)), Array((2, 4))],), ShapeError, r"must match except in dimension 0.*3 but got size 4.*number 1"
+    )
+    yield ErrorSample(([],), ArgumentError, r"non-empty list")
+    yield ErrorSample(([Array(())],), ShapeError, r"zero-dimensional tensor \(at position 0\)")
+
+
+@operator(samples=_cat_samples, errors=_cat_errors, dtypes=dtypes.ALL, method=False)
+def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
+    """Tensors one after another along a dimension.
+
+    Shapes: sizes are equal but along `dim`, where the result has their sum; tensors of shape [0] count for nothing.
+    Host:   returns at once.
+    Raises: ShapeError if other sizes differ, ArgumentError for no tensors.
+    """
+    at, shape, kind = _joined(tensors, dim)
+    out = call.output(shape, kind)
+    outer, inner = prod(shape[:at]), prod(shape[at + 1 :])
+    start = 0
+    parts = [each for each in tensors if each.numel()]
+    for first in range(0, len(parts), GROUP):
+        group = [call.contiguous(each, kind) for each in parts[first : first + GROUP]]
+        widths = [each.shape[at] * inner for each in group]
+        blocks = min(-(-max(each.numel() for each in group) // (THREADS * 4)), MAX_BLOCKS)
+        values = (out, group, outer, shape[at] * inner, start)
+        call.launch(_cat_kernel(kind, len(group)), Grid((blocks, len(group), 1), THREADS), *values)
+        start += sum(widths)
+    return out
+
+
+def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
+    """The dimension, the result's shape and its type."""
+    if not tensors:
+        raise ArgumentError("cat: expected a non-empty list of Tensors")
+    first = next((each for each in tensors if tuple(each.shape) != (0,)), tensors[0])
+    at = st.wrap_dim(dim, len(first.shape), "cat")
+    kind, total = tensors[0].dtype, 0
+    for number, each in enumerate(tensors):
+        kind = promote(kind, each.dtype)
+        if not each.shape:
+            raise ShapeError(
+                f"cat: zero-dimensional tensor (at position {number}) cannot be concatenated", hint="use stack"
+            )
+        if tuple(each.shape) != (0,):
+            _check_sizes(first.shape, each.shape, at, number)
+            total += each.shape[at]
+    shape = list(first.shape)
+    shape[at] = total
+    return at, shape, kind
+
+
+def _check_sizes(expected: Sequence[int], got: Sequence[int], at: int, number: int) -> None:
+    if len(got) != len(expected):
+        raise ShapeError(f"cat: tensors must have the same number of dimensions: got {len(expected)} and {len(got)}")
+    for dim, (want, have) in enumerate(zip(expected, got)):
+        if dim != at and want != have:
+            raise ShapeError(
+                f"cat: sizes of tensors must match except in dimension {at}. Expected size {want} but got size {have} "
+                f"in dimension {dim} for tensor number {number} in the list: {list(expected)} and {list(got)}"
+            )
+
+
+@cat.derivative
+def _(grad: Any, dim: int, tensors_shape: Any, needs: Any) -> Any:
+    at = dim % len(grad.shape)
+    found: list[Any] = []
+    start = 0
+    for shape, needed in zip(tensors_shape, needs):
+        skipped = tuple(shape) == (0,) and len(grad.shape) > 1
+        size = 0 if skipped else shape[at]
+        part = grad.new_zeros(shape) if skipped else grad.narrow(at, start, size)
+        found.append(part if needed else None)
+        start += size
+    return found
+
+
+@cache
+def _cat_kernel(kind: dtype, count: int) -> Kernel:
+    bits = BITS[kind.itemsize]
+    entry = f"cat_{8 * kind.itemsize}_{count}"
+    source = f"""{PRELUDE}{source_text("join.cu")}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
+    {bits}* out, Pointers<{bits}, {count}> parts, long long outer, long long width, long long start) {{
+  join(out, parts, outer, width, start);
+}}
+"""
+
+    def reference(out: Any, parts: Any, outer: int, width: int, start: int) -> None:
+        for part in parts:
+            own = part.size // outer
+            out[:, start : start + own] = part.reshape(outer, own)
+            start += own
+
+    params: list[Param] = [
+        Pointer("out", kind, "w", ("outer", "width")), Pointers("parts", count, kind, "r"),
+        Scalar("outer", "int64"), Scalar("width", "int64"), Scalar("start", "int64"),
+    ]  # fmt: skip
+    return Kernel(entry, source, params, reference, 0.0)
+
+
+@composite(samples=_cat_samples, errors=_cat_errors, dtypes=dtypes.ALL, method=False)
+def concat(tensors: Operands, dim: int = 0) -> Any:
+    """Another name of `cat`.
+
+    Host: returns at once.
+    """
+    return cat(tensors, dim)
+
+
+def _stack_samples() -> Iterator[Sample]:
+    yield Sample(([Array((2, 3)), Array((2, 3), seed=1)],))
+    yield Sample(([Array((2, 3)), Array((2, 3), seed=1)], -1))
+    yield Sample(([Array(()), Array((), seed=1)],))
+
+
+def _stack_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample(([Array((2,)), Array((3,))],), ShapeError, r"\[2\] at entry 0 and \[3\] at entry 1")
+    yield ErrorSample(([],), ArgumentError, r"non-empty")
+
+
+@composite(samples=_stack_samples, errors=_stack_errors, dtypes=dtypes.ALL, method=False)
+def stack(tensors: Operands, dim: int = 0) -> Any:
+    """Tensors of one shape along a new dimension.
+
+    Host:   returns at once.
+    Raises: ShapeError if shapes differ, ArgumentError for no tensors.
+    """
+    if not tensors:
+        raise ArgumentError("stack: expected a non-empty list of Tensors")
+    shape = tensors[0].shape
+    for number, each in enumerate(tensors):
+        if each.shape != shape:
+            raise ShapeError(
+                f"stack: expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(each.shape)} "
+                f"at entry {number}"
+            )
+    at = st.wrap_dim(dim, len(shape) + 1, "stack")
+    return cat([unsqueeze(each, at) for each in tensors], at)
+
+
+def _vector_samples() -> Iterator[Sample]:
+    yield Sample(([Array((3,)), Array((3,), seed=1)],))
+    yield Sample(([Array((2, 3)), Array((2, 3), seed=1)],))
+
+
+@composite(samples=_vector_samples, dtypes=dtypes.ALL, method=False)
+def hstack(tensors: Operands) -> Any:
+    """Tensors side by side: along dimension 1, or 0 where they have only one.
+
+    Host: returns at once.
+    """
+    several: list[Any] = [each if each.shape else unsqueeze(each, 0) for each in tensors]
+    return cat(several, 0 if several and len(several[0].shape) == 1 else 1)
+
+
+@composite(samples=_vector_samples, dtypes=dtypes.ALL, method=False)
+def vstack(tensors: Operands) -> Any:
+    """Tensors one below another: along dimension 0, vectors as rows.
+
+    Host: returns at once.
+    """
+    return cat([reshape(each, (1, -1)) if len(each.shape) < 2 else each for each in tensors], 0)
+
+
+def _repeat_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)), (2, 1)))
+    yield Sample((Array((3,)), (2, 3)))
+    yield Sample((Array((2,)), (0,)))
+    yield Sample((Array(()), (3,)))
+
+
+def _repeat_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), (2,)), ShapeError, r"1 counts, \[2\], .* 2 dimensions")
+
+
+@composite(samples=_repeat_samples, errors=_repeat_errors, dtypes=dtypes.ALL)
+def repeat(input: Operand, counts: Any) -> Any:
+    """A copy that holds the input counts[i] times along dimension i; new dimensions come first.
+
+    Host:   returns at once.
+    Raises: ShapeError for fewer counts than dimensions, ArgumentError for a negative one.
+    """
+    lead = len(counts) - len(input.shape)
+    if lead < 0:
+        raise ShapeError(f"repeat: {len(counts)} counts, {list(counts)}, are too few for {len(input.shape)} dimensions")
+    if any(each < 0 for each in counts):
+        raise ArgumentError(f"repeat: counts must not be negative: {list(counts)}")
+    shape = (*[1] * lead, *input.shape)
+    between = [size for each in shape for size in (1, each)]
+    walked = [size for count, each in zip(counts, shape) for size in (count, each)]
+    repeated = expand(reshape(input, tuple(between)), tuple(walked))
+    return reshape(repeated.clone(), tuple(count * size for count, size in zip(counts, shape)))
+
+
+@composite(samples=_repeat_samples, dtypes=dtypes.ALL)
+def tile(input: Operand, dims: Any) -> Any:
+    """As `repeat`; missing leading counts are 1.
+
+    Host: returns at once.
+    """
+    return repeat(input, (*[1] * (len(input.shape) - len(dims)), *dims))
+
+
+def _interleave_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)), 2))
+    yield Sample((Array((2, 3)), 2, 1))
+
+
+@composite(samples=_interleave_samples, dtypes=dtypes.ALL)
+def repeat_interleave(input: Operand, repeats: int, dim: int | None = None) -> Any:
+    """Each element (or each index of a dimension) `repeats` times in a row.
+
+    Host:   returns at once.
+    Raises: ArgumentError if repeats is not a number that is not negative.
+    """
+    if not isinstance(repeats, int) or repeats < 0:
+        raise ArgumentError(f"repeat_interleave: repeats must be a number that is not negative, got {repeats!r}")
+    source = reshape(input, (-1,)) if dim is None else input
+    shape = source.shape
+    at = st.wrap_dim(dim or 0, len(shape), "repeat_interleave")
+    repeated = expand(unsqueeze(source, at + 1), (*shape[: at + 1], repeats, *shape[at + 1 :]))
+    return reshape(repeated.clone(), (*shape[:at], shape[at] * repeats, *shape[at + 1 :]))
+
+
+def _flip_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)), (0,)))
+    yield Sample((Array((2, 3, 4)), (0, -1)))
+    yield Sample((Array((4, 3), layout="transposed"), (1,)))
+    yield Sample((Array((0, 3)), (0,)))
+
+
+@operator(samples=_flip_samples, dtypes=dtypes.ALL)
+def flip(call: Call, input: Operand, dims: Any) -> Any:
+    """A copy with the order of some dimensions reversed.
+
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is named twice.
+    """
+    chosen = wrap_dims([dims] if isinstance(dims, int) else dims, len(input.shape), "flip")
+    out = call.output(input.shape, input.dtype)
+    numel = input.numel()
+    if numel:
+        mask = sum(1 << dim for dim in chosen)
+        call.launch(
+            _flip_kernel(input.dtype), grid_over(numel), out, input, (input.shape, [input.strides]), numel, mask
+        )
+    return out
+
+
+@flip.derivative
+def _(grad: Any, dims: Any) -> Any:
+    return grad.flip(dims)
+
+
+@cache
+def _flip_kernel(kind: dtype) -> Kernel:
+    bits = BITS[kind.itemsize]
+    entry = f"flip_{8 * kind.itemsize}"
+    source = f"""{PRELUDE}{source_text("join.cu")}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
+    {bits}* out, const {bits}* input, Layout<1> layout, long long numel, long long mask) {{
+  reverse(out, input, layout, numel, mask);
+}}
+"""
+
+    def reference(out: Any, input: Any, numel: int, mask: int) -> None:
+        out[...] = np.flip(input, [dim for dim in range(input.ndim) if mask >> dim & 1]).reshape(-1)
+
+    params: list[Param] = [
+        Pointer("out", kind, "w", ("numel",)), Pointer("input", kind, "r", "layout"), Strided("layout", ("input",)),
+        Scalar("numel", "int64"), Scalar("mask", "int64"),
+    ]  # fmt: skip
+    return Kernel(entry, source, params, reference, 0.0)
+
+
+def _roll_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 5)), 2))
+    yield Sample((Array((3, 5)), (1, -2), (0, 1)))
+    yield Sample((Array((0, 3)), 1, 0))
+
+
+@composite(samples=_roll_samples, dtypes=dtypes.ALL)
+def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
+    """A copy moved along dimensions, what leaves at one end comes in at the other; without dims, as one long row.
+
+    Host:   returns at once.
+    Raises: ShapeError if shifts and dims differ in number.
+    """
+    if dims is None:
+        return reshape(roll(reshape(input, (-1,)), shifts, 0), tuple(input.shape))
+    steps = [shifts] if isinstance(shifts, int) else list(shifts)
+    wanted = [dims] if isinstance(dims, int) else list(dims)
+    if len(steps) != len(wanted):
+        raise ShapeError(f"roll: {len(steps)} shifts, {steps}, for {len(wanted)} dimensions, {wanted}")
+    rolled: Any = input
+    for step, dim in zip(steps, wanted):
+        size = rolled.shape[st.wrap_dim(dim, len(input.shape), "roll")]
+        cut = (size - step) % size if size else 0
+        rolled = cat([rolled.narrow(dim, cut, size - cut), rolled.narrow(dim, 0, cut)], dim)
+    return rolled

@@ -1,0 +1,443 @@
+"""Matrix products.
+
+- Every product is one `problem.Gemm`.  Transposed and sliced operands go to it as strides; a matrix without a unit
+  stride, and a batch that no single step walks, is copied first.
+- A batch over one common right matrix is one tall product.
+- A product over an inner size of 0 is 0, or the bias, without a library call.
+- bool is refused, for there is no sum of bools; integers are exact modulo their range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from .. import dtypes
+from .. import strides as st
+from ..dtypes import bool_, dtype, float32
+from ..errors import DtypeError, ShapeError
+from ..problem import Gemm
+from .convert import fill
+from .operator import Array, ErrorSample, Operand, Sample, composite, operator
+
+PRODUCT_TYPES = dtypes.ALL[1:]
+IN_PLACE, DENSE, FULL = "as it is", "a dense copy", "a copy for every batch index"
+Sizes = tuple[int, ...]
+Steps = tuple[int, int, int]
+
+
+class Precision:
+    """How exact products are.
+
+    allow_tf32: whether float32 products may round their inputs to 10 bits of mantissa.
+    """
+
+    __slots__ = ("allow_tf32",)
+
+    def __init__(self) -> None:
+        self.allow_tf32 = False
+
+
+precision = Precision()
+
+
+# planning a product
+
+
+class Matrices(NamedTuple):
+    """An operand as [*batch, rows, columns]."""
+
+    shape: Sizes
+    strides: Sizes
+
+
+class Plan(NamedTuple):
+    """A product, how its operands are passed, and their shape where they are copied."""
+
+    problem: Gemm
+    a: str
+    b: str
+    batch: Sizes
+
+
+def plan_of(kind: dtype, a: Matrices, b: Matrices, batch: Sizes, has_bias: bool, allow_tf32: bool) -> Plan:
+    """Plan out = a @ b for a contiguous out of shape [*batch, m, n]; the batches of a and b broadcast to `batch`."""
+    m, k, n, count = a.shape[-2], a.shape[-1], b.shape[-1], prod(batch)
+    if count > 1 and prod(b.shape[:-2]) == 1:
+        a, m, count, batch = _as_one_matrix(a), count * m, 1, ()
+        b = Matrices(b.shape[-2:], b.strides[-2:])
+    a_steps, a_passed = _passed(a, batch)
+    b_steps, b_passed = _passed(b, batch)
+    problem = Gemm(kind, count, m, n, k, a_steps, b_steps, (m * n, n, 1), has_bias, allow_tf32)
+    return Plan(problem, a_passed, b_passed, batch)
+
+
+def _as_one_matrix(a: Matrices) -> Matrices:
+    """All rows of all batches.  Strides of 0 stand for what must be copied."""
+    shape = prod(a.shape[:-1]), a.shape[-1]
+    return Matrices(shape, st.view(a.shape, a.strides, shape) or (0, 0))
+
+
+def _passed(operand: Matrices, batch: Sizes) -> tuple[Steps, str]:
+    """(batch, row and column step, how the operand is passed)."""
+    for strides, passed in ((operand.strides, IN_PLACE), (st.contiguous(operand.shape), DENSE)):
+        rows_columns = unit_steps(*operand.shape[-2:], *strides[-2:])
+        _, (walk,) = st.collapse(batch, [st.expand(operand.shape[:-2], strides[:-2], batch)])
+        if rows_columns and len(walk) <= 1:
+            return (walk[0] if walk else 0, *rows_columns), passed
+    rows, columns = operand.shape[-2:]
+    return (rows * columns, columns, 1), FULL
+
+
+def unit_steps(rows: int, columns: int, row_step: int, column_step: int) -> tuple[int, int] | None:
+    """The steps of a matrix with the free ones (of size 1) chosen so that one is 1; None if that cannot be."""
+    if columns == 1:
+        column_step = 1 if row_step != 1 else max(rows, 1)
+        row_step = row_step if rows != 1 else 1
+    elif rows == 1:
+        row_step = columns if column_step == 1 else 1
+    if (column_step == 1 and row_step >= columns) or (row_step == 1 and column_step >= rows):
+        return row_step, column_step
+    return None
+
+
+# running a product
+
+
+def _product(
+    call: Any, a: Any, b: Any, left: Matrices, right: Matrices, batch: Sizes, shape: Sequence[int], bias: Any = None
+) -> Any:
+    """Queue shape-of-`shape` out = a @ b (+ bias), with a and b seen as `left` and `right`."""
+    kind = a.dtype
+    if prod(shape) and left.shape[-1] == 0:
+        return _empty_product(call, shape, kind, bias)
+    out = call.scratch(shape, kind) if _is_operand(call.given, (a, b, bias)) else call.output(shape, kind)
+    if not out.numel():
+        return out
+    allow_tf32 = precision.allow_tf32 and kind is float32
+    key = ("gemm", kind, left, right, batch, bias is None, allow_tf32)
+    plan = call.plans.get(key)
+    if plan is None:
+        plan = call.plans[key] = plan_of(kind, left, right, batch, bias is not None, allow_tf32)
+    a, b = _fetched(call, a, left, plan.a, plan.batch), _fetched(call, b, right, plan.b, plan.batch)
+    call.library(plan.problem, out, a, b, None if bias is None else call.contiguous(bias))
+    return out
+
+
+def _is_operand(given: Any, operands: Sequence[Any]) -> bool:
+    """Whether the tensor to write is also read: a product cannot be made in place."""
+    return given is not None and any(each is not None and each.address() == given.address() for each in operands)
+
+
+def _fetched(call: Any, operand: Any, seen: Matrices, passed: str, batch: Sizes) -> Any:
+    if passed is IN_PLACE:
+        return operand
+    if passed is DENSE:
+        return call.contiguous(operand)
+    target = call.scratch((*batch, *seen.shape[-2:]), operand.dtype)
+    call.assign(target, operand)
+    return target
+
+
+def _empty_product(call: Any, shape: Sequence[int], kind: dtype, bias: Any) -> Any:
+    if bias is None:
+        return fill.body(call, call.scratch(shape, kind), 0)
+    out = call.output(shape, kind)
+    call.assign(out, bias)
+    return out
+
+
+def _check_types(name: str, **operands: Any) -> None:
+    """Raise DtypeError unless all have one type that has products."""
+    first, *rest = [(key, each.dtype) for key, each in operands.items() if each is not None]
+    for key, kind in rest:
+        if kind is not first[1]:
+            raise DtypeError(
+                f"{name}: expected {first[0]} and {key} to have the same dtype, but got {first[1].name} and "
+                f"{kind.name}",
+                hint=f"convert one of them, for example {key}.to(torch.{first[1].name})",
+            )
+    if first[1] is bool_:
+        raise DtypeError(f"{name}: there is no product of bool matrices", hint="convert with .to(torch.uint8)")
+
+
+def _cannot_multiply(name: str, a: Sequence[int], b: Sequence[int]) -> ShapeError:
+    shapes = ["x".join(map(str, each)) for each in (a, b)]
+    return ShapeError(f"{name}: mat1 and mat2 shapes cannot be multiplied ({shapes[0]} and {shapes[1]})")
+
+
+def _check_ndim(name: str, **operands: tuple[Any, int]) -> None:
+    for key, (operand, ndim) in operands.items():
+        if len(operand.shape) != ndim:
+            raise ShapeError(f"{name}: {key} must have {ndim} dimensions, got shape {list(operand.shape)}")
+
+
+# products
+
+
+def _products() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)), Array((3, 4), seed=1)))
+    yield Sample((Array((2, 3), layout="transposed"), Array((3, 4), layout="transposed", seed=1)))
+    yield Sample((Array((2, 3), layout="strided"), Array((3, 4), seed=1)))
+    yield Sample((Array((3,)), Array((3,), seed=1)))
+    yield Sample((Array((2, 3)), Array((3,), seed=1)))
+    yield Sample((Array((3,)), Array((2, 3, 4), seed=1)))
+    yield Sample((Array((2, 2, 3)), Array((3, 4), seed=1)))
+    yield Sample((Array((2, 1, 2, 3)), Array((3, 3, 2), seed=1)))
+    yield Sample((Array((2, 0)), Array((0, 3), seed=1)))
+    yield Sample((Array((0, 3)), Array((3, 2), seed=1)))
+
+
+def _bad_products() -> Iterator[ErrorSample]:
+    text = r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 4x5\)"
+    yield ErrorSample((Array((2, 3)), Array((4, 5))), ShapeError, text)
+    yield ErrorSample(
+        (Array((2, 3), dtype="float32"), Array((3, 5), dtype="float64")), DtypeError, "got float32 and float64"
+    )
+
+
+def _bad_matmuls() -> Iterator[ErrorSample]:
+    yield from _bad_products()
+    yield ErrorSample(
+        (Array(()), Array((4, 5))), ShapeError, "at least one dimension, got shapes \\[\\] and \\[4, 5\\]"
+    )
+    yield ErrorSample((Array((2, 2, 3)), Array((3, 3, 2))), ShapeError, "do not broadcast")
+    yield ErrorSample(
+        (Array((2, 2), dtype="bool"), Array((2, 2), dtype="bool")), DtypeError, "no product of bool matrices"
+    )
+
+
+@operator(samples=_products, errors=_bad_matmuls, dtypes=PRODUCT_TYPES)
+def matmul(call: Any, input: Operand, other: Operand) -> Any:
+    """Matrix product over the last two dimensions.  A vector on the left is a row, on the right a column.
+
+    Shapes: [*A, m, k] with [*B, k, n] gives [*C, m, n], where A and B broadcast to C; without m or n for a vector.
+    Host:   returns at once.
+    Raises: ShapeError if sizes do not fit, DtypeError if the types differ or are bool.
+    """
+    _check_types(call.name, input=input, other=other)
+    if not input.shape or not other.shape:
+        raise ShapeError(
+            f"{call.name}: both operands need at least one dimension, got shapes {list(input.shape)} and "
+            f"{list(other.shape)}"
+        )
+    a, b = _left(input), _right(other)
+    if a.shape[-1] != b.shape[-2]:
+        raise _cannot_multiply(call.name, input.shape, other.shape)
+    batch = st.broadcast([a.shape[:-2], b.shape[:-2]], call.name)
+    shape = (*batch, *a.shape[-2:-1][: len(input.shape) - 1], *b.shape[-1:][: len(other.shape) - 1])
+    return _product(call, input, other, a, b, batch, shape)
+
+
+def _left(operand: Any) -> Matrices:
+    shape, strides = tuple(operand.shape), tuple(operand.strides)
+    return Matrices(shape, strides) if len(shape) > 1 else Matrices((1, *shape), (shape[0], *strides))
+
+
+def _right(operand: Any) -> Matrices:
+    shape, strides = tuple(operand.shape), tuple(operand.strides)
+    return Matrices(shape, strides) if len(shape) > 1 else Matrices((*shape, 1), (*strides, 1))
+
+
+@matmul.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    rows = input if len(input.shape) > 1 else input.reshape((1, *input.shape))
+    columns = other if len(other.shape) > 1 else other.reshape((*other.shape, 1))
+    m, n = rows.shape[-2], columns.shape[-1]
+    lead = len(grad.shape) - (len(input.shape) > 1) - (len(other.shape) > 1)
+    whole = grad.reshape((*grad.shape[:lead], m, n))
+    of_rows = matmul(whole, columns.transpose(-2, -1)) if needs[0] else None
+    if not needs[1]:
+        return of_rows, None
+    if len(columns.shape) == 2:  # one tall product, rather than a sum of products
+        rows, whole = rows.reshape((prod(rows.shape[:-1]), rows.shape[-1])), whole.reshape((prod(whole.shape[:-1]), n))
+    of_columns = matmul(rows.transpose(-2, -1), whole)
+    return of_rows, of_columns if len(other.shape) > 1 else of_columns.reshape(of_columns.shape[:-1])
+
+
+def _matrix_pairs() -> Iterator[Sample]:
+    yield from (each for each in _products() if all(len(array.shape) == 2 for array in each.args))
+
+
+def _bad_pairs() -> Iterator[ErrorSample]:
+    yield from _bad_products()
+    yield ErrorSample((Array((2, 3)), Array((3,))), ShapeError, r"mat2 must have 2 dimensions, got shape \[3\]")
+
+
+@composite(samples=_matrix_pairs, errors=_bad_pairs, dtypes=PRODUCT_TYPES)
+def mm(input: Operand, mat2: Operand) -> Any:
+    """Product of two matrices.
+
+    Shapes: [m, k] with [k, n] gives [m, n].
+    Host:   returns at once.
+    Raises: ShapeError if they are not matrices or do not fit, DtypeError if the types differ or are bool.
+    """
+    _check_ndim("mm", input=(input, 2), mat2=(mat2, 2))
+    return matmul(input, mat2)
+
+
+def _batch_pairs() -> Iterator[Sample]:
+    yield Sample((Array((2, 3, 4)), Array((2, 4, 5), seed=1)))
+    yield Sample((Array((2, 4, 3), layout="transposed"), Array((2, 3, 4), seed=1)))
+    yield Sample((Array((0, 3, 4)), Array((0, 4, 5), seed=1)))
+
+
+def _bad_batches() -> Iterator[ErrorSample]:
+    text = r"expected size for first two dimensions of mat2 to be \[2, 4\] but got \[2, 3\]"
+    yield ErrorSample((Array((2, 3, 4)), Array((2, 3, 4))), ShapeError, text)
+    yield ErrorSample((Array((2, 3)), Array((2, 3, 4))), ShapeError, "input must have 3 dimensions")
+
+
+@composite(samples=_batch_pairs, errors=_bad_batches, dtypes=PRODUCT_TYPES)
+def bmm(input: Operand, mat2: Operand) -> Any:
+    """Products of two batches of matrices.
+
+    Shapes: [b, m, k] with [b, k, n] gives [b, m, n].
+    Host:   returns at once.
+    Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
+    """
+    _check_ndim("bmm", input=(input, 3), mat2=(mat2, 3))
+    wanted = [input.shape[0], input.shape[2]]
+    if list(mat2.shape[:2]) != wanted:
+        raise ShapeError(
+            f"bmm: expected size for first two dimensions of mat2 to be {wanted} but got {list(mat2.shape[:2])}"
+        )
+    return matmul(input, mat2)
+
+
+def _vector_pairs() -> Iterator[Sample]:
+    yield Sample((Array((4,)), Array((4,), seed=1)))
+    yield Sample((Array((0,)), Array((0,), seed=1)))
+
+
+def _bad_vectors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), Array((3,))), ShapeError, r"input must have 1 dimensions, got shape \[2, 3\]")
+    yield ErrorSample((Array((2,)), Array((3,))), ShapeError, "expected vectors of one size, got 2 and 3 elements")
+
+
+def _matrix_and_vector() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)), Array((3,), seed=1)))
+    yield Sample((Array((2, 3), layout="transposed"), Array((3,), seed=1)))
+
+
+def _bad_matrix_and_vector() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), Array((4,))), ShapeError, r"shapes cannot be multiplied \(2x3 and 4\)")
+    yield ErrorSample((Array((3,)), Array((3,))), ShapeError, "input must have 2 dimensions")
+
+
+@composite(samples=_matrix_and_vector, errors=_bad_matrix_and_vector, dtypes=PRODUCT_TYPES)
+def mv(input: Operand, vec: Operand) -> Any:
+    """Product of a matrix and a vector.
+
+    Shapes: [m, k] with [k] gives [m].
+    Host:   returns at once.
+    Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
+    """
+    _check_ndim("mv", input=(input, 2), vec=(vec, 1))
+    return matmul(input, vec)
+
+
+@composite(samples=_vector_pairs, errors=_bad_vectors, dtypes=PRODUCT_TYPES)
+def dot(input: Operand, tensor: Operand) -> Any:
+    """Inner product of two vectors.
+
+    Shapes: [k] with [k] gives ().
+    Host:   returns at once.
+    Raises: ShapeError if they are not vectors of one size, DtypeError if the types differ or are bool.
+    """
+    _check_ndim("dot", input=(input, 1), tensor=(tensor, 1))
+    if input.shape != tensor.shape:
+        raise ShapeError(f"dot: expected vectors of one size, got {input.shape[0]} and {tensor.shape[0]} elements")
+    return matmul(input, tensor)
+
+
+@composite(samples=_vector_pairs, errors=lambda: list(_bad_vectors())[:1], dtypes=dtypes.ALL)
+def outer(input: Operand, vec2: Operand) -> Any:
+    """All products of an element of one vector with an element of another.
+
+    Shapes: [m] with [n] gives [m, n].
+    Host:   returns at once.
+    Raises: ShapeError if they are not vectors.
+    """
+    _check_ndim("outer", input=(input, 1), vec2=(vec2, 1))
+    return input.reshape((input.shape[0], 1)) * vec2  # type: ignore[attr-defined]
+
+
+def _sums() -> Iterator[Sample]:
+    yield Sample((Array((4,)), Array((2, 3), seed=1), Array((3, 4), seed=2)))
+    yield Sample((Array((2, 1)), Array((2, 3), seed=1), Array((3, 4), seed=2)), {"beta": 2, "alpha": 3})
+
+
+def _bad_sums() -> Iterator[ErrorSample]:
+    matrices = Array((2, 3)), Array((3, 2))
+    yield ErrorSample((Array((4,)), *matrices), ShapeError, r"input of shape \[4\] does not expand to \[2, 2\]")
+
+
+@composite(samples=_sums, errors=_bad_sums, dtypes=PRODUCT_TYPES)
+def addmm(input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read.
+
+    Shapes: [m, k] with [k, n] gives [m, n], to which input broadcasts.
+    Host:   returns at once.
+    Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
+    """
+    _check_ndim("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
+    shape = [mat1.shape[0], mat2.shape[1]]
+    fits = len(input.shape) <= 2 and all(size in (1, want) for size, want in zip(input.shape[::-1], shape[::-1]))
+    if not fits:
+        raise ShapeError(f"addmm: input of shape {list(input.shape)} does not expand to {shape}")
+    if list(input.shape) == shape[1:] and beta == alpha == 1:
+        return linear(mat1, mat2.transpose(0, 1), input)  # type: ignore[attr-defined]
+    product: Any = matmul(mat1, mat2)
+    product = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return product
+    return product + (input if beta == 1 else input * beta)  # type: ignore[operator]
+
+
+def _layers() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)), Array((4, 3), seed=1), Array((4,), seed=2)))
+    yield Sample((Array((2, 2, 3)), Array((4, 3), seed=1)))
+    yield Sample((Array((3,)), Array((4, 3), layout="transposed", seed=1), Array((4,), seed=2)))
+    yield Sample((Array((2, 0)), Array((3, 0), seed=1), Array((3,), seed=2)))
+
+
+def _bad_layers() -> Iterator[ErrorSample]:
+    text = r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x4\)"
+    yield ErrorSample((Array((2, 3)), Array((4, 2))), ShapeError, text)
+    yield ErrorSample((Array((2, 3)), Array((4, 3)), Array((3,))), ShapeError, r"bias has shape \[3\], expected \[4\]")
+    mixed = Array((2, 3), dtype="float32"), Array((4, 3), dtype="float64")
+    yield ErrorSample(mixed, DtypeError, "got float32 and float64")
+
+
+@operator(samples=_layers, errors=_bad_layers, dtypes=PRODUCT_TYPES, method=False)
+def linear(call: Any, input: Operand, weight: Operand, bias: Operand | None = None) -> Any:
+    """input @ weight^T + bias.
+
+    Shapes: [*, k] with weight [n, k] and bias [n] gives [*, n].
+    Host:   returns at once.
+    Raises: ShapeError if sizes do not fit, DtypeError if the types differ or are bool.
+    """
+    _check_types(call.name, input=input, weight=weight, bias=bias)
+    _check_ndim(call.name, weight=(weight, 2))
+    n, k = weight.shape
+    if not input.shape or input.shape[-1] != k:
+        lead = (prod(input.shape[:-1]), *input.shape[-1:])
+        raise _cannot_multiply(call.name, lead, (k, n))
+    if bias is not None and tuple(bias.shape) != (n,):
+        raise ShapeError(f"{call.name}: bias has shape {list(bias.shape)}, expected [{n}]")
+    if unit_steps(n, k, *weight.strides) is None:
+        weight = call.contiguous(weight)
+    a, b = _left(input), Matrices((k, n), tuple(weight.strides[::-1]))
+    return _product(call, input, weight, a, b, tuple(a.shape[:-2]), (*input.shape[:-1], n), bias)
+
+
+@linear.derivative
+def _(grad: Any, input: Any, weight: Any, needs: Any) -> Any:
+    rows = grad.reshape((prod(grad.shape[:-1]), grad.shape[-1]))
+    of_input = matmul(grad, weight) if needs[0] else None
+    of_weight = None
+    if needs[1]:
+        of_weight = matmul(rows.transpose(0, 1), input.reshape((rows.shape[0], input.shape[-1])))
+    return of_input, of_weight, rows.sum(0) if needs[2] else None

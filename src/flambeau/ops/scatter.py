@@ -1,0 +1,299 @@
+"""Writing where an index says: what index_put, scatter and the gradients of indexing are made of.
+
+- An array is seen as rows [outer, size, inner]; an index of `count` entries says to which row each source entry goes.
+- Results do not depend on how work is spread: where entries meet in one place, the last one is written, or all are
+  added in their order.
+- Kernels that only move elements know their size alone, so types of one size share machine code.
+- An index out of range is an IndexRangeError before anything is written, or on a GPU a stop of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from math import prod
+from typing import Any
+
+from .. import strides as st
+from ..dtypes import FLOATING, dtype, int64
+from ..errors import IndexRangeError, ShapeError
+from ..host import np
+from ..kernel import MAX_DIMS, Kernel, Param, Pointer, Scalar, Strided
+from .convert import fill_kernel
+from .operator import Call, Operand
+from .pointwise import PRELUDE, THREADS, grid_over, source_text
+from .sort import sort_rows_of
+
+BITS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}  # C types by bytes
+C_NUMBERS = {"float64": "double", "int64": "long long"}
+
+Rows = tuple[int, int, int]  # outer, size, inner
+
+
+def indexing_kernel(
+    entry: str, arguments: str, call: str, params: Sequence[Param], reference: Any, threads: int = THREADS
+) -> Kernel:
+    """A kernel whose body is one call of a template of indexing.cu."""
+    head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}({arguments})'
+    return Kernel(entry, f"{PRELUDE}{source_text('indexing.cu')}\n{head} {{ {call}; }}\n", params, reference, 0.0)
+
+
+def scalars(*names: str) -> list[Param]:
+    """64-bit integer parameters."""
+    return [Scalar(name, "int64") for name in names]
+
+
+def check_index(index: Any, lowest: int, size: int, dim: int) -> Any:
+    """A NumPy index counted from the front.  Raises IndexRangeError with the first value out of range."""
+    wrong = (index < lowest) | (index >= size)
+    if wrong.any():
+        raise IndexRangeError(f"index {index[wrong].flat[0]} is out of bounds for dimension {dim} with size {size}")
+    return np.where(index < 0, index + size, index)
+
+
+def zeros(call: Call, shape: Sequence[int], kind: dtype) -> Any:
+    """A result of zeros."""
+    out = call.output(shape, kind)
+    if prod(shape):
+        call.launch(fill_kernel(kind), grid_over(prod(shape)), out, 0, prod(shape))
+    return out
+
+
+def layout_of(shape: Sequence[int], strides: Sequence[int]) -> tuple[Any, Any]:
+    """The value of a Strided parameter of one operand."""
+    return st.collapse(shape, [strides])
+
+
+def numeric(call: Call, value: Any, like: dtype) -> Any:
+    """A number as a tensor of no dimensions; a tensor as it is, of type `like`."""
+    if hasattr(value, "strides"):
+        return value if value.dtype is like else call.contiguous(value, like)
+    one = call.scratch((), like)
+    call.launch(fill_kernel(like), grid_over(1), one, float(value) if like.is_floating_point else int(value), 1)
+    return one
+
+
+@cache
+def _write_kernel(kind: dtype) -> Kernel:
+    bits = BITS[kind.itemsize]
+    entry = f"write_rows_{8 * kind.itemsize}"
+    names = ("outer", "size", "inner", "count", "lowest", "dim")
+    arguments = (
+        f"{bits}* out, const long long* index, const {bits}* source, const long long* winner, Layout<1> layout, "
+        + ", ".join(f"long long {name}" for name in names)
+    )
+    call = "write_rows(out, index, source, winner, layout, outer, size, inner, count, lowest)"
+    params: list[Param] = [
+        Pointer("out", kind, "rw", ("outer", "size", "inner")),
+        Pointer("index", int64, "r", ("count",)),
+        Pointer("source", kind, "r", "layout"),
+        Pointer("winner", int64, "r", ("size",)),
+        Strided("layout", ("source",)),
+        *scalars(*names),
+    ]
+    return indexing_kernel(entry, arguments, call, params, _write_reference)
+
+
+def _write_reference(
+    out: Any, index: Any, source: Any, winner: Any, outer: int, size: int, inner: int, count: int, lowest: int, dim: int
+) -> None:
+    rows = check_index(index, lowest, size, dim)
+    entries = source.reshape(outer, count, inner)
+    if winner is not None:
+        wins = winner[rows] == np.arange(count)
+        rows, entries = rows[wins], entries[:, wins]
+    out[:, rows] = entries
+
+
+@cache
+def _winner_kernel(step: str) -> Kernel:
+    names = ("size", "count", "lowest", "dim")
+    arguments = "long long* winner, const long long* index, " + ", ".join(f"long long {name}" for name in names)
+    params: list[Param] = [
+        Pointer("winner", int64, "rw", ("size",)),
+        Pointer("index", int64, "r", ("count",)),
+        *scalars(*names),
+    ]
+
+    def reference(winner: Any, index: Any, size: int, count: int, lowest: int, dim: int) -> None:
+        rows = check_index(index, lowest, size, dim)
+        winner[rows] = -1
+        if step == "find":
+            np.maximum.at(winner, rows, np.arange(count))
+
+    return indexing_kernel(
+        f"{step}_winners", arguments, f"{step}_winners(winner, index, size, count, lowest)", params, reference
+    )
+
+
+def write(
+    call: Call, out: Any, index: Any, source: Any, rows: Rows, shape: Sequence[int], *,
+    lowest: int = 0, dim: int = 0, unique: bool = False,
+) -> None:  # fmt: skip
+    """Write the entries of `source`, expanded to `shape`, to the rows of contiguous `out` that the int64 `index` names.
+
+    lowest: 0, or -size where negative entries count from the end.  unique: no two entries name one row.
+    """
+    outer, size, inner = rows
+    count = index.numel()
+    if not outer * inner * count:
+        return
+    sizes = (size, count, lowest, dim)
+    winner = None if unique or count == 1 else call.scratch((size,), int64)
+    if winner is not None:
+        call.launch(_winner_kernel("clear"), grid_over(count), winner, index, *sizes)
+        call.launch(_winner_kernel("find"), grid_over(count), winner, index, *sizes)
+    entries = apart(call, numeric(call, source, out.dtype), out)
+    layout = layout_of(shape, st.expand(entries.shape, entries.strides, shape))
+    call.launch(
+        _write_kernel(out.dtype), grid_over(outer * inner * count),
+        out, index, entries, winner, layout, outer, size, inner, count, lowest, dim,
+    )  # fmt: skip
+
+
+def apart(call: Call, source: Any, out: Any) -> Any:
+    """`source`, or a copy of it where it is `out`'s own memory."""
+    if source.address() != out.address():
+        return source
+    copied = call.scratch(source.shape, source.dtype)
+    call.assign(copied, source)
+    return copied
+
+
+@cache
+def _accumulate_kernel(kind: dtype) -> Kernel:
+    number = "float64" if kind.category == FLOATING else "int64"
+    names = ("outer", "size", "inner", "count")
+    arguments = (
+        f"{kind.cuda}* out, const long long* rows, const long long* entries, const {kind.cuda}* source, "
+        + "Layout<1> layout, "
+        + ", ".join(f"long long {name}" for name in names)
+        + f", {C_NUMBERS[number]} scale"
+    )
+    call = f"accumulate_rows(out, rows, entries, source, layout, {', '.join(names)}, ({kind.wide.cuda})scale)"
+    params: list[Param] = [
+        Pointer("out", kind, "rw", ("outer", "size", "inner")),
+        Pointer("rows", int64, "r", ("count",)),
+        Pointer("entries", int64, "r", ("count",)),
+        Pointer("source", kind, "r", "layout"),
+        Strided("layout", ("source",)),
+        *scalars(*names),
+        Scalar("scale", number),
+    ]
+    wide = kind.wide
+
+    def reference(
+        out: Any, rows: Any, entries: Any, source: Any, outer: int, size: int, inner: int, count: int, scale: Any
+    ) -> None:
+        total = out.astype(wide.numpy)
+        added = source.reshape(outer, count, inner)[:, entries].astype(wide.numpy) * wide.numpy.type(scale)
+        np.add.at(total, (slice(None), rows), added)
+        out[...] = total
+
+    return indexing_kernel(f"accumulate_rows_{kind.name}", arguments, call, params, reference)
+
+
+def accumulate(call: Call, out: Any, index: Any, source: Any, rows: Rows, shape: Any = None, scale: Any = 1) -> None:
+    """Add the entries of `source` to the rows of contiguous `out` that `index` names, each row's in their order.
+
+    index: int64, counted from the front (a kernel has checked it).  shape: what `source` expands to.
+    """
+    outer, size, inner = rows
+    count = index.numel()
+    if not outer * inner * count:
+        return
+    wanted = source.shape if shape is None else shape
+    entries = apart(call, numeric(call, source, out.dtype), out)
+    layout = layout_of(wanted, st.expand(entries.shape, entries.strides, wanted))
+    ordered, places = call.scratch((count,), int64), call.scratch((count,), int64)
+    sort_rows_of(call, index, ordered, places, (1, count), False)
+    number = float(scale) if out.dtype.is_floating_point else int(scale)
+    call.launch(
+        _accumulate_kernel(out.dtype), grid_over(outer * inner * count),
+        out, ordered, places, entries, layout, outer, size, inner, count, number,
+    )  # fmt: skip
+
+
+@cache
+def _wrap_kernel() -> Kernel:
+    names = ("size", "count", "lowest", "dim")
+    arguments = "long long* out, const long long* index, " + ", ".join(f"long long {name}" for name in names)
+    params: list[Param] = [
+        Pointer("out", int64, "w", ("count",)),
+        Pointer("index", int64, "r", ("count",)),
+        *scalars(*names),
+    ]
+
+    def reference(out: Any, index: Any, size: int, count: int, lowest: int, dim: int) -> None:
+        out[...] = check_index(index, lowest, size, dim)
+
+    return indexing_kernel("wrap_index", arguments, "wrap_index(out, index, size, count, lowest)", params, reference)
+
+
+def wrapped(call: Call, index: Operand, size: int, lowest: int, dim: int) -> Any:
+    """A contiguous int64 index, checked and counted from the front."""
+    count = index.numel()
+    out = call.scratch((count,), int64)
+    if count:
+        call.launch(_wrap_kernel(), grid_over(count), out, call.contiguous(index, int64), size, count, lowest, dim)
+    return out
+
+
+@cache
+def _targets_kernel() -> Kernel:
+    names = (
+        "numel",
+        "dim",
+        "limit",
+        "start",
+        "ndim",
+        *(f"size{i}" for i in range(MAX_DIMS)),
+        *(f"step{i}" for i in range(MAX_DIMS)),
+    )
+    arguments = "long long* out, const long long* index, " + ", ".join(f"long long {name}" for name in names)
+    filled = "".join(f"layout.size[{i}] = size{i}, layout.stride[0][{i}] = step{i}; " for i in range(MAX_DIMS))
+    call = f"Layout<1> layout; layout.ndim = ndim; {filled}targets(out, index, layout, numel, dim, limit, start)"
+    params: list[Param] = [
+        Pointer("out", int64, "w", ("numel",)),
+        Pointer("index", int64, "r", ("numel",)),
+        *scalars(*names),
+    ]
+    return indexing_kernel("targets", arguments, call, params, _targets_reference)
+
+
+def _targets_reference(
+    out: Any, index: Any, numel: int, dim: int, limit: int, start: int, ndim: int, *geometry: int
+) -> None:
+    places = list(np.unravel_index(np.arange(numel), geometry[:ndim])) if ndim else []
+    if index is not None:
+        places[dim] = check_index(index, 0, limit, dim)
+    out[...] = start + sum(place * step for place, step in zip(places, geometry[MAX_DIMS:]))
+
+
+def targets(
+    call: Call,
+    size: Sequence[int],
+    steps: Sequence[int],
+    start: int = 0,
+    index: Any = None,
+    dim: int = 0,
+    limit: int = 0,
+) -> Any:
+    """For every place of an array of shape `size`: start + the sum of place times step, as int64.
+
+    index: of that shape, contiguous; below `limit` (checked), it stands for the place along `dim`.
+    """
+    if index is None:
+        size, (steps,) = st.collapse(size, [steps])
+    numel, ndim = prod(size), len(size)
+    if ndim > MAX_DIMS:
+        raise ShapeError(
+            f"indexing: {ndim} dimensions are more than the {MAX_DIMS} that kernels walk: shape {list(size)}"
+        )
+    out = call.scratch((numel,), int64)
+    rest = (0,) * (MAX_DIMS - ndim)
+    if numel:
+        call.launch(
+            _targets_kernel(), grid_over(numel), out, index, numel, dim, limit, start, ndim, *size, *rest, *steps, *rest
+        )
+    return out

@@ -1,0 +1,410 @@
+"""Views: another shape over the same bytes.  Views of a part are in parts.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .. import dtypes
+from .. import strides as st
+from ..errors import ShapeError
+from .operator import Array, ErrorSample, Operand, Sample, composite, view
+
+
+def wrap_dims(dims: Sequence[int], ndim: int, name: str) -> list[int]:
+    """Several dimensions counted from the front.  Raises ShapeError if one is named twice."""
+    wrapped = [st.wrap_dim(dim, ndim, name) for dim in dims]
+    if len(set(wrapped)) != len(wrapped):
+        raise ShapeError(f"{name}: duplicate dims are not allowed, got {list(dims)}")
+    return wrapped
+
+
+def _view_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 6)), (3, 4)))
+    yield Sample((Array((2, 6)), (-1,)))
+    yield Sample((Array((4, 3), layout="transposed"), (4, 3, 1)))
+    yield Sample((Array((0, 3)), (3, 0)))
+    yield Sample((Array(()), (1, 1)))
+
+
+def _view_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 6)), (5, -1)), ShapeError, r"\[5, -1\] is invalid for an input of 12")
+    yield ErrorSample((Array((4, 3), layout="transposed"), (12,)), ShapeError, r"reshape")
+
+
+@view(samples=_view_samples, errors=_view_errors, dtypes=dtypes.ALL, name="view")
+def view_(input: Operand, shape: Any) -> Any:
+    """The same memory as another shape; one size may be -1, which is then inferred.
+
+    Shapes: the result has shape `shape`, with as many elements as the input.
+    Host:   returns at once.
+    Raises: ShapeError if the number of elements differs, or the strides cannot show that shape.
+    """
+    target = st.infer(shape, input.numel())
+    strides = st.view(input.shape, input.strides, target)
+    if strides is None:
+        raise ShapeError(
+            f"view: shape {list(target)} is not compatible with the input's shape {list(input.shape)} and strides "
+            f"{list(input.strides)}: at least one dimension spans across two contiguous subspaces",
+            hint="use reshape(...), which copies where it must",
+        )
+    return target, strides, 0
+
+
+@view_.derivative
+def _(grad: Any, input_shape: Any) -> Any:
+    return grad.reshape(input_shape)
+
+
+@composite(samples=_view_samples, dtypes=dtypes.ALL)
+def reshape(input: Operand, shape: Any) -> Any:
+    """A view as another shape where there is one, else a copy.
+
+    Shapes: the result has shape `shape` (one size may be -1), with as many elements as the input.
+    Host:   returns at once.
+    Raises: ShapeError if the number of elements differs.
+    """
+    source: Any = input
+    target = st.infer(shape, input.numel(), "reshape")
+    fits = st.view(input.shape, input.strides, target) is not None
+    return view_(source if fits else source.contiguous(), target)
+
+
+def _flatten_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3, 4)),))
+    yield Sample((Array((2, 3, 4)), 1))
+    yield Sample((Array((3, 4), layout="transposed"), 0, -1))
+    yield Sample((Array(()),))
+    yield Sample((Array((2, 0, 3)), 0, 1))
+
+
+@composite(samples=_flatten_samples, dtypes=dtypes.ALL)
+def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Dimensions start_dim to end_dim, both included, as one.
+
+    Shapes: their sizes are multiplied; a zero-dimensional input becomes one-dimensional.
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if start_dim comes after end_dim.
+    """
+    ndim = len(input.shape)
+    first, last = st.wrap_dim(start_dim, ndim, "flatten"), st.wrap_dim(end_dim, ndim, "flatten")
+    if first > last:
+        raise ShapeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
+    merged = 1
+    for size in input.shape[first : last + 1]:
+        merged *= size
+    return reshape(input, (*input.shape[:first], merged, *input.shape[last + 1 :]))
+
+
+def _ravel_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), layout="transposed"),))
+
+
+@composite(samples=_ravel_samples, dtypes=dtypes.ALL)
+def ravel(input: Operand) -> Any:
+    """Every element in one dimension: a view where there is one, else a copy.
+
+    Host: returns at once.
+    """
+    return reshape(input, (-1,))
+
+
+def _unflatten_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 6)), 1, (2, 3)))
+    yield Sample((Array((6,)), -1, (-1, 2)))
+
+
+@composite(samples=_unflatten_samples, dtypes=dtypes.ALL)
+def unflatten(input: Operand, dim: int, sizes: Any) -> Any:
+    """One dimension as several; one size may be -1.
+
+    Shapes: dimension `dim` is replaced by `sizes`, whose product is its size.
+    Host:   returns at once.
+    Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit.
+    """
+    at = st.wrap_dim(dim, len(input.shape), "unflatten")
+    inner = st.infer(sizes, input.shape[at], "unflatten")
+    return reshape(input, (*input.shape[:at], *inner, *input.shape[at + 1 :]))
+
+
+def _squeeze_samples() -> Iterator[Sample]:
+    yield Sample((Array((1, 3, 1)),))
+    yield Sample((Array((1, 3, 1)), -1))
+    yield Sample((Array((1, 3, 1)), (0, 1)))
+    yield Sample((Array(()), 0))
+
+
+@view(samples=_squeeze_samples, dtypes=dtypes.ALL)
+def squeeze(input: Operand, dim: Any = None) -> Any:
+    """A view without dimensions of size 1: all of them, or those of `dim`, a number or several.
+
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range.
+    """
+    ndim = len(input.shape)
+    named = range(ndim) if dim is None else wrap_dims([dim] if isinstance(dim, int) else dim, ndim, "squeeze")
+    kept = [i for i in range(ndim) if i not in named or input.shape[i] != 1]
+    return [input.shape[i] for i in kept], [input.strides[i] for i in kept], 0
+
+
+@squeeze.derivative
+def _(grad: Any, input_shape: Any) -> Any:
+    return grad.reshape(input_shape)
+
+
+def _unsqueeze_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)), 0))
+    yield Sample((Array((3, 2), layout="transposed"), 1))
+    yield Sample((Array((2, 3)), -1))
+    yield Sample((Array(()), 0))
+
+
+@view(samples=_unsqueeze_samples, dtypes=dtypes.ALL)
+def unsqueeze(input: Operand, dim: int) -> Any:
+    """A view with a dimension of size 1 put in at `dim`.
+
+    Host:   returns at once.
+    Raises: IndexRangeError if the dimension is out of range.
+    """
+    ndim = len(input.shape)
+    at = st.wrap_dim(dim, ndim + 1, "unsqueeze")
+    step = input.shape[at] * input.strides[at] if at < ndim else 1
+    shape, strides = input.shape, input.strides
+    return (*shape[:at], 1, *shape[at:]), (*strides[:at], step, *strides[at:]), 0
+
+
+@unsqueeze.derivative
+def _(grad: Any, dim: int, input_shape: Any) -> Any:
+    return grad.squeeze(dim % (len(input_shape) + 1))
+
+
+def _transpose_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3, 4)), 0, 2))
+    yield Sample((Array((2, 3)), -1, 0))
+    yield Sample((Array((0, 3)), 0, 1))
+    yield Sample((Array(()), 0, -1))
+
+
+@view(samples=_transpose_samples, dtypes=dtypes.ALL)
+def transpose(input: Operand, dim0: int, dim1: int) -> Any:
+    """A view with two dimensions swapped.
+
+    Shapes: as the input's, with sizes dim0 and dim1 swapped.
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range.
+    """
+    ndim = len(input.shape)
+    a, b = st.wrap_dim(dim0, ndim, "transpose"), st.wrap_dim(dim1, ndim, "transpose")
+    order = list(range(ndim))
+    if ndim:
+        order[a], order[b] = order[b], order[a]
+    return [input.shape[i] for i in order], [input.strides[i] for i in order], 0
+
+
+@transpose.derivative
+def _(grad: Any, dim0: int, dim1: int) -> Any:
+    return grad.transpose(dim0, dim1)
+
+
+@composite(samples=_transpose_samples, dtypes=dtypes.ALL)
+def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
+    """Another name of `transpose`.
+
+    Host: returns at once.
+    """
+    return transpose(input, axis0, axis1)
+
+
+@composite(samples=_transpose_samples, dtypes=dtypes.ALL)
+def swapdims(input: Operand, dim0: int, dim1: int) -> Any:
+    """Another name of `transpose`.
+
+    Host: returns at once.
+    """
+    return transpose(input, dim0, dim1)
+
+
+def _t_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)),))
+    yield Sample((Array((3,)),))
+
+
+def _t_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3, 4)),), ShapeError, r"at most 2 dimensions, but the input has 3")
+
+
+@composite(samples=_t_samples, errors=_t_errors, dtypes=dtypes.ALL)
+def t(input: Operand) -> Any:
+    """A matrix with rows and columns swapped; a vector or a number as it is.
+
+    Host:   returns at once.
+    Raises: ShapeError for more than two dimensions.
+    """
+    ndim = len(input.shape)
+    if ndim > 2:
+        raise ShapeError(f"t: expects at most 2 dimensions, but the input has {ndim}", hint="use transpose(-2, -1)")
+    return transpose(input, 0, ndim - 1) if ndim else input
+
+
+def _permute_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3, 4)), (2, 0, 1)))
+    yield Sample((Array((4, 3), layout="transposed"), (-1, 0)))
+    yield Sample((Array(()), ()))
+
+
+def _permute_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), (0, 0)), ShapeError, r"duplicate dims")
+    yield ErrorSample((Array((2, 3)), (0,)), ShapeError, r"2 dimensions, but 1 were given")
+
+
+@view(samples=_permute_samples, errors=_permute_errors, dtypes=dtypes.ALL)
+def permute(input: Operand, dims: Any) -> Any:
+    """A view with the dimensions in another order.
+
+    Shapes: size i of the result is size dims[i] of the input.
+    Host:   returns at once.
+    Raises: ShapeError if `dims` is not an order of all dimensions.
+    """
+    ndim = len(input.shape)
+    if len(dims) != ndim:
+        raise ShapeError(f"permute: the input has {ndim} dimensions, but {len(dims)} were given: {list(dims)}")
+    order = wrap_dims(dims, ndim, "permute")
+    return [input.shape[i] for i in order], [input.strides[i] for i in order], 0
+
+
+@permute.derivative
+def _(grad: Any, dims: Any) -> Any:
+    order = [dim % len(dims) for dim in dims]
+    return grad.permute([order.index(i) for i in range(len(order))])
+
+
+def _movedim_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3, 4)), 0, -1))
+    yield Sample((Array((2, 3, 4)), (0, 1), (2, 0)))
+
+
+@composite(samples=_movedim_samples, dtypes=dtypes.ALL)
+def movedim(input: Operand, source: Any, destination: Any) -> Any:
+    """A view with dimension(s) `source` moved to `destination`; the others keep their order.
+
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if the two differ in number.
+    """
+    ndim = len(input.shape)
+    sources = wrap_dims([source] if isinstance(source, int) else source, ndim, "movedim")
+    targets = wrap_dims([destination] if isinstance(destination, int) else destination, ndim, "movedim")
+    if len(sources) != len(targets):
+        raise ShapeError(f"movedim: {len(sources)} source dimensions, but {len(targets)} destinations")
+    rest = iter(i for i in range(ndim) if i not in sources)
+    placed = dict(zip(targets, sources))
+    return permute(input, tuple(placed[i] if i in placed else next(rest) for i in range(ndim)))
+
+
+def _expand_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 1)), (3, 4)))
+    yield Sample((Array((1, 3)), (2, -1, 3)))
+    yield Sample((Array(()), (2, 2)))
+    yield Sample((Array((1,)), (0,)))
+
+
+def _expand_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample(
+        (Array((3, 4)), (2, 4)), ShapeError, r"size 2 .* the existing size 3 at non-singleton dimension 0"
+    )
+    yield ErrorSample((Array((3,)), (-1, 3)), ShapeError, r"-1 .* leading")
+
+
+@view(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL)
+def expand(input: Operand, shape: Any) -> Any:
+    """A view that repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a size.
+
+    Host:   returns at once.
+    Raises: ShapeError if a dimension that is not of size 1 would change.
+    """
+    lead = len(shape) - len(input.shape)
+    if lead < 0:
+        raise ShapeError(f"expand: {len(shape)} sizes were given, {list(shape)}, but the input is {list(input.shape)}")
+    if any(size == -1 for size in shape[:lead]):
+        raise ShapeError(f"expand: -1 isn't allowed for a leading, new dimension: {list(shape)}")
+    target = [have if want == -1 else want for want, have in zip(shape, (*[1] * lead, *input.shape))]
+    for dim, (want, have) in enumerate(zip(target[lead:], input.shape)):
+        if have not in (1, want):
+            raise ShapeError(
+                f"expand: size {want} does not match the existing size {have} at non-singleton dimension {dim + lead}: "
+                f"target {list(shape)}, input {list(input.shape)}"
+            )
+    return target, st.expand(input.shape, input.strides, target), 0
+
+
+@expand.derivative
+def _(grad: Any, input_shape: Any) -> Any:
+    return grad.sum_to_size(input_shape)
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
+    """Views of all tensors with the one shape that they broadcast to.
+
+    Host:   returns at once.
+    Raises: ShapeError if there is no such shape.
+    """
+    several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    shape = st.broadcast([each.shape for each in several], "broadcast_tensors")
+    return tuple(expand(each, shape) for each in several)
+
+
+@composite(samples=_expand_samples, dtypes=dtypes.ALL)
+def broadcast_to(input: Operand, shape: Any) -> Any:
+    """Another name of `expand`.
+
+    Host: returns at once.
+    """
+    return expand(input, shape)
+
+
+def _alias_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)),))
+
+
+@view(samples=_alias_samples, dtypes=dtypes.ALL, method=False, function=False)
+def alias(input: Operand) -> Any:
+    """The whole input as a view of itself: another tensor, in the graph.
+
+    Host: returns at once.
+    """
+    return input.shape, input.strides, 0
+
+
+@alias.derivative
+def _(grad: Any) -> Any:
+    return grad
+
+
+def _view_dtype_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 4)), dtypes.uint8))
+
+
+@composite(samples=_view_dtype_samples, dtypes=dtypes.ALL, method=False, function=False)
+def view_dtype(input: Operand, dtype: Any) -> Any:
+    """The same bytes as another type; no gradient flows through.
+
+    Shapes: the last size changes with the size of an element.
+    Host:   returns at once.
+    Raises: ShapeError if the bytes of the last dimension cannot be divided so.
+    """
+    source: Any = input
+    old, new = input.dtype.itemsize, dtype.itemsize
+    made = source.detach()
+    made.dtype = dtype
+    if old == new:
+        return made
+    divisible = all(step * old % new == 0 for step in (*input.strides[:-1], made.offset))
+    if not input.shape or input.strides[-1] != 1 or input.shape[-1] * old % new or not divisible:
+        raise ShapeError(
+            f"view: {input.dtype.name}{list(input.shape)} with strides {list(input.strides)} cannot be seen as "
+            f"{dtype.name}, of {new} bytes an element",
+            hint="make it contiguous(), with a last dimension whose bytes divide evenly",
+        )
+    made.shape = st.Size((*input.shape[:-1], input.shape[-1] * old // new))
+    made.strides = (*(step * old // new for step in input.strides[:-1]), 1)
+    made.offset = made.offset * old // new
+    return made

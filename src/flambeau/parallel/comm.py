@@ -1,0 +1,288 @@
+"""Copies and sums between the devices of one process.
+
+Order, everywhere: a copy between devices is put on its source's current stream, after the work already queued on both
+devices' current streams, and the destination's current stream goes on after it.  Sums are made in the order of the
+inputs, so results are the same every run.  Nothing here is recorded for autograd.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from .. import core, transfer
+from .. import strides as st
+from ..autograd.mode import GradMode
+from ..core import TensorCore
+from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, FlambeauError, ShapeError
+from ..ops.operator import REGISTRY
+from ..runtime import device as devices
+from ..runtime import state
+from ..runtime.stream import StreamGuard
+from .parts import chunks, pack, unpack
+
+BUFFER_BYTES = 10 << 20  # bytes that small tensors share in one copy
+
+
+class CollectiveError(FlambeauError, RuntimeError):
+    """Arguments of a collective exclude each other."""
+
+
+def index_of(device: Any) -> int:
+    """The index of a CUDA device in any form, the current one for None."""
+    return devices.cuda_index(device)
+
+
+def place_of(index: int) -> Any:
+    """The device object of an index, -1 for the CPU."""
+    return devices.CPU if index < 0 else devices.cuda(index)
+
+
+def to_index(tensor: Any, index: int) -> Any:
+    """A tensor on device `index` (-1: the CPU), outside any graph; itself if it is there."""
+    return tensor if tensor.storage.device == index else transfer.to_device(tensor, index, True)
+
+
+def broadcast(tensor: Any, devices: Sequence[Any] | None = None, *, out: Sequence[Any] | None = None) -> tuple[Any, ...]:
+    """Copy a tensor to several devices; the one that it is on gets the tensor itself.
+
+    devices: where to;  out: tensors of the same shape on GPUs to write instead.  Exactly one of the two.
+    Host:   returns at once; waits for a pageable CPU tensor.
+    Raises: ArgumentError, ShapeError.
+    """
+    if (devices is None) == (out is None):
+        raise _exactly_one("broadcast", "devices", devices, out)
+    if out is not None:
+        return _copied_into(tensor, out)
+    return tuple(to_index(tensor, index_of(each)) for each in devices or ())
+
+
+def _exactly_one(name: str, what: str, given: Any, out: Any) -> CollectiveError:
+    listed = None if out is None else "given"
+    return CollectiveError(f"{name}: Exactly one of '{what}' and 'out' must be specified, but got {what}={given} and out={listed}")
+
+
+def _copied_into(tensor: Any, out: Sequence[Any]) -> tuple[Any, ...]:
+    for index, each in enumerate(out):
+        if not each.is_cuda:
+            raise DeviceMismatchError(f"broadcast: Expected all output tensors to be CUDA tensors, out[{index}] is {each.describe()}")
+        if each.shape != tensor.shape:
+            raise ShapeError(
+                f"broadcast: out[{index}] has shape {list(each.shape)}, the source has shape {list(tensor.shape)}"
+            )
+    with GradMode(False):
+        for each in out:
+            each.copy_(tensor, non_blocking=True)
+    return tuple(out)
+
+
+def broadcast_coalesced(
+    tensors: Sequence[Any], devices: Sequence[Any], buffer_size: int = BUFFER_BYTES
+) -> list[tuple[Any, ...]]:
+    """Copy every tensor to every device, packing small ones into shared buffers.
+
+    Shapes: tensors[i] is [*S_i] on devices[0]; result[d][i] is [*S_i] on devices[d], with a version count of its own.
+    Units:  buffer_size in bytes; larger means fewer copies and more scratch.
+    Host:   returns at once.
+    Memory: on devices[0], one buffer at a time, until its copies are done; the results' own memory are the buffers.
+    Raises: DeviceMismatchError if a tensor is not on devices[0].
+    """
+    indexes = [index_of(each) for each in devices]
+    for place, each in enumerate(tensors):
+        if each.storage.device != indexes[0]:
+            raise DeviceMismatchError(f"broadcast_coalesced: tensors[{place}] is {each.describe()}, devices[0] is cuda:{indexes[0]}")
+    copies: list[list[Any]] = [[None] * len(tensors) for _ in indexes]
+    copies[0] = list(tensors)
+    for group in chunks(tensors, buffer_size) if len(indexes) > 1 else ():
+        likes = [tensors[place] for place in group]
+        buffer = pack(likes)
+        for copied, index in zip(copies[1:], indexes[1:]):
+            moved = transfer.to_device(buffer, index, True)
+            for place, each in zip(group, unpack(moved, likes)):
+                copied[place] = each
+    return [tuple(each) for each in copies]
+
+
+def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
+    """The sum of tensors on several GPUs, on one of them; a single input is returned as it is.
+
+    destination: the device of one of the inputs, the current device if not given.
+    Host:   returns at once.
+    Raises: ArgumentError if an input is on the CPU or of another size, DeviceMismatchError if no input is on the destination.
+    """
+    target = index_of(destination)
+    _check_addends(inputs, target)
+    if len(inputs) == 1:
+        return inputs[0]
+    with GradMode(False):
+        total = REGISTRY["add"](to_index(inputs[0], target), to_index(inputs[1], target))
+        for each in inputs[2:]:
+            total.add_(to_index(each, target))
+    return total
+
+
+def _check_addends(inputs: Sequence[Any], target: int) -> None:
+    for index, each in enumerate(inputs):
+        if not each.is_cuda:
+            raise ArgumentError(f"reduce_add expects all inputs to be on GPUs, inputs[{index}] is {each.describe()}")
+        if each.shape != inputs[0].shape:
+            raise ArgumentError(
+                f"reduce_add: input {index} has invalid size: got {list(each.shape)}, but expected {list(inputs[0].shape)}"
+            )
+    if all(each.storage.device != target for each in inputs):
+        found = ", ".join(str(each.device) for each in inputs)
+        raise DeviceMismatchError(
+            f"reduce_add expects destination to be on the same GPU with one of the tensors: it is cuda:{target}, they are on {found}"
+        )
+
+
+def reduce_add_coalesced(
+    inputs: Sequence[Sequence[Any]], destination: Any = None, buffer_size: int = BUFFER_BYTES
+) -> tuple[Any, ...]:
+    """Sum tensors over devices, packing small ones into shared buffers.
+
+    Shapes: inputs[d][i] is [*S_i] on one device for each d; result[i] is [*S_i] on the destination.
+    Units:  buffer_size in bytes.
+    Host:   returns at once.
+    Raises: as reduce_add.
+    """
+    target = index_of(destination)
+    for parts in zip(*inputs):
+        _check_addends(parts, target)
+    if len(inputs) == 1:
+        return tuple(inputs[0])
+    totals: list[Any] = [None] * len(inputs[0])
+    for group in chunks(inputs[0], buffer_size):
+        flats = [_flat([each[place] for place in group]) for each in inputs]
+        total = reduce_add(flats, target)
+        likes = [inputs[0][place] for place in group]
+        for place, each in zip(group, unpack(total, likes)):
+            totals[place] = each
+    return tuple(totals)
+
+
+def _flat(tensors: Sequence[Any]) -> Any:
+    """A packed buffer seen as numbers of its tensors' type."""
+    buffer, kind = pack(tensors, clear_gaps=True), tensors[0].dtype
+    count = buffer.numel() // kind.itemsize
+    return core.Result.type(buffer.storage, kind, st.Size((count,)), (1,))
+
+
+def scatter(
+    tensor: Any,
+    devices: Sequence[Any] | None = None,
+    chunk_sizes: Sequence[int] | None = None,
+    dim: int = 0,
+    streams: Sequence[Any] | None = None,
+    *,
+    out: Sequence[Any] | None = None,
+) -> tuple[Any, ...]:
+    """Split a tensor along `dim`, one part per device; a part for the tensor's own device is a view.
+
+    chunk_sizes: the parts' sizes, one per device; even ones, a last one smaller or missing, if not given.
+    streams: a stream or None per device, for the copies of a CPU tensor; the caller orders the uses after it.
+    out: tensors on GPUs to write instead; their sizes along `dim` are the parts'.
+    Host:   returns at once; waits for a pageable CPU tensor.
+    Raises: ArgumentError, ShapeError, DeviceMismatchError.
+    """
+    dim = st.wrap_dim(dim, tensor.ndim, "scatter")
+    if (devices is None) == (out is None):
+        raise _exactly_one("scatter", "devices", devices, out)
+    if out is not None and chunk_sizes is not None:
+        raise _exactly_one("scatter", "chunk_sizes", list(chunk_sizes), out)
+    if out is not None:
+        return _scattered_into(tensor, out, dim)
+    indexes = [index_of(each) for each in devices or ()]
+    parts = _split(tensor, indexes, chunk_sizes, dim)
+    chosen = streams or [None] * len(parts)
+    moved = []
+    for each, index, stream in zip(parts, indexes, chosen):
+        with StreamGuard(stream):
+            moved.append(to_index(each, index))
+    return tuple(moved)
+
+
+def _split(tensor: Any, indexes: Sequence[int], sizes: Sequence[int] | None, dim: int) -> list[Any]:
+    with GradMode(False):
+        if sizes is None:
+            return list(tensor.chunk(len(indexes), dim))
+        if len(sizes) != len(indexes):
+            raise ShapeError(
+                f"scatter: Expected devices and chunk_sizes to be of same length, but got len(devices)={len(indexes)} and "
+                f"len(chunk_sizes)={len(sizes)}"
+            )
+        if sum(sizes) != tensor.shape[dim] or any(each < 0 for each in sizes):
+            raise ShapeError(f"scatter: chunk_sizes {list(sizes)} do not sum to size {tensor.shape[dim]} of dimension {dim}")
+        return _narrowed(tensor, sizes, dim)
+
+
+def _narrowed(tensor: Any, sizes: Sequence[int], dim: int) -> list[Any]:
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(tensor.narrow(dim, start, size))
+        start += size
+    return parts
+
+
+def _scattered_into(tensor: Any, out: Sequence[Any], dim: int) -> tuple[Any, ...]:
+    for index, each in enumerate(out):
+        if not each.is_cuda:
+            raise DeviceMismatchError(f"scatter: Expected all output tensors to be CUDA tensors, out[{index}] is {each.describe()}")
+        wanted = [*tensor.shape[:dim], each.shape[dim] if each.ndim > dim else 0, *tensor.shape[dim + 1 :]]
+        if list(each.shape) != wanted:
+            raise ShapeError(f"scatter: out[{index}] has shape {list(each.shape)}, expected {wanted}")
+    sizes = [each.shape[dim] for each in out]
+    if sum(sizes) != tensor.shape[dim]:
+        raise ShapeError(f"scatter: out's sizes {sizes} do not sum to size {tensor.shape[dim]} of dimension {dim}")
+    with GradMode(False):
+        for each, part in zip(out, _narrowed(tensor, sizes, dim)):
+            each.copy_(part, non_blocking=True)
+    return tuple(out)
+
+
+def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out: Any = None) -> Any:
+    """Join tensors of several GPUs along `dim` on one device.
+
+    destination: the current device if not given, "cpu" for the CPU;  out: a tensor to write instead.
+    Host:   returns at once; waits if the destination is the CPU.
+    Raises: ArgumentTypeError if an input is on the CPU, ShapeError if sizes differ outside `dim`.
+    """
+    if not tensors:
+        raise ArgumentError("gather: got no tensors")
+    dim = st.wrap_dim(dim, tensors[0].ndim, "gather")
+    shape = _joined_shape(tensors, dim)
+    if out is not None and destination is not None:
+        raise _exactly_one("gather", "destination", destination, out)
+    if out is None:
+        out = core.empty(shape, tensors[0].dtype, _destination(destination), name="gather")
+    elif list(out.shape) != shape:
+        raise ShapeError(f"gather: out has shape {list(out.shape)}, expected {shape}")
+    with GradMode(False):
+        for part, each in zip(_narrowed(out.detach(), [each.shape[dim] for each in tensors], dim), tensors):
+            part.copy_(each)
+    return out
+
+
+def _joined_shape(tensors: Sequence[Any], dim: int) -> list[int]:
+    first = tensors[0]
+    for index, each in enumerate(tensors):
+        if not each.is_cuda:
+            raise ArgumentTypeError(f"gather expects all inputs to be on GPUs, tensors[{index}] is {each.describe()}")
+        same = each.ndim == first.ndim and all(a == b for d, (a, b) in enumerate(zip(each.shape, first.shape)) if d != dim)
+        if not same or each.dtype is not first.dtype:
+            raise ShapeError(
+                f"gather: tensors[{index}] is {each.describe()}, which does not fit {first.describe()} outside dimension {dim}"
+            )
+    shape = list(first.shape)
+    shape[dim] = sum(each.shape[dim] for each in tensors)
+    return shape
+
+
+def _destination(destination: Any) -> int:
+    if destination is None:
+        return state.current_device()
+    if destination == -1 and isinstance(destination, int):
+        warnings.warn('gather: using -1 to represent CPU tensor is deprecated; use "cpu" instead', FutureWarning, stacklevel=3)
+        return devices.CPU_INDEX
+    return devices.resolve(destination)

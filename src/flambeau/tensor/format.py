@@ -1,0 +1,200 @@
+"""Tensors as text, as PyTorch prints them.
+
+- One width for all numbers of a tensor, decided by those that are finite and not zero.
+- Whole numbers print as `1.`; scientific notation where the range is wide: greatest over least above 1000, or values
+  above 1e8 or below 1e-4.
+- Above `threshold` elements only `edgeitems` at each end of each dimension are shown, and only they are read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import core, dispatch, dtypes
+from ..autograd.engine import GradMode
+from ..errors import ArgumentError
+from ..ops.operator import REGISTRY
+
+WIDE_RANGE = 1000.0
+GREAT, SMALL = 1e8, 1e-4
+PREFIX = "tensor("
+
+
+class PrintOptions:
+    """precision: digits after the point.  threshold: elements above which tensors are summarised.  linewidth: columns.
+    sci_mode: True or False to choose scientific notation, None to decide by values."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """The defaults."""
+        self.precision = 4
+        self.threshold: float = 1000
+        self.edgeitems = 3
+        self.linewidth = 80
+        self.sci_mode: bool | None = None
+
+
+options = PrintOptions()
+_PROFILES = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Change how tensors print (see PrintOptions).  profile: "default", "short" or "full".
+
+    Raises: ArgumentError for an unknown profile.
+    """
+    if profile is not None and profile not in _PROFILES:
+        raise ArgumentError(f"set_printoptions: unknown profile {profile!r}", hint=f"one of {', '.join(_PROFILES)}")
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    changed = {name: value for name, value in given.items() if value is not None}
+    for name, value in ((_PROFILES[profile] if profile else {}) | changed).items():
+        setattr(options, name, value)
+    options.sci_mode = sci_mode
+
+
+def to_text(tensor: Any) -> str:
+    """A tensor's values and facts.  Host: waits if it is on a GPU."""
+    if tensor.numel() == 0:
+        body = "[]"
+    else:
+        values, cut = _values(tensor)
+        body = _nested(values.tolist(), list(tensor.shape), len(PREFIX), cut, _Column(values))
+    return _with_facts(PREFIX + body, _facts(tensor))
+
+
+def _values(tensor: Any) -> tuple[Any, bool]:
+    """The values that are shown, as a NumPy array, and whether some were left out."""
+    cut = tensor.numel() > options.threshold
+    shown = core.alias(tensor, tensor.shape, tensor.strides, tensor.offset)
+    if cut:
+        shown = _edges(shown)
+    array = dispatch.read(shown)
+    return (array.astype(tensor.dtype.wide.numpy) if tensor.dtype.compute == "float" else array), cut
+
+
+def _edges(tensor: Any) -> Any:
+    """The tensor without the middle of its long dimensions."""
+    edge = options.edgeitems
+    with GradMode(False):
+        for dim in range(tensor.ndim):
+            size = tensor.shape[dim]
+            if size > 2 * edge:
+                ends = [tensor.narrow(dim, 0, edge), tensor.narrow(dim, size - edge, edge)]
+                tensor = REGISTRY["cat"](ends, dim)
+    return tensor
+
+
+# numbers
+
+
+class _Column:
+    """Gives numbers one width.  NaN and infinities do not widen it."""
+
+    def __init__(self, values: Any) -> None:
+        if values.dtype.kind == "f":
+            self.style: Callable[[Any], str] = _float_style(values)
+            self.width = max((len(self.style(each)) for each in _decisive(values).tolist()), default=1)
+        else:
+            self.style = str
+            self.width = max(len(str(each)) for each in values.reshape(-1).tolist())
+
+    def text(self, value: Any) -> str:
+        return self.style(value).rjust(self.width)
+
+
+def _decisive(values: Any) -> Any:
+    flat = values.reshape(-1).astype("float64")
+    return flat[(flat != 0) & (abs(flat) < math.inf)]
+
+
+def _float_style(values: Any) -> Callable[[float], str]:
+    """How one float prints, without padding."""
+    decisive = _decisive(values)
+    whole = bool((decisive == decisive.round()).all())
+    scientific = options.sci_mode
+    if scientific is None:
+        scientific = _is_wide(abs(decisive), whole)
+    digits = options.precision
+    if scientific:
+        return lambda value: f"{value:.{digits}e}"
+    if whole:
+        return lambda value: f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+    return lambda value: f"{value:.{digits}f}"
+
+
+def _is_wide(sizes: Any, whole: bool) -> bool:
+    if not len(sizes):
+        return False
+    least, greatest = float(sizes.min()), float(sizes.max())
+    return bool(greatest / least > WIDE_RANGE or greatest > GREAT or (not whole and least < SMALL))
+
+
+# brackets
+
+
+def _nested(values: Any, shape: Sequence[int], indent: int, cut: bool, column: _Column) -> str:
+    """Nested lists of numbers in brackets, each line indented by `indent` columns."""
+    if not shape:
+        return column.text(values)
+    edge = options.edgeitems
+    shortened = cut and shape[0] > 2 * edge
+    if len(shape) == 1:
+        return _row([column.text(each) for each in values], shortened, indent, column.width + 2)
+    parts = [_nested(each, shape[1:], indent + 1, cut, column) for each in values]
+    if shortened:
+        parts = [*parts[:edge], "...", *parts[edge:]]
+    return "[" + ("," + "\n" * (len(shape) - 1) + " " * (indent + 1)).join(parts) + "]"
+
+
+def _row(words: list[str], shortened: bool, indent: int, width: int) -> str:
+    per_line = max(1, (options.linewidth - indent) // width)
+    if shortened:
+        words = [*words[: options.edgeitems], " ...", *words[options.edgeitems :]]
+    lines = [", ".join(words[start : start + per_line]) for start in range(0, len(words), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+# facts
+
+
+def _facts(tensor: Any) -> list[str]:
+    """What is said after the values."""
+    facts = [f"device='{tensor.device}'"] if tensor.is_cuda else []
+    usual = (dtypes.float32, dtypes.int64, dtypes.bool_)
+    if tensor.numel() == 0:
+        usual = (dtypes.float32,)
+        facts += [f"size={tuple(tensor.shape)}"] if tensor.ndim != 1 else []
+    if tensor.dtype not in usual:
+        facts.append(f"dtype={tensor.dtype}")
+    if tensor.grad_fn is not None:
+        facts.append(f"grad_fn=<{tensor.grad_fn.name}>")
+    elif tensor.requires_grad:
+        facts.append("requires_grad=True")
+    return facts
+
+
+def _with_facts(text: str, facts: Sequence[str]) -> str:
+    column = len(text) - text.rfind("\n") + 1
+    for fact in facts:
+        if column + len(fact) + 2 > options.linewidth:
+            text += ",\n" + " " * len(PREFIX) + fact
+            column = len(PREFIX) + len(fact)
+        else:
+            text += ", " + fact
+            column += len(fact) + 2
+    return text + ")"

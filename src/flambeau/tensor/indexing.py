@@ -1,0 +1,177 @@
+"""`x[...]` and `x[...] = value`: views where the index allows it, index tensors and masks for the rest."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+from .. import dtypes
+from ..core import TensorCore
+from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError
+from ..host import is_numpy_loaded, np
+from ..ops.advanced import check_mask
+from ..ops.operator import REGISTRY
+from . import factories
+
+FULL = slice(None)
+
+
+class Selection(NamedTuple):
+    """A view, and the index tensors that still select from it (one or None per dimension, trailing ones missing)."""
+
+    view: Any
+    indices: list[Any]
+
+
+def get(tensor: Any, index: Any) -> Any:
+    """What `tensor[index]` means.
+
+    Host:   waits for masks, and for zero-dimensional index tensors on a GPU; else returns at once.
+    Raises: IndexRangeError, ArgumentError.
+    """
+    chosen = select(tensor, index)
+    if chosen.indices:
+        return REGISTRY["index"](chosen.view, chosen.indices)
+    return REGISTRY["alias"](tensor) if chosen.view is tensor else chosen.view
+
+
+def put(tensor: Any, index: Any, value: Any) -> None:
+    """What `tensor[index] = value` means: a number, or a tensor that broadcasts to the selection.
+
+    Host:   as `get`; a value from another device is copied as `copy_` does.
+    Raises: IndexRangeError, ArgumentError, ArgumentTypeError, ShapeError.
+    """
+    if not isinstance(value, TensorCore) and not _is_number(value):
+        raise ArgumentTypeError(f"can't assign a {type(value).__name__} to a {tensor.type()}")
+    chosen = select(tensor, index)
+    if not chosen.indices:
+        chosen.view.copy_(_fitting(value, chosen.view)) if isinstance(value, TensorCore) else chosen.view.fill_(value)
+    elif (mask := _only_mask(chosen)) is not None and not (isinstance(value, TensorCore) and value.shape):
+        _fill_masked(chosen.view, mask, value)
+    else:
+        chosen.view.index_put_(chosen.indices, _as_values(value, chosen.view))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float)) or (is_numpy_loaded() and isinstance(value, np.generic))
+
+
+def _fitting(value: Any, view: Any) -> Any:
+    """`value` without leading dimensions of size 1 that the view does not have."""
+    extra = value.ndim - view.ndim
+    return value.reshape(value.shape[extra:]) if extra > 0 and set(value.shape[:extra]) == {1} else value
+
+
+def _as_values(value: Any, view: Any) -> Any:
+    if isinstance(value, TensorCore):
+        return value.to(view.device, view.dtype)  # type: ignore[attr-defined]
+    return factories.full((), value, dtype=view.dtype, device=view.device)
+
+
+def _only_mask(chosen: Selection) -> Any:
+    """(dimension, mask) if a mask is all that selects, else None."""
+    found = [(dim, each) for dim, each in enumerate(chosen.indices) if each is not None]
+    return found[0] if len(found) == 1 and found[0][1].dtype is dtypes.bool_ and found[0][1].shape else None
+
+
+def _fill_masked(view: Any, place: tuple[int, Any], value: Any) -> None:
+    """Write one value where a mask is true: the host need not know where that is."""
+    dim, mask = place
+    check_mask(view, mask, dim)
+    spread = mask.reshape((*mask.shape, *[1] * (view.ndim - dim - mask.ndim)))
+    if isinstance(value, TensorCore):
+        value = value.to(view.device, view.dtype)  # type: ignore[attr-defined]
+    elif not view.dtype.is_floating_point:
+        value = bool(value) if view.dtype is dtypes.bool_ else int(value)
+    view.masked_fill_(spread, value)
+
+
+# reading an index
+
+
+def select(tensor: Any, index: Any) -> Selection:
+    """Take the views that an index asks for, and keep the index tensors."""
+    items = _expanded(tensor, [_item(each, tensor) for each in (index if isinstance(index, tuple) else (index,))])
+    view, dim = tensor, 0
+    indices: list[Any] = []
+    for item in items:
+        if item is None or isinstance(item, bool):
+            view = view.unsqueeze(dim)
+        if isinstance(item, bool):
+            item = factories.tensor([item], device=tensor.device)
+        if isinstance(item, int):
+            view = view.select(dim, item)
+            continue
+        if isinstance(item, slice):
+            view = view if item == FULL else _sliced(view, dim, item)
+        if isinstance(item, TensorCore):
+            indices += [None] * (dim - len(_spread(indices)))
+            indices.append(item)
+            dim += _width(item)
+        else:
+            dim += 1
+    return Selection(view, indices)
+
+
+def _spread(indices: list[Any]) -> list[Any]:
+    """The dimensions that index tensors stand for: a mask stands for several."""
+    return [each for each in indices for _ in range(1 if each is None else _width(each))]
+
+
+def _width(item: Any) -> int:
+    """How many dimensions an item takes."""
+    if isinstance(item, TensorCore):
+        return len(item.shape) if item.dtype in (dtypes.bool_, dtypes.uint8) else 1
+    return 0 if item is None or item is Ellipsis or isinstance(item, bool) else 1
+
+
+def _sliced(view: Any, dim: int, item: slice) -> Any:
+    start, stop, step = (None if each is None else each.__index__() for each in (item.start, item.stop, item.step))
+    if step is not None and step <= 0:
+        raise ArgumentError(f"slice step must be greater than zero, got {step}", hint="flip(dim) reverses a dimension")
+    return REGISTRY["slice"](view, dim, start, stop, 1 if step is None else step)
+
+
+def _expanded(tensor: Any, items: list[Any]) -> list[Any]:
+    """The items with the first Ellipsis spelled out, and further ones dropped.  Raises IndexRangeError for too many."""
+    used = sum(_width(each) for each in items)
+    if used > tensor.ndim:
+        raise IndexRangeError(f"too many indices for tensor of dimension {tensor.ndim}: {used}")
+    found: list[Any] = []
+    missing = tensor.ndim - used
+    for each in items:
+        if each is Ellipsis:
+            found += [FULL] * missing
+            missing = 0
+        else:
+            found.append(each)
+    return found
+
+
+def _item(item: Any, tensor: Any) -> Any:
+    """One item of an index: an int, a bool, a slice, None, Ellipsis or an index tensor on the tensor's device."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, int, slice)):
+        return item
+    if isinstance(item, TensorCore):
+        return _index_tensor(item, tensor)
+    if is_numpy_loaded() and isinstance(item, np.bool_):
+        return bool(item)
+    if isinstance(item, (list, tuple, range)) or (is_numpy_loaded() and isinstance(item, np.ndarray)):
+        made = factories.tensor(item if is_numpy_loaded() and isinstance(item, np.ndarray) else list(item))
+        return _index_tensor(made if made.numel() else made.to(dtypes.int64), tensor)
+    if hasattr(item, "__index__"):
+        return item.__index__()
+    raise IndexRangeError(
+        "only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid indices "
+        f"(got {type(item).__name__})"
+    )
+
+
+def _index_tensor(item: Any, tensor: Any) -> Any:
+    if not item.shape and item.dtype.category == dtypes.INTEGER and item.dtype is not dtypes.uint8:
+        return int(item.item())
+    if item.dtype is dtypes.uint8:
+        warnings.warn(
+            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", stacklevel=5
+        )
+    return item if item.device == tensor.device else item.to(tensor.device)

@@ -1,0 +1,69 @@
+"""Methods of tensors that other files define: indexing, conversions by name, `new_*`, exchange with other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import dtypes, transfer
+from ..dtypes import dtype
+from ..ops import join, views
+from ..ops.operator import Operator
+from . import factories, indexing, interop, legacy
+
+CONVERSIONS = {
+    "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+    "short": dtypes.int16,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "bool": dtypes.bool_,
+}
+
+
+def _conversion(name: str, kind: dtype) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        return transfer.to(self, self.device_index, kind)
+
+    method.__name__ = name
+    method.__doc__ = f"This tensor as {kind.name}; itself if it is.  Host: returns at once."
+    return method
+
+
+def _several(operator: Operator) -> Callable[..., Any]:
+    """A method that takes numbers one by one, or all in one sequence."""
+
+    def method(self: Any, *values: Any, **named: Any) -> Any:
+        if len(values) == 1 and isinstance(values[0], (tuple, list)):
+            values = tuple(values[0])
+        return operator(self, values, **named) if values else operator(self, **named)
+
+    method.__name__, method.__doc__ = operator.name, operator.__doc__
+    return method
+
+
+def new(self: Any, *args: Any, device: Any = None) -> Any:
+    """A tensor of this one's type and device: unset values for sizes, or a copy of data.
+
+    Host: waits for data on a GPU, else returns at once.
+    """
+    index = self.device_index if device is None else factories.devices.resolve(device)
+    return legacy.constructed(self.dtype, index, args, "new")
+
+
+def install(cls: Any) -> None:
+    """Give a tensor class these methods."""
+    for name, kind in CONVERSIONS.items():
+        setattr(cls, name, _conversion(name, kind))
+    for operator in (join.flip, join.tile, views.broadcast_to):
+        setattr(cls, operator.name, _several(operator))
+    for made in (new, *factories.NEW_METHODS):
+        setattr(cls, made.__name__, made)
+    cls.__getitem__, cls.__setitem__ = indexing.get, indexing.put
+    cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device
+    cls.__cuda_array_interface__ = property(interop.cuda_array_interface)
+    cls.__reduce_ex__ = interop.reduce

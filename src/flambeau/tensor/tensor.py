@@ -1,0 +1,465 @@
+"""Tensor: the user's object.  Most of its methods come from the operator registry; here is what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from .. import core, dispatch, transfer
+from ..autograd import functional, record
+from ..autograd.mode import GradMode
+from ..core import TensorCore
+from ..dtypes import dtype
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError
+from ..host import is_numpy_loaded, np
+from ..ops.operator import REGISTRY, Operator
+from ..runtime import device as devices
+from ..runtime.stream import Stream
+from . import legacy, methods
+from .format import to_text
+
+
+class _TensorClass(type):
+    """The class of Tensor: `Tensor(2, 3)` and `Tensor([1, 2])` are the legacy FloatTensor."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is Tensor and not (args and isinstance(args[0], core.Storage)):
+            return legacy.make(legacy.TYPES["FloatTensor"], *args, **kwargs)
+        return type.__call__(cls, *args, **kwargs)
+
+
+class Tensor(TensorCore, metaclass=_TensorClass):
+    """An array of one type on one device, that remembers how it was computed where a gradient is wanted."""
+
+    __array_priority__ = 1000  # NumPy scalars leave binary operators to the tensor
+
+    # what it is
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that made this tensor, None for a leaf."""
+        edge = record.edge_of(self) if self.requires_grad else None
+        return None if edge is None or self._grad_fn is None else edge[0]
+
+    @property
+    def is_leaf(self) -> bool:
+        return self._grad_fn is None
+
+    @property
+    def _version(self) -> int:
+        return self.storage.version
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to, or through, this tensor."""
+        return self._requires_grad or self._grad_fn is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Say whether this leaf collects a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers."""
+        if self._grad_fn is not None and not requires_grad:
+            raise AutogradError(
+                "requires_grad_: you can only change requires_grad flags of leaf variables", hint="use detach() instead"
+            )
+        if requires_grad and not self.dtype.is_floating_point:
+            raise DtypeError(f"requires_grad_: only floating point tensors can require gradients, this is {self.describe()}")
+        self._requires_grad = requires_grad if self._grad_fn is None else False
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory, outside any graph."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self.storage, self.dtype, self.shape = value.storage, value.dtype, value.shape
+        self.strides, self.offset = value.strides, value.offset
+
+    def detach(self) -> Tensor:
+        """The same memory, outside any graph."""
+        return core.alias(self, self.shape, self.strides, self.offset)  # type: ignore[return-value]
+
+    def detach_(self) -> Tensor:
+        """Take this tensor out of its graph."""
+        self._grad_fn, self._requires_grad = None, False
+        return self
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf in `grad` during backward."""
+        if self._grad_fn is not None:
+            import weakref
+
+            keeper = weakref.ref(self)
+
+            def keep(grad: Any) -> None:
+                tensor = keeper()
+                if tensor is not None:
+                    tensor.grad = grad
+
+            self.register_hook(keep)
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> HookHandle:
+        """Call `hook` with this tensor's gradient during backward; what it returns, if anything, takes its place."""
+        edge = record.edge_of(self)
+        if edge is None:
+            raise AutogradError("register_hook: cannot register a hook on a tensor that doesn't require gradient")
+        node, index = edge
+        if self._grad_fn is None:
+            self.hooks = node  # a leaf keeps its accumulator, or the hook would go with the graph
+        entry = (index, hook)
+        node.pre_hooks.append(entry)
+        return HookHandle(node.pre_hooks, entry)
+
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> None:
+        """Add the gradient of this tensor to the `grad` of every leaf that it was computed from.
+
+        gradient: of this tensor's shape; ones for a scalar.
+        Host:  returns at once.
+        Order: each node runs on the stream of its forward; the current streams wait for the leaves'.
+        Raises: AutogradError if the graph was freed or a saved value was overwritten.
+        """
+        functional.backward([self], [gradient], retain_graph, create_graph, inputs)
+
+    # shape
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or one dimension of it."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Steps between neighbours, in elements; of one dimension if given."""
+        return self.strides if dim is None else self.strides[dim]
+
+    def dim(self) -> int:
+        return len(self.shape)
+
+    ndimension = dim
+
+    def nelement(self) -> int:
+        return self.numel()
+
+    def storage_offset(self) -> int:
+        return self.offset
+
+    def element_size(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.numel() * self.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self.address()
+
+    def untyped_storage(self) -> Any:
+        return self.storage
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        return self.permute(*range(self.ndim - 1, -1, -1))
+
+    @property
+    def mT(self) -> Any:  # noqa: N802
+        return self.transpose(-2, -1)
+
+    def is_floating_point(self) -> bool:
+        return self.dtype.is_floating_point
+
+    def view(self, *shape: Any) -> Any:
+        """The same memory as another shape (one size may be -1), or as another type of the same size."""
+        if len(shape) == 1 and isinstance(shape[0], dtype):
+            return REGISTRY["view_dtype"](self, shape[0])
+        return REGISTRY["view"](self, sizes(shape))
+
+    def reshape(self, *shape: Any) -> Any:
+        """A view as another shape if there is one, else a copy."""
+        return REGISTRY["reshape"](self, sizes(shape))
+
+    def permute(self, *dims: Any) -> Any:
+        """A view with the dimensions in another order."""
+        return REGISTRY["permute"](self, sizes(dims))
+
+    def expand(self, *shape: Any) -> Any:
+        """A view that repeats dimensions of size 1; -1 keeps a size."""
+        return REGISTRY["expand"](self, sizes(shape))
+
+    def repeat(self, *counts: Any) -> Any:
+        """A copy that repeats the tensor along each dimension."""
+        return REGISTRY["repeat"](self, sizes(counts))
+
+    def view_as(self, other: Tensor) -> Any:
+        return self.view(other.shape)
+
+    def reshape_as(self, other: Tensor) -> Any:
+        return self.reshape(other.shape)
+
+    def expand_as(self, other: Tensor) -> Any:
+        return self.expand(other.shape)
+
+    def contiguous(self) -> Any:
+        """The tensor itself if it is contiguous, else a copy that is."""
+        return self if self.is_contiguous() else REGISTRY["convert"](self)
+
+    def clone(self) -> Any:
+        """A dense copy, in the graph."""
+        return REGISTRY["convert"](self)
+
+    def sum_to_size(self, *shape: Any) -> Any:
+        """Sum over the dimensions that broadcasting `shape` to this shape repeats."""
+        wanted = sizes(shape)
+        lead = self.ndim - len(wanted)
+        repeated = [*range(lead), *(lead + i for i, size in enumerate(wanted) if size == 1 and self.shape[lead + i] != 1)]
+        total = REGISTRY["sum"](self, repeated, True) if repeated else self
+        return total.reshape(wanted) if lead else total
+
+    # place and type
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """This tensor on a device, as a type, or like another tensor; itself if nothing changes.
+
+        Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking= and copy=.
+        Host: waits, except non_blocking from pinned memory, to pinned memory, or between devices.
+        """
+        device, wanted, non_blocking, copy = _to_arguments(args, kwargs)
+        index = self.storage.device if device is None else devices.resolve(device)
+        return transfer.to(self, index, wanted or self.dtype, non_blocking, copy)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
+        """This tensor on a CUDA device, the current one if none is named; itself if it is there."""
+        return transfer.to(self, devices.cuda_index(device), self.dtype, non_blocking)
+
+    def cpu(self) -> Any:
+        """This tensor on the CPU.  Host: waits if it is on a GPU."""
+        return transfer.to(self, devices.CPU_INDEX, self.dtype)
+
+    def copy_(self, src: Any, non_blocking: bool = False) -> Any:
+        """Overwrite this tensor with `src`, broadcast and converted.  Host: as `to`."""
+        if not isinstance(src, TensorCore):
+            raise ArgumentTypeError(f"copy_(): argument 'src' must be a Tensor, not {type(src).__name__}")
+        return transfer.copy_(self, src, non_blocking)
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
+        return legacy.name_of(self) if dtype is None else legacy.convert(self, dtype, non_blocking)
+
+    def type_as(self, other: Tensor) -> Any:
+        return self.to(other.device, other.dtype)
+
+    def get_device(self) -> int:
+        """The index of the CUDA device, -1 on the CPU."""
+        return self.storage.device
+
+    def pin_memory(self) -> Any:
+        """A copy in pinned memory; itself if it is there.  Raises ArgumentError for a tensor on a GPU."""
+        if self.is_cuda:
+            raise ArgumentError(f"pin_memory: only dense CPU tensors can be pinned, this is {self.describe()}")
+        if self.is_pinned():
+            return self
+        return core.empty(self.shape, self.dtype, -1, pin_memory=True).copy_(self)  # type: ignore[attr-defined]
+
+    def is_pinned(self) -> bool:
+        """Whether it lies in pinned host memory.  Starts nothing."""
+        return self.storage.is_pinned
+
+    def record_stream(self, stream: Stream) -> None:
+        """Keep the memory from reuse, once it is freed, until what `stream` then has queued is done."""
+        self.storage.record_stream(stream)
+
+    # values
+
+    def item(self) -> Any:
+        """The value of a tensor of one element, as a Python number.  Host: waits if it is on a GPU."""
+        if self.numel() != 1:
+            raise ArgumentError(f"item: a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        return dispatch.read(self).reshape(()).astype(self.dtype.wide.numpy, copy=False).item()
+
+    def tolist(self) -> Any:
+        """The values as nested lists.  Host: waits if it is on a GPU."""
+        return dispatch.read(self).astype(self.dtype.wide.numpy, copy=False).tolist()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """A NumPy array over the same memory.  Raises ArgumentTypeError on a GPU, AutogradError in a graph."""
+        if force:
+            return self.detach().cpu().numpy()
+        if self.is_cuda:
+            raise ArgumentTypeError(
+                f"can't convert {self.device} device type tensor to numpy", hint="use Tensor.cpu() to copy it to the host first"
+            )
+        if self.requires_grad:
+            raise AutogradError("Can't call numpy() on Tensor that requires grad", hint="use tensor.detach().numpy() instead")
+        return self.array()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        found = self.numpy()
+        return found if dtype is None else found.astype(dtype, copy=bool(copy))
+
+    def fill_(self, value: Any) -> Any:
+        """Set every element to a number, or to the value of a tensor of one element."""
+        if isinstance(value, TensorCore):
+            return self.copy_(value)
+        return dispatch.call_inplace(REGISTRY["fill"], (self, value), {})
+
+    def zero_(self) -> Any:
+        """Set every element to 0."""
+        return self.fill_(0)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ArgumentTypeError("len() of a 0-d tensor")
+        return self.shape[0]  # type: ignore[return-value]
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            raise ArgumentError(
+                f"bool: Boolean value of Tensor with {self.numel()} values is ambiguous", hint="use any() or all()"
+            )
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.is_floating_point or self.numel() != 1:
+            raise ArgumentTypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __iter__(self) -> Any:
+        if not self.shape:
+            raise ArgumentTypeError("iteration over a 0-d tensor")
+        return iter([self[index] for index in range(self.shape[0])])  # type: ignore[index]
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    def __repr__(self) -> str:
+        return to_text(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and not self.shape else repr(self)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if not self.is_leaf:
+            raise AutogradError("deepcopy: only Tensors created explicitly by the user support the deepcopy protocol")
+        with GradMode(False):
+            made = self.clone()
+        made._requires_grad = self._requires_grad
+        memo[id(self)] = made
+        return made
+
+
+class HookHandle:
+    """Takes a hook away again."""
+
+    def __init__(self, hooks: list[Any], entry: Any) -> None:
+        self._hooks = hooks
+        self._entry = entry
+
+    def remove(self) -> None:
+        """Take the hook away; nothing if it is gone."""
+        if self._entry in self._hooks:
+            self._hooks.remove(self._entry)
+
+
+def sizes(values: Sequence[Any]) -> tuple[int, ...]:
+    """`f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` alike."""
+    if len(values) == 1 and isinstance(values[0], (tuple, list)):
+        values = values[0]
+    return tuple(int(each) for each in values)
+
+
+def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, bool]:
+    device, wanted = kwargs.pop("device", None), kwargs.pop("dtype", None)
+    non_blocking, copy = kwargs.pop("non_blocking", False), kwargs.pop("copy", False)
+    if kwargs:
+        raise ArgumentTypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    flags = [each for each in args if isinstance(each, bool)]
+    for each in args:
+        if isinstance(each, bool) or each is None:
+            continue
+        if isinstance(each, TensorCore):
+            device, wanted = each.device, each.dtype
+        elif isinstance(each, dtype):
+            wanted = each
+        else:
+            device = each
+    if wanted is not None and not isinstance(wanted, dtype):
+        raise ArgumentTypeError(f"to(): dtype must be a torch.dtype, not {wanted!r}")
+    return device, wanted, (flags + [non_blocking])[0], (flags[1:] + [copy])[0]
+
+
+def _method(operator: Operator) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return dispatch.call(operator, (self, *args), kwargs)
+
+    method.__name__, method.__doc__ = operator.name, operator.__doc__
+    return method
+
+
+def _inplace_method(operator: Operator) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return dispatch.call_inplace(operator, (self, *args), kwargs)
+
+    method.__name__ = f"{operator.name}_"
+    method.__doc__ = f"In-place version of `{operator.name}`."
+    return method
+
+
+def install_methods() -> None:
+    """Give Tensor the methods of every registered operator that it does not define itself."""
+    for operator in REGISTRY.values():
+        if operator.method and operator.name not in Tensor.__dict__:
+            setattr(Tensor, operator.name, _method(operator))
+        if operator.inplace and f"{operator.name}_" not in Tensor.__dict__:
+            setattr(Tensor, f"{operator.name}_", _inplace_method(operator))
+
+
+BINARY = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "pow": "pow",
+    "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+}  # fmt: skip
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+
+
+def install_symbols() -> None:
+    """Give Tensor Python's operators: +, -, <, ~ and so on."""
+    for symbol, name in BINARY.items():
+        setattr(Tensor, f"__{symbol}__", _binary(REGISTRY[name], swap=False))
+        setattr(Tensor, f"__r{symbol}__", _binary(REGISTRY[name], swap=True))
+        if REGISTRY[name].inplace:
+            setattr(Tensor, f"__i{symbol}__", _inplace_method(REGISTRY[name]))
+    for name in COMPARISONS:
+        setattr(Tensor, f"__{name}__", _binary(REGISTRY[name], swap=False))
+    for symbol, name in UNARY.items():
+        setattr(Tensor, f"__{symbol}__", _method(REGISTRY[name]))
+
+
+def _binary(operator: Operator, swap: bool) -> Callable[[Any, Any], Any]:
+    def method(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, (TensorCore, int, float)) and not (is_numpy_loaded() and isinstance(other, np.generic)):
+            return NotImplemented
+        return dispatch.call(operator, (other, self) if swap else (self, other), {})
+
+    return method
+
+
+methods.install(Tensor)
+core.Result.type = partial(type.__call__, Tensor)  # type: ignore[assignment]  # past _TensorClass: half the time

@@ -1,0 +1,295 @@
+"""The backward engine: values, order, streams, versions, memory."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau.testing import gradcheck, gradgradcheck, machine
+
+
+def leaf(*values: float) -> torch.Tensor:
+    return torch.tensor(list(values), requires_grad=True)
+
+
+def test_gradients_of_a_diamond_add_up():
+    x = leaf(2.0, 3.0)
+    y = x * x
+    (y * x + y).sum().backward()
+    assert x.grad.tolist() == [3 * 4 + 4.0, 3 * 9 + 6.0]
+
+
+def test_a_chain_of_a_hundred_thousand_nodes_needs_no_recursion():
+    x = leaf(1.0)
+    y = x
+    for _ in range(100_000):
+        y = y + 1
+    y.backward()
+    assert x.grad.tolist() == [1.0]
+
+
+def test_backward_accumulates_into_grad():
+    x = leaf(1.0, 2.0)
+    for _ in range(3):
+        (x * 2).sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_two_leaves_never_share_a_gradient():
+    x, y = leaf(1.0), leaf(2.0)
+    (x + y).backward()
+    x.grad.add_(10)
+    assert (x.grad.item(), y.grad.item()) == (11.0, 1.0)
+
+
+def test_the_gradient_given_by_the_user_is_not_taken_over():
+    x = leaf(1.0, 2.0)
+    seed = torch.tensor([5.0, 6.0])
+    (x + 0).backward(seed)
+    x.grad.zero_()
+    assert seed.tolist() == [5.0, 6.0]
+
+
+def test_a_second_backward_needs_retain_graph():
+    x = leaf(3.0)
+    y = x * x
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.tolist() == [12.0]
+    with pytest.raises(RuntimeError, match="second time.*\nhint: pass retain_graph=True"):
+        y.backward()
+
+
+def test_a_saved_value_that_was_overwritten_is_noticed():
+    x = leaf(1.0, 2.0)
+    y = x.exp()
+    z = y.sum()
+    y.add_(1)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation: float32\[2\] is at version 1; expected version 0"):
+        z.backward()
+    assert x.grad is None
+
+
+def test_a_value_that_backward_does_not_need_may_be_overwritten():
+    x = leaf(1.0, 2.0)
+    y = x * 3
+    z = y * 2
+    y.zero_()
+    z.sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_writes_through_a_view_reach_its_base():
+    x = leaf(1.0, 2.0, 3.0)
+    y = x * 1
+    y[1:].mul_(10)
+    y[0] = 7.0
+    y.sum().backward()
+    assert y.tolist() == [7.0, 20.0, 30.0] and x.grad.tolist() == [0.0, 10.0, 10.0]
+
+
+def test_a_view_made_before_a_write_to_its_base_follows_it():
+    x = leaf(1.0, 2.0)
+    y = x * 1
+    v = y[0]
+    y.mul_(5)
+    v.backward()
+    assert v.item() == 5.0 and x.grad.tolist() == [5.0, 0.0]
+
+
+def test_assigning_a_tensor_with_a_gradient_into_a_slice():
+    x, value = leaf(1.0, 2.0, 3.0), leaf(10.0)
+    y = x * 2
+    y[1] = value[0] * 3
+    (y * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [2.0, 0.0, 6.0] and value.grad.tolist() == [6.0]
+
+
+def test_a_leaf_cannot_be_written_in_place():
+    x = leaf(1.0)
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad.*\nhint"):
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="view of a leaf"):
+        x[0].add_(1)
+    with torch.no_grad():
+        x.add_(1)
+    assert x.tolist() == [2.0]
+
+
+def test_hooks_see_and_replace_gradients():
+    seen = []
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    handle = y.register_hook(lambda grad: seen.append(grad.tolist()) or grad * 10)
+    x.register_hook(lambda grad: grad + 1)
+    y.sum().backward()
+    assert seen == [[1.0, 1.0]] and x.grad.tolist() == [21.0, 21.0]
+    handle.remove()
+    z = x.detach().requires_grad_() * 2
+    z.sum().backward()
+    assert seen == [[1.0, 1.0]]
+
+
+def test_retain_grad_keeps_the_gradient_of_a_non_leaf():
+    x = leaf(3.0)
+    y = x * 2
+    y.retain_grad()
+    (y * y).backward()
+    assert y.grad.tolist() == [12.0] and x.grad.tolist() == [24.0]
+
+
+def test_grad_returns_and_leaves_leaves_alone():
+    x, y, unused = leaf(2.0), leaf(3.0), leaf(1.0)
+    z = x * y
+    dx, dy = torch.autograd.grad(z, [x, y], retain_graph=True)
+    assert (dx.item(), dy.item(), x.grad) == (3.0, 2.0, None)
+    with pytest.raises(RuntimeError, match="number 0.*not have been used"):
+        torch.autograd.grad(z, [unused], retain_graph=True)
+    assert torch.autograd.grad(z, [unused], allow_unused=True) == (None,)
+
+
+def test_gradient_with_respect_to_an_inner_value():
+    x = leaf(2.0)
+    y = x * 3
+    (found,) = torch.autograd.grad(y * y, [y])
+    assert found.tolist() == [12.0]
+
+
+def test_second_derivatives():
+    x = leaf(2.0, 3.0)
+    (first,) = torch.autograd.grad((x * x * x).sum(), [x], create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), [x])
+    assert second.tolist() == [12.0, 18.0]
+    x64 = torch.tensor([0.3, 0.7], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda t: (t.exp() * t).sum(), [x64]) and gradgradcheck(lambda t: (t.exp() * t).sum(), [x64])
+
+
+def test_gradcheck_refuses_a_wrong_derivative():
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 3
+
+    x = torch.tensor([1.0], dtype=torch.float64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="input 0 .* differs from central differences by up to"):
+        gradcheck(Wrong.apply, [x])
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return x * x * x * scale
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad * ctx.scale, None
+
+
+def test_a_function_of_the_users_own():
+    x = leaf(2.0)
+    Cube.apply(x, 5).backward()
+    assert x.grad.tolist() == [60.0]
+    x64 = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda t: Cube.apply(t, 2), [x64]) and gradgradcheck(lambda t: Cube.apply(t, 2), [x64])
+
+
+def test_no_grad_records_nothing_and_enable_grad_does():
+    x = leaf(1.0)
+    with torch.no_grad():
+        assert not (x * 2).requires_grad
+        with torch.enable_grad():
+            assert (x * 2).requires_grad
+
+    @torch.no_grad()
+    def f():
+        return x * 2
+
+    assert not f().requires_grad and (x * 2).requires_grad
+
+
+def test_errors_say_what_is_missing():
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        torch.tensor([1.0]).backward()
+    with pytest.raises(RuntimeError, match=r"only for scalar outputs, not for float32\[2\] on cpu"):
+        (leaf(1.0, 2.0) * 2).backward()
+    with pytest.raises(RuntimeError, match=r"gradient has shape \[3\], the output \[2\]"):
+        (leaf(1.0, 2.0) * 2).backward(torch.ones(3))
+    with pytest.raises(RuntimeError, match="only floating point"):
+        torch.tensor([1], requires_grad=True)
+
+
+def test_memory_returns_by_reference_count_alone():
+    with machine(devices=1) as made:
+        allocator = made.devices[0].allocator
+        gc.collect()
+        gc.disable()
+        try:
+            start = allocator.allocated_bytes
+            x = torch.randn(64, 64, device="cuda", requires_grad=True)
+            for _ in range(3):
+                y = torch.softmax(x @ x, -1)
+                y = torch.relu(y[:, :32]).exp()
+                z = Cube.apply(y, 2)
+                z[0].mul_(2)
+                z.sum().backward()
+            del x, y, z
+            assert allocator.allocated_bytes == start
+        finally:
+            gc.enable()
+
+
+@pytest.mark.usefixtures("gpus")
+def test_each_node_runs_on_the_stream_of_its_forward():
+    seen = []
+
+    class Spy(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append(torch.cuda.current_stream())
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            seen.append(torch.cuda.current_stream())
+            return grad * 1
+
+    s = torch.cuda.Stream()
+    x = torch.ones(4, device="cuda", requires_grad=True)
+    s.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(s):
+        y = Spy.apply(x)
+    torch.cuda.current_stream().wait_stream(s)
+    y.sum().backward()
+    assert seen == [s, s] and torch.cuda.current_stream() == torch.cuda.default_stream()
+    assert x.grad.tolist() == [1.0] * 4
+
+
+@pytest.mark.usefixtures("gpus")
+def test_a_gradient_that_changes_streams_is_ordered():
+    x = torch.full((1000,), 2.0, device="cuda", requires_grad=True)
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    parts = []
+    for s in streams:
+        s.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(s):
+            parts.append((x * x).sum())
+    for s in streams:
+        torch.cuda.current_stream().wait_stream(s)
+    (parts[0] + parts[1] + parts[2]).backward()
+    assert np.array_equal(x.grad.cpu().numpy(), np.full(1000, 12.0, np.float32))
+
+
+@pytest.mark.usefixtures("gpus")
+def test_a_gradient_crosses_devices():
+    x = torch.tensor([1.0, 2.0], device="cuda:0", requires_grad=True)
+    y = (x * 3).to("cuda:1")
+    (y * y).cpu().sum().backward()
+    assert x.grad.device == torch.device("cuda:0") and x.grad.tolist() == [18.0, 36.0]

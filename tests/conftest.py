@@ -1,0 +1,26 @@
+"""The machine that tests run on: fresh virtual GPUs, or, with FLAMBEAU_GPUS=nvidia, the GPUs there are."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+import flambeau
+from flambeau.testing import machine
+
+ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
+
+
+@pytest.fixture
+def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
+    """As many GPUs as the test's `devices(n)` mark says, two by default; a test that needs more than there are is skipped."""
+    mark = request.node.get_closest_marker("devices")
+    wanted = mark.args[0] if mark else 2
+    if not ON_HARDWARE:
+        with machine(devices=wanted) as made:
+            yield made
+        return
+    if flambeau.cuda.device_count() < wanted:
+        pytest.skip(f"needs {wanted} GPUs, there are {flambeau.cuda.device_count()}")
+    yield flambeau.runtime.state.machine()
+    flambeau.cuda.synchronize()

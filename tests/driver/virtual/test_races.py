@@ -1,0 +1,405 @@
+import numpy as np
+import pytest
+
+from flambeau.driver.api import CopyKind
+from flambeau.driver.virtual.races import FEW_ENTRIES
+from flambeau.driver.virtual.schedule import Delay, Submission
+from flambeau.dtypes import float32
+from flambeau.errors import AcceleratorError, RaceError
+from flambeau.kernel import Kernel, Pointer, Strided
+
+from .rig import ADD_ONE, BUMP, STRIDED_FILL
+
+POISON = [255] * 4
+
+
+def _write(rig, stream, value=1):
+    rig.fill(rig.memory[0], value, 4, stream)
+
+
+def _read(rig, stream):
+    rig.copy(rig.memory[0] + 64, rig.memory[0], 4, stream)
+
+
+def _update(rig, stream):
+    rig.launch(BUMP, [rig.memory[0], 1], stream)
+
+
+PAIRS = {"write-read": (_write, _read), "read-write": (_read, _write), "write-write": (_write, _write)}
+PAIRS |= {"update-read": (_update, _read), "read-update": (_read, _update), "update-update": (_update, _update)}
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_every_kind_of_unordered_pair_is_an_error(make_rig, pair):
+    first, second = PAIRS[pair]
+    rig = make_rig(races="error")
+    first(rig, rig.a)
+    with pytest.raises(RaceError):
+        second(rig, rig.b)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("how", ["one stream", "event", "chain", "host waits for the stream", "host polls"])
+def test_every_kind_of_ordered_pair_is_silent(make_rig, pair, how):
+    first, second = PAIRS[pair]
+    rig = make_rig(races="error")
+    first(rig, rig.a)
+    if how == "event":
+        rig.wait(rig.b, rig.a)
+    elif how == "chain":
+        rig.wait(rig.c, rig.a)
+        rig.wait(rig.b, rig.c)
+    elif how == "host waits for the stream":
+        rig.driver.stream_synchronize(rig.a)
+    elif how == "host polls":
+        assert any(rig.driver.stream_query(rig.a) for _ in range(100))
+    second(rig, rig.a if how == "one stream" else rig.b)
+    rig.driver.device_synchronize(0)
+
+
+def test_two_readers_do_not_race(make_rig):
+    rig = make_rig(races="error")
+    for stream, target in ((rig.a, 64), (rig.b, 128)):
+        rig.copy(rig.memory[0] + target, rig.memory[0], 4, stream)
+
+
+def test_neighbours_do_not_race(make_rig):
+    rig = make_rig(races="error")
+    rig.fill(rig.memory[0], 1, 64, rig.a)
+    rig.fill(rig.memory[0] + 64, 1, 64, rig.b)
+    with pytest.raises(RaceError, match=f"{rig.memory[0] + 63:#x}, {rig.memory[0] + 64:#x}"):
+        rig.fill(rig.memory[0] + 63, 1, 1, rig.b)
+
+
+def test_an_event_orders_only_what_came_before_its_record(make_rig):
+    rig = make_rig(races="error")
+    event = rig.driver.event_create(0, False, False, False)
+    rig.driver.event_record(event, rig.a)
+    _write(rig, rig.a)
+    rig.driver.stream_wait_event(rig.b, event)
+    with pytest.raises(RaceError):
+        _read(rig, rig.b)
+
+
+def test_a_wait_orders_only_what_comes_after_it(make_rig):
+    rig = make_rig(races="error")
+    _read(rig, rig.b)
+    rig.wait(rig.a, rig.b)
+    _write(rig, rig.a)
+    with pytest.raises(RaceError):
+        _write(rig, rig.b)
+
+
+def test_waiting_for_one_stream_says_nothing_about_another(make_rig):
+    rig = make_rig(races="error")
+    _write(rig, rig.a)
+    rig.driver.stream_synchronize(rig.c)
+    with pytest.raises(RaceError):
+        _read(rig, rig.b)
+
+
+def test_the_default_stream_races_with_created_ones(make_rig):
+    rig = make_rig(races="error")
+    _write(rig, rig.driver.stream_adopt(0, 0))
+    with pytest.raises(RaceError):
+        _read(rig, rig.a)
+
+
+def test_default_streams_of_two_devices_are_two_lanes(make_rig):
+    rig = make_rig(races="error", count=2)
+    zero, one = (rig.driver.stream_adopt(device, 0) for device in range(2))
+    _write(rig, zero)
+    with pytest.raises(RaceError):
+        rig.driver.copy(rig.memory[1], rig.memory[0], 4, CopyKind.PEER, one)
+
+
+def test_a_race_names_everything(make_rig):
+    rig = make_rig(races="error")
+    rig.launch(ADD_ONE, [rig.memory[0], rig.memory[0] + 64, 4], rig.a)
+    with pytest.raises(RaceError) as caught:
+        rig.launch(BUMP, [rig.memory[0] + 8, 8], rig.b)
+    text = str(caught.value)
+    low, high = rig.memory[0] + 8, rig.memory[0] + 16
+    assert text.startswith(f"bump: reads and writes bytes [{low:#x}, {high:#x}) of device 0 on stream {rig.b} at ")
+    assert f"add_one, which writes them on stream {rig.a} at " in text
+    assert text.count(__file__.rsplit("/", 1)[1].replace("test_races", "rig")) == 2
+    assert f"hint: stream {rig.b} must wait for stream {rig.a}" in text
+
+
+def test_a_race_changes_nothing(make_rig):
+    rig = make_rig(races="error")
+    _write(rig, rig.a, 7)
+    before = rig.driver.clock.now()
+    for _ in range(3):
+        with pytest.raises(RaceError):
+            _read(rig, rig.b)
+    assert rig.driver.clock.now() == before
+    rig.driver.device_synchronize(0)
+    assert rig.ran() == ["fill"]
+    rig.copy(rig.memory[0] + 64, rig.memory[0], 4, rig.b)
+    assert rig.get_bytes(rig.memory[0] + 64, 4, rig.b) == [7] * 4
+    assert [number for stream, number, _ in rig.driver.log if stream == rig.b] == [1, 2]
+
+
+def test_interleaved_views_do_not_race(make_rig):
+    rig = make_rig(races="error")
+    even, odd = rig.memory[0], rig.memory[0] + 4
+    rig.launch(STRIDED_FILL, [even, ((8,), [(2,)]), 1.0], rig.a)
+    rig.launch(STRIDED_FILL, [odd, ((8,), [(2,)]), 2.0], rig.b)
+    with pytest.raises(RaceError, match=f"{odd:#x}, {odd + 4:#x}"):
+        rig.launch(STRIDED_FILL, [odd, ((1,), [(1,)]), 3.0], rig.c)
+
+
+def test_columns_of_a_matrix_do_not_race_but_a_row_does(make_rig):
+    rig = make_rig(races="error")
+    for column, stream in enumerate((rig.a, rig.b)):
+        rig.launch(STRIDED_FILL, [rig.memory[0] + 4 * column, ((4, 1), [(2, 1)]), 1.0], stream)
+    with pytest.raises(RaceError):
+        rig.launch(STRIDED_FILL, [rig.memory[0] + 8, ((2,), [(1,)]), 1.0], rig.c)
+
+
+def test_a_transposed_view_touches_every_byte(make_rig):
+    rig = make_rig(races="error")
+    rig.launch(STRIDED_FILL, [rig.memory[0], ((2, 4), [(1, 2)]), 1.0], rig.a)
+    with pytest.raises(RaceError):
+        rig.fill(rig.memory[0] + 12, 0, 1, rig.b)
+
+
+def test_a_broadcast_operand_is_read(make_rig):
+    def copy_row(out, row):
+        out[...] = row
+
+    kernel = Kernel(
+        "row",
+        "",
+        [Pointer("out", float32, "w", "at"), Pointer("row", float32, "r", "at"), Strided("at", ("out", "row"))],
+        copy_row,
+    )
+    rig = make_rig(races="error")
+    rig.launch(kernel, [rig.memory[0], rig.memory[0] + 256, ((4, 3), [(3, 1), (0, 1)])], rig.a)
+    rig.fill(rig.memory[0] + 268, 0, 4, rig.b)
+    with pytest.raises(RaceError):
+        rig.fill(rig.memory[0] + 264, 0, 4, rig.b)
+
+
+def test_pinned_memory_races_too(make_rig):
+    rig = make_rig(races="error")
+    address, _ = rig.pinned(64)
+    rig.driver.copy(address, rig.memory[0], 4, CopyKind.DEVICE_TO_HOST, rig.a)
+    with pytest.raises(RaceError, match="pinned host memory"):
+        rig.driver.copy(rig.memory[0] + 64, address, 4, CopyKind.HOST_TO_DEVICE, rig.b)
+
+
+# blocks
+def test_a_block_freed_under_a_copy_on_another_stream(make_rig):
+    """The block goes back to its own stream, and to its next owner, while a copy still reads it."""
+    rig = make_rig(races="error")
+    block = rig.take(0, 64)
+    rig.fill(block, 5, 64, rig.a)
+    rig.wait(rig.b, rig.a)
+    copied = rig.take(1024, 64, rig.b)
+    rig.copy(copied, block, 64, rig.b)
+    rig.give(block, 64)
+    with pytest.raises(RaceError, match=r"block_taken: writes .*copy d2d, which reads"):
+        rig.take(0, 32)
+    rig.wait(rig.a, rig.b)
+    rig.take(0, 32)
+
+
+def test_a_block_freed_under_a_copy_gives_the_copy_poison(rig):
+    block, copied = rig.take(0, 64), rig.take(1024, 64, rig.b)
+    rig.fill(block, 5, 64, rig.a)
+    rig.wait(rig.b, rig.a)
+    rig.copy(copied, block, 64, rig.b)
+    rig.give(block, 64)
+    rig.take(0, 32)
+    assert rig.get_bytes(copied, 64, rig.b) == [255] * 32 + [5] * 32
+
+
+def test_a_failed_take_leaves_the_block_free(make_rig):
+    rig = make_rig(races="error")
+    block = rig.take(0, 64)
+    rig.wait(rig.b, rig.a)
+    rig.fill(block, 5, 64, rig.b)
+    rig.give(block, 64)
+    with pytest.raises(RaceError):
+        rig.take(0, 64)
+    with pytest.raises(AcceleratorError):
+        rig.give(block, 64)
+    rig.wait(rig.a, rig.b)
+    rig.take(0, 64)
+
+
+def test_use_on_another_stream_needs_a_wait_even_for_a_new_block(make_rig):
+    rig = make_rig(races="error")
+    block = rig.take(0, 64)
+    with pytest.raises(RaceError, match=r"fill: writes .*block_taken, which writes"):
+        rig.fill(block, 0, 64, rig.b)
+    rig.wait(rig.b, rig.a)
+    rig.fill(block, 0, 64, rig.b)
+
+
+@pytest.mark.parametrize(("used", "other"), [(0, 64), (64, 0)])
+def test_a_block_inherits_the_unfinished_uses_of_its_bytes(make_rig, used, other):
+    """A new owner of one half of a freed block; the half that is in use is checked when it is taken."""
+    rig = make_rig(races="error")
+    block = rig.take(0, 128)
+    rig.wait(rig.b, rig.a)
+    rig.fill(block + used, 1, 64, rig.b)
+    rig.give(block, 128)
+    rig.take(other, 64)
+    with pytest.raises(RaceError):
+        rig.take(used, 64)
+
+
+def test_a_reader_of_a_freed_block_sees_poison_if_the_next_owner_is_in_a_race(rig):
+    """The new block covers all that was done to the old one, except for what has still to be read."""
+    block, copied = rig.take(0, 64), rig.take(1024, 64)
+    rig.fill(block, 5, 64, rig.a)
+    rig.driver.stream_synchronize(rig.a)
+    rig.copy(copied, block, 64, rig.a)
+    rig.give(block, 64)
+    rig.take(0, 64)
+    rig.fill(block, 7, 64, rig.b)
+    assert rig.get_bytes(copied, 64) == [255] * 64
+
+
+def test_a_block_reused_on_its_own_stream_is_ordered(make_rig):
+    rig = make_rig(races="error")
+    for step in range(3 * FEW_ENTRIES):
+        block = rig.take(0, 64 + 8 * step)
+        rig.fill(block, 1, 64, rig.a)
+        rig.give(block, 64 + 8 * step)
+
+
+# poison
+def test_an_unordered_reader_sees_poison_and_the_memory_keeps_its_value(rig):
+    _write(rig, rig.a)
+    _read(rig, rig.b)
+    assert rig.get_bytes(rig.memory[0] + 64, 4, rig.b) == POISON
+    assert rig.get_bytes(rig.memory[0], 4, rig.a) == [1] * 4
+
+
+def test_a_reader_that_an_unordered_write_follows_sees_poison(rig):
+    _write(rig, rig.a, 3)
+    _read(rig, rig.a)
+    rig.wait(rig.c, rig.a)
+    _write(rig, rig.b)
+    assert rig.get_bytes(rig.memory[0] + 64, 4, rig.c) == POISON
+
+
+def test_a_reader_that_ran_before_is_not_changed(rig):
+    _write(rig, rig.a, 3)
+    _read(rig, rig.a)
+    rig.driver.stream_synchronize(rig.a)
+    _write(rig, rig.b)
+    assert rig.get_bytes(rig.memory[0] + 64, 4) == [3] * 4
+
+
+@pytest.mark.parametrize("schedule", [Submission(), Delay(0)])
+def test_two_unordered_writers_leave_poison_whichever_is_last(make_rig, schedule):
+    rig = make_rig(schedule=schedule)
+    _write(rig, rig.a)
+    rig.fill(rig.memory[0] + 2, 2, 4, rig.b)
+    rig.driver.device_synchronize(0)
+    assert rig.get_bytes(rig.memory[0], 6) == [1, 1, 255, 255, 2, 2]
+
+
+def test_an_ordered_write_after_both_heals_the_bytes(rig):
+    _write(rig, rig.a)
+    _write(rig, rig.b)
+    rig.wait(rig.a, rig.b)
+    _write(rig, rig.a, 4)
+    assert rig.get_bytes(rig.memory[0], 4) == [4] * 4
+
+
+def test_every_unfinished_reader_sees_poison_not_only_the_latest(rig):
+    rig.put(rig.memory[0], [1.0], rig.a)
+    rig.driver.stream_synchronize(rig.a)
+    for index in range(3):
+        rig.copy(rig.memory[0] + 64 + 4 * index, rig.memory[0], 4, rig.a)
+    _write(rig, rig.b)
+    assert np.isnan(rig.get(rig.memory[0] + 64, 3)).all()
+
+
+def test_a_strided_pair_poisons_the_bytes_in_common_alone(rig):
+    rig.put(rig.memory[0], [0.0] * 6, rig.a)
+    rig.driver.stream_synchronize(rig.a)
+    rig.launch(STRIDED_FILL, [rig.memory[0], ((3,), [(2,)]), 1.0], rig.a)
+    rig.copy(rig.memory[0] + 64, rig.memory[0], 16, rig.b)
+    found = rig.get(rig.memory[0] + 64, 4, rig.b)
+    assert np.isnan(found[[0, 2]]).all() and found[[1, 3]].tolist() == [0.0, 0.0]
+
+
+def test_an_update_in_a_race_reads_poison(rig):
+    rig.put(rig.memory[0], [1.0, 1.0], rig.a)
+    rig.driver.stream_synchronize(rig.a)
+    rig.launch(BUMP, [rig.memory[0], 2], rig.a)
+    rig.launch(BUMP, [rig.memory[0], 1], rig.b)
+    rig.driver.device_synchronize(0)
+    found = rig.get(rig.memory[0], 2)
+    assert np.isnan(found[0]) and found[1] == 2.0
+
+
+def test_an_update_in_a_race_passes_poison_on(rig):
+    def add_and_tell(total, seen, n):
+        total += 1
+        seen[:] = total
+
+    kernel = Kernel(
+        "tell", "", [Pointer("total", float32, "rw", ("n",)), *ADD_ONE.params[:1], ADD_ONE.params[2]], add_and_tell
+    )
+    rig.put(rig.memory[0], [1.0], rig.a)
+    rig.driver.stream_synchronize(rig.a)
+    rig.launch(kernel, [rig.memory[0], rig.memory[0] + 64, 1], rig.a)
+    rig.launch(BUMP, [rig.memory[0], 1], rig.b)
+    assert np.isnan(rig.get(rig.memory[0] + 64, 1)).all()
+
+
+def test_racing_pinned_memory_holds_poison(rig):
+    address, found = rig.pinned(8)
+    for stream, value in ((rig.a, 1), (rig.b, 2)):
+        at = 64 * value
+        rig.fill(rig.memory[0] + at, value, 8, stream)
+        rig.driver.copy(address, rig.memory[0] + at, 8, CopyKind.DEVICE_TO_HOST, stream)
+    rig.driver.device_synchronize(0)
+    assert found.tolist() == [255] * 8
+
+
+# real
+def test_real_races_are_what_the_schedule_makes_them(make_rig):
+    rig = make_rig(races="real")
+    _write(rig, rig.a, 1)
+    _write(rig, rig.b, 2)
+    rig.driver.device_synchronize(0)
+    assert rig.get_bytes(rig.memory[0], 4) == [2] * 4
+
+
+# bookkeeping
+def test_the_history_of_a_block_stays_short(rig):
+    block = rig.take(0, 1 << 16)
+    for step in range(10 * FEW_ENTRIES):
+        rig.fill(block, 0, 64 + step, rig.a)
+    history = rig.driver._engine.memory.find(0, block, block + 1, "test").history
+    assert len(history[rig.a].entries) <= FEW_ENTRIES + 1
+
+
+def test_what_the_host_waited_for_is_forgotten(rig):
+    block = rig.take(0, 1 << 16)
+    for step in range(10 * FEW_ENTRIES):
+        rig.copy(rig.memory[0] + (1 << 15), block, 64 + step, rig.a)
+        rig.driver.stream_synchronize(rig.a)
+    history = rig.driver._engine.memory.find(0, block, block + 1, "test").history
+    assert len(history[rig.a].entries) <= 2 * FEW_ENTRIES
+
+
+def test_absent_operands_and_empty_arrays_touch_nothing(rig):
+    seen = []
+
+    def look(out, source, n):
+        seen.append((out.shape, source))
+
+    kernel = Kernel("look", "", ADD_ONE.params, look)
+    rig.launch(kernel, [12, 0, 0], rig.a)
+    rig.driver.stream_synchronize(rig.a)
+    assert seen == [((0,), None)]

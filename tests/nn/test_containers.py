@@ -1,0 +1,85 @@
+"""Modules that hold others."""
+
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+from flambeau.errors import ArgumentTypeError, IndexRangeError, NotSupportedError
+
+
+class Add(nn.Module):
+    def __init__(self, amount):
+        super().__init__()
+        self.amount = amount
+
+    def forward(self, x):
+        return 2 * x + self.amount
+
+
+def amounts(modules):
+    return [each.amount for each in modules]
+
+
+def test_sequential_calls_in_order():
+    assert nn.Sequential(Add(1), Add(10))(1.0) == 16.0
+    named = nn.Sequential({"a": Add(1), "b": Add(2)})
+    assert [name for name, _ in named.named_children()] == ["a", "b"]
+    assert [name for name, _ in named[1:].named_children()] == ["b"]
+    assert nn.Sequential()(3) == 3
+
+
+@pytest.mark.parametrize("make", [lambda *modules: nn.Sequential(*modules), lambda *modules: nn.ModuleList(modules)])
+def test_ordered_containers_act_as_lists(make):
+    net = make(Add(0), Add(1), Add(2))
+    assert (len(net), amounts(net), net[-1].amount, amounts(net[::2])) == (3, [0, 1, 2], 2, [0, 2])
+    assert isinstance(net[:1], type(net))
+    net.append(Add(3)).insert(0, Add(-1)).extend([Add(4), Add(5)])
+    assert amounts(net) == [-1, 0, 1, 2, 3, 4, 5]
+    del net[1:3]
+    del net[-1]
+    net[0] = Add(9)
+    assert net.pop(1).amount == 2
+    assert amounts(net) == [9, 3, 4]
+    assert [name for name, _ in net.named_children()] == ["0", "1", "2"]
+    with pytest.raises(IndexRangeError, match="index 3 is out of range for 3 entries"):
+        net[3]
+    with pytest.raises(ArgumentTypeError, match="int is not a Module subclass"):
+        net.append(3)
+
+
+def test_a_module_list_adds_and_has_no_forward():
+    net = nn.ModuleList([Add(1)])
+    net += [Add(2)]
+    assert amounts(net + [Add(3)]) == [1, 2, 3]
+    with pytest.raises(NotSupportedError, match="ModuleList has no forward"):
+        net(1)
+
+
+def test_a_module_list_folds_modules_that_print_alike():
+    net = nn.ModuleList([nn.ReLU(), nn.ReLU(), nn.Sequential(nn.ReLU())])
+    assert repr(net) == "ModuleList(\n  (0-1): 2 x ReLU()\n  (2): Sequential(\n    (0): ReLU()\n  )\n)"
+
+
+def test_a_module_dict_acts_as_a_dict():
+    net = nn.ModuleDict({"a": Add(1)})
+    net["b"] = Add(2)
+    net.update([("a", Add(3))])
+    assert ([*net], "b" in net, len(net), amounts(net.values())) == (["a", "b"], True, 2, [3, 2])
+    assert net.pop("a").amount == 3
+    assert [name for name, _ in net.items()] == ["b"]
+    with pytest.raises(NotSupportedError, match="ModuleDict has no forward"):
+        net(1)
+
+
+def test_a_parameter_list_registers_tensors():
+    net = nn.ParameterList([torch.ones(2), nn.Parameter(torch.zeros(1))])
+    net += [torch.ones(3)]
+    assert [name for name, _ in net.named_parameters()] == ["0", "1", "2"]
+    assert [each.shape[0] for each in net] == [2, 1, 3]
+    net[0] = torch.ones(4)
+    assert (net[-3].shape[0], len(net), len(net[1:])) == (4, 3, 2)
+    assert repr(net[:1]) == "ParameterList(\n  (0): Parameter containing: [float32[4] on cpu]\n)"
+    with pytest.raises(ArgumentTypeError, match="entries must be tensors, got int"):
+        net.append(1)
+    with pytest.raises(IndexRangeError):
+        net[3]

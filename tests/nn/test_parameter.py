@@ -1,0 +1,51 @@
+"""Parameters and buffers as tensors."""
+
+import copy
+import pickle
+
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+from flambeau.errors import ArgumentTypeError, DtypeError
+
+
+def test_a_parameter_shares_memory_and_results_are_plain():
+    data = torch.ones(2)
+    param = nn.Parameter(data)
+    data.fill_(3)
+    assert param.tolist() == [3.0, 3.0]
+    assert (param.requires_grad, param.is_leaf, isinstance(param, torch.Tensor)) == (True, True, True)
+    assert [type(each) for each in (param * 2, param.detach(), param.clone())] == [torch.Tensor] * 3
+    assert repr(param) == "Parameter containing:\ntensor([3., 3.], requires_grad=True)"
+
+
+def test_a_parameter_of_a_result_is_a_leaf():
+    param = nn.Parameter(torch.ones(2, requires_grad=True) * 2)
+    assert (param.is_leaf, param.grad_fn) == (True, None)
+    (param * 3).sum().backward()
+    assert param.grad.tolist() == [3.0, 3.0]
+
+
+def test_what_cannot_be_a_parameter():
+    with pytest.raises(ArgumentTypeError, match="must be a Tensor or None, not int"):
+        nn.Parameter(3)
+    with pytest.raises(DtypeError, match="only floating point"):
+        nn.Parameter(torch.zeros(1, dtype=torch.int64))
+    assert not nn.Parameter(torch.zeros(1, dtype=torch.int64), requires_grad=False).requires_grad
+    assert nn.Parameter().shape == (0,)
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_copies_keep_their_kind(again):
+    frozen = again(nn.Parameter(torch.ones(1), requires_grad=False))
+    assert (type(frozen), frozen.requires_grad, frozen.tolist()) == (nn.Parameter, False, [1.0])
+    buffer = again(nn.Buffer(torch.ones(1), persistent=False))
+    assert (type(buffer), buffer.persistent, buffer.requires_grad) == (nn.Buffer, False, False)
+
+
+def test_a_deep_copy_keeps_what_is_shared():
+    param = nn.Parameter(torch.ones(1))
+    a, b = copy.deepcopy([param, param])
+    assert a is b
+    assert a is not param

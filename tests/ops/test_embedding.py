@@ -1,0 +1,101 @@
+"""Embedding: rows by index, the gradient in the order of the indexes, indexes out of range, one_hot."""
+
+import numpy as np
+import pytest
+
+from flambeau import dtypes
+from flambeau.errors import AcceleratorError, ArgumentError, DtypeError, IndexRangeError, ShapeError
+from flambeau.ops import embedding as module
+from flambeau.ops.embedding import embedding, embedding_backward, one_hot
+from flambeau.tensor.factories import tensor
+from flambeau.testing import gradcheck, machine
+
+DEVICE_ASSERT = 710
+TABLE = np.arange(12.0).reshape(4, 3)
+
+
+@pytest.mark.parametrize("kind", [dtypes.int64, dtypes.int32])
+@pytest.mark.parametrize("indexes", [[2, 0, 2], [[1, 3], [0, 0]], 3, np.zeros((2, 0), np.int64)])
+def test_rows_by_index(kind, indexes):
+    found = embedding(tensor(indexes, dtype=kind), tensor(TABLE))
+    assert found.tolist() == TABLE[np.array(indexes)].tolist()
+
+
+def test_any_layout():
+    seen = tensor(np.ascontiguousarray(TABLE.T)).transpose(0, 1)
+    index = tensor([[0, 1], [2, 3]]).transpose(0, 1)
+    assert embedding(index, seen).tolist() == TABLE[[[0, 2], [1, 3]]].tolist()
+
+
+def test_gradient_adds_up_and_skips_the_padding_row():
+    weight = tensor(TABLE, requires_grad=True)
+    index = tensor([2, 0, 2, 3])
+    (embedding(index, weight, padding_idx=-1) * tensor([[1.0], [2.0], [3.0], [4.0]])).sum().backward()
+    assert weight.grad.tolist() == [[2.0] * 3, [0.0] * 3, [4.0] * 3, [0.0] * 3]
+
+
+def test_gradient_is_summed_in_float32_in_the_order_of_the_indexes():
+    values = np.array([[1e8], [1.0], [-1e8], [1.0]], np.float32)
+    index = tensor([0, 0, 0, 0])
+    assert embedding_backward(tensor(values), index, 1).item() == 1.0  # ((1e8 + 1) - 1e8) + 1 in float32
+    half = tensor(np.ones((4096, 1)), dtype=dtypes.bfloat16)
+    total = embedding_backward(half, tensor(np.zeros(4096, np.int64)), 1)
+    assert (total.dtype, total.item()) == (dtypes.bfloat16, 4096)
+
+
+def test_gradient_agrees_with_numpy_for_many_indexes():
+    random = np.random.default_rng(6)
+    index, grad = random.integers(0, 50, 3000), random.integers(-9, 9, (3000, 5)).astype(np.float64)
+    expected = np.zeros((50, 5))
+    np.add.at(expected, index, grad)
+    assert embedding_backward(tensor(grad), tensor(index), 50).tolist() == expected.tolist()
+
+
+def test_derivatives():
+    weight = tensor(TABLE, requires_grad=True)
+    gradcheck(lambda w: embedding(tensor([[1, 3], [1, 0]]), w), [weight])
+    grad = tensor(np.arange(9.0).reshape(3, 3), requires_grad=True)
+    gradcheck(lambda g: embedding_backward(g, tensor([1, 3, 1]), 4, 3), [grad])
+
+
+@pytest.mark.parametrize("bad", [4, -1])
+def test_an_index_outside_the_table(bad):
+    text = rf"embedding: index {bad} at position \[1\] is out of range for 4 embeddings"
+    with pytest.raises(IndexRangeError, match=text):
+        embedding(tensor([0, bad]), tensor(TABLE))
+    with machine(devices=1):
+        found = embedding(tensor([0, bad], device="cuda"), tensor(TABLE, device="cuda"))  # returns at once
+        with pytest.raises(AcceleratorError) as caught:
+            found.cpu()
+        assert caught.value.error_code == DEVICE_ASSERT
+
+
+def test_wide_tables_use_more_than_one_block_of_columns():
+    width = 2 * module.THREADS + 3
+    grad = np.ones((5, width), np.float32)
+    index = tensor([1, 1, 0, 1, 2])
+    on_cpu = embedding_backward(tensor(grad), index, 3)
+    assert on_cpu.numpy()[:, -1].tolist() == [1, 3, 1]
+    with machine(devices=1):
+        found = embedding_backward(tensor(grad, device="cuda"), index.to("cuda"), 3)
+        assert found.cpu().numpy().tobytes() == on_cpu.numpy().tobytes()
+
+
+def test_one_hot():
+    assert one_hot(tensor([2, 0]), 3).tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert one_hot(tensor([[1], [0]])).tolist() == [[[0, 1]], [[1, 0]]]
+    assert one_hot(tensor(1)).dtype is dtypes.int64
+    assert one_hot(tensor(np.zeros(0, np.int64)), 2).shape == (0, 2)
+    with pytest.raises(IndexRangeError, match=r"index 3 at position \[1\] is out of range for 3 classes"):
+        one_hot(tensor([0, 3]), 3)
+    with pytest.raises(ArgumentError, match="cannot infer the number of classes from an empty tensor"):
+        one_hot(tensor(np.zeros(0, np.int64)))
+
+
+def test_errors_name_every_value():
+    with pytest.raises(DtypeError, match="embedding: input must be int64 or int32, got float32"):
+        embedding(tensor([1.0]), tensor(TABLE))
+    with pytest.raises(ShapeError, match=r"embedding: weight must have 2 dimensions, got shape \[12\]"):
+        embedding(tensor([1]), tensor(TABLE.ravel()))
+    with pytest.raises(ArgumentError, match=r"padding_idx must lie in \[-4, 3\], got 4"):
+        embedding(tensor([1]), tensor(TABLE), 4)

@@ -1,0 +1,200 @@
+"""Devices: what names one, which is current, and what happens where there is none.  Rows 1.1.*"""
+
+import threading
+
+import pytest
+
+import flambeau as torch
+from flambeau import config
+from flambeau.runtime import state
+from flambeau.runtime.machine import Machine
+from flambeau.testing import machine
+
+
+def test_a_device_in_every_form():
+    assert torch.device("cuda", 1) == torch.device("cuda:1") == torch.device(1)
+    assert torch.device("cuda").index is None and torch.device("cpu").index is None
+    assert repr(torch.device("cuda:1")) == "device(type='cuda', index=1)" and str(torch.device("cuda")) == "cuda"
+    assert hash(torch.device("cuda:1")) == hash(torch.device(1)) and torch.device("cpu") != torch.device("cuda")
+
+
+@pytest.mark.parametrize("text", ["cuda0", "cuda:-1", "cuda:01", "gpu", "", "cuda:"])
+def test_a_bad_device_string_is_named(text):
+    with pytest.raises((RuntimeError, ValueError), match=f"Invalid device string: '{text}'"):
+        torch.device(text)
+
+
+@pytest.mark.usefixtures("gpus")
+def test_a_device_that_is_not_there():
+    count = torch.cuda.device_count()
+    with pytest.raises(RuntimeError, match=f"cuda:{count}: there is no such device, this machine has {count}"):
+        torch.ones(1, device=f"cuda:{count}")
+    with pytest.raises(RuntimeError, match=f"cuda:{count}"):
+        torch.cuda.set_device(count)
+    with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu"):
+        torch.cuda.synchronize("cpu")
+    assert torch.cuda.current_device() == 0
+
+
+@pytest.mark.devices(2)
+@pytest.mark.usefixtures("gpus")
+def test_contexts_nest_and_restore():
+    seen = []
+    with torch.cuda.device(1):
+        with torch.cuda.device("cuda:0"):
+            seen.append(torch.cuda.current_device())
+        torch.cuda.set_device(0)
+        seen.append(torch.cuda.current_device())
+        with torch.cuda.device(None), torch.cuda.device(-1):
+            seen.append(torch.cuda.current_device())
+    seen.append(torch.cuda.current_device())
+    with torch.cuda.device_of(torch.ones(1, device="cuda:1")):
+        seen.append(torch.cuda.current_device())
+    with torch.cuda.device_of(torch.ones(1)):
+        seen.append(torch.cuda.current_device())
+    assert seen == [0, 0, 0, 0, 1, 0]
+
+
+@pytest.mark.devices(2)
+@pytest.mark.usefixtures("gpus")
+def test_where_results_and_copies_go():
+    x = torch.ones(2, device="cuda:1")
+    assert (x + 1).device.index == 1 and x.cuda().device.index == 0 and x.cuda(1) is x
+    with torch.cuda.device(1):
+        assert torch.ones(1, device="cuda").device.index == 1
+        assert torch.ones(1, device="cuda:0").device.index == 0
+        assert torch.zeros_like(torch.ones(1, device="cuda:0")).device.index == 0
+        assert x.to("cuda") is x
+
+
+@pytest.mark.devices(2)
+@pytest.mark.usefixtures("gpus")
+def test_a_new_thread_starts_on_device_zero_and_default_streams():
+    torch.cuda.set_device(1)
+    found = []
+    with torch.cuda.stream(torch.cuda.Stream(0)):
+        thread = threading.Thread(target=lambda: found.append((torch.cuda.current_device(), torch.cuda.current_stream(0))))
+        thread.start()
+        thread.join()
+    torch.cuda.set_device(0)
+    assert found == [(0, torch.cuda.default_stream(0))]
+
+
+@pytest.mark.usefixtures("gpus")
+def test_the_default_device_of_factories():
+    assert torch.ones(1).device.type == "cpu"
+    with torch.device("cuda"):
+        assert torch.ones(1).device == torch.device("cuda:0")
+        assert torch.ones(1, device="cpu").device.type == "cpu"
+    assert torch.ones(1).device.type == "cpu"
+
+
+def without_gpus() -> Machine:
+    return Machine(config.Gpus("none"))
+
+
+def test_without_gpus_cpu_tensors_work_and_cuda_says_what_to_do():
+    previous = state.swap_machine(without_gpus())
+    try:
+        assert torch.cuda.is_available() is False and torch.cuda.device_count() == 0
+        assert (torch.ones(2) + 1).tolist() == [2.0, 2.0]
+        assert torch.cuda.memory_allocated() == 0
+        torch.cuda.empty_cache()
+        torch.manual_seed(3)
+        for use in (lambda: torch.ones(1).cuda(), lambda: torch.cuda.Stream(), lambda: torch.ones(1).pin_memory()):
+            with pytest.raises(RuntimeError, match="no NVIDIA GPU and no virtual GPU\nhint: set FLAMBEAU_GPUS=virtual:2"):
+                use()
+    finally:
+        state.swap_machine(previous)
+
+
+def test_nothing_starts_before_the_first_use():
+    made = Machine(config.parse_gpus("virtual:3"))
+    previous = state.swap_machine(made)
+    try:
+        assert torch.cuda.device_count() == 3 and torch.cuda.is_available() and not torch.cuda.is_initialized()
+        assert torch.cuda.memory_stats() == {} and torch.cuda.memory_allocated() == 0
+        torch.manual_seed(7)
+        torch.cuda.manual_seed_all(8)
+        assert not made.is_started
+        assert torch.cuda.initial_seed() == 8 and made.is_started
+    finally:
+        state.swap_machine(previous)
+
+
+def test_threads_that_start_the_machine_together_start_it_once():
+    made = Machine(config.parse_gpus("virtual:2"))
+    previous = state.swap_machine(made)
+    try:
+        drivers = []
+        gate = threading.Barrier(8)
+
+        def use():
+            gate.wait()
+            torch.ones(1, device="cuda")
+            drivers.append(made.driver)
+
+        threads = [threading.Thread(target=use) for _ in range(8)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert len(drivers) == 8 and len(set(map(id, drivers))) == 1
+    finally:
+        state.swap_machine(previous)
+
+
+def test_virtual_refuses_once_the_machine_has_started():
+    with machine(devices=1), pytest.raises(ValueError, match="the machine has started already, with 1 devices"):
+        torch.cuda.synchronize()
+        torch.virtual(2)
+
+
+@pytest.mark.parametrize(("value", "count"), [("0", 1), ("1,0", 2), ("0,0", 0), ("-1", 0), ("1,7,0", 1), ("", 0), ("1gpu,0x", 2)])
+def test_visible_devices(monkeypatch, value, count):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", value)
+    previous = state.swap_machine(Machine(config.parse_gpus("virtual:3")))
+    try:
+        assert torch.cuda.device_count() == count
+        if count:
+            torch.cuda.init()
+            assert len(state.machine().devices) == count
+    finally:
+        state.swap_machine(previous)
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("gpu:2", "'gpu:2' is not a kind of GPU"),
+        ("virtual:x", "'x' is not a number of devices"),
+        ("virtual:0", "0 devices were asked for; 1 to 64 can be had"),
+        ("virtual:2,speed=9", "option 'speed=9' is unknown"),
+        ("virtual:2,races=maybe", "races='maybe' is unknown"),
+        ("virtual:2,schedule=random", "schedule='random' is unknown"),
+        ("virtual:2,memory=lots", "'lots' is not a number of bytes"),
+        ("virtual:2,preset=abacus", "abacus"),
+        ("nvidia,memory=1GiB", "nvidia takes no options"),
+    ],
+)
+def test_an_unknown_configuration_value_is_named(text, fact):
+    with pytest.raises(ValueError, match=fact):
+        Machine(config.parse_gpus(text)).start()
+
+
+def test_launch_blocking_waits_after_every_launch(monkeypatch):
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    with machine(devices=1) as made:
+        x = torch.ones(4, device="cuda")
+        ran = len(made.driver.log)
+        y = x + 1
+        assert len(made.driver.log) > ran and torch.cuda.current_stream().query() and y.tolist() == [2.0] * 4
+
+
+@pytest.mark.usefixtures("gpus")
+def test_properties_of_a_device():
+    found = torch.cuda.get_device_properties(0)
+    assert found.name == torch.cuda.get_device_name() and found.total_memory == torch.cuda.mem_get_info()[1]
+    assert torch.cuda.get_device_capability() == (found.major, found.minor) and found.multi_processor_count > 0
+    with pytest.raises(RuntimeError, match="cuda:0 is not its own peer"):
+        torch.cuda.can_device_access_peer(0, 0)

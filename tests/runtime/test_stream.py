@@ -1,0 +1,163 @@
+"""Streams and events: order, waiting, timing, and their errors.  Rows 1.4.*, 1.6.*"""
+
+import pytest
+
+import flambeau as torch
+from flambeau.testing import machine
+from flambeau.testing.schedules import outcomes
+
+pytestmark = pytest.mark.usefixtures("gpus")
+
+
+def test_side_streams_come_from_a_pool_of_32():
+    streams = [torch.cuda.Stream() for _ in range(33)]
+    assert len(set(streams)) == 32 and streams[32] == streams[0] and streams[0] != torch.cuda.default_stream()
+    assert torch.cuda.Stream(priority=-1) not in streams
+
+
+def test_priorities_are_clamped():
+    assert [torch.cuda.Stream(priority=p).priority for p in (5, 0, -1, -3, -9)] == [0, 0, -1, -3, -3]
+    assert torch.cuda.Stream.priority_range() == (0, -3)
+
+
+@pytest.mark.devices(2)
+def test_default_streams_of_two_devices_differ():
+    one, other = torch.cuda.default_stream(0), torch.cuda.default_stream(1)
+    assert one != other and one.cuda_stream == other.cuda_stream == 0 and one.device.index == 0
+    assert one != "stream" and len({one, other, torch.cuda.default_stream("cuda:1")}) == 2
+
+
+@pytest.mark.devices(2)
+def test_a_stream_guard_changes_stream_and_device_and_restores_both():
+    s, t = torch.cuda.Stream(0), torch.cuda.Stream(1)
+    with torch.cuda.stream(s):
+        with torch.cuda.stream(t):
+            assert torch.cuda.current_device() == 1 and torch.cuda.current_stream() == t
+            assert torch.cuda.current_stream(0) == s
+        assert torch.cuda.current_device() == 0 and torch.cuda.current_stream() == s
+        assert torch.cuda.current_stream(1) == torch.cuda.default_stream(1)
+        with torch.cuda.stream(None):
+            assert torch.cuda.current_stream() == s
+    with s:
+        assert torch.cuda.current_stream() == s
+    assert torch.cuda.current_stream() == torch.cuda.default_stream()
+
+
+def test_wrong_things_where_a_stream_belongs():
+    s = torch.cuda.Stream()
+    with pytest.raises(TypeError, match="expected a Stream or None, got 7\nhint: make one with cuda.Stream"):
+        torch.cuda.stream(7)
+    with pytest.raises(TypeError, match="wait_stream: expected a Stream"):
+        s.wait_stream(torch.cuda.Event())
+    with pytest.raises(TypeError, match="wait_event: expected an Event"):
+        s.wait_event(s)
+
+
+def handed_over(ordered: bool):
+    def program(schedule) -> float:
+        with machine(devices=1, races="real", schedule=schedule):
+            a, s = torch.zeros(1, device="cuda"), torch.cuda.Stream()
+            torch.cuda.synchronize()
+            a.fill_(7.0)
+            if ordered:
+                s.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(s):
+                b = a + 0
+            s.synchronize()
+            return b.item() if ordered else read_on(s, b)
+
+    return program
+
+
+def read_on(stream, tensor) -> float:
+    with torch.cuda.stream(stream):
+        return tensor.item()
+
+
+def test_without_an_event_the_reader_may_see_the_old_value():
+    assert outcomes(handed_over(ordered=False)) == {0.0, 7.0}
+
+
+def test_an_event_leaves_one_outcome():
+    assert outcomes(handed_over(ordered=True)) == {7.0}
+
+
+def test_an_event_that_was_never_recorded_waits_for_nothing():
+    event = torch.cuda.Event()
+    assert event.query() and event.device is None and "uninitialized" in repr(event)
+    event.synchronize()
+    torch.cuda.current_stream().wait_event(event)
+    event.wait()
+    assert torch.cuda.current_stream().query()
+
+
+def test_recording_again_moves_an_event_but_not_its_old_waiters():
+    with machine(devices=1) as made:
+        s, t = torch.cuda.Stream(), torch.cuda.Stream()
+        x = torch.ones(4, device="cuda")
+        torch.cuda.synchronize()
+        with torch.cuda.stream(s):
+            y = x + 1
+        event = s.record_event()
+        t.wait_event(event)
+        with torch.cuda.stream(s):
+            z = y + 1
+        event.record(s)
+        made.driver.log.clear()
+        with torch.cuda.stream(t):
+            w = y * 2
+            assert w.tolist() == [4.0] * 4
+        ran = [name for stream, _, name in made.driver.log if stream == s.handle]
+        assert [name for name in ran if "add" in name] == [name for name in ran if "add" in name][:1], "only what t waited for ran"
+        s.synchronize()
+        assert z is not None
+
+
+@pytest.mark.devices(2)
+def test_errors_of_events_name_both_sides():
+    event = torch.cuda.Event(enable_timing=True)
+    event.record(torch.cuda.default_stream(0))
+    with pytest.raises(RuntimeError, match="event belongs to cuda:0, the stream to cuda:1"):
+        event.record(torch.cuda.default_stream(1))
+    with pytest.raises(ValueError, match="the end event has no timing"):
+        event.elapsed_time(torch.cuda.Event())
+    with pytest.raises(ValueError, match="the end event was never recorded"):
+        event.elapsed_time(torch.cuda.Event(enable_timing=True))
+    other = torch.cuda.Event(enable_timing=True)
+    other.record(torch.cuda.default_stream(1))
+    torch.cuda.synchronize(0)
+    torch.cuda.synchronize(1)
+    with pytest.raises(RuntimeError, match="cuda:0 and cuda:1"):
+        event.elapsed_time(other)
+    with pytest.raises(ValueError, match="interprocess event cannot have timing"):
+        torch.cuda.Event(enable_timing=True, interprocess=True)
+
+
+def test_elapsed_time_of_unfinished_work_is_an_error_on_virtual_gpus():
+    with machine(devices=1):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        x = torch.ones(1 << 22, device="cuda")
+        start.record()
+        x.mul_(2)
+        end.record()
+        with pytest.raises(RuntimeError, match="not"):
+            start.elapsed_time(end)
+        end.synchronize()
+        first = start.elapsed_time(end)
+        assert 0.005 < first < 0.1, "16 MiB read and written at 4.26 TB/s, modelled"
+
+
+def test_a_polling_loop_ends_on_virtual_gpus():
+    with machine(devices=1):
+        x = torch.ones(1 << 24, device="cuda")
+        x.mul_(2)
+        polls = 0
+        while not torch.cuda.current_stream().query():
+            polls += 1
+        assert polls > 0 and x[0].item() == 2.0
+
+
+def test_streams_speak_the_protocol_of_other_libraries():
+    s = torch.cuda.Stream()
+    assert s.__cuda_stream__() == (0, s.cuda_stream) and s.cuda_stream != 0
+    assert torch.cuda.ExternalStream(s.cuda_stream) == s

@@ -1,0 +1,156 @@
+"""The command line, in processes of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCES = str(Path(__file__).parents[1] / "src")
+
+
+def flambeau(*args, cwd=None, **environment):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("FLAMBEAU", "NO_COLOR"))}
+    command = [sys.executable, "-m", "flambeau", *map(str, args)]
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=cwd,
+        env={**kept, "PYTHONPATH": SOURCES, **environment},
+    )
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(text, name="program.py"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_help_names_the_commands():
+    done = flambeau("--help")
+    assert done.returncode == 0
+    assert "run" in done.stdout and "doctor" in done.stdout
+
+
+def test_version():
+    import flambeau as package
+
+    done = flambeau("--version")
+    assert (done.returncode, done.stdout) == (0, f"flambeau {package.__version__}\n")
+
+
+@pytest.mark.parametrize("args", [("frobnicate",), ("run",), ("run", "--gpus", "plaid:3", "x.py")])
+def test_a_wrong_command_line_exits_with_2(args):
+    done = flambeau(*args)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Error" in done.stderr
+
+
+def test_a_program_gets_its_arguments_and_the_gpus(script):
+    path = script(
+        "import sys, os, flambeau\n"
+        "print(__name__, sys.argv, sys.path[0], flambeau.cuda.device_count(), os.environ['FLAMBEAU_GPUS'])\n"
+    )
+    done = flambeau("run", "--gpus", "virtual:3", path, "--gpus", "-h", "x")
+    assert done.stderr == ""
+    assert done.stdout == f"__main__ {[str(path), '--gpus', '-h', 'x']} {path.parent} 3 virtual:3\n"
+
+
+def test_without_gpus_there_are_two_virtual_ones_and_one_line_says_so(script):
+    path = script("import flambeau\nprint(flambeau.cuda.device_count())\n")
+    done = flambeau("run", path, CUDA_VISIBLE_DEVICES="0,1")
+    if "NVIDIA" in done.stderr.removeprefix("flambeau: no NVIDIA"):
+        pytest.skip("this machine has an NVIDIA GPU")
+    assert done.stdout == "2\n"
+    assert done.stderr.count("\n") == 1 and "2 virtual GPUs" in done.stderr
+
+
+def test_the_environment_chooses_where_the_option_does_not(script):
+    path = script("import flambeau\nprint(flambeau.cuda.device_count())\n")
+    assert flambeau("run", path, FLAMBEAU_GPUS="virtual:4").stdout == "4\n"
+    assert flambeau("run", "--gpus", "none", path, FLAMBEAU_GPUS="virtual:4").stdout == "0\n"
+
+
+def test_exit_codes_and_exceptions_come_out(script):
+    assert flambeau("run", "--gpus", "none", script("raise SystemExit(7)")).returncode == 7
+    failed = flambeau("run", "--gpus", "none", script("def f():\n    raise KeyError('lost')\nf()\n"))
+    assert failed.returncode == 1
+    assert failed.stderr.endswith("    raise KeyError('lost')\nKeyError: 'lost'\n")
+
+
+def test_a_missing_script_is_named(tmp_path):
+    done = flambeau("run", "--gpus", "none", "nowhere.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == f"flambeau run: there is no file 'nowhere.py' in {tmp_path}\n"
+
+
+def test_a_module_runs_by_name(script, tmp_path):
+    script("import sys\nprint(__name__, sys.argv[1:])\n", "inner.py")
+    done = flambeau("run", "--gpus", "none", "-m", "inner", "a", "-b", cwd=tmp_path)
+    assert (done.stdout, done.returncode) == ("__main__ ['a', '-b']\n", 0)
+
+
+AS_TORCH = """
+import torch
+import torch.nn.functional as F
+from torch import nn, optim
+from torch.utils.data import DataLoader, TensorDataset
+import flambeau
+assert torch is flambeau and torch.nn is flambeau.nn and F is flambeau.nn.functional
+assert flambeau.__spec__.name == "flambeau" and flambeau.nn.__name__ == "flambeau.nn"
+try:
+    import torch.no_such_module
+except ModuleNotFoundError as failure:
+    print(failure)
+x = torch.ones(2, device="cuda")
+print((x + x).tolist())
+"""
+
+
+def test_torch_is_flambeau_where_asked(script):
+    done = flambeau("run", "--gpus", "virtual:1", "--as-torch", script(AS_TORCH))
+    assert done.stderr == ""
+    assert done.stdout == "No module named 'torch.no_such_module'\n[2.0, 2.0]\n"
+
+
+def test_doctor_prints_data_to_stdout_and_advice_to_stderr(tmp_path):
+    done = flambeau("doctor", FLAMBEAU_CACHE=str(tmp_path))
+    assert done.returncode == 0
+    assert f"{tmp_path}/cubin: 0 kernels, 0.0 MiB" in done.stdout
+    assert "\x1b[" not in done.stdout
+    assert "pip install" not in done.stdout
+
+
+def test_doctor_as_json(tmp_path):
+    done = flambeau("doctor", "--json", FLAMBEAU_CACHE=str(tmp_path), FLAMBEAU_GPUS="virtual:2")
+    found = json.loads(done.stdout)
+    assert done.stderr == ""
+    assert found["gpus"] == "virtual:2"
+    assert found["cache"] == {"directory": f"{tmp_path}/cubin", "kernels": 0, "bytes": 0}
+    assert set(found["extras"]) == {"cuda13", "cuda12", "examples", "test", "dev"}
+
+
+def test_doctor_survives_a_bad_setting():
+    done = flambeau("doctor", FLAMBEAU_GPUS="plaid")
+    assert done.returncode == 0
+    assert "'plaid' is not a kind of GPU" in done.stdout
+
+
+def test_the_extras_that_doctor_knows_are_those_of_the_package():
+    import tomllib
+
+    from flambeau.cli.doctor import EXTRAS
+
+    text = (Path(SOURCES).parent / "pyproject.toml").read_text()
+    declared = tomllib.loads(text)["project"]["optional-dependencies"]
+    names = {extra: tuple(each.split(">")[0] for each in packages) for extra, packages in declared.items()}
+    assert names == EXTRAS

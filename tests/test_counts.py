@@ -1,0 +1,46 @@
+"""What a warm call costs, in calls.  Counts are exact on every machine, so they are gated; times are not.
+
+A number here may go down.  One that goes up wants a reason in the change that raises it.
+"""
+
+import pytest
+
+from flambeau.testing import machine
+
+EXPECTED = {
+    "a + b": {"block": 1, "launch": 1},
+    "a.add_(b)": {"launch": 1},
+    "a + b.t()": {"block": 1, "launch": 1},
+    "a.exp()": {"block": 1, "launch": 1},
+    "a.sum()": {"block": 1, "launch": 1},
+    "a @ b": {"block": 1, "launch": 1},
+    "softmax(a)": {"block": 1, "launch": 1},
+    "empty": {"block": 1},
+    "zeros": {"block": 1, "launch": 1},
+    "randn": {"block": 1, "launch": 1},
+    "a[1:]": {},
+    "a.item()": {"copy": 1, "host wait": 1},
+    "pinned to cuda": {"block": 1, "copy": 1},
+    "cuda to cpu": {"copy": 1, "host wait": 1},
+    "with stream": {},
+    "wait_stream": {"record": 1, "stream wait": 1},
+    "event.record": {"record": 1},
+    "forward + backward": {"block": 18, "launch": 16},
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    from benchmarks import counts
+
+    with machine(devices=1):
+        return {each["name"]: each["counts"] for each in counts.measure()}
+
+
+def test_every_watched_call_has_an_expectation(found):
+    assert set(found) == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_warm_call_costs_what_it_should(found, name):
+    assert found[name] == EXPECTED[name]

@@ -1,0 +1,70 @@
+"""The documentation is true: every python block runs as printed, and prints what the text block after it says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+
+
+class Block(NamedTuple):
+    """A program of a page, and what it prints where the page says so."""
+
+    page: Path
+    line: int
+    program: str
+    prints: str | None
+
+
+def blocks() -> list[Block]:
+    found = []
+    for page in PAGES:
+        text = page.read_text()
+        fences = list(FENCE.finditer(text))
+        for fence, following in zip(fences, [*fences[1:], None]):
+            if fence["kind"] != "python":
+                continue
+            follows = following is not None and following["kind"] == "text"
+            adjacent = follows and not text[fence.end() : following.start()].strip()
+            line = text.count("\n", 0, fence.start()) + 1
+            found.append(Block(page, line, fence["body"], following["body"] if adjacent else None))
+    return found
+
+
+@pytest.mark.parametrize("block", blocks(), ids=lambda each: f"{each.page.name}:{each.line}")
+def test_a_block_runs_and_prints_what_the_page_says(block, tmp_path):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FLAMBEAU")}
+    environment = {**kept, "PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "error"}
+    program = tmp_path / "program.py"
+    program.write_text(block.program)
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0, done.stderr
+    if block.prints is not None:
+        assert done.stdout == block.prints
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda each: each.name)
+def test_links_lead_somewhere(page):
+    lost = [target for target in LINK.findall(page.read_text()) if not (page.parent / target).exists()]
+    assert lost == []
+
+
+def test_every_page_is_reached_from_the_readme():
+    linked = set(LINK.findall((ROOT / "README.md").read_text()))
+    pages = {str(page.relative_to(ROOT)) for page in PAGES if page.name != "README.md"}
+    assert pages - linked == set()
+
+
+def test_the_readme_has_two_commands_and_ci_runs_them():
+    readme = (ROOT / "README.md").read_text()
+    script = (ROOT / ".ci" / "run").read_text()
+    assert "flambeau run --gpus virtual:2 examples/digits.py" in readme and "&& pytest" in readme
+    assert "flambeau run --gpus virtual:2 examples/digits.py" in script and "\npytest\n" in script

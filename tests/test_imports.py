@@ -1,0 +1,52 @@
+"""Importing flambeau is cheap and touches nothing: no driver call, no NumPy, no command-line packages."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numpy", "ml_dtypes", "cuda", "click", "rich", "torch", "ctypes.wintypes", "multiprocessing")
+PROGRAM = """
+import json, sys
+import flambeau
+print(json.dumps(sorted({{name.split(".")[0] for name in sys.modules}})))
+{rest}
+"""
+
+
+def modules_after(rest: str = "") -> list[str]:
+    """The top-level modules of a fresh process that imported flambeau."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(rest=rest)], capture_output=True, text=True, check=True, timeout=60
+    )
+    return json.loads(done.stdout.splitlines()[0])
+
+
+def test_importing_flambeau_loads_nothing_heavy():
+    assert set(HEAVY) & set(modules_after()) == set()
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["nn", "optim", "cuda", "utils.data", "autograd", "testing", "driver.nvidia.driver", "driver.virtual.driver"],
+)
+def test_importing_any_module_makes_no_driver_call(module):
+    program = f"""
+import importlib, sys
+from flambeau.runtime import state
+importlib.import_module("flambeau.{module}")
+assert not state.has_machine(), "a machine was made"
+assert "cuda" not in sys.modules, "cuda.bindings was imported"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_cpu_work_starts_no_machine():
+    program = """
+import flambeau
+from flambeau.runtime import state
+assert (flambeau.ones(3) + 1).tolist() == [2.0, 2.0, 2.0]
+assert not state.has_machine() or not state.machine().is_started
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -1,0 +1,210 @@
+"""The shape of the package: who may import whom, who may put work on a stream, and how long a file may get."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "flambeau"
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60
+
+# A module imports its own layer and those before it.
+LAYERS = (
+    ("errors", "dtypes", "strides", "kernel", "problem", "order", "config", "trace", "host"),
+    ("driver",),
+    ("memory",),
+    ("runtime",),
+    ("core", "dispatch", "transfer", "autograd", "ops"),
+    ("tensor",),
+    ("nn", "optim", "data", "amp", "parallel"),
+    ("tools", "testing"),
+    ("", "cuda", "utils", "backends", "distributed", "multiprocessing"),
+    ("cli", "__main__"),
+)
+BASE = LAYERS[0]
+SHELLS = LAYERS[-2]
+LAYER_OF = {name: index for index, layer in enumerate(LAYERS) for name in layer}
+
+# Calls of the Driver that put work in order: only runtime.Stream makes them.
+ORDER_CALLS = {"launch", "copy", "fill", "library_run", "event_record", "stream_wait_event", "graph_launch"}
+MAY_ORDER = ("runtime.stream",)
+CALLS_DRIVERS_DIRECTLY = ("driver", "testing")  # the implementers, and the suite that they pass
+HEAVY = {"numpy", "ml_dtypes", "cuda", "click", "rich", "torch", "sklearn"}
+MAY_IMPORT_HEAVY = {
+    "host": {"numpy", "ml_dtypes"},
+    "driver.nvidia": {"cuda"},
+    "cli": {"click", "rich"},
+}
+
+
+def module_of(path: Path) -> str:
+    """The module's name below flambeau: "" for the package itself, "ops.reduce" for ops/reduce.py."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+PATHS = {module_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(PATHS[module].read_text())
+
+
+def imports(module: str) -> Iterator[tuple[str, int]]:
+    """Every module of ours that `module` imports, anywhere in it, with the line."""
+    is_package = PATHS[module].name == "__init__.py"
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "flambeau":
+                    yield alias.name.removeprefix("flambeau").lstrip("."), node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            base = _base_of(module, is_package, node)
+            if base is None:
+                continue
+            for alias in node.names:
+                inner = f"{base}.{alias.name}".lstrip(".")
+                yield inner if inner in PATHS else base, node.lineno
+
+
+def _base_of(module: str, is_package: bool, node: ast.ImportFrom) -> str | None:
+    if node.level == 0:
+        name = node.module or ""
+        return name.removeprefix("flambeau").lstrip(".") if name.split(".")[0] == "flambeau" else None
+    parts = module.split(".") if module else []
+    drop = node.level - (1 if is_package else 0)
+    kept = parts[: len(parts) - drop]
+    return ".".join([*kept, *([node.module] if node.module else [])])
+
+
+def top(module: str) -> str:
+    return module.split(".")[0]
+
+
+def layer_of(module: str) -> int:
+    return LAYER_OF[top(module)]
+
+
+def is_in(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+def test_every_module_has_a_layer():
+    assert {top(module) for module in PATHS} <= set(LAYER_OF)
+
+
+@pytest.mark.parametrize("module", PATHS)
+def test_imports_go_downward(module):
+    upward = [
+        f"{module or 'flambeau'}:{line} imports {target or 'flambeau'}"
+        for target, line in imports(module)
+        if layer_of(target) > layer_of(module)
+    ]
+    assert upward == []
+
+
+def test_operators_import_the_base_alone():
+    found = [
+        f"{module}:{line} imports {target}"
+        for module in PATHS
+        if top(module) == "ops"
+        for target, line in imports(module)
+        if top(target) not in (*BASE, "ops")
+    ]
+    assert found == []
+
+
+def test_the_two_machines_never_see_each_other():
+    sides = ("driver.nvidia", "driver.virtual")
+    both = [
+        module
+        for module in PATHS
+        if all(
+            any(is_in(name, side) for name in (module, *(target for target, _ in imports(module)))) for side in sides
+        )
+    ]
+    assert both == ["driver"]
+
+
+def test_only_streams_put_work_in_order():
+    found = [
+        f"{module}:{node.lineno} calls driver.{node.func.attr}"
+        for module in PATHS
+        if module not in MAY_ORDER and top(module) not in CALLS_DRIVERS_DIRECTLY
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr in ORDER_CALLS and _last_name(node.func.value) in ("driver", "_driver")
+    ]
+    assert found == []
+
+
+def _last_name(node: ast.expr) -> str:
+    """The last word of `a.b.driver`, or "" of anything that is not such a path."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def test_shells_only_import():
+    """`__getattr__` is how submodules load late, which no import can say."""
+    found = [
+        f"{module or 'flambeau'}:{node.lineno} defines {node.name}"
+        for module in PATHS
+        if top(module) in SHELLS
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name != "__getattr__"
+    ]
+    assert found == []
+
+
+def test_heavy_packages_are_imported_in_one_place_each():
+    found = [
+        f"{module}:{line} imports {package}"
+        for module in PATHS
+        for package, line in _foreign(module)
+        if package in HEAVY and not _may_import(module, package)
+    ]
+    assert found == []
+
+
+def _foreign(module: str) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name.split(".")[0], node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield (node.module or "").split(".")[0], node.lineno
+
+
+def _may_import(module: str, package: str) -> bool:
+    return any(is_in(module, where) and package in packages for where, packages in MAY_IMPORT_HEAVY.items())
+
+
+@pytest.mark.parametrize("module", PATHS)
+def test_files_and_functions_stay_short(module):
+    lines = len(PATHS[module].read_text().splitlines())
+    long = [
+        f"{node.name}: {node.end_lineno - node.lineno + 1} lines"
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno - node.lineno + 1 > MAX_FUNCTION_LINES
+    ]
+    assert lines <= MAX_FILE_LINES, f"{module}: {lines} lines"
+    assert long == []
+
+
+def test_not_supported_has_one_class():
+    """NotImplementedError is raised only through errors.NotSupportedError, so every such text is a fact with a hint."""
+    found = [
+        f"{module}:{node.lineno}"
+        for module in PATHS
+        if module != "errors"
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, ast.Name) and node.id == "NotImplementedError"
+    ]
+    assert found == []

@@ -1,0 +1,91 @@
+"""That a gate can fail is itself tested: each mistake here, planted into a copy of the project, must be caught."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FAILED = 1  # pytest's exit code for failing tests; 2 and more mean that they did not run
+
+
+class Mutation(NamedTuple):
+    """In `file` below src/flambeau, `old` becomes `new`; `gate` are the pytest arguments of what must notice."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    gate: tuple[str, ...]
+
+
+MUTATIONS = (
+    Mutation(
+        "an upward import",
+        "ops/arithmetic.py",
+        "from .. import dtypes\n",
+        "from .. import dispatch, dtypes\n",
+        ("tests/test_layers.py",),
+    ),
+    Mutation(
+        "the driver called around the stream",
+        "dispatch.py",
+        "            self.stream.launch(self.accelerator.kernel(kernel), grid, packed)\n",
+        "            self.accelerator.driver.launch(kernel, grid, packed, self.stream.handle)\n",
+        ("tests/test_layers.py", "-k", "test_only_streams_put_work_in_order"),
+    ),
+    Mutation(
+        "a wrong derivative",
+        "ops/arithmetic.py",
+        "grad * other if needs[0] else None, grad * input if needs[1] else None",
+        "grad * input if needs[0] else None, grad * input if needs[1] else None",
+        ("tests/ops/test_sweep.py", "-k", "test_derivative_agrees_with_differences and mul"),
+    ),
+    Mutation(
+        "wait_stream that records and does not wait",
+        "runtime/stream.py",
+        "        self.wait(event)\n",
+        "",
+        ("tests/test_examples.py", "-k", "races"),
+    ),
+    Mutation(
+        "race poison switched off",
+        "driver/virtual/races.py",
+        "        for touch, block, stream, entry, ranges in conflicts:\n",
+        "        for touch, block, stream, entry, ranges in ():\n",
+        ("tests/driver/virtual/test_races.py",),
+    ),
+)
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of the project that a test may damage."""
+    ignored = shutil.ignore_patterns("__pycache__", ".*_cache")
+    for folder in ("src", "tests", "examples"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda each: each.name)
+def test_a_planted_mistake_is_caught(copy, mutation):
+    path = copy / "src" / "flambeau" / mutation.file
+    text = path.read_text()
+    assert text.count(mutation.old) == 1, f"{mutation.file} has changed: plant {mutation.name} anew"
+    path.write_text(text.replace(mutation.old, mutation.new))
+    done = run(copy, *mutation.gate)
+    assert done.returncode == FAILED, done.stdout + done.stderr
+
+
+def run(copy, *gate):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("FLAMBEAU", "PYTEST"))}
+    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *gate]
+    return subprocess.run(
+        command, cwd=copy, capture_output=True, text=True, timeout=300, env={**kept, "PYTHONPATH": str(copy / "src")}
+    )

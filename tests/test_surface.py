@@ -1,0 +1,128 @@
+"""The public surface: every `__all__` is true, and the names that a PyTorch program uses are there."""
+
+import importlib
+import pkgutil
+import re
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import flambeau
+
+ROOT = Path(__file__).parents[1]
+SHELLS = ("flambeau", "flambeau.cuda", "flambeau.utils.data")
+MODULES = sorted(
+    each.name for each in pkgutil.walk_packages(flambeau.__path__, "flambeau.") if not each.name.endswith("__main__")
+)
+
+NAMES = {
+    "flambeau": """
+        Tensor Size device dtype Generator Stream Event
+        tensor as_tensor from_numpy empty zeros ones full arange linspace
+        eye rand randn randint randperm empty_like zeros_like ones_like full_like rand_like randn_like
+        bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 half float double long int short
+        FloatTensor DoubleTensor HalfTensor ByteTensor LongTensor IntTensor BoolTensor
+        add sub mul div matmul mm bmm exp log sqrt tanh sigmoid relu sum mean max min argmax argmin softmax log_softmax
+        cat stack where clamp maximum minimum gather nonzero is_tensor equal allclose
+        no_grad enable_grad set_grad_enabled is_grad_enabled manual_seed save load virtual __version__
+        OutOfMemoryError AcceleratorError
+        autograd cuda nn optim utils
+    """,
+    "flambeau.cuda": """
+        is_available device_count current_device set_device device device_of synchronize init is_initialized
+        get_device_name get_device_properties get_device_capability can_device_access_peer
+        Stream Event ExternalStream stream current_stream default_stream set_stream
+        memory_allocated max_memory_allocated memory_reserved max_memory_reserved memory_stats memory_summary
+        memory_snapshot empty_cache mem_get_info reset_peak_memory_stats set_per_process_memory_fraction
+        caching_allocator_alloc caching_allocator_delete manual_seed manual_seed_all get_rng_state set_rng_state
+        FloatTensor HalfTensor LongTensor OutOfMemoryError
+    """,
+    "flambeau.nn": """
+        Module Parameter Sequential ModuleList ModuleDict Linear Embedding LayerNorm Dropout Flatten Identity
+        ReLU GELU Tanh Sigmoid Softmax MSELoss CrossEntropyLoss NLLLoss DataParallel functional init utils parallel
+    """,
+    "flambeau.nn.functional": """
+        relu gelu softmax log_softmax linear layer_norm dropout embedding cross_entropy mse_loss
+    """,
+    "flambeau.optim": "Optimizer SGD Adam AdamW lr_scheduler",
+    "flambeau.utils.data": """
+        Dataset IterableDataset TensorDataset Subset random_split DataLoader Sampler RandomSampler SequentialSampler
+        BatchSampler default_collate
+    """,
+    "flambeau.autograd": "Function Variable backward grad no_grad enable_grad",
+    "flambeau.testing": "machine gradcheck gradgradcheck",
+}
+
+
+@pytest.mark.parametrize("name", ["flambeau", *MODULES])
+def test_all_is_true(name):
+    module = importlib.import_module(name)
+    listed = getattr(module, "__all__", [])
+    assert len(set(listed)) == len(listed)
+    assert [each for each in listed if not hasattr(module, each)] == []
+
+
+@pytest.mark.parametrize("name", SHELLS)
+def test_a_shell_lists_everything_it_gives(name):
+    module = importlib.import_module(name)
+    given = {
+        each
+        for each, value in vars(module).items()
+        if not each.startswith("_") and not isinstance(value, ModuleType) and each != "annotations"
+    }
+    assert given - set(module.__all__) == set()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_names_of_a_torch_program_are_there(name):
+    module = importlib.import_module(name)
+    assert [each for each in NAMES[name].split() if not hasattr(module, each)] == []
+
+
+def test_the_version_is_the_package_s():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert flambeau.__version__ == declared
+
+
+def test_public_names_have_docstrings():
+    """FloatTensor and its kin, 20 classes made alike, are described where they are made."""
+    missing = [
+        f"{name}.{each}"
+        for name in SHELLS
+        for each in importlib.import_module(name).__all__
+        if not each.endswith("Tensor")
+        if callable(value := getattr(importlib.import_module(name), each)) and not (value.__doc__ or "").strip()
+    ]
+    assert missing == []
+
+
+def test_docs_name_only_what_there_is():
+    """Every `flambeau.x.y` in the documentation exists."""
+    texts = [
+        ROOT / "README.md",
+        ROOT / "ARCHITECTURE.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ]
+    wrong = []
+    for path in texts:
+        for dotted in set(re.findall(r"`flambeau\.([a-z_]+(?:\.[A-Za-z_]+)*)", path.read_text())):
+            if not exists(dotted):
+                wrong.append(f"{path.name}: flambeau.{dotted}")
+    assert wrong == []
+
+
+def exists(dotted: str) -> bool:
+    found: object = flambeau
+    at = "flambeau"
+    for part in dotted.split("."):
+        at = f"{at}.{part}"
+        if not hasattr(found, part):
+            try:
+                importlib.import_module(at)
+            except ImportError:
+                return False
+        found = getattr(found, part)
+    return True
