@@ -10,7 +10,7 @@ from typing import Any
 
 import flambeau
 
-PACKAGES = ("flambeau", "numpy", "torch", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cublas")
+PACKAGES = ("numpy", "torch", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cublas")
 
 
 def machine() -> dict[str, Any]:
@@ -24,7 +24,7 @@ def machine() -> dict[str, Any]:
         "gpus": [flambeau.cuda.get_device_name(index) for index in range(count)],
         "nvidia_driver": _nvidia_driver(),
         "FLAMBEAU_GPUS": os.environ.get("FLAMBEAU_GPUS", ""),
-        "versions": {name: _version(name) for name in PACKAGES},
+        "versions": {"flambeau": flambeau.__version__, **{name: _version(name) for name in PACKAGES}},
     }
 
 

@@ -91,7 +91,7 @@ class Call:
         chosen = generator.default_generator(self.device) if source is None else source
         if chosen.device_index != self.device:
             raise DeviceMismatchError(f"{self.name}: expected a generator of {self._where()}, got one of {chosen.device}")
-        return chosen.reserve(count)  # type: ignore[no-any-return]
+        return chosen.reserve(count)
 
     def read(self, operand: Any) -> Any:
         """The operand's values as a NumPy array.  Host: waits."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
+from typing import SupportsIndex, overload
 
 from .errors import ShapeError
 
@@ -24,9 +25,12 @@ class Size(tuple[int, ...]):
     def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]
         return Size(tuple.__add__(self, other))
 
-    def __getitem__(self, index: int | slice) -> int | Size:  # type: ignore[override]
-        found = tuple.__getitem__(self, index)
-        return Size(found) if isinstance(index, slice) else found
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> int | Size:
+        return Size(tuple.__getitem__(self, index)) if isinstance(index, slice) else tuple.__getitem__(self, index)
 
 
 def contiguous(shape: Sequence[int]) -> Shape:

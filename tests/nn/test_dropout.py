@@ -11,7 +11,7 @@ def test_values_are_dropped_or_scaled_in_training_only():
     torch.manual_seed(0)
     net, x = nn.Dropout(0.25), torch.ones(4000)
     values = net(x).tolist()
-    assert set(values) == {0.0, pytest.approx(4 / 3)}
+    assert sorted(set(values)) == pytest.approx([0.0, 4 / 3])
     assert 900 < values.count(0.0) < 1100
     assert net.eval()(x).tolist() == x.tolist()
 

@@ -85,7 +85,9 @@ def test_full_backward_hooks_may_change_gradients():
 
 def test_a_backward_hook_runs_where_no_input_needs_a_gradient():
     net, seen = nn.Linear(1, 1), []
-    net.register_full_backward_hook(lambda module, grad_input, grad_output: seen.append((grad_input, grad_output[0].item())))
+    net.register_full_backward_hook(
+        lambda module, grad_input, grad_output: seen.append((grad_input, grad_output[0].item()))
+    )
     net(torch.ones(1, 1)).sum().backward()
     assert seen == [((None,), 1.0)]
     assert net.weight.grad.tolist() == [[1.0]]
@@ -97,7 +99,9 @@ def test_a_backward_hook_keeps_tuples_of_outputs():
             return x * 2, "text", x * 3
 
     net, seen = Pair(), []
-    net.register_full_backward_hook(lambda module, grad_input, grad_output: seen.append([grad_output[1], grad_input[0].item()]))
+    net.register_full_backward_hook(
+        lambda module, grad_input, grad_output: seen.append([grad_output[1], grad_input[0].item()])
+    )
     x = torch.tensor(1.0, requires_grad=True)
     a, text, b = net(x)
     (a + b).backward()

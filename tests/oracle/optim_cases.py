@@ -1,6 +1,6 @@
 """What PyTorch's optimizers and schedulers give: run with PyTorch installed to write optim_cases.json anew.
 
-    python tests/oracle/optim_cases.py
+python tests/oracle/optim_cases.py
 """
 
 from __future__ import annotations

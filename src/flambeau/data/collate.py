@@ -16,8 +16,8 @@ from ..tensor import factories
 def default_collate(batch: Sequence[Any]) -> Any:
     """Samples as one: tensors are stacked, numbers become a tensor, and containers are taken part by part.
 
-    Tensors [*S] give [n, *S]; NumPy arrays and numbers give tensors too (floats of float64); texts and bytes stay a list.
-    Mappings give a mapping, named tuples their kind, other sequences a list.
+    Tensors [*S] give [n, *S]; NumPy arrays and numbers give tensors too (floats of float64); texts and bytes stay as
+    they are.  Mappings give a mapping, named tuples their kind, other sequences a list.
     Raises: ArgumentTypeError for samples of other types, ShapeError for sequences of different lengths.
     """
     first = batch[0]
@@ -36,7 +36,8 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, Sequence):
         return _of_sequences(batch)
     raise ArgumentTypeError(
-        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first).__name__}",
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
+        f"{type(first).__name__}",
         hint="pass collate_fn= to the DataLoader",
     )
 
@@ -44,7 +45,8 @@ def default_collate(batch: Sequence[Any]) -> Any:
 def _of_arrays(batch: Sequence[Any]) -> Any:
     if batch[0].dtype.kind in "SUOV":
         raise ArgumentTypeError(
-            f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {batch[0].dtype}"
+            f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
+            f"{batch[0].dtype}"
         )
     return factories.from_array(host.np.stack([host.np.asarray(each) for each in batch]))
 
@@ -64,7 +66,9 @@ def _of_sequences(batch: Sequence[Any]) -> Any:
     first = batch[0]
     lengths = [len(sample) for sample in batch]
     if len(set(lengths)) > 1:
-        raise ShapeError(f"default_collate: each element in list of batch should be of equal size, their lengths are {lengths}")
+        raise ShapeError(
+            f"default_collate: each element in list of batch should be of equal size, their lengths are {lengths}"
+        )
     made = [default_collate(parts) for parts in zip(*batch)]
     return type(first)(*made) if hasattr(first, "_fields") else made
 

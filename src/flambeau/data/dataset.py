@@ -19,7 +19,9 @@ class Dataset(Generic[Sample_co]):
     """Samples by index: write `__getitem__`, and `__len__` for samplers that need it."""
 
     def __getitem__(self, index: Any) -> Sample_co:
-        raise NotSupportedError(f"{type(self).__name__}: __getitem__ is not defined", hint="define __getitem__(self, index)")
+        raise NotSupportedError(
+            f"{type(self).__name__}: __getitem__ is not defined", hint="define __getitem__(self, index)"
+        )
 
     def __add__(self, other: Dataset[Any]) -> ConcatDataset:
         return ConcatDataset([self, other])
@@ -56,7 +58,9 @@ class ConcatDataset(Dataset[Any]):
         if not self.datasets:
             raise ArgumentError("ConcatDataset: datasets should not be an empty iterable")
         if any(isinstance(each, IterableDataset) for each in self.datasets):
-            raise ArgumentError("ConcatDataset: an IterableDataset has no index", hint="chain the streams with itertools.chain")
+            raise ArgumentError(
+                "ConcatDataset: an IterableDataset has no index", hint="chain the streams with itertools.chain"
+            )
         self.cumulative_sizes = list(itertools.accumulate(len(each) for each in self.datasets))
 
     def __len__(self) -> int:
@@ -96,7 +100,8 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = 
     counts = _counts(lengths, len(dataset))
     if sum(counts) != len(dataset):
         raise ArgumentError(
-            f"random_split: Sum of input lengths does not equal the length of the input dataset: {sum(counts)} and {len(dataset)}"
+            f"random_split: Sum of input lengths does not equal the length of the input dataset: {sum(counts)} and "
+            f"{len(dataset)}"
         )
     order = factories.randperm(len(dataset), device="cpu", generator=generator).tolist()
     ends = list(itertools.accumulate(counts))

@@ -80,9 +80,14 @@ class DataLoader:
         if sampler is not None and shuffle:
             raise ArgumentError("DataLoader: sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
-            raise ArgumentError("DataLoader: batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+            raise ArgumentError(
+                "DataLoader: batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and "
+                "drop_last"
+            )
         if batch_size is None and batch_sampler is None and drop_last:
-            raise ArgumentError("DataLoader: batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+            raise ArgumentError(
+                "DataLoader: batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+            )
 
     def _sampler(self, shuffle: bool | None) -> Iterable[Any]:
         if self._is_stream:
@@ -99,7 +104,9 @@ class DataLoader:
         machine = state.machine()
         if machine.device_count() == 0:
             warnings.warn(
-                "DataLoader: pin_memory=True, but there is no accelerator: batches are not pinned", UserWarning, stacklevel=3
+                "DataLoader: pin_memory=True, but there is no accelerator: batches are not pinned",
+                UserWarning,
+                stacklevel=3,
             )
             return False
         machine.start()
@@ -151,7 +158,13 @@ def _check_workers(num_workers: int, context: Any, prefetch_factor: Any, persist
             f"DataLoader: num_workers={num_workers}: there are no worker processes",
             hint="use num_workers=0; with pin_memory=True batches are pinned ahead in a thread",
         )
-    given = {"multiprocessing_context": context, "prefetch_factor": prefetch_factor, "persistent_workers": persistent or None}
+    given = {
+        "multiprocessing_context": context,
+        "prefetch_factor": prefetch_factor,
+        "persistent_workers": persistent or None,
+    }
     for name, value in given.items():
         if value is not None:
-            raise ArgumentError(f"DataLoader: {name}={value} needs worker processes (num_workers > 0), and num_workers is 0")
+            raise ArgumentError(
+                f"DataLoader: {name}={value} needs worker processes (num_workers > 0), and num_workers is 0"
+            )

@@ -13,8 +13,8 @@ def pin_memory(data: Any) -> Any:
     """`data` with its tensors in pinned memory.
 
     An object with a `pin_memory` method gives what that returns, whatever else it is.  Containers keep their type: a
-    mutable one is a shallow copy with its entries replaced, others are made anew; one that cannot be made anew becomes a
-    dict or a list.  Texts, bytes and everything else stay as they are.
+    mutable one is a shallow copy with its entries replaced, others are made anew; one that cannot be made anew
+    becomes a dict or a list.  Texts, bytes and everything else stay as they are.
     """
     if isinstance(data, TensorCore) or hasattr(data, "pin_memory"):
         return data.pin_memory()

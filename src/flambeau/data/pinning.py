@@ -1,7 +1,7 @@
 """The thread that pins batches ahead of the program.
 
-- Batches are made in the program's thread, when it asks for the next one; only pinning is done here.  So what a data set
-  draws at random does not depend on timing.
+- Batches are made in the program's thread, when it asks for the next one; only pinning is done here.  So what a data
+  set draws at random does not depend on timing.
 - At most DEPTH batches are between being made and being asked for.
 - The thread knows the queues alone, never the iterator: dropping the iterator ends the thread.  An exception, from
   making a batch or from pinning it, comes at that batch's turn.
@@ -81,9 +81,8 @@ class PinnedBatches:
         try:
             job = next(self._batches, _End)
         except Exception as error:  # noqa: BLE001  (raised at its turn)
-            frames = error.__traceback__
-            error.__traceback__ = frames.tb_next if frames else None  # this frame holds the iterator, which would never die
-            job = _Failed(error)
+            # Without this frame, which holds the iterator: queue, exception and iterator would keep each other.
+            job = _Failed(error.with_traceback(error.__traceback__.tb_next))
         self._made_all = job is _End or isinstance(job, _Failed)
         self._jobs.put(job)
         self._ahead += 1

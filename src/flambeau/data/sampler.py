@@ -89,8 +89,8 @@ class WeightedRandomSampler(Sampler[int]):
     """Indexes drawn with probabilities in proportion to weights, with replacement or without.
 
     Without replacement each draw is from what is left, by the keys of P. Efraimidis and P. Spirakis (2006).
-    Raises: ArgumentError for weights that are negative, not finite or all zero, or if, without replacement, more samples
-            are wanted than have a weight.
+    Raises: ArgumentError for weights that are negative, not finite or all zero, or if, without replacement, more
+            samples are wanted than have a weight.
     """
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
@@ -99,7 +99,8 @@ class WeightedRandomSampler(Sampler[int]):
         positive = _check_weights(self.weights)
         if not replacement and num_samples > positive:
             raise ArgumentError(
-                f"WeightedRandomSampler: cannot draw {num_samples} samples without replacement, {positive} have a weight",
+                f"WeightedRandomSampler: cannot draw {num_samples} samples without replacement, {positive} have a "
+                "weight",
                 hint="pass replacement=True",
             )
         self.num_samples = num_samples
@@ -133,7 +134,9 @@ class BatchSampler(Sampler[list[int]]):
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size <= 0:
-            raise ArgumentError(f"BatchSampler: batch_size should be a positive integer value, but got batch_size={batch_size}")
+            raise ArgumentError(
+                f"BatchSampler: batch_size should be a positive integer value, but got batch_size={batch_size}"
+            )
         if not isinstance(drop_last, bool):
             raise ArgumentError(f"BatchSampler: drop_last should be a boolean value, but got drop_last={drop_last}")
         self.sampler = sampler
@@ -159,7 +162,9 @@ def _check_weights(weights: Sequence[float]) -> int:
     """How many weights are positive.  Raises ArgumentError."""
     for index, each in enumerate(weights):
         if not 0 <= each < float("inf"):
-            raise ArgumentError(f"WeightedRandomSampler: weight {index} is {each}; weights must be finite and not negative")
+            raise ArgumentError(
+                f"WeightedRandomSampler: weight {index} is {each}; weights must be finite and not negative"
+            )
     positive = sum(each > 0 for each in weights)
     if not positive:
         raise ArgumentError(f"WeightedRandomSampler: none of the {len(weights)} weights is positive")

@@ -15,8 +15,8 @@ from ..parallel.data_parallel import DataParallel  # isort: skip  (it derives fr
 from . import parallel, utils  # isort: skip
 
 __all__ = [
-    "BCEWithLogitsLoss", "Buffer", "CrossEntropyLoss", "DataParallel", "Dropout", "Embedding", "Flatten", "GELU", "Identity",
-    "L1Loss", "LayerNorm", "Linear", "LogSoftmax", "MSELoss", "Module", "ModuleDict", "ModuleList", "NLLLoss", "Parameter",
-    "ParameterList", "ReLU", "Sequential", "SiLU", "Sigmoid", "Softmax", "Tanh", "Unflatten", "functional", "init",
-    "parallel", "utils",
+    "BCEWithLogitsLoss", "Buffer", "CrossEntropyLoss", "DataParallel", "Dropout", "Embedding", "Flatten", "GELU",
+    "Identity", "L1Loss", "LayerNorm", "Linear", "LogSoftmax", "MSELoss", "Module", "ModuleDict", "ModuleList",
+    "NLLLoss", "Parameter", "ParameterList", "ReLU", "Sequential", "SiLU", "Sigmoid", "Softmax", "Tanh", "Unflatten",
+    "functional", "init", "parallel", "utils",
 ]  # fmt: skip

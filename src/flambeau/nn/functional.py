@@ -40,8 +40,9 @@ def silu(input: Any, inplace: bool = False) -> Any:
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """In training, each element is 0 with probability p, else multiplied by 1 / (1 - p); inplace: the input is overwritten.
+    """In training, each element is 0 with probability p, else multiplied by 1 / (1 - p).
 
+    inplace: the input is overwritten.
     Raises: ArgumentError if p is not in [0, 1].
     """
     result = REGISTRY["dropout"](input, p, training)
@@ -67,7 +68,7 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "dropout", "embedding", "gelu", "l1_loss",
-    "layer_norm", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "relu", "relu_", "sigmoid", "silu",
-    "smooth_l1_loss", "softmax", "tanh",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "dropout", "embedding", "gelu",
+    "l1_loss", "layer_norm", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "relu", "relu_", "sigmoid",
+    "silu", "smooth_l1_loss", "softmax", "tanh",
 ]  # fmt: skip

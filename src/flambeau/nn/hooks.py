@@ -28,6 +28,46 @@ def register(hooks: list[Hook], hook: Hook, prepend: bool = False) -> HookHandle
     return HookHandle(hooks, hook)
 
 
+class Hooked:
+    """What can be called around a module."""
+
+    _forward_pre_hooks: list[Hook]
+    _forward_hooks: list[Hook]
+    _backward_pre_hooks: list[Hook]
+    _backward_hooks: list[Hook]
+    _load_state_dict_pre_hooks: list[Hook]
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> HookHandle:
+        """Call hook(module, args) before forward; what it returns, if anything, takes the arguments' place."""
+        return register(self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
+
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> HookHandle:
+        """Call hook(module, args, output) after forward; what it returns, if anything, takes the output's place.
+
+        always_call: also after a forward that raised, with None for the output.
+        """
+        return register(self._forward_hooks, Hook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+        """Call hook(module, grad_output) before the module's backward; what it returns takes grad_output's place."""
+        return register(self._backward_pre_hooks, Hook(hook), prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+        """Call hook(module, grad_input, grad_output) after the module's backward; a result replaces grad_input."""
+        return register(self._backward_hooks, Hook(hook), prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Call `hook` before this module's part of a state_dict is read; it may change that dict, the load's own copy.
+
+        Its arguments: module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs.
+        """
+        return register(self._load_state_dict_pre_hooks, Hook(hook))
+
+
 def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a module's forward with its hooks around it."""
     args, kwargs = _before_forward(module, args, kwargs)
@@ -35,16 +75,19 @@ def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if watch is not None:
         args = watch.inputs(args)
     try:
-        result = _after_forward(module, args, kwargs, module.forward(*args, **kwargs))
+        result = module.forward(*args, **kwargs)
     except Exception:
         for hook in tuple(module._forward_hooks):
             if hook.always:
                 _call_after(module, hook, args, kwargs, None)
         raise
+    result = _after_forward(module, args, kwargs, result)
     return result if watch is None else watch.outputs(result)
 
 
-def _before_forward(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _before_forward(
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     for hook in tuple(module._forward_pre_hooks):
         if hook.with_kwargs:
             changed = hook.call(module, args, kwargs)
@@ -52,7 +95,8 @@ def _before_forward(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
                 continue
             if not (isinstance(changed, tuple) and len(changed) == 2):
                 raise ArgumentTypeError(
-                    f"{type(module).__name__}: a forward pre-hook with kwargs must return None or a tuple of (args, kwargs), "
+                    f"{type(module).__name__}: a forward pre-hook with kwargs must return None or a tuple of (args, "
+                    "kwargs), "
                     f"not {changed!r}"
                 )
             args, kwargs = changed

@@ -29,7 +29,9 @@ class Linear(Module):
     Both start evenly spread in [-1/sqrt(in_features), 1/sqrt(in_features)].
     """
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features

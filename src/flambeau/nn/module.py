@@ -13,16 +13,16 @@ from ..core import TensorCore
 from ..dtypes import bfloat16, dtype, float16, float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError
 from ..runtime import device as devices
-from ..tensor.tensor import HookHandle, _to_arguments
+from ..tensor.tensor import _to_arguments
 from . import hooks, state, text
-from .hooks import Hook
+from .hooks import Hooked
 from .parameter import Buffer, Parameter
 from .state import LoadedKeys
 
 Visit = Callable[[Any], Any]
 
 
-class Module:
+class Module(Hooked):
     """Derive from this, call `super().__init__()`, assign parameters and modules as attributes, and write `forward`.
 
     Example:
@@ -68,7 +68,8 @@ class Module:
         self._check_name(name, "parameter", "_parameters")
         if param is not None and not isinstance(param, Parameter):
             raise ArgumentTypeError(
-                f"cannot assign {type(param).__name__!r} object to parameter {name!r} (torch.nn.Parameter or None required)"
+                f"cannot assign {type(param).__name__!r} object to parameter {name!r} (torch.nn.Parameter or None "
+                "required)"
             )
         if param is not None and param.grad_fn is not None:
             raise AutogradError(f"register_parameter: parameter {name!r} must be a leaf of the graph")
@@ -78,7 +79,9 @@ class Module:
         """Add a tensor that is part of the state and not trained; persistent: whether state_dict has it."""
         self._check_name(name, "buffer", "_buffers")
         if tensor is not None and not isinstance(tensor, TensorCore):
-            raise ArgumentTypeError(f"cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or None required)")
+            raise ArgumentTypeError(
+                f"cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or None required)"
+            )
         self._buffers[name] = tensor
         (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
 
@@ -133,13 +136,15 @@ class Module:
         self.__dict__.get("_non_persistent", set()).discard(name)
 
     def _replace(self, name: str, value: Any) -> bool:
-        """Put a plain value in a registered name's place, if it may stand there; False if the name is not registered."""
+        """Put a plain value in a registered name's place, if it may stand there; False for a name not registered."""
         own = self.__dict__
         if name in own.get("_parameters", ()):
             self.register_parameter(name, value)
         elif name in own.get("_modules", ()):
             if value is not None:
-                raise ArgumentTypeError(f"cannot assign {type(value).__name__!r} as child module {name!r} (Module or None expected)")
+                raise ArgumentTypeError(
+                    f"cannot assign {type(value).__name__!r} as child module {name!r} (Module or None expected)"
+                )
             self._modules[name] = None
         elif name in own.get("_buffers", ()):
             self.register_buffer(name, value, name not in self._non_persistent)
@@ -162,7 +167,9 @@ class Module:
 
     def _named(self, table: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
-        owners = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else iter([(prefix, self)])
+        owners = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else iter([(prefix, self)])
+        )
         for path, module in owners:
             for name, value in module.__dict__[table].items():
                 if value is None or (remove_duplicate and id(value) in seen):
@@ -170,14 +177,18 @@ class Module:
                 seen.add(id(value))
                 yield (f"{path}.{name}" if path else name), value
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         """(dotted name, parameter) of this module and, if recurse, of all below; each parameter once."""
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         return (each for _, each in self.named_parameters(recurse=recurse))
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         """(dotted name, buffer) of this module and, if recurse, of all below; each buffer once."""
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
@@ -245,7 +256,7 @@ class Module:
         return self
 
     def _apply(self, visit: Visit) -> Self:
-        """Replace every parameter's, gradient's and buffer's memory by that of visit(tensor); parameters stay themselves."""
+        """Give every parameter, gradient and buffer the memory of visit(tensor); parameters stay the same objects."""
         with GradMode(False):
             for param in self.parameters():
                 _move(param, visit)
@@ -317,7 +328,8 @@ class Module:
         """Drop every parameter's gradient, or set it to zero."""
         if self._is_replica:
             warnings.warn(
-                "zero_grad: this module is a replica made by DataParallel; its parameters are copies, not leaves, and have no "
+                "zero_grad: this module is a replica made by DataParallel; its parameters are copies, not leaves, "
+                "and have no "
                 "gradients to reset",
                 stacklevel=2,
             )
@@ -339,33 +351,6 @@ class Module:
         Raises: StateDictError, listing every missing and unexpected name and every wrong shape; nothing is loaded then.
         """
         return state.load(self, state_dict, strict, assign)
-
-    # hooks
-
-    def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> HookHandle:
-        """Call hook(module, args) before forward; what it returns, if anything, takes the arguments' place."""
-        return hooks.register(self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
-
-    def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
-    ) -> HookHandle:
-        """Call hook(module, args, output) after forward; what it returns, if anything, takes the output's place."""
-        return hooks.register(self._forward_hooks, Hook(hook, with_kwargs, always_call), prepend)
-
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
-        """Call hook(module, grad_output) before the module's backward; what it returns takes grad_output's place."""
-        return hooks.register(self._backward_pre_hooks, Hook(hook), prepend)
-
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
-        """Call hook(module, grad_input, grad_output) after the module's backward; what it returns takes grad_input's place."""
-        return hooks.register(self._backward_hooks, Hook(hook), prepend)
-
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Call hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs) before
-        this module's part of a state_dict is read; it may change the dict, which is the load's own."""
-        return hooks.register(self._load_state_dict_pre_hooks, Hook(hook))
 
     # text
 

@@ -90,7 +90,8 @@ class _Loading:
             self.problems.append(f'"{key}" must be a Tensor, not {type(value).__name__}.')
         elif value.shape != tensor.shape:
             self.problems.append(
-                f"size mismatch for {key}: the state_dict has shape {list(value.shape)}, the module has {list(tensor.shape)}."
+                f"size mismatch for {key}: the state_dict has shape {list(value.shape)}, the module has "
+                f"{list(tensor.shape)}."
             )
         else:
             self.pairs.append((module, name, tensor, value))
@@ -116,6 +117,8 @@ def _write(owner: Any, name: str, tensor: Any, value: Any, assign: bool) -> None
     if not assign:
         tensor.copy_(value)
     elif name in owner._parameters:
-        owner._parameters[name] = value if isinstance(value, type(tensor)) else type(tensor)(value, tensor.requires_grad)
+        owner._parameters[name] = (
+            value if isinstance(value, type(tensor)) else type(tensor)(value, tensor.requires_grad)
+        )
     else:
         owner._buffers[name] = value

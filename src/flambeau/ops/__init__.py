@@ -3,7 +3,9 @@
 from . import (  # noqa: F401
     activation,
     advanced,
+    alias,
     arithmetic,
+    combine,
     compare,
     convert,
     embedding,

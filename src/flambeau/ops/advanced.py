@@ -107,7 +107,7 @@ def place(input: Any, indices: Sequence[Any]) -> Place:
     moved = input if between else permute(input, order)
     lead, tail = moved.shape[:first], moved.shape[first + len(dims) :]
     if flattened_mask:
-        shape, rows = (entries[0].shape[0],), entries[0]
+        shape, rows = tuple(entries[0].shape), entries[0]
     else:
         shape = _broadcast_shape(entries)
         rows = reshape(entries[0], (-1,)) if len(entries) == 1 else flat_index(entries, sizes, dims)
@@ -159,8 +159,8 @@ def check_mask(input: Any, mask: Any, dim: int) -> None:
     for at, size in enumerate(mask.shape):
         if dim + at >= len(input.shape) or input.shape[dim + at] != size:
             raise IndexRangeError(
-                f"index: The shape of the mask {list(mask.shape)} at index {at} does not match the shape of the indexed "
-                f"tensor {list(input.shape)} at index {dim + at}"
+                f"index: The shape of the mask {list(mask.shape)} at index {at} does not match the shape of the "
+                f"indexed tensor {list(input.shape)} at index {dim + at}"
             )
 
 
@@ -249,23 +249,21 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
     return permute(whole, tuple(at.order.index(dim) for dim in range(len(at.order))))
 
 
-@composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, name="index_put_", function=False, host="waits")
-def index_put_(input: Operand, indices: Any, values: Operand, accumulate: bool = False) -> Any:
-    """`index_put` in place.
+def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """`index_put` in place; a method of tensors.
 
     Host:   as `index`.
     Raises: IndexRangeError, ShapeError, DtypeError.
     """
-    target: Any = input
     at = place(input, indices)
     entries = _entries_to_write(at, values)
-    if at.source.address() != target.address() or not at.source.numel():
-        return target.copy_(index_put(input, indices, values, accumulate))  # the flattened dimensions had to be copied
+    if at.source.address() != input.address() or not at.source.numel():
+        return input.copy_(index_put(input, indices, values, accumulate))  # the flattened dimensions had to be copied
     if accumulate:
         at.source.index_add_(at.dim, at.rows, entries, wrap=True)
     else:
         at.source.index_copy_(at.dim, at.rows, entries, wrap=True, unique=at.unique)
-    return target
+    return input
 
 
 def _masked_samples() -> Iterator[Sample]:

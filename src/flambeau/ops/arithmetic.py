@@ -1,19 +1,21 @@
-"""Pointwise arithmetic: sums, products, quotients, powers, and the larger and the smaller."""
+"""Pointwise arithmetic: sums, products, quotients, signs, powers and roots."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from math import log
+from collections.abc import Iterator
+from math import inf, nan
+from math import log as log_of_number
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import dtype
-from ..errors import ArgumentError, DtypeError, ShapeError
+from ..dtypes import bool_, dtype
+from ..errors import DtypeError, ShapeError
 from ..host import np
-from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value, composite
-from .pointwise import floating_only, numbers, pointwise, promoted, to_float
+from .convert import fill
+from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value
+from .pointwise import Pointwise, Types, numbers, pointwise, promoted, to_float
 
-NUMBERS = tuple(each for each in dtypes.ALL if each is not dtypes.bool_)
+NUMBERS = tuple(each for each in dtypes.ALL if each is not bool_)
 
 
 def pairs() -> Iterator[Sample]:
@@ -26,6 +28,13 @@ def pairs() -> Iterator[Sample]:
     yield Sample((Array((0, 3)), Array((3,), seed=1)))
     yield Sample((Array((3,)), Array((3,), dtype="float32", seed=1, grad=False)))
     yield Sample((Array(()), 1.5))
+
+
+def scaled_pairs() -> Iterator[Sample]:
+    """As `pairs`, and with alpha."""
+    yield from pairs()
+    yield Sample((Array((3, 1)), Array((4,), seed=1)), {"alpha": 2})
+    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1)), {"alpha": 3})
 
 
 def divisible_pairs() -> Iterator[Sample]:
@@ -49,61 +58,123 @@ def singles() -> Iterator[Sample]:
 
 def positives() -> Iterator[Sample]:
     """As `singles`, with values above 0."""
-    for (each,) in (sample.args for sample in singles()):
-        yield Sample((each._replace(low=0.5, high=3.0),))
+    return (Sample((sample.args[0]._replace(low=0.5, high=3.0),)) for sample in singles())
 
 
 def unbroadcastable() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3, 4)), Array((3,))), ShapeError, r"shapes \[3, 4\] and \[3\] do not broadcast")
 
 
-def bool_operands() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3,), dtype="bool"), Array((3,), dtype="bool")), DtypeError, "bool operands are not supported")
+def _two_bools() -> Iterator[ErrorSample]:
+    yield from unbroadcastable()
+    bools = Array((3,), dtype="bool")
+    yield ErrorSample((bools, bools), DtypeError, "bool operands are not supported")
 
 
-def bool_operand() -> Iterator[ErrorSample]:
+def one_bool() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,), dtype="bool"),), DtypeError, "bool operands are not supported")
 
 
-@pointwise(dtype=promoted, cuda="input + alpha * other", samples=tuple, inplace=False, method=False, function=False)
-def add_scaled(input: Value, other: Value, alpha: Value) -> Any:
+# sums
+
+
+def _not_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    if bool_ in types:
+        raise DtypeError(f"{name}: bool operands are not supported", hint="use ^, or ~ to invert a mask")
+    return promoted(name, types, common)
+
+
+def _scaled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    """The last type is the scale's, which decides nothing."""
+    if name == "sub_scaled":
+        _not_bool(name, types[:-1], common)
+    if types[-1].is_floating_point and not any(each.is_floating_point for each in types[:-1]):
+        raise DtypeError(f"{name}: for integers alpha must not be a floating point number", hint="call .float()")
+    return promoted(name, types, bool_ if all(each is bool_ for each in types[:-1]) else common)
+
+
+def _internal(cuda: str) -> Any:
+    """What `add` and `sub` lower to where they scale; their samples run it."""
+    return pointwise(dtype=_scaled, cuda=cuda, samples=tuple, inplace=False, method=False, function=False, cost=2.0)
+
+
+@_internal("input + alpha * other")
+def add_scaled(input: Value, other: Value, alpha: float) -> Any:
     """`input + alpha * other`."""
     return input + alpha * other
 
 
 @add_scaled.derivative
-def _(grad: Any, alpha: Any) -> Any:
-    return grad, grad * alpha, None
+def _(grad: Any, alpha: Any, needs: Any) -> Any:
+    return grad, grad * alpha if needs[1] else None
 
 
-@pointwise(dtype=promoted, cuda="input + other", samples=pairs, errors=unbroadcastable, dtypes=dtypes.ALL)
-def add(input: Value, other: Value) -> Any:
+@_internal("input - alpha * other")
+def sub_scaled(input: Value, other: Value, alpha: float) -> Any:
+    """`input - alpha * other`."""
+    return input - alpha * other
+
+
+@sub_scaled.derivative
+def _(grad: Any, alpha: Any, needs: Any) -> Any:
+    return grad, grad * -alpha if needs[1] else None
+
+
+class Scaled(Pointwise):
+    """A sum whose second operand may be scaled: where `alpha` is 1, its kernel knows nothing of it."""
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        return [*args, 1] if len(args) == 2 and not kwargs else super().bind(args, kwargs)
+
+    def lower(self, call: Any, input: Any, other: Any, alpha: Any = 1) -> Any:
+        if alpha == 1:
+            return super().lower(call, input, other)
+        return (add_scaled if self is add else sub_scaled).lower(call, input, other, alpha)
+
+
+def _sum(rule: Any, cuda: str, **options: Any) -> Any:
+    return lambda body: Scaled(body, rule, cuda, 1.0, samples=scaled_pairs, inplace=True, **options)
+
+
+def _whole_scale() -> Iterator[ErrorSample]:
+    yield from unbroadcastable()
+    integers = Array((3,), dtype="int64")
+    yield ErrorSample((integers, integers), DtypeError, "alpha must not be a floating point number", {"alpha": 1.5})
+
+
+@_sum(promoted, "input + other", errors=_whole_scale, dtypes=dtypes.ALL)
+def add(input: Value, other: Value, *, alpha: float = 1) -> Any:
     """Sum of two tensors, or of a tensor and a number; `alpha` scales the second.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: DtypeError for integers with a fractional alpha.
     """
     return input + other
 
 
 @add.derivative
-def _(grad: Any) -> Any:
-    return grad, grad
+def _(grad: Any, alpha: Any, needs: Any) -> Any:
+    return grad, grad if alpha == 1 or not needs[1] else grad * alpha
 
 
-@pointwise(dtype=numbers, cuda="input - other", samples=pairs, errors=bool_operands, dtypes=NUMBERS)
-def sub(input: Value, other: Value) -> Any:
+@_sum(_not_bool, "input - other", errors=_two_bools, dtypes=NUMBERS)
+def sub(input: Value, other: Value, *, alpha: float = 1) -> Any:
     """Difference of two tensors, or of a tensor and a number; `alpha` scales the second.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: DtypeError for bool, and for integers with a fractional alpha.
     """
     return input - other
 
 
 @sub.derivative
-def _(grad: Any, needs: Any) -> Any:
-    return grad, -grad if needs[1] else None
+def _(grad: Any, alpha: Any, needs: Any) -> Any:
+    return grad, grad * -alpha if needs[1] else None
+
+
+# products and quotients
 
 
 @pointwise(dtype=promoted, cuda="input * other", samples=pairs, errors=unbroadcastable, dtypes=dtypes.ALL)
@@ -133,30 +204,34 @@ def div(input: Value, other: Value) -> Any:
 
 @div.derivative(only_for={"input": "other"})
 def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
-    return grad / other if needs[0] else None, -grad * input / (other * other) if needs[1] else None
+    return grad / other if needs[0] else None, -grad * ((input / other) / other) if needs[1] else None
 
 
-@pointwise(dtype=numbers, cuda="floored(input, other)", samples=divisible_pairs, dtypes=NUMBERS, cost=4.0, differentiable=False)
+def _division(cuda: str, **options: Any) -> Any:
+    return pointwise(
+        dtype=numbers, cuda=cuda, samples=divisible_pairs, errors=_two_bools, dtypes=NUMBERS, cost=4.0, **options
+    )
+
+
+@_division("floored(input, other)", differentiable=False)
 def floor_divide(input: Value, other: Value) -> Any:
-    """Quotient rounded down.  An integer divided by 0 gives 0, on every device.
+    """Quotient rounded down.  An integer divided by 0 gives 0, on every device.  No gradient flows.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: DtypeError for bool.
     """
-    if input.dtype.kind in "iu":
-        return np.where(other == 0, np.zeros_like(input), np.floor_divide(input, np.where(other == 0, np.ones_like(other), other)))
     return np.floor_divide(input, other)
 
 
-@pointwise(dtype=numbers, cuda="remains(input, other)", samples=divisible_pairs, dtypes=NUMBERS, cost=4.0)
+@_division("remains(input, other)")
 def remainder(input: Value, other: Value) -> Any:
-    """What is left after `floor_divide`; it has the divisor's sign.  For an integer and 0 it is 0.
+    """What `floor_divide` leaves; it has the divisor's sign.  An integer divided by 0 leaves 0, on every device.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: DtypeError for bool.
     """
-    if input.dtype.kind in "iu":
-        return np.where(other == 0, np.zeros_like(input), np.remainder(input, np.where(other == 0, np.ones_like(other), other)))
     return np.remainder(input, other)
 
 
@@ -165,220 +240,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
     return grad, -grad * floor_divide(input, other) if needs[1] else None
 
 
-def _powers() -> Iterator[Sample]:
-    yield Sample((Array((3, 4), 0.5, 3), Array((3, 4), 1, 3, seed=1)))
-    yield Sample((Array((3, 1), 0.5, 3), Array((4,), 1, 3, seed=1)))
-    yield Sample((Array((4, 3), 0.5, 3, layout="transposed"), 2))
-    yield Sample((Array((3,), -3, 3), 3))
-    yield Sample((2, Array((4,), 1, 3)))
-    yield Sample((Array((0, 3)), 2))
-
-
-def _negative_powers() -> Iterator[ErrorSample]:
-    fact = "Integers to negative integer powers are not allowed"
-    yield ErrorSample((Array((3,), 1, 4, dtype="int64"), -2), ArgumentError, fact)
-
-
-@pointwise(dtype=numbers, cuda="power(input, exponent)", samples=_powers, dtypes=NUMBERS, cost=20.0, method=False, function=False)
-def power(input: Value, exponent: Value) -> Any:
-    """`input` to the power `exponent`, element by element.  Integers wrap."""
-    if input.dtype.kind in "iu":
-        negative = exponent < 0
-        found = np.power(input, np.where(negative, np.zeros_like(exponent), exponent))
-        odd = np.where(exponent % 2 == 1, input, np.ones_like(input))
-        return np.where(negative, np.where(np.abs(input) == 1, odd, np.zeros_like(input)), found)
-    return np.power(input, exponent)
-
-
-@power.derivative(only_for={"out": "exponent"})
-def _(grad: Any, out: Any, input: Any, exponent: Any, needs: Any) -> Any:
-    by_base = grad * exponent * power(input, exponent - 1) if needs[0] else None
-    if not needs[1]:
-        return by_base, None
-    logarithm = log(input) if isinstance(input, (int, float)) else masked_log(input)
-    return by_base, grad * out * logarithm
-
-
-def masked_log(input: Any) -> Any:
-    """The logarithm where it exists and 0 elsewhere: 0 ** x does not change with x."""
-    return REGISTRY["where"](input > 0, REGISTRY["log"](clamp_min(input, 1e-300 if input.dtype is dtypes.float64 else 1e-38)), 0)
-
-
-@composite(samples=_powers, errors=_negative_powers, dtypes=NUMBERS, name="pow")
-def pow_(input: Value, exponent: Value) -> Any:
-    """`input` to the power `exponent`, element by element.
-
-    Shapes: the inputs broadcast together; the result has the broadcast shape.
-    Host:   returns at once.
-    Raises: ArgumentError for integers to a negative number.
-    """
-    if isinstance(exponent, (int, float)) and not isinstance(input, (int, float)):
-        integers = not input.dtype.is_floating_point and not isinstance(exponent, float)
-        if integers and exponent < 0:
-            raise ArgumentError(
-                f"pow: Integers to negative integer powers are not allowed: {input.dtype.name} to {exponent}",
-                hint="convert with .float() first",
-            )
-        if exponent == 2:
-            return REGISTRY["square"](input)
-    return power(input, exponent)
-
-
-def _extremes(samples: Any) -> Any:
-    return {"samples": samples, "dtypes": dtypes.ALL, "errors": unbroadcastable}
-
-
-@pointwise(dtype=promoted, cuda="larger(input, other)", **_extremes(pairs))
-def maximum(input: Value, other: Value) -> Any:
-    """The larger of two values, NaN if either is; where they tie, the gradient is shared.
-
-    Shapes: the inputs broadcast together; the result has the broadcast shape.
-    Host:   returns at once.
-    """
-    return np.maximum(input, other)
-
-
-@pointwise(dtype=promoted, cuda="smaller(input, other)", **_extremes(pairs))
-def minimum(input: Value, other: Value) -> Any:
-    """The smaller of two values, NaN if either is; where they tie, the gradient is shared.
-
-    Shapes: the inputs broadcast together; the result has the broadcast shape.
-    Host:   returns at once.
-    """
-    return np.minimum(input, other)
-
-
-def _share(grad: Any, won: Any, tied: Any) -> Any:
-    """All of the gradient where an input won, half of it where both did."""
-    return grad * (won.to(grad.dtype) + tied.to(grad.dtype) * 0.5)
-
-
-@maximum.derivative
-def _(grad: Any, input: Any, other: Any) -> Any:
-    tied = input == other
-    return _share(grad, input > other, tied), _share(grad, input < other, tied)
-
-
-@minimum.derivative
-def _(grad: Any, input: Any, other: Any) -> Any:
-    tied = input == other
-    return _share(grad, input < other, tied), _share(grad, input > other, tied)
-
-
-def _lower_bounds() -> Iterator[Sample]:
-    yield Sample((Array((3, 4)), 0))
-    yield Sample((Array((4, 3), layout="transposed"), 1))
-    yield Sample((Array((3, 4)), Array((4,), -1, 1, seed=2, grad=False)))
-    yield Sample((Array((0, 3)), 0))
-
-
-@pointwise(dtype=promoted, cuda="larger(input, min)", samples=_lower_bounds, dtypes=NUMBERS)
-def clamp_min(input: Value, min: Value) -> Any:
-    """Values below `min` become `min`; NaN stays.
-
-    Shapes: the inputs broadcast together.
-    Host:   returns at once.
-    """
-    return np.maximum(input, min)
-
-
-@clamp_min.derivative
-def _(grad: Any, input: Any, min: Any, needs: Any) -> Any:
-    inside = (input >= min).to(grad.dtype)
-    return grad * inside, grad * (1 - inside) if needs[1] else None
-
-
-@pointwise(dtype=promoted, cuda="smaller(input, max)", samples=_lower_bounds, dtypes=NUMBERS)
-def clamp_max(input: Value, max: Value) -> Any:
-    """Values above `max` become `max`; NaN stays.
-
-    Shapes: the inputs broadcast together.
-    Host:   returns at once.
-    """
-    return np.minimum(input, max)
-
-
-@clamp_max.derivative
-def _(grad: Any, input: Any, max: Any, needs: Any) -> Any:
-    inside = (input <= max).to(grad.dtype)
-    return grad * inside, grad * (1 - inside) if needs[1] else None
-
-
-def _bounds() -> Iterator[Sample]:
-    yield Sample((Array((3, 4)), -1, 1))
-    yield Sample((Array((4, 3), layout="transposed"), None, 1))
-    yield Sample((Array((2, 3), layout="strided"), 0))
-    yield Sample((Array((0, 3)), 0, 1))
-    yield Sample((Array(()),), {"max": 0})
-
-
-def _no_bounds() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3,)),), ArgumentError, "at least one of 'min' or 'max' must not be None")
-
-
-@composite(samples=_bounds, errors=_no_bounds, dtypes=NUMBERS, inplace=True)
-def clamp(input: Operand, min: Value = None, max: Value = None) -> Any:  # type: ignore[assignment]
-    """Values held between `min` and `max`, either of which may be None; NaN stays.
-
-    Shapes: the inputs broadcast together.
-    Host:   returns at once.
-    Raises: ArgumentError if both are None.
-    """
-    if min is None and max is None:
-        raise ArgumentError("clamp: at least one of 'min' or 'max' must not be None")
-    found: Any = input if min is None else clamp_min(input, min)
-    return found if max is None else clamp_max(found, max)
-
-
-def _unary(rule: Any, cuda: str, samples: Any = singles, kinds: Sequence[dtype] = dtypes.ALL, **options: Any) -> Any:
-    return pointwise(dtype=rule, cuda=cuda, samples=samples, dtypes=kinds, **options)
-
-
-@_unary(numbers, "-input", kinds=NUMBERS, errors=bool_operand)
-def neg(input: Operand) -> Any:
-    """The values with the other sign.  Shapes: as the input's.  Host: returns at once."""
-    return -input  # type: ignore[operator]
-
-
-@neg.derivative
-def _(grad: Any) -> Any:
-    return -grad
-
-
-@_unary(numbers, "absolute(input)", kinds=NUMBERS, errors=bool_operand)
-def abs(input: Operand) -> Any:
-    """The values without their sign.  Shapes: as the input's.  Host: returns at once."""
-    return np.abs(input)
-
-
-@abs.derivative
-def _(grad: Any, input: Any) -> Any:
-    return grad * sign(input)
-
-
-@_unary(promoted, "sign_of(input)")
-def sign(input: Operand) -> Any:
-    """-1, 0 or 1 by the value's sign.  Shapes: as the input's.  Host: returns at once."""
-    return input if input.dtype == bool else np.sign(np.nan_to_num(input, nan=0.0) if input.dtype.kind == "f" else input)  # type: ignore[attr-defined,comparison-overlap]
-
-
-@sign.derivative
-def _(grad: Any) -> Any:
-    return grad * 0
-
-
-@_unary(numbers, "input * input", kinds=NUMBERS)
-def square(input: Operand) -> Any:
-    """The values times themselves.  Shapes: as the input's.  Host: returns at once."""
-    return input * input  # type: ignore[operator]
-
-
-@square.derivative
-def _(grad: Any, input: Any) -> Any:
-    return grad * (input * 2)
-
-
-@_unary(to_float, "1 / input", positives)
+@pointwise(dtype=to_float, cuda="1 / input", samples=positives, dtypes=dtypes.ALL)
 def reciprocal(input: Operand) -> Any:
     """1 over the values; integers give float32.  Shapes: as the input's.  Host: returns at once."""
     return 1 / input  # type: ignore[operator]
@@ -389,55 +251,150 @@ def _(grad: Any, out: Any) -> Any:
     return -grad * out * out
 
 
-def _floating(name: str, cuda: str, body: Any) -> Any:
-    """floor, ceil, trunc, round: integers stay what they are, and the gradient is 0."""
-    made = _unary(promoted, cuda, kinds=NUMBERS, name=name)(body)
-    made.derivative(lambda grad: grad * 0)
-    return made
+# sign
 
 
-def _floor(input: Operand) -> Any:
-    """The largest integer that is not above the value.  Shapes: as the input's.  Host: returns at once."""
-    return input if input.dtype.kind in "iu" else np.floor(input)  # type: ignore[attr-defined]
+@pointwise(dtype=numbers, cuda="-input", samples=singles, errors=one_bool, dtypes=NUMBERS)
+def neg(input: Operand) -> Any:
+    """The values with the other sign.  Shapes: as the input's.  Host: returns at once."""
+    return np.negative(input)
 
 
-def _ceil(input: Operand) -> Any:
-    """The smallest integer that is not below the value.  Shapes: as the input's.  Host: returns at once."""
-    return input if input.dtype.kind in "iu" else np.ceil(input)  # type: ignore[attr-defined]
+@neg.derivative
+def _(grad: Any) -> Any:
+    return -grad
 
 
-def _trunc(input: Operand) -> Any:
-    """The value without its fraction.  Shapes: as the input's.  Host: returns at once."""
-    return input if input.dtype.kind in "iu" else np.trunc(input)  # type: ignore[attr-defined]
+@pointwise(dtype=numbers, cuda="absolute(input)", samples=singles, errors=one_bool, dtypes=NUMBERS)
+def abs(input: Operand) -> Any:
+    """The values without their sign.  Shapes: as the input's.  Host: returns at once."""
+    return np.abs(input)
 
 
-def _round(input: Operand) -> Any:
-    """The nearest integer, the even one of two.  Shapes: as the input's.  Host: returns at once."""
-    return input if input.dtype.kind in "iu" else np.rint(input)  # type: ignore[attr-defined]
+@abs.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * sign(input)
 
 
-floor = _floating("floor", "floor_of(input)", _floor)
-ceil = _floating("ceil", "ceil_of(input)", _ceil)
-trunc = _floating("trunc", "trunc_of(input)", _trunc)
-round_ = _floating("round", "round_of(input)", _round)
+@pointwise(dtype=promoted, cuda="sign_of(input)", samples=singles, dtypes=dtypes.ALL)
+def sign(input: Operand) -> Any:
+    """-1, 0 or 1 by the value's sign, 0 for NaN.  Shapes: as the input's.  Host: returns at once."""
+    return np.subtract(input > 0, input < 0, dtype=np.int8)  # type: ignore[operator]
 
 
-def _three() -> Iterator[Sample]:
-    yield Sample((Array((3, 4)), Array((3, 4), seed=1), Array((3, 4), 0.5, 2, seed=2)))
-    yield Sample((Array((3, 1)), Array((4,), seed=1), 0.5))
-    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1), 2.0))
+@sign.derivative
+def _(grad: Any) -> Any:
+    return fill(grad, 0)
 
 
-@pointwise(dtype=floating_only, cuda="start + weight * (end - start)", samples=_three, dtypes=dtypes.FLOATING_TYPES)
-def lerp(start: Value, end: Value, weight: Value) -> Any:
-    """Blend from `start` (weight 0) to `end` (weight 1) along a straight line.
+# powers
 
-    Shapes: the three inputs broadcast together; the result has the broadcast shape.
+
+@pointwise(dtype=numbers, cuda="input * input", samples=singles, errors=one_bool, dtypes=NUMBERS)
+def square(input: Operand) -> Any:
+    """The values times themselves.  Shapes: as the input's.  Host: returns at once."""
+    return input * input  # type: ignore[operator]
+
+
+@square.derivative
+def _(grad: Any, input: Any) -> Any:
+    return grad * (input * 2)
+
+
+@pointwise(dtype=to_float, cuda="sqrt(input)", samples=positives, dtypes=dtypes.ALL, cost=4.0)
+def sqrt(input: Operand) -> Any:
+    """The square root; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+    return np.sqrt(input)
+
+
+@sqrt.derivative
+def _(grad: Any, out: Any) -> Any:
+    return grad / (out * 2)
+
+
+@pointwise(dtype=to_float, cuda="1 / sqrt(input)", samples=positives, dtypes=dtypes.ALL, cost=5.0)
+def rsqrt(input: Operand) -> Any:
+    """1 over the square root; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+    return 1 / np.sqrt(input)
+
+
+@rsqrt.derivative
+def _(grad: Any, out: Any) -> Any:
+    return grad * (out * out * out) * -0.5
+
+
+SHORTER = {2: square, 0.5: sqrt, -0.5: rsqrt, -1: reciprocal}  # powers of floating point with an operator of their own
+
+
+class Power(Pointwise):
+    def lower(self, call: Any, input: Any, exponent: Any) -> Any:
+        if type(exponent) in (int, float) and hasattr(input, "dtype"):
+            if input.dtype.is_floating_point:
+                shorter = SHORTER.get(exponent)
+                if shorter is not None:
+                    return shorter.lower(call, input)
+            elif type(exponent) is int and exponent < 0:
+                fact = "Integers to negative integer powers are not allowed"
+                raise DtypeError(f"pow: {fact}: {input.dtype.name} to the power {exponent}", hint="call .float() first")
+        return super().lower(call, input, exponent)
+
+
+def _powers() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), 0.5, 3), Array((3, 4), 1, 3, seed=1)))
+    yield Sample((Array((3, 1), 0.5, 3), Array((4,), 1, 3, seed=1)))
+    yield Sample((Array((4, 3), 0.5, 3, layout="transposed"), 2))
+    yield Sample((Array((2, 3), 1, 3, layout="strided"), 0.5))
+    yield Sample((Array((3,), 1, 4), 3))
+    yield Sample((2, Array((4,), 1, 3)))
+    yield Sample((Array((0, 3)), 2))
+    yield Sample((Array((), 1, 2), 1.5))
+
+
+def _wrong_powers() -> Iterator[ErrorSample]:
+    yield from _two_bools()
+    yield ErrorSample((Array((3,), 1, 4, dtype="int64"), -2), DtypeError, "Integers to negative integer powers")
+
+
+def _pow(input: Value, exponent: Value) -> Any:
+    """`input` to the power `exponent`, element by element.
+
+    Integers wrap; an integer to a negative element of an exponent tensor is 0, but for 1 and -1.
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: DtypeError for bool, and for integers to a negative number.
     """
-    return start + weight * (end - start)
+    if input.dtype.kind == "f":  # type: ignore[union-attr]
+        return np.power(input, exponent)
+    found = np.power(input, np.maximum(exponent, 0))
+    if input.dtype.kind == "u":  # type: ignore[union-attr]
+        return found
+    unit = np.where(np.abs(input) == 1, np.where(exponent % 2 == 1, input, 1), 0)
+    return np.where(exponent < 0, unit, found)  # type: ignore[operator]
 
 
-@lerp.derivative(only_for={"start": "weight", "end": "weight"})
-def _(grad: Any, start: Any, end: Any, weight: Any, needs: Any) -> Any:
-    return grad * (1 - weight), grad * weight, grad * (end - start) if needs[2] else None
+pow_ = Power(
+    _pow, numbers, "power(input, exponent)", 20.0, samples=_powers, errors=_wrong_powers, dtypes=NUMBERS, inplace=True,
+    name="pow",
+)  # fmt: skip
+
+
+@pow_.derivative
+def _(grad: Any, input: Any, exponent: Any, needs: Any) -> Any:
+    by_input = _slope_of_base(grad, input, exponent) if needs[0] else None
+    return by_input, _slope_of_exponent(grad, input, exponent) if needs[1] else None
+
+
+def _slope_of_base(grad: Any, input: Any, exponent: Any) -> Any:
+    if not hasattr(exponent, "shape"):
+        return fill(grad, 0) if exponent == 0 else grad * (pow_(input, exponent - 1) * exponent)
+    return REGISTRY["where"](exponent == 0, 0, grad * (pow_(input, exponent - 1) * exponent))
+
+
+def _slope_of_exponent(grad: Any, input: Any, exponent: Any) -> Any:
+    """0 where the power of 0 is 0 or 1 however the exponent moves."""
+    if not hasattr(input, "shape"):
+        logarithm: Any = log_of_number(input) if input > 0 else -inf if input == 0 else nan
+        slope = grad * (pow_(input, exponent) * logarithm)
+        return slope if input else REGISTRY["where"](exponent >= 0, 0, slope)
+    slope = grad * (pow_(input, exponent) * REGISTRY["log"](input))
+    return REGISTRY["where"](REGISTRY["logical_and"](input == 0, exponent >= 0), 0, slope)

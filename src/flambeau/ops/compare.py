@@ -1,92 +1,144 @@
-"""Comparisons, logic on bools and on bits, and choosing by a condition."""
+"""Comparisons, logic on truth values and on bits, the larger and the smaller, and choosing by a condition."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite as is_finite_number
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import dtype
-from ..errors import DtypeError
+from ..dtypes import bool_, dtype
+from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
-from .arithmetic import pairs, singles, unbroadcastable
+from .arithmetic import NUMBERS, pairs, singles, unbroadcastable
 from .operator import Array, ErrorSample, Operand, Sample, Value
-from .pointwise import Pointwise, as_bool, pointwise, promoted, selected, to_bool
+from .pointwise import Pointwise, Types, as_bool, numbers, pointwise, promoted, to_bool
 
-INTEGRAL = (dtypes.bool_, *dtypes.INTEGER_TYPES)
-
-
-def _comparison(name: str, symbol: str, words: str, body: Any) -> Pointwise:
-    body.__doc__ = f"""Whether the first value is {words} the second, as bool.
-
-    Shapes: the inputs broadcast together; the result has the broadcast shape.
-    Host:   returns at once.
-    """
-    made = pointwise(
-        dtype=to_bool, cuda=f"input {symbol} other", samples=pairs, errors=unbroadcastable, dtypes=dtypes.ALL, name=name
-    )
-    return made(body)
+INTEGRAL = (bool_, *dtypes.INTEGER_TYPES)
 
 
-def _eq(input: Value, other: Value) -> Any:
-    return input == other
+def integer_range(kind: dtype) -> tuple[int, int]:
+    """The least and the largest value of an integer type or bool."""
+    bits = 1 if kind is bool_ else 8 * kind.itemsize - kind.is_signed
+    return -(1 << bits) if kind.is_signed else 0, (1 << bits) - 1
 
 
-def _ne(input: Value, other: Value) -> Any:
-    return input != other
+# comparisons
 
 
-def _lt(input: Value, other: Value) -> Any:
-    return input < other
+class Comparison(Pointwise):
+    """A number is rounded to a half-precision operand's type first, so that what was filled with 0.1 equals 0.1."""
+
+    def lower(self, call: Any, input: Any, other: Any) -> Any:
+        return super().lower(call, _rounded(input, other), _rounded(other, input))
 
 
-def _le(input: Value, other: Value) -> Any:
-    return input <= other
+def _rounded(value: Any, beside: Any) -> Any:
+    if not isinstance(value, (int, float)) or not hasattr(beside, "dtype") or beside.dtype.wide is beside.dtype:
+        return value
+    with np.errstate(over="ignore"):
+        return float(beside.dtype.numpy.type(value))
 
 
-def _gt(input: Value, other: Value) -> Any:
-    return input > other
+def _comparison(symbol: str) -> Any:
+    return lambda body: Comparison(
+        body, to_bool, f"input {symbol} other", 1.0, samples=pairs, errors=unbroadcastable, dtypes=dtypes.ALL,
+        inplace=True,
+    )  # fmt: skip
 
 
-def _ge(input: Value, other: Value) -> Any:
-    return input >= other
+@_comparison("==")
+def eq(input: Value, other: Value) -> Any:
+    """Whether input == other, as bool; NaN equals nothing.  Shapes: broadcast together.  Host: returns at once."""
+    return np.equal(input, other)
 
 
-eq = _comparison("eq", "==", "equal to", _eq)
-ne = _comparison("ne", "!=", "different from", _ne)
-lt = _comparison("lt", "<", "less than", _lt)
-le = _comparison("le", "<=", "at most", _le)
-gt = _comparison("gt", ">", "greater than", _gt)
-ge = _comparison("ge", ">=", "at least", _ge)
+@_comparison("!=")
+def ne(input: Value, other: Value) -> Any:
+    """Whether input != other, as bool; NaN differs from all.  Shapes: broadcast together.  Host: returns at once."""
+    return np.not_equal(input, other)
 
 
-@pointwise(dtype=as_bool, cuda="input && other", samples=pairs, dtypes=dtypes.ALL)
+@_comparison("<")
+def lt(input: Value, other: Value) -> Any:
+    """Whether input < other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+    return np.less(input, other)
+
+
+@_comparison("<=")
+def le(input: Value, other: Value) -> Any:
+    """Whether input <= other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+    return np.less_equal(input, other)
+
+
+@_comparison(">")
+def gt(input: Value, other: Value) -> Any:
+    """Whether input > other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+    return np.greater(input, other)
+
+
+@_comparison(">=")
+def ge(input: Value, other: Value) -> Any:
+    """Whether input >= other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+    return np.greater_equal(input, other)
+
+
+def _test(cuda: str) -> Any:
+    return pointwise(dtype=to_bool, cuda=cuda, samples=singles, dtypes=dtypes.ALL, inplace=False)
+
+
+@_test("is_nan(input)")
+def isnan(input: Operand) -> Any:
+    """Whether the value is NaN.  Shapes: as the input's.  Host: returns at once."""
+    return np.not_equal(input, input)
+
+
+@_test("is_infinite(input)")
+def isinf(input: Operand) -> Any:
+    """Whether the value is infinite.  Shapes: as the input's.  Host: returns at once."""
+    return np.isinf(input)
+
+
+@_test("!is_nan(input) && !is_infinite(input)")
+def isfinite(input: Operand) -> Any:
+    """Whether the value is neither infinite nor NaN.  Shapes: as the input's.  Host: returns at once."""
+    return np.isfinite(input)
+
+
+# logic
+
+
+def _logic(cuda: str, samples: Any = pairs) -> Any:
+    return pointwise(dtype=as_bool, cuda=cuda, samples=samples, dtypes=dtypes.ALL)
+
+
+@_logic("input && other")
 def logical_and(input: Value, other: Value) -> Any:
-    """Whether both values are not 0.  Shapes: the inputs broadcast together.  Host: returns at once."""
+    """Whether both values are not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
     return np.logical_and(input, other)
 
 
-@pointwise(dtype=as_bool, cuda="input || other", samples=pairs, dtypes=dtypes.ALL)
+@_logic("input || other")
 def logical_or(input: Value, other: Value) -> Any:
-    """Whether a value is not 0.  Shapes: the inputs broadcast together.  Host: returns at once."""
+    """Whether a value is not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
     return np.logical_or(input, other)
 
 
-@pointwise(dtype=as_bool, cuda="input != other", samples=pairs, dtypes=dtypes.ALL)
+@_logic("input != other")
 def logical_xor(input: Value, other: Value) -> Any:
-    """Whether exactly one value is not 0.  Shapes: the inputs broadcast together.  Host: returns at once."""
+    """Whether exactly one value is not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
     return np.logical_xor(input, other)
 
 
-@pointwise(dtype=as_bool, cuda="!input", samples=singles, dtypes=dtypes.ALL)
+@_logic("!input", singles)
 def logical_not(input: Operand) -> Any:
     """Whether the value is 0.  Shapes: as the input's.  Host: returns at once."""
     return np.logical_not(input)
 
 
-def _integral(name: str, types: Any, common: dtype) -> Any:
+def _integral(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     if common.is_floating_point:
-        raise DtypeError(f"{name}: operands must be integers or bool, got {common.name}", hint="convert with .long() or .bool()")
+        raise DtypeError(f"{name}: operands must be integers or bool, got {common.name}", hint="call .long()")
     return promoted(name, types, common)
 
 
@@ -94,6 +146,7 @@ def _integer_pairs() -> Iterator[Sample]:
     yield Sample((Array((3, 4), 0, 9), Array((3, 4), 0, 9, seed=1)))
     yield Sample((Array((3, 1), 0, 9), Array((4,), 0, 9, seed=1)))
     yield Sample((Array((4, 3), 0, 9, layout="transposed"), 1))
+    yield Sample((Array((2, 3), 0, 9, layout="strided"), Array((), 1, 2)))
     yield Sample((Array((0, 3)), Array((3,), seed=1)))
 
 
@@ -101,62 +154,63 @@ def _floats() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), Array((3,))), DtypeError, "operands must be integers or bool, got float32")
 
 
-@pointwise(dtype=_integral, cuda="input & other", samples=_integer_pairs, errors=_floats, dtypes=INTEGRAL)
+def _one_float() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)),), DtypeError, "operands must be integers or bool, got float32")
+
+
+def _bits(cuda: str, samples: Any = _integer_pairs, errors: Any = _floats) -> Any:
+    return pointwise(dtype=_integral, cuda=cuda, samples=samples, errors=errors, dtypes=INTEGRAL)
+
+
+@_bits("input & other")
 def bitwise_and(input: Value, other: Value) -> Any:
-    """Bits that are set in both; for bool, logical and.  Shapes: the inputs broadcast together.  Host: returns at once."""
+    """Bits that are set in both; for bool, logical and.  Shapes: broadcast together.  Host: returns at once."""
     return np.bitwise_and(input, other)
 
 
-@pointwise(dtype=_integral, cuda="input | other", samples=_integer_pairs, errors=_floats, dtypes=INTEGRAL)
+@_bits("input | other")
 def bitwise_or(input: Value, other: Value) -> Any:
-    """Bits that are set in either; for bool, logical or.  Shapes: the inputs broadcast together.  Host: returns at once."""
+    """Bits that are set in either; for bool, logical or.  Shapes: broadcast together.  Host: returns at once."""
     return np.bitwise_or(input, other)
 
 
-@pointwise(dtype=_integral, cuda="input ^ other", samples=_integer_pairs, errors=_floats, dtypes=INTEGRAL)
+@_bits("input ^ other")
 def bitwise_xor(input: Value, other: Value) -> Any:
-    """Bits that differ; for bool, logical xor.  Shapes: the inputs broadcast together.  Host: returns at once."""
+    """Bits that differ; for bool, logical xor.  Shapes: broadcast together.  Host: returns at once."""
     return np.bitwise_xor(input, other)
 
 
-@pointwise(dtype=_integral, cuda="inverted(input)", samples=singles, dtypes=INTEGRAL)
+@_bits("inverted(input)", singles, _one_float)
 def bitwise_not(input: Operand) -> Any:
     """The bits turned over; for bool, logical not.  Shapes: as the input's.  Host: returns at once."""
     return np.invert(input)
 
 
-@pointwise(dtype=to_bool, cuda="is_nan(input)", samples=singles, dtypes=dtypes.ALL, inplace=False)
-def isnan(input: Operand) -> Any:
-    """Whether the value is NaN.  Shapes: as the input's.  Host: returns at once."""
-    return input != input
-
-
-@pointwise(dtype=to_bool, cuda="is_infinite(input)", samples=singles, dtypes=dtypes.ALL, inplace=False)
-def isinf(input: Operand) -> Any:
-    """Whether the value is infinite.  Shapes: as the input's.  Host: returns at once."""
-    return np.isinf(input)
-
-
-@pointwise(dtype=to_bool, cuda="!is_nan(input) && !is_infinite(input)", samples=singles, dtypes=dtypes.ALL, inplace=False)
-def isfinite(input: Operand) -> Any:
-    """Whether the value is neither infinite nor NaN.  Shapes: as the input's.  Host: returns at once."""
-    return np.isfinite(input)
+# choosing
 
 
 def _choices() -> Iterator[Sample]:
-    yield Sample((Array((3, 4), 0, 2, dtype="bool"), Array((3, 4), seed=1), Array((3, 4), seed=2)))
-    yield Sample((Array((3, 1), 0, 2, dtype="bool"), Array((4,), seed=1), 0))
-    yield Sample((Array((4, 3), 0, 2, dtype="bool", layout="transposed"), 1.5, Array((4, 3), seed=2)))
+    yield Sample((Array((3, 4), -1, 2, dtype="bool"), Array((3, 4), seed=1), Array((3, 4), seed=2)))
+    yield Sample((Array((3, 1), -1, 2, dtype="bool"), Array((4,), seed=1), 0))
+    yield Sample((Array((4, 3), -1, 2, dtype="bool", layout="transposed"), 1.5, Array((4, 3), seed=2)))
+    yield Sample((Array((2, 3), -1, 2, dtype="bool", layout="strided"), 1, 2))
     yield Sample((Array((0, 3), dtype="bool"), Array((3,)), Array(())))
 
 
 def _no_condition() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), Array((3,)), Array((3,))), DtypeError, "condition must be bool, got float32")
+    yield ErrorSample((Array((3,), dtype="bool"), Array((2,)), 1), ShapeError, "do not broadcast")
+
+
+def _chosen(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    if types[0] is not bool_:
+        raise DtypeError(f"{name}: condition must be bool, got {types[0].name}", hint="compare first, as in x > 0")
+    return [bool_, common, common], common
 
 
 @pointwise(
-    dtype=selected, cuda="condition ? input : other", samples=_choices, errors=_no_condition, dtypes=dtypes.ALL, inplace=False,
-    method=False,
+    dtype=_chosen, cuda="condition ? input : other", samples=_choices, errors=_no_condition, dtypes=dtypes.ALL,
+    inplace=False, method=False,
 )  # fmt: skip
 def where(condition: Operand, input: Value, other: Value) -> Any:
     """`input` where the condition holds, else `other`.
@@ -169,42 +223,218 @@ def where(condition: Operand, input: Value, other: Value) -> Any:
 
 
 @where.derivative
-def _(grad: Any, condition: Any) -> Any:
-    return None, where(condition, grad, 0), where(condition, 0, grad)
+def _(grad: Any, condition: Any, needs: Any) -> Any:
+    return None, where(condition, grad, 0) if needs[1] else None, where(condition, 0, grad) if needs[2] else None
 
 
 def _masks() -> Iterator[Sample]:
-    yield Sample((Array((3, 4)), Array((3, 4), 0, 2, dtype="bool", seed=1), 1))
-    yield Sample((Array((4, 3), layout="transposed"), Array((3,), 0, 2, dtype="bool", seed=1), 0))
+    yield Sample((Array((3, 4)), Array((3, 4), -1, 2, dtype="bool", seed=1), 1))
+    yield Sample((Array((4, 3), layout="transposed"), Array((3,), -1, 2, dtype="bool", seed=1), 0))
+    yield Sample((Array((2, 3), layout="strided"), Array((2, 1), -1, 2, dtype="bool", seed=1), Array((), 0, 2)))
     yield Sample((Array((0, 3)), Array((3,), 0, 2, dtype="bool"), 0))
 
 
 def _no_mask() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), Array((3,)), 1), DtypeError, "mask must be bool, got float32")
+    mask = Array((3,), dtype="bool")
+    yield ErrorSample((Array((3,)), mask, Array((2,))), ShapeError, "value must have no dimensions, got one of shape")
+    yield ErrorSample((Array((3,), dtype="uint8"), mask, 300), DtypeError, "300 does not fit uint8")
+    yield ErrorSample((Array((3,), dtype="int64"), mask, float("nan")), DtypeError, "nan does not fit int64")
 
 
-def _masked(name: str, types: Any, common: dtype) -> Any:
+def _filled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     """The result keeps the first input's type, which the value is converted to."""
-    if types[1] is not dtypes.bool_:
-        raise DtypeError(f"{name}: mask must be bool, got {types[1].name}", hint="compare first, for example x > 0")
-    if types[2].is_floating_point and not types[0].is_floating_point:
-        raise DtypeError(f"{name}: value of type {types[2].name} cannot be converted to {types[0].name} without loss")
-    return [types[0], dtypes.bool_, types[0]], types[0]
+    if types[1] is not bool_:
+        raise DtypeError(f"{name}: mask must be bool, got {types[1].name}", hint="compare first, as in x > 0")
+    return [types[0], bool_, types[0]], types[0]
 
 
-@pointwise(dtype=_masked, cuda="mask ? value : input", samples=_masks, errors=_no_mask, dtypes=dtypes.ALL)
-def masked_fill(input: Operand, mask: Operand, value: Value) -> Any:
-    """`input` with `value` where the mask holds.
+class MaskedFill(Pointwise):
+    """A number is converted to the input's type, as storing it does."""
 
-    Shapes: the inputs broadcast together.
+    def lower(self, call: Any, input: Any, mask: Any, value: Any) -> Any:
+        if not hasattr(value, "shape"):
+            value = _stored(self.name, value, input.dtype)
+        elif value.shape:
+            raise ShapeError(f"{self.name}: value must have no dimensions, got one of shape {list(value.shape)}")
+        return super().lower(call, input, mask, value)
+
+
+def _stored(name: str, value: Any, kind: dtype) -> Any:
+    if kind.is_floating_point:
+        return float(value)
+    if kind is bool_:
+        return bool(value)
+    low, high = integer_range(kind)
+    if not is_finite_number(value) or not low <= int(value) <= high:
+        raise DtypeError(f"{name}: value {value} does not fit {kind.name}")
+    return int(value)
+
+
+def _masked_fill(input: Operand, mask: Operand, value: Value) -> Any:
+    """`input` with `value`, a number or a tensor without dimensions, where the mask holds; the input's type stays.
+
+    Shapes: input and mask broadcast together.
     Host:   returns at once.
-    Raises: DtypeError if the mask is not bool.
+    Raises: DtypeError if the mask is not bool, or the number does not fit the type.
     """
     return np.where(mask, value, input)  # type: ignore[call-overload]
 
 
+masked_fill = MaskedFill(
+    _masked_fill, _filled, "mask ? value : input", 1.0, samples=_masks, errors=_no_mask, dtypes=dtypes.ALL,
+    inplace=True, name="masked_fill",
+)  # fmt: skip
+
+
 @masked_fill.derivative
 def _(grad: Any, mask: Any, needs: Any) -> Any:
-    return where(mask, 0, grad), None, where(mask, grad, 0) if needs[2] else None
+    return masked_fill(grad, mask, 0), None, where(mask, grad, 0) if needs[2] else None
 
 
+# the larger and the smaller
+
+
+def _extreme(cuda: str) -> Any:
+    return pointwise(dtype=promoted, cuda=cuda, samples=pairs, errors=unbroadcastable, dtypes=dtypes.ALL)
+
+
+@_extreme("larger(input, other)")
+def maximum(input: Value, other: Value) -> Any:
+    """The larger of two values, NaN if either is; where they tie, the gradient is shared.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    """
+    return np.maximum(input, other)
+
+
+@_extreme("smaller(input, other)")
+def minimum(input: Value, other: Value) -> Any:
+    """The smaller of two values, NaN if either is; where they tie, the gradient is shared.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    """
+    return np.minimum(input, other)
+
+
+def _share(grad: Any, lost: Any, tied: Any) -> Any:
+    """Nothing where an input lost, half of the gradient where both tied, else all (NaN neither loses nor ties)."""
+    return where(tied, grad * 0.5, masked_fill(grad, lost, 0))
+
+
+@maximum.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    tied = eq(input, other)
+    by_input = _share(grad, lt(input, other), tied) if needs[0] else None
+    return by_input, _share(grad, gt(input, other), tied) if needs[1] else None
+
+
+@minimum.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    tied = eq(input, other)
+    by_input = _share(grad, gt(input, other), tied) if needs[0] else None
+    return by_input, _share(grad, lt(input, other), tied) if needs[1] else None
+
+
+def _one_bound() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 0))
+    yield Sample((Array((4, 3), layout="transposed"), 1))
+    yield Sample((Array((2, 3), layout="strided"), 0.5))
+    yield Sample((Array((3, 4)), Array((4,), -1, 1, seed=2)))
+    yield Sample((Array((0, 3)), 0))
+    yield Sample((Array(()), 0))
+
+
+def _bool_bound() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,), dtype="bool"), True), DtypeError, "bool operands are not supported")
+
+
+def _bound(cuda: str) -> Any:
+    return pointwise(dtype=numbers, cuda=cuda, samples=_one_bound, errors=_bool_bound, dtypes=NUMBERS)
+
+
+@_bound("larger(input, min)")
+def clamp_min(input: Operand, min: Value) -> Any:
+    """Values below `min` become `min`; NaN stays.
+
+    Shapes: the inputs broadcast together.
+    Host:   returns at once.
+    """
+    return np.maximum(input, min)  # type: ignore[call-overload]
+
+
+@clamp_min.derivative
+def _(grad: Any, input: Any, min: Any, needs: Any) -> Any:
+    by_input = where(ge(input, min), grad, 0) if needs[0] else None
+    return by_input, where(lt(input, min), grad, 0) if needs[1] else None
+
+
+@_bound("smaller(input, max)")
+def clamp_max(input: Operand, max: Value) -> Any:
+    """Values above `max` become `max`; NaN stays.
+
+    Shapes: the inputs broadcast together.
+    Host:   returns at once.
+    """
+    return np.minimum(input, max)  # type: ignore[call-overload]
+
+
+@clamp_max.derivative
+def _(grad: Any, input: Any, max: Any, needs: Any) -> Any:
+    by_input = where(le(input, max), grad, 0) if needs[0] else None
+    return by_input, where(gt(input, max), grad, 0) if needs[1] else None
+
+
+class Clamp(Pointwise):
+    """One launch for one bound, and one for two."""
+
+    def lower(self, call: Any, input: Any, min: Any = None, max: Any = None) -> Any:
+        if min is None and max is None:
+            raise ArgumentError("clamp: at least one of 'min' or 'max' must not be None")
+        if max is None:
+            return clamp_min.lower(call, input, min)
+        return clamp_max.lower(call, input, max) if min is None else super().lower(call, input, min, max)
+
+
+def _two_bounds() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 0, 1))
+    yield Sample((Array((4, 3), layout="transposed"), None, 1))
+    yield Sample((Array((2, 3), layout="strided"), 0))
+    yield Sample((Array((3, 4), -4, 4), Array((4,), -2, 0, seed=1), Array((3, 1), 1, 3, seed=2)))
+    yield Sample((Array((3, 4)), 1, 0))
+    yield Sample((Array((0, 3)), 0, 1))
+    yield Sample((Array(()),), {"max": 0})
+
+
+def _no_bounds() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)),), ArgumentError, "at least one of 'min' or 'max' must not be None")
+
+
+def _clamp(input: Operand, min: Value = None, max: Value = None) -> Any:  # type: ignore[assignment]
+    """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max.
+
+    Shapes: the inputs broadcast together.
+    Host:   returns at once.
+    Raises: ArgumentError if both are None; DtypeError for bool.
+    """
+    return np.minimum(np.maximum(input, min), max)  # type: ignore[call-overload]
+
+
+clamp = Clamp(
+    _clamp, numbers, "smaller(larger(input, min), max)", 2.0, samples=_two_bounds, errors=_no_bounds, dtypes=NUMBERS,
+    inplace=True, name="clamp",
+)  # fmt: skip
+
+
+@clamp.derivative
+def _(grad: Any, input: Any, min: Any, max: Any, needs: Any) -> Any:
+    if max is None:
+        return where(ge(input, min), grad, 0), where(lt(input, min), grad, 0) if needs[1] else None, None
+    if min is None:
+        return where(le(input, max), grad, 0), None, where(gt(input, max), grad, 0) if needs[2] else None
+    inside = logical_and(ge(input, min), le(input, max))
+    by_min = where(logical_and(lt(input, min), lt(min, max)), grad, 0) if needs[1] else None
+    by_max = where(logical_or(gt(input, max), lt(max, min)), grad, 0) if needs[2] else None
+    return where(inside, grad, 0), by_min, by_max

@@ -107,13 +107,15 @@ def _(grad: Any, dim: int, index: Any, input_shape: Any) -> Any:
 
 def _scatter_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), 0, index_array(2, 4), Array((2, 4), seed=1)))
+    yield Sample((Array((4, 3), layout="transposed"), 1, index_array(2, 3, high=3, seed=0), Array((3, 3), seed=1)))
+    yield Sample((Array((3,)), 0, index_array(2, high=3, seed=0), Array((2,), seed=1)))
+    yield Sample((Array((3, 4)), 1, index_array(3, 2), 1))
+
+
+def _add_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 0, index_array(2, 4), Array((2, 4), seed=1)))
     yield Sample((Array((4, 3), layout="transposed"), 1, index_array(2, 3), Array((3, 3), seed=1)))
     yield Sample((Array((3,)), 0, index_array(5), Array((5,), seed=1)))
-
-
-def _number_samples() -> Iterator[Sample]:
-    yield from _scatter_samples()
-    yield Sample((Array((3, 4)), 1, index_array(3, 2), 1))
 
 
 def _scatter_errors() -> Iterator[ErrorSample]:
@@ -155,11 +157,11 @@ def _padded(part: Any, shape: Sequence[int] | None) -> Any:
     return embed(part, tuple(shape), tuple(part.shape), st.contiguous(shape), 0)
 
 
-@operator(samples=_number_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True)
+@operator(samples=_scatter_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True)
 def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value) -> Any:
     """The input with each element of `src` (or a number) written at its place, but with the index along `dim`.
 
-    Of several writes to one element the last, in row-major order, counts.
+    Of several writes to one element the last, in row-major order, counts; the gradient is that of single writes.
     Shapes: the index fits into the source, and into the input apart from `dim`.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
@@ -177,7 +179,7 @@ def _(grad: Any, dim: int, index: Any, src_shape: Any, needs: Any) -> Any:
     return whole, None, _padded(grad.gather(dim, index), src_shape) if needs[2] else None
 
 
-@operator(samples=_scatter_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True)
+@operator(samples=_add_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True)
 def scatter_add(call: Call, input: Operand, dim: int, index: Operand, src: Operand) -> Any:
     """The input with each element of `src` added at its place, but with the index along `dim`; in row-major order.
 

@@ -13,8 +13,19 @@ from ..dtypes import dtype, int64
 from ..errors import DtypeError, IndexRangeError, ShapeError
 from ..kernel import Kernel, Param, Pointer, Strided
 from .operator import Array, Call, ErrorSample, Operand, Sample, operator
-from .pointwise import grid_over
-from .scatter import BITS, Rows, accumulate, check_index, indexing_kernel, layout_of, scalars, wrapped, write
+from .pointwise import PER_THREAD, grid_over
+from .scatter import (
+    Rows,
+    accumulate,
+    check_index,
+    indexing_kernel,
+    is_wide,
+    layout_of,
+    moving,
+    scalars,
+    wrapped,
+    write,
+)  # fmt: skip
 
 INDEX_TYPES = dtypes.INTEGER_TYPES
 
@@ -50,8 +61,8 @@ def given_input(call: Call, input: Operand) -> Any:
 
 
 @cache
-def _select_kernel(kind: dtype) -> Kernel:
-    bits = BITS[kind.itemsize]
+def _select_kernel(kind: dtype, wide: bool) -> Kernel:
+    tag, bits, moved, inner_size = moving(kind, wide)
     names = ("outer", "size", "inner", "count", "lowest", "dim")
     arguments = f"{bits}* out, const long long* index, const {bits}* input, Layout<1> layout, "
     params: list[Param] = [
@@ -65,12 +76,14 @@ def _select_kernel(kind: dtype) -> Kernel:
         out[...] = input.reshape(outer, size, inner)[:, check_index(index, lowest, size, dim)]
 
     arguments += ", ".join(f"long long {name}" for name in names)
-    body = "select_rows(out, index, input, layout, outer, size, inner, count, lowest)"
-    return indexing_kernel(f"select_rows_{8 * kind.itemsize}", arguments, body, params, reference)
+    pointers = f"({moved}*)out, index, (const {moved}*)input"
+    body = f"select_rows({pointers}, layout, outer, size, {inner_size}, count, lowest)"
+    return indexing_kernel(f"select_rows_{tag}", arguments, body, params, reference)
 
 
 def _select_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), 0, index_array(5)))
+    yield Sample((Array((2, 16)), 0, index_array(3)))
     yield Sample((Array((4, 3), layout="transposed"), 1, index_array(2)))
     yield Sample((Array((2, 3, 4)), -2, index_array(4)))
     yield Sample((Array((3, 4)), 0, index_array(0)))
@@ -97,15 +110,10 @@ def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: boo
     if outer * count * inner:
         layout = layout_of(input.shape, input.strides)
         rows = (outer, size, inner, count, -size if wrap else 0, at)
-        call.launch(
-            _select_kernel(input.dtype),
-            grid_over(outer * count * inner),
-            out,
-            call.contiguous(index, int64),
-            input,
-            layout,
-            *rows,
-        )
+        wide = input.is_contiguous() and is_wide(input.dtype, (inner,), (out, input))
+        grid = grid_over(outer * count * inner, PER_THREAD * (4 if wide else 1))
+        values = (out, call.contiguous(index, int64), input, layout, *rows)
+        call.launch(_select_kernel(input.dtype, wide), grid, *values)
     return out
 
 
@@ -164,7 +172,8 @@ def _(grad: Any, dim: int, index: Any, alpha: Any, wrap: bool, needs: Any) -> An
 
 def _copy_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), 0, index_array(2, seed=0), Array((2, 4), seed=1)))
-    yield Sample((Array((4, 3), layout="transposed"), 1, index_array(3), Array((4, 3), seed=1)))
+    yield Sample((Array((2, 16)), 0, index_array(2, seed=0), Array((2, 16), seed=1)))
+    yield Sample((Array((4, 3), layout="transposed"), 1, index_array(3, high=3, seed=0), Array((4, 3), seed=1)))
 
 
 @operator(samples=_copy_samples, errors=_add_errors, dtypes=dtypes.ALL, inplace=True)
@@ -173,6 +182,7 @@ def index_copy(
 ) -> Any:
     """The input with `source` written at the indexes of a dimension; of several writes to one, the last counts.
 
+    The gradient is that of indexes that come once.
     unique: the caller knows that no index comes twice.
     Shapes: the source is as the input, with as many along `dim` as the index has entries.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
@@ -181,9 +191,9 @@ def index_copy(
     rows, at = _rows("index_copy", input, dim, index)
     shape = _replaced(input.shape, at, index.numel())
     _check_source("index_copy", input, shape, source)
-    places = wrapped(call, index, rows[1], -rows[1] if wrap else 0, at)
+    places = call.contiguous(index, int64)
     out = given_input(call, input)
-    write(call, out, places, source, rows, shape, dim=at, unique=unique)
+    write(call, out, places, source, rows, shape, lowest=-rows[1] if wrap else 0, dim=at, unique=unique)
     return out
 
 
@@ -205,9 +215,10 @@ def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any,
     Raises: IndexRangeError, DtypeError, ShapeError.
     """
     rows, at = _rows("index_fill", input, dim, index)
-    places = wrapped(call, index, rows[1], -rows[1] if wrap else 0, at)
+    places = call.contiguous(index, int64)
     out = given_input(call, input)
-    write(call, out, places, value, rows, _replaced(input.shape, at, index.numel()), dim=at, unique=True)
+    shape = _replaced(input.shape, at, index.numel())
+    write(call, out, places, value, rows, shape, lowest=-rows[1] if wrap else 0, dim=at, unique=True)
     return out
 
 

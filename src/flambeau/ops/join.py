@@ -15,7 +15,7 @@ from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar, Strided
 from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
 from .pointwise import MAX_BLOCKS, PRELUDE, THREADS, grid_over, source_text
-from .scatter import BITS
+from .scatter import BITS, WIDE_BYTES, is_wide
 from .views import expand, reshape, unsqueeze, wrap_dims
 
 GROUP = 8  # tensors that one launch of cat copies
@@ -27,6 +27,7 @@ def _cat_samples() -> Iterator[Sample]:
     yield Sample(([Array((3, 2), layout="transposed"), Array((3, 2), seed=1)], 1))
     yield Sample(([Array((2,)), Array((0,), seed=1), Array((3,), dtype="float32", seed=2)],))
     yield Sample(([Array((2, 2), seed=i) for i in range(GROUP + 2)], 1))
+    yield Sample(([Array((2, 16)), Array((2, 32), seed=1)], 1))
     yield Sample(([Array((0, 2)), Array((0, 2), seed=1)],))
 
 
@@ -56,7 +57,8 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
         widths = [each.shape[at] * inner for each in group]
         blocks = min(-(-max(each.numel() for each in group) // (THREADS * 4)), MAX_BLOCKS)
         values = (out, group, outer, shape[at] * inner, start)
-        call.launch(_cat_kernel(kind, len(group)), Grid((blocks, len(group), 1), THREADS), *values)
+        wide = is_wide(kind, (*widths, shape[at] * inner, start), (out, *group))
+        call.launch(_cat_kernel(kind, len(group), wide), Grid((blocks, len(group), 1), THREADS), *values)
         start += sum(widths)
     return out
 
@@ -108,13 +110,14 @@ def _(grad: Any, dim: int, tensors_shape: Any, needs: Any) -> Any:
 
 
 @cache
-def _cat_kernel(kind: dtype, count: int) -> Kernel:
+def _cat_kernel(kind: dtype, count: int, wide: bool) -> Kernel:
     bits = BITS[kind.itemsize]
-    entry = f"cat_{8 * kind.itemsize}_{count}"
+    entry = f"cat_{8 * kind.itemsize}_{count}{'_wide' if wide else ''}"
+    moved = f"Wide, {WIDE_BYTES // kind.itemsize}" if wide else f"{bits}, 1"
     source = f"""{PRELUDE}{source_text("join.cu")}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     {bits}* out, Pointers<{bits}, {count}> parts, long long outer, long long width, long long start) {{
-  join(out, parts, outer, width, start);
+  join<{moved}>(out, parts, outer, width, start);
 }}
 """
 

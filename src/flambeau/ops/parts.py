@@ -70,11 +70,10 @@ def _(grad: Any, size: Any, strides: Any, offset: int) -> Any:
 def _as_strided_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), (2, 2), (4, 1), 1))
     yield Sample((Array((6,)), (3, 2), (1, 1)))
-    yield Sample((Array((3, 4), layout="transposed"), (2,), (1,)))
 
 
 def _as_strided_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3,)), (2, 2), (2, 1)), IndexRangeError, r"need 4 elements, but .* storage of 3")
+    yield ErrorSample((Array((3,)), (2, 2), (2, 1)), ShapeError, r"need 4 elements, but .* storage of 3")
     yield ErrorSample((Array((3,)), (2,), (-1,)), ArgumentError, r"negative")
 
 
@@ -83,7 +82,7 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
     """A view of the input's storage with any sizes and strides, in elements; the offset is the input's own if None.
 
     Host:   returns at once.
-    Raises: ArgumentError for negative numbers, IndexRangeError if the view would leave the storage.
+    Raises: ArgumentError for negative numbers, ShapeError if the view would leave the storage.
     """
     source: Any = input
     start = source.offset if storage_offset is None else storage_offset
@@ -94,7 +93,7 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
     held = source.storage.nbytes // source.dtype.itemsize
     reach = st.extent(size, stride)
     if reach and start + reach > held:
-        raise IndexRangeError(
+        raise ShapeError(
             f"as_strided: sizes {list(size)} with strides {list(stride)} and offset {start} need {start + reach} "
             f"elements, but the view is of a storage of {held}"
         )
@@ -215,7 +214,7 @@ def _split_samples() -> Iterator[Sample]:
 
 
 def _split_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3,)), 0), ArgumentError, r"split_size 0 .* size 3")
+    yield ErrorSample((Array((3,)), 0), ShapeError, r"split_size 0 .* size 3")
     yield ErrorSample((Array((3,)), (1, 1)), ShapeError, r"sum to 3, .* \[1, 1\]")
 
 
@@ -224,13 +223,13 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Views of consecutive pieces of a dimension: of one size, the last perhaps smaller, or of the sizes listed.
 
     Host:   returns at once.
-    Raises: IndexRangeError if the dimension is out of range, ArgumentError or ShapeError if the sizes do not fit it.
+    Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit it.
     """
     at, total = sized(input, dim, "split")
     wanted = split_size_or_sections
     if isinstance(wanted, int):
         if wanted < 0 or wanted == 0 != total:
-            raise ArgumentError(f"split: split_size {wanted} cannot divide dimension {at} of size {total}")
+            raise ShapeError(f"split: split_size {wanted} cannot divide dimension {at} of size {total}")
         pieces = [min(wanted, total - start) for start in range(0, total, wanted)] if total else [0]
     else:
         pieces = list(wanted)
@@ -246,7 +245,7 @@ def _chunk_samples() -> Iterator[Sample]:
 
 
 def _chunk_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3,)), 0), ArgumentError, r"greater than 0, got 0")
+    yield ErrorSample((Array((3,)), 0), ShapeError, r"greater than 0, got 0")
 
 
 @composite(samples=_chunk_samples, errors=_chunk_errors, dtypes=dtypes.ALL)
@@ -254,10 +253,10 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     """Views of at most `chunks` consecutive pieces of a dimension, equal in size but for the last.
 
     Host:   returns at once.
-    Raises: IndexRangeError if the dimension is out of range, ArgumentError if chunks is not positive.
+    Raises: IndexRangeError if the dimension is out of range, ShapeError if chunks is not positive.
     """
     if chunks <= 0:
-        raise ArgumentError(f"chunk: the number of chunks must be greater than 0, got {chunks}")
+        raise ShapeError(f"chunk: the number of chunks must be greater than 0, got {chunks}")
     _, total = sized(input, dim, "chunk")
     return split(input, -(-total // chunks), dim) if total else split(input, (0,) * chunks, dim)
 

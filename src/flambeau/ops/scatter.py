@@ -21,10 +21,11 @@ from ..host import np
 from ..kernel import MAX_DIMS, Kernel, Param, Pointer, Scalar, Strided
 from .convert import fill_kernel
 from .operator import Call, Operand
-from .pointwise import PRELUDE, THREADS, grid_over, source_text
+from .pointwise import PER_THREAD, PRELUDE, THREADS, grid_over, source_text
 from .sort import sort_rows_of
 
 BITS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}  # C types by bytes
+WIDE_BYTES = 16  # what a thread moves at once where rows allow it
 C_NUMBERS = {"float64": "double", "int64": "long long"}
 
 Rows = tuple[int, int, int]  # outer, size, inner
@@ -41,6 +42,21 @@ def indexing_kernel(
 def scalars(*names: str) -> list[Param]:
     """64-bit integer parameters."""
     return [Scalar(name, "int64") for name in names]
+
+
+def is_wide(kind: dtype, counts: Sequence[int], operands: Sequence[Any]) -> bool:
+    """Whether these counts of elements, and where the operands begin, are multiples of WIDE_BYTES."""
+    return all(count * kind.itemsize % WIDE_BYTES == 0 for count in counts) and all(
+        each.address() % WIDE_BYTES == 0 for each in operands
+    )
+
+
+def moving(kind: dtype, wide: bool) -> tuple[str, str, str, str]:
+    """How a kernel that only moves elements names itself, its element type, what it casts pointers to, and `inner`."""
+    bits = BITS[kind.itemsize]
+    if not wide:
+        return str(8 * kind.itemsize), bits, bits, "inner"
+    return f"{8 * kind.itemsize}_wide", bits, "Wide", f"inner / {WIDE_BYTES // kind.itemsize}"
 
 
 def check_index(index: Any, lowest: int, size: int, dim: int) -> Any:
@@ -74,15 +90,17 @@ def numeric(call: Call, value: Any, like: dtype) -> Any:
 
 
 @cache
-def _write_kernel(kind: dtype) -> Kernel:
-    bits = BITS[kind.itemsize]
-    entry = f"write_rows_{8 * kind.itemsize}"
+def _write_kernel(kind: dtype, wide: bool) -> Kernel:
+    tag, bits, moved, inner = moving(kind, wide)
+    entry = f"write_rows_{tag}"
     names = ("outer", "size", "inner", "count", "lowest", "dim")
     arguments = (
         f"{bits}* out, const long long* index, const {bits}* source, const long long* winner, Layout<1> layout, "
         + ", ".join(f"long long {name}" for name in names)
     )
-    call = "write_rows(out, index, source, winner, layout, outer, size, inner, count, lowest)"
+    call = (
+        f"write_rows(({moved}*)out, index, (const {moved}*)source, winner, layout, outer, size, {inner}, count, lowest)"
+    )
     params: list[Param] = [
         Pointer("out", kind, "rw", ("outer", "size", "inner")),
         Pointer("index", int64, "r", ("count",)),
@@ -145,8 +163,9 @@ def write(
         call.launch(_winner_kernel("find"), grid_over(count), winner, index, *sizes)
     entries = apart(call, numeric(call, source, out.dtype), out)
     layout = layout_of(shape, st.expand(entries.shape, entries.strides, shape))
+    wide = entries.shape == tuple(shape) and entries.is_contiguous() and is_wide(out.dtype, (inner,), (out, entries))
     call.launch(
-        _write_kernel(out.dtype), grid_over(outer * inner * count),
+        _write_kernel(out.dtype, wide), grid_over(outer * inner * count, PER_THREAD * (4 if wide else 1)),
         out, index, entries, winner, layout, outer, size, inner, count, lowest, dim,
     )  # fmt: skip
 

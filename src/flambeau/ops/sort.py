@@ -100,7 +100,7 @@ def sort_rows_of(call: Call, input: Any, values: Any, indices: Any, shape: tuple
     kind = input.dtype
     widths = [TILE << i for i in range(max(0, (-(-n // TILE) - 1).bit_length()))]
     other = (call.scratch((rows, n), kind), call.scratch((rows, n), int64)) if widths else None
-    ends = [(values, indices), other]
+    ends: list[Any] = [(values, indices), other]
     if len(widths) % 2:
         ends.reverse()  # so that the last merge writes the results
     call.launch(_tile_kernel(kind, descending), Grid((rows * -(-n // TILE), 1, 1), TILE // 2), *ends[0], input, rows, n)

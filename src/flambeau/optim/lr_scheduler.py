@@ -30,7 +30,8 @@ class LRScheduler:
                 group["initial_lr"] = group["lr"]
             elif "initial_lr" not in group:
                 raise ArgumentError(
-                    f"{type(self).__name__}: param 'initial_lr' is not specified in param_groups[{index}] when resuming at "
+                    f"{type(self).__name__}: param 'initial_lr' is not specified in param_groups[{index}] when "
+                    "resuming at "
                     f"step {last_epoch}"
                 )
         self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]

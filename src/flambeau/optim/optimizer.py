@@ -34,7 +34,8 @@ class Optimizer:
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, TensorCore):
             raise ArgumentTypeError(
-                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {params.describe()}"
+                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                f"{params.describe()}"
             )
         self.defaults = defaults
         self.param_groups: list[dict[str, Any]] = []
@@ -101,7 +102,10 @@ class Optimizer:
         """{"state", "param_groups"}, with a parameter's number, in the order of the groups, in its place."""
         number = {id(each): index for index, each in enumerate(self._all_params())}
         groups = [
-            {**{key: value for key, value in group.items() if key != "params"}, "params": [number[id(p)] for p in group["params"]]}
+            {
+                **{key: value for key, value in group.items() if key != "params"},
+                "params": [number[id(p)] for p in group["params"]],
+            }
             for group in self.param_groups
         ]
         state = {number[id(key)] if isinstance(key, TensorCore) else key: value for key, value in self.state.items()}
@@ -142,7 +146,8 @@ def _tensors(params: Any) -> list[Any]:
     """The tensors of a group, checked."""
     if isinstance(params, (set, frozenset)):
         raise ArgumentTypeError(
-            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change "
+            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+            "will change "
             "between runs",
             hint="use a list instead",
         )
@@ -150,21 +155,27 @@ def _tensors(params: Any) -> list[Any]:
     found = [each[1] if isinstance(each, tuple) and len(each) == 2 else each for each in whole]
     for each in found:
         if not isinstance(each, TensorCore):
-            raise ArgumentTypeError(f"optimizer can only optimize Tensors, but one of the params is {type(each).__name__}")
+            raise ArgumentTypeError(
+                f"optimizer can only optimize Tensors, but one of the params is {type(each).__name__}"
+            )
         if each._grad_fn is not None:
-            raise ArgumentError(f"can't optimize a non-leaf Tensor, {each.describe()}", hint="optimize the leaf it comes from")
+            raise ArgumentError(
+                f"can't optimize a non-leaf Tensor, {each.describe()}", hint="optimize the leaf it comes from"
+            )
     return found
 
 
 def _check_same_sizes(groups: list[dict[str, Any]], own: list[dict[str, Any]]) -> None:
     if len(groups) != len(own):
         raise ArgumentError(
-            f"loaded state dict has a different number of parameter groups: {len(groups)}, this optimizer has {len(own)}"
+            f"loaded state dict has a different number of parameter groups: {len(groups)}, this optimizer has "
+            f"{len(own)}"
         )
     for index, (group, mine) in enumerate(zip(groups, own)):
         if len(group["params"]) != len(mine["params"]):
             raise ArgumentError(
-                f"loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group {index} "
+                f"loaded state dict contains a parameter group that doesn't match the size of optimizer's group: "
+                f"group {index} "
                 f"has {len(group['params'])} parameters, the optimizer's has {len(mine['params'])}"
             )
 

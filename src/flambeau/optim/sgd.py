@@ -12,7 +12,8 @@ class SGD(Optimizer):
     """param -= lr * step, where step is the gradient or, with momentum, a decaying sum of gradients.
 
     momentum: how much of the sum each step keeps;  dampening: how much less of the gradient joins it.
-    nesterov: look ahead by one step (I. Sutskever et al., 2013);  weight_decay: adds this much of param to the gradient.
+    nesterov: look ahead by one step (I. Sutskever et al., 2013).
+    weight_decay: adds this much of param to the gradient.
     """
 
     def __init__(
@@ -37,7 +38,9 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def check(self, group: dict[str, Any]) -> None:
-        check_not_negative(group, {"lr": "learning rate", "momentum": "momentum value", "weight_decay": "weight_decay value"})
+        check_not_negative(
+            group, {"lr": "learning rate", "momentum": "momentum value", "weight_decay": "weight_decay value"}
+        )
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise ArgumentError(
                 f"Nesterov momentum requires a momentum and zero dampening, got momentum={group['momentum']} and "

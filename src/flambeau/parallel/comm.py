@@ -14,7 +14,6 @@ from typing import Any
 from .. import core, transfer
 from .. import strides as st
 from ..autograd.mode import GradMode
-from ..core import TensorCore
 from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, FlambeauError, ShapeError
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
@@ -44,7 +43,9 @@ def to_index(tensor: Any, index: int) -> Any:
     return tensor if tensor.storage.device == index else transfer.to_device(tensor, index, True)
 
 
-def broadcast(tensor: Any, devices: Sequence[Any] | None = None, *, out: Sequence[Any] | None = None) -> tuple[Any, ...]:
+def broadcast(
+    tensor: Any, devices: Sequence[Any] | None = None, *, out: Sequence[Any] | None = None
+) -> tuple[Any, ...]:
     """Copy a tensor to several devices; the one that it is on gets the tensor itself.
 
     devices: where to;  out: tensors of the same shape on GPUs to write instead.  Exactly one of the two.
@@ -60,13 +61,17 @@ def broadcast(tensor: Any, devices: Sequence[Any] | None = None, *, out: Sequenc
 
 def _exactly_one(name: str, what: str, given: Any, out: Any) -> CollectiveError:
     listed = None if out is None else "given"
-    return CollectiveError(f"{name}: Exactly one of '{what}' and 'out' must be specified, but got {what}={given} and out={listed}")
+    return CollectiveError(
+        f"{name}: Exactly one of '{what}' and 'out' must be specified, but got {what}={given} and out={listed}"
+    )
 
 
 def _copied_into(tensor: Any, out: Sequence[Any]) -> tuple[Any, ...]:
     for index, each in enumerate(out):
         if not each.is_cuda:
-            raise DeviceMismatchError(f"broadcast: Expected all output tensors to be CUDA tensors, out[{index}] is {each.describe()}")
+            raise DeviceMismatchError(
+                f"broadcast: Expected all output tensors to be CUDA tensors, out[{index}] is {each.describe()}"
+            )
         if each.shape != tensor.shape:
             raise ShapeError(
                 f"broadcast: out[{index}] has shape {list(each.shape)}, the source has shape {list(tensor.shape)}"
@@ -91,7 +96,9 @@ def broadcast_coalesced(
     indexes = [index_of(each) for each in devices]
     for place, each in enumerate(tensors):
         if each.storage.device != indexes[0]:
-            raise DeviceMismatchError(f"broadcast_coalesced: tensors[{place}] is {each.describe()}, devices[0] is cuda:{indexes[0]}")
+            raise DeviceMismatchError(
+                f"broadcast_coalesced: tensors[{place}] is {each.describe()}, devices[0] is cuda:{indexes[0]}"
+            )
     copies: list[list[Any]] = [[None] * len(tensors) for _ in indexes]
     copies[0] = list(tensors)
     for group in chunks(tensors, buffer_size) if len(indexes) > 1 else ():
@@ -109,7 +116,8 @@ def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
 
     destination: the device of one of the inputs, the current device if not given.
     Host:   returns at once.
-    Raises: ArgumentError if an input is on the CPU or of another size, DeviceMismatchError if no input is on the destination.
+    Raises: ArgumentError if an input is on the CPU or of another size, DeviceMismatchError if no input is on the
+    destination.
     """
     target = index_of(destination)
     _check_addends(inputs, target)
@@ -128,12 +136,14 @@ def _check_addends(inputs: Sequence[Any], target: int) -> None:
             raise ArgumentError(f"reduce_add expects all inputs to be on GPUs, inputs[{index}] is {each.describe()}")
         if each.shape != inputs[0].shape:
             raise ArgumentError(
-                f"reduce_add: input {index} has invalid size: got {list(each.shape)}, but expected {list(inputs[0].shape)}"
+                f"reduce_add: input {index} has invalid size: got {list(each.shape)}, but expected "
+                f"{list(inputs[0].shape)}"
             )
     if all(each.storage.device != target for each in inputs):
         found = ", ".join(str(each.device) for each in inputs)
         raise DeviceMismatchError(
-            f"reduce_add expects destination to be on the same GPU with one of the tensors: it is cuda:{target}, they are on {found}"
+            f"reduce_add expects destination to be on the same GPU with one of the tensors: it is cuda:{target}, "
+            f"they are on {found}"
         )
 
 
@@ -209,11 +219,14 @@ def _split(tensor: Any, indexes: Sequence[int], sizes: Sequence[int] | None, dim
             return list(tensor.chunk(len(indexes), dim))
         if len(sizes) != len(indexes):
             raise ShapeError(
-                f"scatter: Expected devices and chunk_sizes to be of same length, but got len(devices)={len(indexes)} and "
+                f"scatter: Expected devices and chunk_sizes to be of same length, but got "
+                f"len(devices)={len(indexes)} and "
                 f"len(chunk_sizes)={len(sizes)}"
             )
         if sum(sizes) != tensor.shape[dim] or any(each < 0 for each in sizes):
-            raise ShapeError(f"scatter: chunk_sizes {list(sizes)} do not sum to size {tensor.shape[dim]} of dimension {dim}")
+            raise ShapeError(
+                f"scatter: chunk_sizes {list(sizes)} do not sum to size {tensor.shape[dim]} of dimension {dim}"
+            )
         return _narrowed(tensor, sizes, dim)
 
 
@@ -228,7 +241,9 @@ def _narrowed(tensor: Any, sizes: Sequence[int], dim: int) -> list[Any]:
 def _scattered_into(tensor: Any, out: Sequence[Any], dim: int) -> tuple[Any, ...]:
     for index, each in enumerate(out):
         if not each.is_cuda:
-            raise DeviceMismatchError(f"scatter: Expected all output tensors to be CUDA tensors, out[{index}] is {each.describe()}")
+            raise DeviceMismatchError(
+                f"scatter: Expected all output tensors to be CUDA tensors, out[{index}] is {each.describe()}"
+            )
         wanted = [*tensor.shape[:dim], each.shape[dim] if each.ndim > dim else 0, *tensor.shape[dim + 1 :]]
         if list(each.shape) != wanted:
             raise ShapeError(f"scatter: out[{index}] has shape {list(each.shape)}, expected {wanted}")
@@ -269,10 +284,13 @@ def _joined_shape(tensors: Sequence[Any], dim: int) -> list[int]:
     for index, each in enumerate(tensors):
         if not each.is_cuda:
             raise ArgumentTypeError(f"gather expects all inputs to be on GPUs, tensors[{index}] is {each.describe()}")
-        same = each.ndim == first.ndim and all(a == b for d, (a, b) in enumerate(zip(each.shape, first.shape)) if d != dim)
+        same = each.ndim == first.ndim and all(
+            a == b for d, (a, b) in enumerate(zip(each.shape, first.shape)) if d != dim
+        )
         if not same or each.dtype is not first.dtype:
             raise ShapeError(
-                f"gather: tensors[{index}] is {each.describe()}, which does not fit {first.describe()} outside dimension {dim}"
+                f"gather: tensors[{index}] is {each.describe()}, which does not fit {first.describe()} outside "
+                f"dimension {dim}"
             )
     shape = list(first.shape)
     shape[dim] = sum(each.shape[dim] for each in tensors)
@@ -283,6 +301,8 @@ def _destination(destination: Any) -> int:
     if destination is None:
         return state.current_device()
     if destination == -1 and isinstance(destination, int):
-        warnings.warn('gather: using -1 to represent CPU tensor is deprecated; use "cpu" instead', FutureWarning, stacklevel=3)
+        warnings.warn(
+            'gather: using -1 to represent CPU tensor is deprecated; use "cpu" instead', FutureWarning, stacklevel=3
+        )
         return devices.CPU_INDEX
     return devices.resolve(destination)

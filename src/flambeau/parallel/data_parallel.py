@@ -32,7 +32,9 @@ class DataParallel(Module):
     Raises: DeviceMismatchError in forward if a parameter or buffer is not on the first device.
     """
 
-    def __init__(self, module: Any, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0) -> None:
+    def __init__(
+        self, module: Any, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
+    ) -> None:
         super().__init__()
         self.dim = dim
         self.module = module
@@ -124,7 +126,8 @@ def check_place(module: Any, index: int) -> None:
     for name, each in (*module.named_parameters(), *module.named_buffers()):
         if each.storage.device != index:
             raise DeviceMismatchError(
-                f"DataParallel: module must have its parameters and buffers on device cuda:{index} (device_ids[0]) but found one "
+                f"DataParallel: module must have its parameters and buffers on device cuda:{index} (device_ids[0]) "
+                "but found one "
                 f"of them on device: {each.device} ({name})",
                 hint=f'move it with module.to("cuda:{index}")',
             )
@@ -138,7 +141,8 @@ def _check_balance(gpus: Sequence[int]) -> None:
         low, high = min(sizes, key=lambda each: sizes[each]), max(sizes, key=lambda each: sizes[each])
         if sizes[low] < BALANCE * sizes[high]:
             warnings.warn(
-                f"DataParallel: there is an imbalance between your GPUs: cuda:{low} has {sizes[low]} of {name}, cuda:{high} has "
+                f"DataParallel: there is an imbalance between your GPUs: cuda:{low} has {sizes[low]} of {name}, "
+                f"cuda:{high} has "
                 f"{sizes[high]}; leave it out with device_ids, or every step waits for it",
                 stacklevel=3,
             )

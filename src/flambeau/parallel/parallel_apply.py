@@ -15,7 +15,10 @@ from ..runtime import state
 
 
 def parallel_apply(
-    modules: Sequence[Any], inputs: Sequence[Any], kwargs_tup: Sequence[dict[str, Any]] | None = None, devices_: Any = None
+    modules: Sequence[Any],
+    inputs: Sequence[Any],
+    kwargs_tup: Sequence[dict[str, Any]] | None = None,
+    devices_: Any = None,
 ) -> list[Any]:
     """[module(*input, **kwargs) for each], in threads; one module alone is called in this one.
 

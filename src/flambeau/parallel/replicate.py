@@ -1,7 +1,7 @@
 """Copies of a module on several devices.
 
-- A copy shares everything with the original but its parameters, buffers and children.  What it writes to itself is lost,
-  except in place to parameters and buffers on the first device: there it shares their memory.
+- A copy shares everything with the original but its parameters, buffers and children.  What it writes to itself is
+  lost, except in place to parameters and buffers on the first device: there it shares their memory.
 - A copy's parameters are not leaves: their gradients are summed on the first device into the original's.  Without
   gradients being recorded, or with detach, they are plain copies.
 """

@@ -23,7 +23,9 @@ from ..runtime.machine import Machine
 from ..runtime.stream import Stream
 from . import comm
 
-_background: WeakKeyDictionary[Machine, dict[int, StreamHandle]] = WeakKeyDictionary()  # a Stream would keep its machine
+_background: WeakKeyDictionary[Machine, dict[int, StreamHandle]] = (
+    WeakKeyDictionary()
+)  # a Stream would keep its machine
 
 
 def background_stream(index: int) -> Stream:
@@ -80,7 +82,7 @@ class Gather(Function):
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
-    """Split nested inputs over GPUs: one like them per device; fewer where a tensor has fewer rows than there are devices."""
+    """Split nested inputs over GPUs: one like them per device, fewer where a tensor has not enough rows for all."""
     return _scatter(inputs, [devices.cuda_index(each) for each in target_gpus], dim)
 
 

@@ -98,7 +98,7 @@ class Machine:
         self.launch_blocking = False
         self.cpu_generator = Generator(-1)
         self.cpu_plans = Plans()
-        self._on_start: list[Callable[[], None]] = []
+        self._on_start: list[Callable[[], object]] = []
         self._started = False
         self._starting: int | None = None
 
@@ -138,7 +138,7 @@ class Machine:
         self.pinned = PinnedCache(self.driver, self.record_event)
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
 
-    def at_start(self, call: Callable[[], None]) -> None:
+    def at_start(self, call: Callable[[], object]) -> None:
         """Run `call` when the machine has started: now if it has, else then, in the order given."""
         with self.lock:
             if not self._started:

@@ -1,29 +1,23 @@
 """The user's object: Tensor, and the ways to make, print, index, exchange and save one."""
 
+from ..ops.views import broadcast_tensors
 from . import functions  # noqa: F401  (registers the operators, which become methods)
 from .factories import (
     arange,
     as_tensor,
     asarray,
     empty,
-    empty_like,
     empty_strided,
     eye,
     from_numpy,
     full,
-    full_like,
     linspace,
     ones,
-    ones_like,
     rand,
-    rand_like,
     randint,
-    randint_like,
     randn,
-    randn_like,
     randperm,
     zeros,
-    zeros_like,
 )
 from .factories import tensor as _tensor
 from .format import set_printoptions
@@ -40,6 +34,8 @@ from .legacy import (
     LongTensor,
     ShortTensor,
 )
+from .likes import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like
+from .queries import allclose, equal, is_floating_point, is_tensor, isclose, numel
 from .random import fork_rng, get_rng_state, set_rng_state
 from .save import load, save
 from .tensor import Tensor, install_methods, install_symbols
@@ -49,8 +45,10 @@ install_symbols()
 tensor = _tensor  # the function; the submodule of that name is reached through sys.modules
 
 __all__ = [
-    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor",
-    "ShortTensor", "Tensor", "arange", "as_tensor", "asarray", "empty", "empty_like", "empty_strided", "eye", "fork_rng", "from_dlpack",
-    "from_numpy", "full", "full_like", "get_rng_state", "linspace", "load", "ones", "ones_like", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "randperm", "save", "set_printoptions", "set_rng_state", "tensor", "zeros", "zeros_like",
+    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
+    "IntTensor", "LongTensor", "ShortTensor", "Tensor", "allclose", "arange", "as_tensor", "asarray",
+    "broadcast_tensors", "empty", "empty_like", "empty_strided", "equal", "eye", "fork_rng", "from_dlpack",
+    "from_numpy", "full", "full_like", "get_rng_state", "is_floating_point", "is_tensor", "isclose", "linspace",
+    "load", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+    "randperm", "save", "set_printoptions", "set_rng_state", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip

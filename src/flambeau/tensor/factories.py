@@ -2,7 +2,6 @@
 
 - On a GPU a kernel makes the values; only `tensor`, `as_tensor` and `asarray` of host data copy, and wait.
 - Python floats become float32, integers int64; NumPy arrays keep their type.
-- `*_like` and `new_*` keep the device and type of the tensor that they are given.
 """
 
 from __future__ import annotations
@@ -93,17 +92,20 @@ def _host_tensor(data: Any, wanted: dtype | None) -> Any:
         raise ArgumentTypeError(f"tensor: could not infer dtype of {type(data).__name__}")
     if wanted is not None:
         return from_array(np.ascontiguousarray(array.astype(wanted.numpy)).reshape(array.shape))
-    if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
+    if array.dtype == np.float64 and not isinstance(_first_leaf(data), (np.ndarray, np.generic)):
         array = array.astype(np.float32)
     return from_array(array)
 
 
 def _without_tensors(data: Any) -> Any:
     """Nested lists whose leaves may be tensors, as nested lists of numbers."""
-    first = data
-    while isinstance(first, (list, tuple)) and first:
-        first = first[0]
-    return _plain(data) if isinstance(first, TensorCore) else data
+    return _plain(data) if isinstance(_first_leaf(data), TensorCore) else data
+
+
+def _first_leaf(data: Any) -> Any:
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return data
 
 
 def _plain(data: Any) -> Any:
@@ -326,81 +328,3 @@ def randperm(
     made = REGISTRY["argsort"](keys)
     made = made if dtype is None else transfer.to(made, made.device_index, dtype)
     return made.pin_memory() if pin_memory else made
-
-
-# like another tensor
-
-
-def _like(make: Any, input: TensorCore, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    options.pop("memory_format", None)
-    if options.get("device") is None:
-        options["device"] = input.device
-    if options.get("dtype") is None:
-        options["dtype"] = input.dtype
-    return make(*arguments, **options)
-
-
-def empty_like(input: Any, **options: Any) -> Any:
-    """As `empty`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(empty, input, (input.shape,), options)
-
-
-def zeros_like(input: Any, **options: Any) -> Any:
-    """As `zeros`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(zeros, input, (input.shape,), options)
-
-
-def ones_like(input: Any, **options: Any) -> Any:
-    """As `ones`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(ones, input, (input.shape,), options)
-
-
-def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
-    """As `full`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(full, input, (input.shape, fill_value), options)
-
-
-def rand_like(input: Any, **options: Any) -> Any:
-    """As `rand`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(rand, input, (input.shape,), options)
-
-
-def randn_like(input: Any, **options: Any) -> Any:
-    """As `randn`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(randn, input, (input.shape,), options)
-
-
-def randint_like(input: Any, *bounds: int, **options: Any) -> Any:
-    """As `randint`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(randint, input, (*bounds, input.shape), options)
-
-
-# methods of tensors
-
-
-def new_tensor(self: Any, data: Any, **options: Any) -> Any:
-    """A copy of `data` with this tensor's type and device unless others are named.  Host: waits if that is a GPU."""
-    return _like(tensor, self, (data,), options)
-
-
-def new_empty(self: Any, *size: Any, **options: Any) -> Any:
-    """As `empty`, with this tensor's type and device unless others are named.  Host: returns at once."""
-    return _like(empty, self, size, options)
-
-
-def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
-    """As `zeros`, with this tensor's type and device unless others are named.  Host: returns at once."""
-    return _like(zeros, self, size, options)
-
-
-def new_ones(self: Any, *size: Any, **options: Any) -> Any:
-    """As `ones`, with this tensor's type and device unless others are named.  Host: returns at once."""
-    return _like(ones, self, size, options)
-
-
-def new_full(self: Any, size: Any, fill_value: Any, **options: Any) -> Any:
-    """As `full`, with this tensor's type and device unless others are named.  Host: returns at once."""
-    return _like(full, self, (size, fill_value), options)
-
-
-NEW_METHODS = (new_tensor, new_empty, new_zeros, new_ones, new_full)

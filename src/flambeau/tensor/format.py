@@ -126,7 +126,7 @@ def _float_style(values: Any) -> Callable[[float], str]:
     """How one float prints, without padding."""
     decisive = _decisive(values)
     whole = bool((decisive == decisive.round()).all())
-    scientific = options.sci_mode
+    scientific = options.sci_mode if len(decisive) else False
     if scientific is None:
         scientific = _is_wide(abs(decisive), whole)
     digits = options.precision
@@ -138,8 +138,6 @@ def _float_style(values: Any) -> Callable[[float], str]:
 
 
 def _is_wide(sizes: Any, whole: bool) -> bool:
-    if not len(sizes):
-        return False
     least, greatest = float(sizes.min()), float(sizes.max())
     return bool(greatest / least > WIDE_RANGE or greatest > GREAT or (not whole and least < SMALL))
 
@@ -175,9 +173,9 @@ def _row(words: list[str], shortened: bool, indent: int, width: int) -> str:
 def _facts(tensor: Any) -> list[str]:
     """What is said after the values."""
     facts = [f"device='{tensor.device}'"] if tensor.is_cuda else []
-    usual = (dtypes.float32, dtypes.int64, dtypes.bool_)
+    usual = {dtypes.float32, dtypes.int64, dtypes.bool_}
     if tensor.numel() == 0:
-        usual = (dtypes.float32,)
+        usual = {dtypes.float32}
         facts += [f"size={tuple(tensor.shape)}"] if tensor.ndim != 1 else []
     if tensor.dtype not in usual:
         facts.append(f"dtype={tensor.dtype}")

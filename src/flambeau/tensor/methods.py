@@ -7,9 +7,10 @@ from typing import Any
 
 from .. import dtypes, transfer
 from ..dtypes import dtype
-from ..ops import join, views
+from ..ops import advanced, join, views
 from ..ops.operator import Operator
-from . import factories, indexing, interop, legacy
+from ..runtime import device as devices
+from . import indexing, interop, legacy, likes, queries
 
 CONVERSIONS = {
     "half": dtypes.float16,
@@ -51,7 +52,7 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
 
     Host: waits for data on a GPU, else returns at once.
     """
-    index = self.device_index if device is None else factories.devices.resolve(device)
+    index = self.device_index if device is None else devices.resolve(device)
     return legacy.constructed(self.dtype, index, args, "new")
 
 
@@ -61,9 +62,10 @@ def install(cls: Any) -> None:
         setattr(cls, name, _conversion(name, kind))
     for operator in (join.flip, join.tile, views.broadcast_to):
         setattr(cls, operator.name, _several(operator))
-    for made in (new, *factories.NEW_METHODS):
+    for made in (new, *likes.NEW_METHODS, *queries.METHODS):
         setattr(cls, made.__name__, made)
     cls.__getitem__, cls.__setitem__ = indexing.get, indexing.put
+    cls.index_put_ = advanced.index_put_
     cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device
     cls.__cuda_array_interface__ = property(interop.cuda_array_interface)
     cls.__reduce_ex__ = interop.reduce

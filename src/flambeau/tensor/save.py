@@ -1,7 +1,7 @@
 """save and load: tensors, and nested containers of them, in one file.
 
-- The file is: MAGIC, the length of the header (8 bytes, little-endian), the header, then the values of each tensor, dense,
-  each starting at a multiple of ALIGNMENT bytes.
+- The file is: MAGIC, the length of the header (8 bytes, little-endian), the header, then the values of each tensor,
+  dense, each starting at a multiple of ALIGNMENT bytes.
 - The header is JSON: "tensors", a list of {dtype, shape, device, requires_grad, start}, and "tree", the object with
   tensors as their number.  Loading it runs no code, and nothing else can be in a file.
 - A tensor that is found twice is stored once, and is one tensor again after loading.
@@ -136,7 +136,7 @@ class _Writer:
 
 def _header(file: Any) -> Any:
     if file.read(len(MAGIC)) != MAGIC:
-        raise ArgumentError("load: this is not a file of flambeau tensors", hint="load() reads what flambeau.save() writes")
+        raise ArgumentError("load: this is not a file of flambeau tensors", hint="load() reads what save() wrote")
     length = int.from_bytes(file.read(LENGTH_BYTES), "little")
     text = file.read(length)
     if len(text) != length:
@@ -183,5 +183,9 @@ def _decoded(value: Any, tensors: list[Any]) -> Any:
         return _CONTAINERS[kind]([_decoded(each, tensors) for each in content])
     if kind in _MAPPINGS:
         return _MAPPINGS[kind]([(_decoded(k, tensors), _decoded(v, tensors)) for k, v in content])
-    scalars: dict[str, Callable[[str], Any]] = {"float": float, "dtype": BY_NAME.__getitem__, "device": devices.as_device}
+    scalars: dict[str, Callable[[str], Any]] = {
+        "float": float,
+        "dtype": BY_NAME.__getitem__,
+        "device": devices.as_device,
+    }
     return scalars[kind](content)

@@ -9,6 +9,9 @@ inline long long checked(long long index, long long lowest, long long size) {
     return index < 0 ? index + size : index;
 }
 
+// Sixteen bytes of any elements: what a thread moves at once where rows allow it.
+struct __align__(16) Wide { unsigned long long low, high; };
+
 inline long long first_index() { return blockIdx.x * (long long)blockDim.x + threadIdx.x; }
 inline long long index_step() { return (long long)gridDim.x * blockDim.x; }
 

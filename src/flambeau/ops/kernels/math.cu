@@ -1,112 +1,139 @@
 
-// ---- what expressions of pointwise operators share ----
+// Device functions that expressions of pointwise operators share.  T is a compute type: bool, an integer, float or double.
 
-template <class T> inline bool is_nan(T) { return false; }
-template <> inline bool is_nan(float x) { return x != x; }
-template <> inline bool is_nan(double x) { return x != x; }
+template <class T> constexpr bool IS_FLOATING = false;
+template <> constexpr bool IS_FLOATING<float> = true;
+template <> constexpr bool IS_FLOATING<double> = true;
 
-template <class T> inline T not_a_number();
-template <> inline float not_a_number<float>() { return NAN; }
-template <> inline double not_a_number<double>() { return __longlong_as_double(0x7ff8000000000000LL); }
+template <class T> constexpr bool IS_SIGNED = true;
+template <> constexpr bool IS_SIGNED<bool> = false;
+template <> constexpr bool IS_SIGNED<unsigned char> = false;
+
+template <class T> inline bool is_nan(T x) {
+    if constexpr (IS_FLOATING<T>) return x != x;
+    else return false;
+}
+
+template <class T> inline bool is_infinite(T x) {
+    if constexpr (IS_FLOATING<T>) return fabs(x) == INFINITY;
+    else return false;
+}
+
+// ---- order and sign ----
 
 // NaN wins over any number.
 template <class T> inline T larger(T a, T b) { return is_nan(a) || a > b ? a : b; }
 template <class T> inline T smaller(T a, T b) { return is_nan(a) || a < b ? a : b; }
 
-template <class T> inline T sign_of(T x) { return (T)((x > (T)0) - (x < (T)0)); }
-template <> inline bool sign_of(bool x) { return x; }
-template <> inline unsigned char sign_of(unsigned char x) { return x > 0; }
-
-template <class T> inline T absolute(T x) { return x < (T)0 ? (T)-x : x; }
-template <> inline unsigned char absolute(unsigned char x) { return x; }
-template <> inline float absolute(float x) { return fabsf(x); }
-template <> inline double absolute(double x) { return fabs(x); }
-
-// Division rounds down, and a remainder has the divisor's sign.  Integers divided by zero give 0.
-template <class T> inline T floored(T a, T b) {
-    if (b == 0) return 0;
-    if (b == (T)-1) return (T)(0 - (unsigned long long)a);
-    T quotient = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? (T)(quotient - 1) : quotient;
-}
-template <> inline float floored(float a, float b) {
-    if (b == 0) return a / b;
-    float rest = fmodf(a, b), quotient = (a - rest) / b;
-    if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
-    if (quotient == 0) return copysignf(0.0f, a / b);
-    float down = floorf(quotient);
-    return quotient - down > 0.5f ? down + 1 : down;
-}
-template <> inline double floored(double a, double b) {
-    if (b == 0) return a / b;
-    double rest = fmod(a, b), quotient = (a - rest) / b;
-    if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
-    if (quotient == 0) return copysign(0.0, a / b);
-    double down = floor(quotient);
-    return quotient - down > 0.5 ? down + 1 : down;
+template <class T> inline T sign_of(T x) {  // 0 for NaN
+    if constexpr (IS_SIGNED<T>) return (T)((x > 0) - (x < 0));
+    else return (T)(x != 0);
 }
 
-template <class T> inline T remains(T a, T b) {
-    if (b == 0 || b == (T)-1) return 0;
-    T rest = a % b;
-    return rest != 0 && (rest < 0) != (b < 0) ? (T)(rest + b) : rest;
+template <class T> inline T absolute(T x) {
+    if constexpr (IS_FLOATING<T>) return fabs(x);
+    else if constexpr (IS_SIGNED<T>) return x < 0 ? (T)-x : x;
+    else return x;
 }
-template <> inline float remains(float a, float b) {
-    float rest = fmodf(a, b);
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-template <> inline double remains(double a, double b) {
-    double rest = fmod(a, b);
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-// Integers wrap; to a negative power, only 1 and -1 are not 0.
-template <class T> inline T power(T base, T exponent) {
-    if (exponent < 0) return base == 1 ? (T)1 : base == (T)-1 ? (exponent % 2 ? (T)-1 : (T)1) : (T)0;
-    unsigned long long result = 1, factor = base;
-    for (unsigned long long left = exponent; left; left >>= 1, factor *= factor)
-        if (left & 1) result *= factor;
-    return (T)result;
-}
-template <> inline float power(float base, float exponent) { return powf(base, exponent); }
-template <> inline double power(double base, double exponent) { return pow(base, exponent); }
-
-inline float erf_of(float x) { return erff(x); }
-inline double erf_of(double x) { return erf(x); }
-inline float exp_of(float x) { return expf(x); }
-inline double exp_of(double x) { return exp(x); }
-inline float expm1_of(float x) { return expm1f(x); }
-inline double expm1_of(double x) { return expm1(x); }
-inline float log_of(float x) { return logf(x); }
-inline double log_of(double x) { return log(x); }
-inline float log1p_of(float x) { return log1pf(x); }
-inline double log1p_of(double x) { return log1p(x); }
-inline float sqrt_of(float x) { return sqrtf(x); }
-inline double sqrt_of(double x) { return sqrt(x); }
-inline float sin_of(float x) { return sinf(x); }
-inline double sin_of(double x) { return sin(x); }
-inline float cos_of(float x) { return cosf(x); }
-inline double cos_of(double x) { return cos(x); }
-inline float tanh_of(float x) { return tanhf(x); }
-inline double tanh_of(double x) { return tanh(x); }
-template <class T> inline T floor_of(T x) { return x; }
-template <> inline float floor_of(float x) { return floorf(x); }
-template <> inline double floor_of(double x) { return floor(x); }
-template <class T> inline T ceil_of(T x) { return x; }
-template <> inline float ceil_of(float x) { return ceilf(x); }
-template <> inline double ceil_of(double x) { return ceil(x); }
-template <class T> inline T trunc_of(T x) { return x; }
-template <> inline float trunc_of(float x) { return truncf(x); }
-template <> inline double trunc_of(double x) { return trunc(x); }
-template <class T> inline T round_of(T x) { return x; }
-template <> inline float round_of(float x) { return rintf(x); }
-template <> inline double round_of(double x) { return rint(x); }
-
-template <class T> inline T sigmoid_of(T x) { return (T)1 / ((T)1 + exp_of(-x)); }
-
-template <class T> inline bool is_infinite(T) { return false; }
-template <> inline bool is_infinite(float x) { return fabsf(x) == INFINITY; }
-template <> inline bool is_infinite(double x) { return fabs(x) == INFINITY; }
 
 template <class T> inline T inverted(T x) { return (T)~x; }
 template <> inline bool inverted(bool x) { return !x; }
+
+// ---- whole numbers ----
+
+template <class T> inline T floor_of(T x) {
+    if constexpr (IS_FLOATING<T>) return floor(x);
+    else return x;
+}
+
+template <class T> inline T ceil_of(T x) {
+    if constexpr (IS_FLOATING<T>) return ceil(x);
+    else return x;
+}
+
+template <class T> inline T trunc_of(T x) {
+    if constexpr (IS_FLOATING<T>) return trunc(x);
+    else return x;
+}
+
+template <class T> inline T round_of(T x) {  // halves to even
+    if constexpr (IS_FLOATING<T>) return rint(x);
+    else return x;
+}
+
+// ---- division that rounds down, with a remainder of the divisor's sign; integers divided by 0 give 0 ----
+
+template <class T> inline T remains(T a, T b) {
+    if constexpr (IS_FLOATING<T>) {
+        const T rest = fmod(a, b);
+        if (rest == 0) return copysign(rest, b);
+        return (rest < 0) != (b < 0) ? rest + b : rest;
+    } else {
+        if (b == 0) return 0;
+        if constexpr (IS_SIGNED<T>) {
+            if (b == -1) return 0;  // the least integer has no quotient by -1
+            const T rest = (T)(a % b);
+            return rest != 0 && (rest < 0) != (b < 0) ? (T)(rest + b) : rest;
+        }
+        return (T)(a % b);
+    }
+}
+
+template <class T> inline T floored(T a, T b) {
+    if constexpr (IS_FLOATING<T>) {
+        if (b == 0) return a / b;
+        const T rest = fmod(a, b);
+        T quotient = (a - rest) / b;
+        if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+        if (quotient == 0) return copysign(quotient, a / b);
+        const T down = floor(quotient);  // the quotient is whole but for its rounding
+        return quotient - down > (T)0.5 ? down + 1 : down;
+    } else {
+        if (b == 0) return 0;
+        if constexpr (IS_SIGNED<T>) {
+            if (b == -1) return (T)(0ull - (unsigned long long)a);
+            return (T)(a / b - (a % b != 0 && (a < 0) != (b < 0)));
+        }
+        return (T)(a / b);
+    }
+}
+
+// ---- powers ----
+
+// Integers wrap; to a negative power, only 1 and -1 are not 0.
+template <class T> inline T power(T base, T exponent) {
+    if constexpr (IS_FLOATING<T>) {
+        return pow(base, exponent);
+    } else {
+        if constexpr (IS_SIGNED<T>) {
+            if (exponent < 0) return (T)(base == 1 ? 1 : base == -1 ? (exponent & 1 ? -1 : 1) : 0);
+        }
+        unsigned long long result = 1, factor = (unsigned long long)base;
+        for (unsigned long long left = (unsigned long long)exponent; left; left >>= 1, factor *= factor)
+            if (left & 1) result *= factor;
+        return (T)result;
+    }
+}
+
+// ---- activations, and their slopes ----
+
+template <class T> inline T sigmoid_of(T x) { return 1 / (1 + exp(-x)); }
+
+template <class T> inline T silu_slope(T x) {
+    const T gate = sigmoid_of(x);
+    return gate * (1 + x * (1 - gate));
+}
+
+template <class T> inline T normal_cumulative(T x) { return (T)0.5 * (1 + erf(x * (T)0.7071067811865476)); }
+template <class T> inline T normal_density(T x) { return exp(x * x * (T)-0.5) * (T)0.3989422804014327; }
+template <class T> inline T gelu_slope(T x) { return normal_cumulative(x) + x * normal_density(x); }
+
+// The cubic inside the tanh form of gelu.
+template <class T> inline T gelu_inner(T x) { return (T)0.7978845608028654 * (x + (T)0.044715 * x * x * x); }
+template <class T> inline T gelu_tanh_of(T x) { return (T)0.5 * x * (1 + tanh(gelu_inner(x))); }
+
+template <class T> inline T gelu_tanh_slope(T x) {
+    const T bend = tanh(gelu_inner(x));
+    const T steepness = (T)0.7978845608028654 * (1 + 3 * (T)0.044715 * x * x);
+    return (T)0.5 * (1 + bend) + (T)0.5 * x * (1 - bend * bend) * steepness;
+}

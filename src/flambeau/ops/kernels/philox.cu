@@ -1,46 +1,228 @@
-
-// Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four random words from a
-// 64-bit key and a 64-bit counter.
+// Random values from counters: Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+//
+//  - An element's value depends on the seed, the first counter and the element's index, never on grid or thread.
+//  - Nothing here may be fused or approximated: the host repeats every operation and gets the same bits.
+//  - A maker fills PER neighbouring elements from the four words of one counter.  ops/generate.py says which element
+//    gets which words.
 
 struct Words { unsigned int at[4]; };
 
-inline Words philox(unsigned long long seed, unsigned long long counter) {
-    Words x = {{(unsigned int)counter, (unsigned int)(counter >> 32), 0u, 0u}};
-    unsigned int key0 = (unsigned int)seed, key1 = (unsigned int)(seed >> 32);
-    for (int round = 0; round < 10; ++round) {
+inline Words philox4x32(Words x, unsigned int key0, unsigned int key1) {
+    for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u) {
         const unsigned long long a = 0xD2511F53ull * x.at[0], b = 0xCD9E8D57ull * x.at[2];
         x = {{(unsigned int)(b >> 32) ^ x.at[1] ^ key0, (unsigned int)b, (unsigned int)(a >> 32) ^ x.at[3] ^ key1, (unsigned int)a}};
-        key0 += 0x9E3779B9u;
-        key1 += 0xBB67AE85u;
     }
     return x;
+}
+
+inline Words philox(unsigned long long seed, unsigned long long counter) {
+    return philox4x32({{(unsigned int)counter, (unsigned int)(counter >> 32), 0u, 0u}}, (unsigned int)seed, (unsigned int)(seed >> 32));
 }
 
 inline unsigned long long pair_of(const Words& words, int index) {
     return words.at[2 * index] | (unsigned long long)words.at[2 * index + 1] << 32;
 }
 
-// In [0, 1), with BITS random bits so that rounding to a narrow type never gives 1.
-template <int BITS> inline float fraction(unsigned int word) { return (word >> (32 - BITS)) * (1.0f / (1u << BITS)); }
-inline double fraction(unsigned long long pair) { return (pair >> 11) * (1.0 / 9007199254740992.0); }
+// ---- arithmetic that rounds after every step ----
 
-// Box-Muller: two normal values from two words.
-inline void normal_pair(unsigned int a, unsigned int b, float (&z)[2]) {
-    const float radius = sqrtf(-2.0f * logf(fmaf((float)a, 2.3283064365386963e-10f, 1.1641532182693481e-10f)));
-    float s, c;
-    sincospif(fmaf((float)b, 4.6566128730773926e-10f, 2.3283064365386963e-10f), &s, &c);
-    z[0] = radius * c;
-    z[1] = radius * s;
+template <class C> struct Rounded { C value; };
+
+#define FLAMBEAU_ROUNDED(C, SYMBOL, FUNCTION) \
+    inline Rounded<C> operator SYMBOL(Rounded<C> a, Rounded<C> b) { return {FUNCTION(a.value, b.value)}; }
+FLAMBEAU_ROUNDED(float, +, __fadd_rn)
+FLAMBEAU_ROUNDED(float, -, __fsub_rn)
+FLAMBEAU_ROUNDED(float, *, __fmul_rn)
+FLAMBEAU_ROUNDED(float, /, __fdiv_rn)
+FLAMBEAU_ROUNDED(double, +, __dadd_rn)
+FLAMBEAU_ROUNDED(double, -, __dsub_rn)
+FLAMBEAU_ROUNDED(double, *, __dmul_rn)
+FLAMBEAU_ROUNDED(double, /, __ddiv_rn)
+#undef FLAMBEAU_ROUNDED
+
+inline Rounded<float> root_of(Rounded<float> x) { return {__fsqrt_rn(x.value)}; }
+inline Rounded<double> root_of(Rounded<double> x) { return {__dsqrt_rn(x.value)}; }
+
+// ---- fractions in [0, 1) ----
+
+// As many bits as the type holds, so that rounding never gives 1.
+template <class T> constexpr int FRACTION_BITS = 24;
+template <> constexpr int FRACTION_BITS<half_t> = 11;
+template <> constexpr int FRACTION_BITS<bfloat16_t> = 8;
+
+template <class T> inline float fraction(unsigned int word) {
+    return (float)(word >> (32 - FRACTION_BITS<T>)) * (1.0f / (1u << FRACTION_BITS<T>));
 }
 
-inline void normal_pair(unsigned long long a, unsigned long long b, double (&z)[2]) {
-    const double radius = sqrt(-2.0 * log(((a >> 11) + 0.5) * (1.0 / 9007199254740992.0)));
-    double s, c;
-    sincospi(2.0 * (((b >> 11) + 0.5) * (1.0 / 9007199254740992.0)), &s, &c);
-    z[0] = radius * c;
-    z[1] = radius * s;
+inline double fraction53(unsigned long long pair) { return (double)(pair >> 11) * (1.0 / 9007199254740992.0); }
+
+// ---- normal values ----
+
+// Terms of the series below: enough for float, and for double, on the ranges they are used on.
+template <class C> constexpr int LOG_TERMS = 4;
+template <> constexpr int LOG_TERMS<double> = 11;
+template <class C> constexpr int SINE_TERMS = 5;
+template <> constexpr int SINE_TERMS<double> = 9;
+
+// The logarithm for 0 < x <= 1: x = m 2^e with m near 1, log m = 2 artanh((m - 1) / (m + 1)).
+template <class C> inline Rounded<C> logarithm(C x) {
+    int exponent;
+    C m = frexp(x, &exponent);
+    if (m < (C)0.7071067811865476) {
+        m = m * 2;
+        exponent = exponent - 1;
+    }
+    const Rounded<C> f = {m - 1}, s = f / (f + Rounded<C>{2}), z = s * s;
+    Rounded<C> sum = {(C)1 / (C)(2 * LOG_TERMS<C> + 1)};
+#pragma unroll
+    for (int k = LOG_TERMS<C> - 1; k >= 0; --k) sum = sum * z + Rounded<C>{(C)1 / (C)(2 * k + 1)};
+    return Rounded<C>{(C)exponent} * Rounded<C>{(C)0.6931471805599453} + (s + s) * sum;
 }
 
-// x * scale + shift in two roundings, as on the host.
-inline float stretched(float x, float scale, float shift) { return __fadd_rn(__fmul_rn(x, scale), shift); }
-inline double stretched(double x, double scale, double shift) { return __dadd_rn(__dmul_rn(x, scale), shift); }
+// Cosine and sine of 2 pi turn, for 0 <= turn < 1, from a quarter turn and an angle of at most pi / 4.
+template <class C> inline void circle(C turn, Rounded<C>& cosine, Rounded<C>& sine) {
+    const C quarters = turn * 4;
+    const int quarter = (int)(quarters + (C)0.5);
+    const Rounded<C> angle = Rounded<C>{quarters - quarter} * Rounded<C>{(C)1.5707963267948966}, square = angle * angle;
+    Rounded<C> s = {1}, c = {1};
+#pragma unroll
+    for (int k = SINE_TERMS<C>; k > 0; --k) {
+        s = Rounded<C>{1} - square * Rounded<C>{(C)1 / (C)(2 * k * (2 * k + 1))} * s;
+        c = Rounded<C>{1} - square * Rounded<C>{(C)1 / (C)(2 * k * (2 * k - 1))} * c;
+    }
+    s = angle * s;
+    const Rounded<C> zero = {0};
+    cosine = quarter % 4 == 0 ? c : quarter == 1 ? zero - s : quarter == 2 ? zero - c : s;
+    sine = quarter % 4 == 0 ? s : quarter == 1 ? c : quarter == 2 ? zero - s : zero - c;
+}
+
+// Box and Muller's transform of 0 < u <= 1 and a turn.
+template <class C> inline void normal_pair(C u, C turn, Rounded<C>& first, Rounded<C>& second) {
+    const Rounded<C> radius = root_of(Rounded<C>{-2} * logarithm(u));
+    Rounded<C> cosine, sine;
+    circle(turn, cosine, sine);
+    first = radius * cosine;
+    second = radius * sine;
+}
+
+// ---- makers: T is what memory holds, C what is computed with ----
+
+template <class T, class C> struct Uniform {
+    static constexpr int PER = sizeof(C) == 8 ? 2 : 4;
+    C low, high;
+
+    void operator()(const Words& words, long long, int, T (&value)[PER]) const {
+        const Rounded<C> start = {low}, span = Rounded<C>{high} - start;
+#pragma unroll
+        for (int k = 0; k < PER; ++k) {
+            Rounded<C> u;
+            if constexpr (PER == 2) u = {fraction53(pair_of(words, k))};
+            else u = {fraction<T>(words.at[k])};
+            const T drawn = store<T>((u * span + start).value);
+            value[k] = load<C>(drawn) >= high ? store<T>(low) : drawn;
+        }
+    }
+};
+
+template <class T, class C> struct Normal {
+    static constexpr int PER = sizeof(C) == 8 ? 2 : 4;
+    C mean, deviation;
+
+    void operator()(const Words& words, long long, int, T (&value)[PER]) const {
+#pragma unroll
+        for (int k = 0; k < PER; k += 2) {
+            C u, turn;
+            if constexpr (PER == 2) {
+                u = fraction53(pair_of(words, 0)) + 1.0 / 9007199254740992.0;
+                turn = fraction53(pair_of(words, 1));
+            } else {
+                u = fraction<float>(words.at[k]) + 1.0f / 16777216.0f;
+                turn = fraction<float>(words.at[k + 1]);
+            }
+            Rounded<C> z[2];
+            normal_pair(u, turn, z[0], z[1]);
+            value[k] = store<T>((z[0] * Rounded<C>{deviation} + Rounded<C>{mean}).value);
+            value[k + 1] = store<T>((z[1] * Rounded<C>{deviation} + Rounded<C>{mean}).value);
+        }
+    }
+};
+
+// From a word for at most 2^32 values, from two for more; span 0 stands for 2^64.
+template <class T, bool NARROW> struct Integer {
+    static constexpr int PER = NARROW ? 4 : 2;
+    long long low;
+    unsigned long long span;
+
+    void operator()(const Words& words, long long, int, T (&value)[PER]) const {
+#pragma unroll
+        for (int k = 0; k < PER; ++k) {
+            unsigned long long drawn;
+            if constexpr (NARROW) drawn = (words.at[k] * span) >> 32;
+            else drawn = span ? pair_of(words, k) % span : pair_of(words, k);
+            value[k] = store<T>((long long)(drawn + (unsigned long long)low));
+        }
+    }
+};
+
+template <class T> struct Bernoulli {
+    static constexpr int PER = 4;
+    float p;
+
+    void operator()(const Words& words, long long, int, T (&value)[PER]) const {
+#pragma unroll
+        for (int k = 0; k < PER; ++k) value[k] = store<T>(fraction<float>(words.at[k]) < p);
+    }
+};
+
+template <class T> struct BernoulliEach {
+    static constexpr int PER = 4;
+    const float* p;
+
+    void operator()(const Words& words, long long at, int held, T (&value)[PER]) const {
+#pragma unroll
+        for (int k = 0; k < PER; ++k) {
+            const float chance = k < held ? p[at + k] : 0.0f;
+            if (!(chance >= 0.0f && chance <= 1.0f)) __trap();
+            value[k] = store<T>(fraction<float>(words.at[k]) < chance);
+        }
+    }
+};
+
+template <class T, class C> struct Dropout {
+    static constexpr int PER = 4;
+    bool* mask;
+    const T* input;
+    float p;
+    C scale;
+
+    void operator()(const Words& words, long long at, int held, T (&value)[PER]) const {
+#pragma unroll
+        for (int k = 0; k < PER; ++k) {
+            const bool kept = fraction<float>(words.at[k]) >= p;
+            if (k < held) mask[at + k] = kept;
+            value[k] = store<T>(kept && k < held ? load<C>(input[at + k]) * scale : (C)0);
+        }
+    }
+};
+
+// ---- filling an array ----
+
+template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Pack { T value[N]; };
+
+template <class T, class Maker>
+inline void fill_random(T* out, unsigned long long seed, unsigned long long first, long long numel, const Maker& make) {
+    constexpr int PER = Maker::PER;
+    const bool aligned = (unsigned long long)out % alignof(Pack<T, PER>) == 0;
+    for (long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x; c * PER < numel; c += (long long)gridDim.x * blockDim.x) {
+        const long long at = c * PER;
+        const int held = (int)(numel - at < PER ? numel - at : PER);
+        Pack<T, PER> pack;
+        make(philox(seed, first + c), at, held, pack.value);
+        if (aligned && held == PER) {
+            *reinterpret_cast<Pack<T, PER>*>(out + at) = pack;
+        } else {
+#pragma unroll
+            for (int k = 0; k < PER; ++k)
+                if (k < held) out[at + k] = pack.value[k];
+        }
+    }
+}

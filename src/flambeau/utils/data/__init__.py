@@ -21,6 +21,6 @@ from . import dataloader, dataset, sampler
 
 __all__ = [
     "BatchSampler", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler",
-    "SequentialSampler", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "dataloader", "dataset",
-    "default_collate", "default_convert", "random_split", "sampler",
+    "SequentialSampler", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "dataloader",
+    "dataset", "default_collate", "default_convert", "random_split", "sampler",
 ]  # fmt: skip

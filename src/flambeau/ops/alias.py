@@ -1,0 +1,60 @@
+"""Views of the whole: another tensor, or another type, over the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .. import dtypes
+from .. import strides as st
+from ..errors import ShapeError
+from .operator import Array, Operand, Sample, composite, view
+
+
+def _alias_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)),))
+
+
+@view(samples=_alias_samples, dtypes=dtypes.ALL, method=False, function=False)
+def alias(input: Operand) -> Any:
+    """The whole input as a view of itself: another tensor, in the graph.
+
+    Host: returns at once.
+    """
+    return input.shape, input.strides, 0
+
+
+@alias.derivative
+def _(grad: Any) -> Any:
+    return grad
+
+
+def _view_dtype_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 4)), dtypes.uint8))
+
+
+@composite(samples=_view_dtype_samples, dtypes=dtypes.ALL, method=False, function=False)
+def view_dtype(input: Operand, dtype: Any) -> Any:
+    """The same bytes as another type; no gradient flows through.
+
+    Shapes: the last size changes with the size of an element.
+    Host:   returns at once.
+    Raises: ShapeError if the bytes of the last dimension cannot be divided so.
+    """
+    source: Any = input
+    old, new = input.dtype.itemsize, dtype.itemsize
+    made = source.detach()
+    made.dtype = dtype
+    if old == new:
+        return made
+    divisible = all(step * old % new == 0 for step in (*input.strides[:-1], made.offset))
+    if not input.shape or input.strides[-1] != 1 or input.shape[-1] * old % new or not divisible:
+        raise ShapeError(
+            f"view: {input.dtype.name}{list(input.shape)} with strides {list(input.strides)} cannot be seen as "
+            f"{dtype.name}, of {new} bytes an element",
+            hint="make it contiguous(), with a last dimension whose bytes divide evenly",
+        )
+    made.shape = st.Size((*input.shape[:-1], input.shape[-1] * old // new))
+    made.strides = (*(step * old // new for step in input.strides[:-1]), 1)
+    made.offset = made.offset * old // new
+    return made

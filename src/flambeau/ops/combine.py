@@ -1,0 +1,72 @@
+"""Pointwise combinations of three operands, as optimizers use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .. import dtypes
+from .operator import Array, Sample, Value
+from .pointwise import floating_only, numbers, pointwise
+
+NUMBERS = tuple(each for each in dtypes.ALL if each is not dtypes.bool_)
+
+
+def _three() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), seed=1), Array((3, 4), 0.5, 2, seed=2)))
+    yield Sample((Array((3, 1)), Array((4,), seed=1), 0.5))
+    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1), 2.0))
+
+
+@pointwise(dtype=floating_only, cuda="start + weight * (end - start)", samples=_three, dtypes=dtypes.FLOATING_TYPES)
+def lerp(start: Value, end: Value, weight: Value) -> Any:
+    """Blend from `start` (weight 0) to `end` (weight 1) along a straight line.
+
+    Shapes: the three inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    """
+    return start + weight * (end - start)
+
+
+@lerp.derivative(only_for={"start": "weight", "end": "weight"})
+def _(grad: Any, start: Any, end: Any, weight: Any, needs: Any) -> Any:
+    return grad * (1 - weight), grad * weight, grad * (end - start) if needs[2] else None
+
+
+def _scaled() -> Iterator[Sample]:
+    for value in (1, 3):
+        yield Sample((Array((3, 4)), Array((3, 4), seed=1), Array((3, 4), 1, 3, seed=2)), {"value": value})
+    yield Sample((Array((3, 1)), Array((4,), seed=1), Array((), 1, 3)), {"value": 2})
+    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1), Array((4, 3), 1, 3, seed=2)))
+
+
+@pointwise(dtype=numbers, cuda="input + value * tensor1 * tensor2", samples=_scaled, dtypes=NUMBERS, cost=3.0)
+def addcmul(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> Any:
+    """`input + value * tensor1 * tensor2`.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    """
+    return input + value * tensor1 * tensor2
+
+
+@addcmul.derivative(only_for={"tensor1": "tensor2", "tensor2": "tensor1"})
+def _(grad: Any, tensor1: Any, tensor2: Any, value: Any, needs: Any) -> Any:
+    return grad, grad * tensor2 * value if needs[1] else None, grad * tensor1 * value if needs[2] else None, None
+
+
+@pointwise(dtype=floating_only, cuda="input + value * (tensor1 / tensor2)", samples=_scaled, dtypes=dtypes.FLOATING_TYPES, cost=3.0)
+def addcdiv(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> Any:
+    """`input + value * tensor1 / tensor2`, for floating point.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for integers.
+    """
+    return input + value * (tensor1 / tensor2)
+
+
+@addcdiv.derivative(only_for={"tensor1": "tensor2"})
+def _(grad: Any, tensor1: Any, tensor2: Any, value: Any, needs: Any) -> Any:
+    by_first = grad * value / tensor2 if needs[1] else None
+    return grad, by_first, -grad * value * tensor1 / (tensor2 * tensor2) if needs[2] else None, None

@@ -1,0 +1,64 @@
+"""Questions about tensors whose answer is a Python value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core import TensorCore
+from ..errors import ArgumentError, DtypeError
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a tensor."""
+    return isinstance(obj, TensorCore)
+
+
+def is_floating_point(input: TensorCore) -> bool:
+    """Whether a tensor's type is a floating point type."""
+    return input.dtype.is_floating_point
+
+
+def numel(input: TensorCore) -> int:
+    """How many elements a tensor has."""
+    return input.numel()
+
+
+def equal(input: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape and the same values; NaN equals nothing.
+
+    Host:   waits if they are on a GPU.
+    Raises: DeviceMismatchError if they are on different devices.
+    """
+    return bool(input.shape == other.shape and (input == other).all().item())
+
+
+def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+    """Where |input - other| <= atol + rtol * |other|; equal infinities are close.
+
+    Shapes: the inputs broadcast together.
+    Host:   returns at once.
+    Raises: DtypeError if the types differ, ArgumentError for a negative tolerance.
+    """
+    if input.dtype is not other.dtype:
+        raise DtypeError(f"isclose: {input.dtype.name} did not match {other.dtype.name}", hint="convert one with .to()")
+    if rtol < 0 or atol < 0:
+        raise ArgumentError(f"isclose: tolerances must not be negative, got rtol={rtol} and atol={atol}")
+    same = input == other
+    if not input.dtype.is_floating_point:
+        input, other = input.double(), other.double()
+    room = other.abs() * rtol + atol
+    difference = (input - other).abs()
+    close = same | ((difference <= room) & difference.isfinite())
+    return close | (input.isnan() & other.isnan()) if equal_nan else close
+
+
+def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements are close (see isclose).
+
+    Host:   waits if they are on a GPU.
+    Raises: as isclose.
+    """
+    return bool(isclose(input, other, rtol, atol, equal_nan).all().item())
+
+
+METHODS = (equal, isclose, allclose)

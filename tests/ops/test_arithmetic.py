@@ -1,0 +1,170 @@
+"""Arithmetic: types, Python's rules for division, powers, alpha, and gradients that the sweep does not reach."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import flambeau as torch
+from flambeau import dtypes
+from flambeau.errors import DtypeError
+from flambeau.ops.operator import REGISTRY
+from flambeau.testing import gradgradcheck, machine
+
+INTEGERS = st.integers(-128, 127)
+
+
+def test_an_integer_with_a_number_keeps_its_type_and_wraps():
+    few = torch.tensor([250, 3], dtype=torch.uint8)
+    assert (few + 10).dtype is dtypes.uint8
+    assert (few + 10).tolist() == [4, 13]
+    assert (few + -1).tolist() == [249, 2]
+    assert (few * 1.5).dtype is dtypes.float32
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float64"])
+def test_a_number_does_not_widen_floating_point(kind):
+    x = torch.ones(2, dtype=getattr(dtypes, kind))
+    for result in (x + 0.1, x - 1, x * 2.5, x / 3, x // 2, x % 2, x**1.5, 2**x):
+        assert result.dtype is getattr(dtypes, kind)
+
+
+def test_bool_follows_pytorch():
+    yes = torch.tensor([True, False])
+    assert (yes + yes).tolist() == [True, False]
+    assert (yes * 2).tolist() == [2, 0]
+    assert (yes / yes)[0].item() == 1.0
+    assert (yes**2).dtype is dtypes.int64
+    assert torch.sign(yes).dtype is dtypes.bool_
+    one = torch.tensor([1])
+    for refused in (lambda: yes - yes, lambda: 1 - yes, lambda: -yes, lambda: one - yes, lambda: yes**yes):
+        with pytest.raises(DtypeError, match="bool operands are not supported"):
+            refused()
+
+
+def test_half_types_round_once():
+    x = torch.tensor([2048.0], dtype=torch.float16)
+    assert torch.add(x, x, alpha=1.0005).item() == 4096.0
+    assert (x * 1.0005).item() == float(np.float16(2048 * 1.0005))
+
+
+@given(a=INTEGERS, b=INTEGERS)
+def test_integer_division_follows_python(a, b):
+    x, y = torch.tensor([a], dtype=torch.int8), torch.tensor([b], dtype=torch.int8)
+    quotient, rest = (x // y).item(), (x % y).item()
+    if b == 0:
+        assert (quotient, rest) == (0, 0)
+    else:
+        assert quotient == (a // b + 128) % 256 - 128  # -128 // -1 wraps
+        assert rest == a % b
+
+
+def test_floating_point_division_follows_python():
+    pairs = [(7.0, 2.0), (-7.0, 2.0), (7.0, -2.0), (-7.0, -2.0), (0.3, 0.1), (1.0, math.inf), (-1.0, math.inf)]
+    x, y = (torch.tensor(list(each), dtype=torch.float64) for each in zip(*pairs))
+    assert (x // y).tolist() == [a // b for a, b in pairs]
+    assert (x % y).tolist() == [a % b for a, b in pairs]
+    assert (torch.tensor([1.0, -1.0]) // 0).tolist() == [math.inf, -math.inf]
+
+
+@given(base=INTEGERS, exponent=st.integers(-4, 9))
+def test_integer_powers_wrap(base, exponent):
+    found = torch.tensor([base]) ** torch.tensor([exponent])
+    if exponent >= 0:
+        expected = (base**exponent + (1 << 63)) % (1 << 64) - (1 << 63)
+    else:
+        expected = {1: 1, -1: -1 if exponent % 2 else 1}.get(base, 0)
+    assert found.item() == expected
+
+
+def test_powers_with_an_operator_of_their_own():
+    x = torch.tensor([4.0, 0.25], dtype=torch.float64)
+    assert (x**2).tolist() == [16.0, 0.0625]
+    assert (x**0.5).tolist() == [2.0, 0.5]
+    assert (x**-0.5).tolist() == [0.5, 2.0]
+    assert (x**-1).tolist() == [0.25, 4.0]
+    assert (torch.tensor([3]) ** 0.5).dtype is dtypes.float32
+    assert (torch.tensor([3]) ** 2.0).dtype is dtypes.float32
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 0.5, -1, -0.5, 2.5])
+def test_the_derivative_of_a_power_at_zero_and_beyond(exponent):
+    x = torch.tensor([2.0, 0.5], dtype=torch.float64, requires_grad=True)
+    (x**exponent).sum().backward()
+    assert x.grad.tolist() == pytest.approx([exponent * 2.0 ** (exponent - 1), exponent * 0.5 ** (exponent - 1)])
+
+
+def test_the_power_of_zero_has_a_slope_in_its_exponent_only_below_zero():
+    exponent = torch.tensor([0.0, 1.0, -1.0], dtype=torch.float64, requires_grad=True)
+    (0**exponent).sum().backward()
+    assert exponent.grad.tolist() == [0.0, 0.0, -math.inf]
+    exponent.grad = None
+    (torch.zeros(2, dtype=torch.float64) ** exponent[:2]).sum().backward()
+    assert exponent.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_zeroth_power_has_no_slope_even_at_zero():
+    x = torch.tensor([0.0, 3.0], requires_grad=True)
+    (x ** torch.tensor([0.0, 0.0]) + x**0).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]
+
+
+def test_alpha_scales_the_second_operand():
+    x, y = torch.tensor([1.0, 2.0]), torch.tensor([10.0, 20.0])
+    assert torch.add(x, y, alpha=3).tolist() == [31.0, 62.0]
+    assert x.sub(y, alpha=0.5).tolist() == [-4.0, -8.0]
+    assert x.clone().add_(y, alpha=-1).tolist() == [-9.0, -18.0]
+    assert torch.add(torch.tensor([1]), 3, alpha=2).tolist() == [7]
+    assert torch.add(torch.tensor([True]), torch.tensor([True]), alpha=2).dtype is dtypes.bool_
+
+
+def test_alpha_scales_the_gradient():
+    x = torch.ones(2, requires_grad=True)
+    y = torch.ones(2, requires_grad=True)
+    x.add(y, alpha=3).sub(y, alpha=0.5).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+    assert y.grad.tolist() == [2.5, 2.5]
+
+
+def test_a_plain_sum_launches_a_kernel_without_alpha():
+    with machine(devices=1) as made:
+        x = torch.ones(4, device="cuda")
+        x + x
+        x.add(x, alpha=2)
+        entries = [kernel.entry for kernel in made.devices[0].kernels if kernel.entry.startswith("add")]
+    assert entries == ["add_float32_float32_float32_dense", "add_scaled_float32_float32_float32_nfloat32_dense"]
+
+
+def test_sign_is_zero_for_zero_and_nan():
+    assert torch.sign(torch.tensor([-3.0, -0.0, 0.0, 2.0, math.nan])).tolist() == [-1.0, 0.0, 0.0, 1.0, 0.0]
+    assert torch.sign(torch.tensor([0, 200], dtype=torch.uint8)).tolist() == [0, 1]
+
+
+def test_steps_have_a_gradient_of_zeros():
+    x = torch.tensor([1.5, math.nan], requires_grad=True)
+    torch.sign(x).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]
+
+
+def test_in_place_refuses_a_lower_category():
+    with pytest.raises(DtypeError, match="float32 can't be cast to the desired output type int64"):
+        torch.tensor([1]).add_(0.5)
+
+
+def test_an_in_place_change_after_a_power_keeps_the_graph_alive():
+    x = torch.tensor([3.0], requires_grad=True)
+    y = x**2
+    y.add_(1)
+    y.sum().backward()
+    assert x.grad.tolist() == [6.0]
+
+
+@pytest.mark.parametrize("name", ["mul", "div", "pow", "sqrt", "rsqrt", "reciprocal", "square", "abs"])
+def test_second_derivatives(name):
+    operator = REGISTRY[name]
+    x = torch.tensor([0.7, 1.3, 2.1], dtype=torch.float64, requires_grad=True)
+    y = torch.tensor([1.9, 0.8, 1.1], dtype=torch.float64, requires_grad=True)
+    inputs = [x, y] if sum(each.is_tensor for each in operator.parameters) == 2 else [x]
+    assert gradgradcheck(operator, inputs)

@@ -1,0 +1,134 @@
+"""Index tensors: the same on CPU and GPU; the last write counts, additions are in order, and errors are facts."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+import flambeau as torch
+from flambeau.errors import AcceleratorError, DtypeError, IndexRangeError
+from flambeau.testing import machine
+
+pytestmark = pytest.mark.devices(1)
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request, gpus):
+    return request.param
+
+
+def test_index_select_takes_rows_in_the_order_asked(device):
+    x = torch.arange(12.0, device=device).reshape(3, 4)
+    index = torch.tensor([2, 0, 2], device=device)
+    assert x.index_select(0, index).tolist() == x.cpu().numpy()[[2, 0, 2]].tolist()
+    assert x.t().index_select(1, index.int()).tolist() == x.cpu().numpy().T[:, [2, 0, 2]].tolist()
+
+
+def test_of_several_writes_to_one_place_the_last_counts(device):
+    x = torch.zeros(3, device=device)
+    x[torch.tensor([1, 2, 1, 1, 2], device=device)] = torch.arange(1.0, 6.0, device=device)
+    assert x.tolist() == [0, 4, 5]
+    index = torch.tensor([[0, 0, 1, 0]], device=device)
+    assert torch.zeros(1, 2, device=device).scatter(1, index, torch.arange(4.0, device=device)[None]).tolist() == [
+        [3, 2]
+    ]
+
+
+def test_additions_to_one_place_are_made_in_order(device):
+    values = torch.tensor([1e8, 1.0, -1e8, 1.0], device=device)
+    index = torch.zeros(4, dtype=torch.int64, device=device)
+    in_order = np.float32(0)
+    for each in values.cpu().numpy():
+        in_order = in_order + each
+    assert torch.zeros(1, device=device).index_add(0, index, values).item() == in_order
+    assert torch.zeros(1, device=device).scatter_add(0, index, values).item() == in_order
+
+
+def test_half_types_are_added_in_float32_and_rounded_once(device):
+    ones = torch.ones(4096, dtype=torch.bfloat16, device=device)
+    total = torch.zeros(1, dtype=torch.bfloat16, device=device)
+    assert total.index_add(0, torch.zeros(4096, dtype=torch.int64, device=device), ones).item() == 4096
+
+
+@settings(deadline=None, max_examples=30)
+@given(some.integers(1, 3000), some.integers(1, 2500), some.integers(1, 3), some.integers(0, 2**32 - 1))
+def test_index_add_is_numpys_add_at(count, size, inner, seed):
+    random = np.random.default_rng(seed)
+    index, source = random.integers(0, size, count), random.integers(-9, 9, (count, inner))
+    expected = np.zeros((size, inner), np.int64)
+    np.add.at(expected, index, source)
+    with machine(devices=1):
+        for device in ("cpu", "cuda"):
+            whole = torch.zeros(size, inner, dtype=torch.int64, device=device)
+            whole.index_add_(0, torch.tensor(index, device=device), torch.tensor(source, device=device))
+            assert np.array_equal(whole.cpu().numpy(), expected)
+
+
+def test_gather_and_take_along_dim_are_numpys(device):
+    x = torch.arange(12.0, device=device).reshape(3, 4)
+    index = torch.tensor([[0, 3], [1, 1], [2, 0]], device=device)
+    expected = np.take_along_axis(x.cpu().numpy(), index.cpu().numpy(), 1)
+    assert np.array_equal(x.gather(1, index).cpu().numpy(), expected)
+    one = np.take_along_axis(x.cpu().numpy(), index[:1].cpu().numpy(), 1)
+    assert np.array_equal(x.take_along_dim(index[:1], 1).cpu().numpy(), one)
+
+
+def test_a_source_larger_than_the_index_gets_zeros_where_it_is_not_used():
+    src = torch.ones(3, 3, requires_grad=True)
+    index = torch.tensor([[0, 1]])
+    (torch.zeros(2, 3).scatter(0, index, src) * 5).sum().backward()
+    assert src.grad.tolist() == [[5, 5, 0], [0, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, i: x.index_select(0, i),
+        lambda x, i: x.index_add(0, i, torch.ones(1, 2)),
+        lambda x, i: x.index_copy(0, i, torch.ones(1, 2)),
+        lambda x, i: x.index_fill_(0, i, 1.0),
+        lambda x, i: x.gather(0, i[:, None]),
+        lambda x, i: x.scatter_(0, i[:, None], 1.0),
+        lambda x, i: x[i],
+        lambda x, i: x[i, i],
+    ],
+)
+def test_an_index_out_of_range_is_a_fact_and_changes_nothing(call):
+    x = torch.zeros(3, 2)
+    with pytest.raises(IndexRangeError, match="index 3 is out of bounds for dimension 0 with size 3"):
+        call(x, torch.tensor([3]))
+    assert x.tolist() == [[0, 0]] * 3
+    assert x._version == 0
+
+
+def test_on_a_gpu_an_index_out_of_range_stops_the_device():
+    with machine(devices=1):
+        x = torch.zeros(3, device="cuda")
+        found = x[torch.tensor([7], device="cuda")]
+        with pytest.raises(AcceleratorError):
+            found.cpu()
+
+
+def test_negative_indexes_count_from_the_end_only_in_brackets():
+    x = torch.arange(3)
+    assert x[torch.tensor([-1])].tolist() == [2]
+    with pytest.raises(IndexRangeError, match="index -1 is out of bounds"):
+        x.index_select(0, torch.tensor([-1]))
+
+
+def test_a_float_index_is_refused():
+    with pytest.raises(DtypeError, match="must be of an integer type, got float32"):
+        torch.zeros(3).index_select(0, torch.ones(1))
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("kind", ["float16", "float32", "int64", "bool"])
+def test_rows_of_whole_sixteen_bytes_move_as_others_do(device, kind, start):
+    values = torch.arange(3 * 48 + start, device=device).to(getattr(torch, kind))
+    x = values[start:].view(3, 48)
+    index = torch.tensor([2, 0, 0, 1], device=device)
+    assert x.index_select(0, index).tolist() == [x[i].tolist() for i in (2, 0, 0, 1)]
+    target = torch.zeros_like(values)[start:].view(3, 48)
+    target[index] = x[index]
+    assert target.tolist() == x.tolist()
+    assert torch.cat([x, x], 1)[:, 48:].tolist() == x.tolist()

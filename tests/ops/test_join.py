@@ -1,0 +1,75 @@
+"""Joining and repeating, against NumPy."""
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau.ops.join import GROUP
+
+pytestmark = pytest.mark.devices(1)
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request, gpus):
+    return request.param
+
+
+def counted(*shape, device="cpu", start=0):
+    return torch.tensor(np.arange(start, start + np.prod(shape)).reshape(shape), device=device)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -1])
+def test_cat_is_numpys_concatenate(device, dim):
+    shapes = [[2, 3, 4], [2, 3, 4], [2, 3, 4]]
+    for place, size in enumerate((1, 3, 2)):
+        shapes[place][dim] = size
+    parts = [counted(*shape, device=device, start=100 * i) for i, shape in enumerate(shapes)]
+    expected = np.concatenate([each.cpu().numpy() for each in parts], dim)
+    assert np.array_equal(torch.cat(parts, dim).cpu().numpy(), expected)
+
+
+def test_cat_of_more_tensors_than_one_launch_takes(device):
+    parts = [counted(2, i % 3, device=device, start=10 * i) for i in range(2 * GROUP + 3)]
+    expected = np.concatenate([each.cpu().numpy() for each in parts], 1)
+    assert np.array_equal(torch.cat(parts, 1).cpu().numpy(), expected)
+
+
+def test_cat_converts_to_the_common_type(device):
+    found = torch.cat([torch.ones(1, dtype=torch.int32, device=device), torch.full((1,), 0.5, device=device)])
+    assert found.dtype is torch.float32
+    assert found.tolist() == [1, 0.5]
+
+
+def test_cat_skips_the_legacy_empty_tensor(device):
+    assert torch.cat([torch.empty(0, device=device), torch.ones(2, 2, device=device)], 1).shape == (2, 2)
+
+
+def test_cat_gives_each_part_its_gradient():
+    a, b = torch.ones(2, requires_grad=True), torch.ones(3, requires_grad=True)
+    (torch.cat([a, b, a]) * torch.arange(7.0)).sum().backward()
+    assert a.grad.tolist() == [5, 7]
+    assert b.grad.tolist() == [2, 3, 4]
+
+
+def test_flip_and_roll_are_numpys(device):
+    x = counted(3, 4, device=device)
+    plain = x.cpu().numpy()
+    assert np.array_equal(x.t().flip(0).cpu().numpy(), np.flip(plain.T, 0))
+    assert np.array_equal(x.flip(0, 1).cpu().numpy(), np.flip(plain))
+    assert np.array_equal(x.roll((1, -2), (0, 1)).cpu().numpy(), np.roll(plain, (1, -2), (0, 1)))
+    assert np.array_equal(x.roll(5).cpu().numpy(), np.roll(plain, 5))
+
+
+def test_repeat_and_tile_are_numpys_tile(device):
+    x = counted(2, 3, device=device)
+    assert np.array_equal(x.repeat(2, 1, 3).cpu().numpy(), np.tile(x.cpu().numpy(), (2, 1, 3)))
+    assert np.array_equal(x.tile(2).cpu().numpy(), np.tile(x.cpu().numpy(), 2))
+    assert np.array_equal(x.repeat_interleave(2, 0).cpu().numpy(), np.repeat(x.cpu().numpy(), 2, 0))
+
+
+def test_stacks_are_numpys(device):
+    a, b = counted(3, device=device), counted(3, device=device, start=5)
+    plain = [a.cpu().numpy(), b.cpu().numpy()]
+    assert np.array_equal(torch.stack([a, b], 1).cpu().numpy(), np.stack(plain, 1))
+    assert np.array_equal(torch.hstack([a, b]).cpu().numpy(), np.hstack(plain))
+    assert np.array_equal(torch.vstack([a, b]).cpu().numpy(), np.vstack(plain))

@@ -1,0 +1,158 @@
+"""What all optimizers share: groups, state, errors."""
+
+import copy
+
+import pytest
+
+import flambeau as torch
+from flambeau import nn, optim
+from flambeau.errors import ArgumentError, ArgumentTypeError, NotSupportedError
+
+
+def param(*values):
+    made = nn.Parameter(torch.tensor(values or (1.0,)))
+    made.grad = torch.ones(made.shape)
+    return made
+
+
+def test_groups_have_their_own_options():
+    a, b, c = param(), param(), param()
+    optimizer = optim.SGD([{"params": [a]}, {"params": b, "lr": 0.5}], lr=0.1)
+    optimizer.add_param_group({"params": [c], "lr": 0.0})
+    optimizer.step()
+    assert [each.item() for each in (a, b, c)] == pytest.approx([0.9, 0.5, 1.0])
+    assert [group["lr"] for group in optimizer.param_groups] == [0.1, 0.5, 0.0]
+    assert optimizer.defaults["lr"] == 0.1
+
+
+def test_names_may_come_along():
+    net = nn.Linear(1, 1)
+    assert len(optim.Adam(net.named_parameters()).param_groups[0]["params"]) == 2
+
+
+def test_a_parameter_without_a_gradient_stays():
+    a, b = param(), nn.Parameter(torch.ones(1))
+    optimizer = optim.Adam([a, b], lr=0.1)
+    optimizer.step()
+    assert b.item() == 1.0
+    assert list(optimizer.state) == [a]
+
+
+def test_zero_grad():
+    a = param()
+    optimizer = optim.SGD([a])
+    kept = a.grad
+    optimizer.zero_grad(set_to_none=False)
+    assert kept.tolist() == [0.0]
+    optimizer.zero_grad()
+    assert a.grad is None
+
+
+def test_a_closure_is_called_with_gradients():
+    a = param(3.0)
+    optimizer = optim.SGD([a], lr=0.25)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (a * a).sum()
+        loss.backward()
+        return loss
+
+    with torch.no_grad():
+        assert optimizer.step(closure).item() == 9.0
+    assert a.item() == 1.5
+    assert (a.requires_grad, a.is_leaf) == (True, True)
+
+
+@pytest.mark.parametrize("make", [lambda p: optim.SGD(p, lr=0.1, momentum=0.9), lambda p: optim.Adam(p, lr=0.1)])
+def test_a_loaded_optimizer_goes_on_as_the_saved_one(make):
+    def steps(optimizer, a, count):
+        for step in range(count):
+            a.grad = torch.tensor([0.5 + step])
+            optimizer.step()
+        return a.item()
+
+    a = param()
+    first = make([a])
+    steps(first, a, 3)
+    twin = nn.Parameter(a.detach().clone())
+    second = make([twin])
+    saved = copy.deepcopy(first.state_dict())
+    second.load_state_dict(saved)
+    assert steps(second, twin, 3) == steps(first, a, 3)
+    assert second.param_groups[0]["params"][0] is twin
+    assert saved["param_groups"][0]["params"] == [0]
+
+
+@pytest.mark.devices(1)
+def test_state_goes_to_the_parameter_s_device_and_type(gpus):
+    a = param()
+    first = optim.Adam([a])
+    first.step()
+    b = nn.Parameter(torch.ones(1, dtype=torch.float64, device="cuda"))
+    second = optim.Adam([b])
+    second.load_state_dict(first.state_dict())
+    moved = second.state[b]["exp_avg"]
+    assert (str(moved.device), moved.dtype) == ("cuda:0", torch.float64)
+    assert moved.item() == pytest.approx(first.state[a]["exp_avg"].item())
+
+
+def test_a_state_of_other_groups_is_refused_and_changes_nothing():
+    optimizer = optim.SGD([param(), param()], lr=0.1)
+    before = optimizer.state_dict()
+    with pytest.raises(ArgumentError, match="different number of parameter groups: 2, this optimizer has 1"):
+        optimizer.load_state_dict(optim.SGD([{"params": param()}, {"params": param()}]).state_dict())
+    with pytest.raises(ArgumentError, match="group 0 has 1 parameters, the optimizer's has 2"):
+        optimizer.load_state_dict(optim.SGD([param()]).state_dict())
+    assert optimizer.state_dict() == before
+
+
+def test_what_cannot_be_optimized():
+    a = param()
+    cases = [
+        (lambda: optim.SGD(a), ArgumentTypeError, "should be an iterable of Tensors or dicts"),
+        (lambda: optim.SGD([]), ArgumentError, "empty parameter list"),
+        (lambda: optim.SGD([3]), ArgumentTypeError, "one of the params is int"),
+        (lambda: optim.SGD([{"params": {a}}]), ArgumentTypeError, "ordered collections"),
+        (lambda: optim.SGD([a * 2]), ArgumentError, "can't optimize a non-leaf Tensor"),
+        (lambda: optim.SGD([{"params": a}, {"params": a}]), ArgumentError, "appear in more than one parameter group"),
+        (lambda: optim.SGD([a], lr=-1.0), ArgumentError, r"Invalid learning rate: -1\.0"),
+        (lambda: optim.SGD([a], momentum=-1), ArgumentError, "Invalid momentum value: -1"),
+        (lambda: optim.SGD([a], nesterov=True), ArgumentError, "Nesterov momentum requires"),
+        (lambda: optim.Adam([a], betas=(0.5, 1.0)), ArgumentError, r"Invalid beta parameter at index 1: 1\.0"),
+        (lambda: optim.Adam([a], eps=float("nan")), ArgumentError, "Invalid epsilon value: nan"),
+        (lambda: optim.AdamW([a]).add_param_group([a]), ArgumentTypeError, "must be a dict, but got list"),
+    ]
+    for make, error, text in cases:
+        with pytest.raises(error, match=text):
+            make()
+    with pytest.warns(UserWarning, match="duplicate parameters"):
+        optim.SGD([a, a])
+
+
+def test_a_failed_group_is_not_added():
+    optimizer = optim.SGD([param()])
+    with pytest.raises(ArgumentError):
+        optimizer.add_param_group({"params": [param()], "lr": -1})
+    assert len(optimizer.param_groups) == 1
+
+
+def test_subclasses_write_update():
+    class Half(optim.Optimizer):
+        def update(self, group):
+            for each in group["params"]:
+                each.mul_(group["factor"])
+
+    a = param(4.0)
+    Half([a], {"factor": 0.5}).step()
+    assert a.item() == 2.0
+    with pytest.raises(NotSupportedError, match="Optimizer: update is not defined"):
+        optim.Optimizer([a], {}).step()
+
+
+def test_it_prints_its_groups():
+    assert repr(optim.SGD([param()], lr=0.1)) == (
+        "SGD (\nParameter Group 0\n    dampening: 0\n    lr: 0.1\n    maximize: False\n    momentum: 0\n    "
+        "nesterov: False\n"
+        "    weight_decay: 0\n)"
+    )

@@ -1,0 +1,139 @@
+"""What factories make: values, types, devices, and that on a GPU the host neither copies nor waits."""
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau import trace
+from flambeau.errors import ArgumentError, ArgumentTypeError, DtypeError
+
+EVERY = [
+    lambda **o: torch.empty(2, 3, **o),
+    lambda **o: torch.zeros((2, 3), **o),
+    lambda **o: torch.ones([2, 3], **o),
+    lambda **o: torch.full((2, 3), 1.5, **o),
+    lambda **o: torch.arange(5.0, **o),
+    lambda **o: torch.linspace(0, 1, 5, **o),
+    lambda **o: torch.eye(3, **o),
+    lambda **o: torch.rand(2, 3, **o),
+    lambda **o: torch.randn(2, 3, **o),
+]
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_every_factory_takes_type_device_and_requires_grad(make, gpus):
+    made = make(dtype=torch.float64, device="cuda:1", requires_grad=True)
+    assert (made.dtype, str(made.device), made.requires_grad, made.is_leaf) == (torch.float64, "cuda:1", True, True)
+    assert made._version == 0
+    assert make().dtype is torch.float32
+
+
+@pytest.mark.parametrize("make", [*EVERY, lambda **o: torch.randint(9, (4,), **o), lambda **o: torch.randperm(9, **o)])
+def test_on_a_gpu_factories_neither_copy_nor_wait(make, gpus, monkeypatch):
+    def never(*facts):
+        raise AssertionError(facts)
+
+    monkeypatch.setattr(trace, "on_copy", never)
+    monkeypatch.setattr(trace, "on_wait", never)
+    assert make(device="cuda").is_cuda
+
+
+@pytest.mark.parametrize("make", [torch.zeros, torch.ones, torch.rand, torch.empty])
+def test_factories_pin(make, gpus):
+    assert make(3, pin_memory=True).is_pinned()
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (1, torch.int64),
+        (1.5, torch.float32),
+        (True, torch.bool),
+        ([[1, 2.5]], torch.float32),
+        ([], torch.float32),
+        (np.float64(1.5), torch.float64),
+        (np.arange(2.0), torch.float64),
+        (np.array([1], np.int8), torch.int8),
+    ],
+)
+def test_values_decide_the_type(data, kind):
+    assert torch.tensor(data).dtype is kind
+
+
+def test_tensor_copies_and_as_tensor_shares():
+    array = np.zeros(2)
+    copied, shared = torch.tensor(array), torch.as_tensor(array)
+    array[0] = 5
+    assert (copied.tolist(), shared.tolist()) == ([0, 0], [5, 0])
+    assert torch.as_tensor(copied) is copied
+    assert torch.tensor([torch.tensor(1.0), torch.tensor(2.0)]).tolist() == [1, 2]
+
+
+def test_from_numpy_keeps_strides_and_the_array():
+    array = np.arange(6.0).reshape(2, 3)
+    found = torch.from_numpy(array.T[::2])
+    assert found.stride() == (2, 3)
+    del array
+    found[0, 1] = 9
+    assert found.tolist() == [[0, 9], [2, 5]]
+    with pytest.raises(ArgumentError, match="negative"):
+        torch.from_numpy(np.arange(3)[::-1])
+    with pytest.raises(ArgumentTypeError, match=r"expected np.ndarray \(got list\)"):
+        torch.from_numpy([1])
+
+
+@pytest.mark.parametrize("bounds", [(5,), (1, 4), (0, 9, 4), (5, 0, -2), (-3, 4, 3), (0, 1, 0.25), (1.5, 3)])
+def test_arange_is_numpys(bounds):
+    expected = np.arange(*bounds)
+    found = torch.arange(*bounds)
+    assert found.dtype is (torch.int64 if expected.dtype.kind == "i" else torch.float32)
+    assert np.array_equal(found.numpy(), expected.astype(found.numpy().dtype))
+
+
+def test_arange_refuses_what_never_ends():
+    with pytest.raises(ArgumentError, match="inconsistent with step sign: 0, 3, -1"):
+        torch.arange(0, 3, -1)
+    with pytest.raises(ArgumentError, match="nonzero"):
+        torch.arange(0, 3, 0)
+
+
+def test_eye_and_full(gpus):
+    assert np.array_equal(torch.eye(2, 3, device="cuda").cpu().numpy(), np.eye(2, 3))
+    assert torch.eye(0).shape == (0, 0)
+    assert torch.full((2,), 3).dtype is torch.int64
+    assert torch.full((2,), torch.tensor(2.5, dtype=torch.float64)).tolist() == [2.5, 2.5]
+
+
+def test_random_factories_follow_their_generator(gpus):
+    for device in ("cpu", "cuda"):
+        drawn = []
+        for _ in range(2):
+            generator = torch.Generator(device).manual_seed(3)
+            makers = (torch.rand, torch.randn, lambda n, **o: torch.randint(0, 100, (n,), **o), torch.randperm)
+            drawn.append([make(7, generator=generator, device=device).tolist() for make in makers])
+        assert drawn[0] == drawn[1]
+        assert sorted(drawn[0][3]) == list(range(7))
+        assert all(0 <= each < 100 for each in drawn[0][2])
+
+
+def test_likes_and_new_keep_device_and_type(gpus):
+    x = torch.empty(2, 3, dtype=torch.float16, device="cuda:1")
+    for made in (
+        torch.zeros_like(x), torch.ones_like(x), torch.empty_like(x), torch.full_like(x, 2), torch.rand_like(x),
+        torch.randn_like(x), torch.randint_like(x, 9), x.new_zeros(2, 3), x.new_ones((2, 3)), x.new_full((2, 3), 1),
+        x.new_empty(2, 3), x.new_tensor([[1, 2, 3]] * 2), x.new(2, 3), x.new([[1, 2, 3]] * 2), x.new(x.size()),
+    ):  # fmt: skip
+        assert (made.shape, made.dtype, made.device) == (x.shape, x.dtype, x.device)
+    moved = torch.zeros_like(x, dtype=torch.int64, device="cpu")
+    assert (moved.dtype, moved.is_cuda) == (torch.int64, False)
+
+
+def test_wrong_data_says_what_is_wrong():
+    with pytest.raises(ArgumentError, match="differ in length"):
+        torch.tensor([[1, 2], [3]])
+    with pytest.raises(ArgumentTypeError, match="could not infer dtype of str"):
+        torch.tensor("text")
+    with pytest.raises(DtypeError, match="only floating point tensors can require gradients"):
+        torch.zeros(2, dtype=torch.int64, requires_grad=True)
+    with pytest.raises(ArgumentError, match="low=5 >= high=5"):
+        torch.randint(5, 5, (2,))

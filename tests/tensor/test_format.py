@@ -1,0 +1,58 @@
+"""Tensors print as PyTorch 2.13 prints them: tests/oracle/print_cases.py recorded how."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau.dtypes import BY_NAME
+from flambeau.errors import ArgumentError
+from flambeau.tensor import format
+
+CASES = json.loads((Path(__file__).parent.parent / "oracle" / "print_cases.json").read_text())
+
+
+@pytest.fixture(autouse=True)
+def default_options():
+    format.options.reset()
+    yield
+    format.options.reset()
+
+
+def made(case):
+    values = np.arange(case["count"]) if "count" in case else np.array([float(each) for each in case["values"]])
+    tensor = flambeau.tensor(values).reshape(case["shape"])
+    return tensor.to(BY_NAME[case["dtype"]])
+
+
+def test_every_recorded_case_prints_as_recorded():
+    for case in CASES:
+        format.options.reset()
+        flambeau.set_printoptions(**case["options"])
+        assert repr(made(case)) == case["text"]
+
+
+def test_other_layouts_print_their_values():
+    x = flambeau.arange(6).reshape(2, 3)
+    assert repr(x.t()) == "tensor([[0, 3],\n        [1, 4],\n        [2, 5]])"
+
+
+def test_what_autograd_knows_is_said():
+    x = flambeau.ones(2, requires_grad=True)
+    assert repr(x) == "tensor([1., 1.], requires_grad=True)"
+    assert repr(x + x) == "tensor([2., 2.], grad_fn=<AddBackward0>)"
+    assert repr(x.detach()) == "tensor([1., 1.])"
+
+
+def test_facts_go_to_a_new_line_where_the_line_is_full():
+    x = flambeau.zeros(12, dtype=flambeau.float64, requires_grad=True)
+    assert repr(x) == (
+        "tensor([0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0.], dtype=torch.float64,\n       requires_grad=True)"
+    )
+
+
+def test_an_unknown_profile_is_refused():
+    with pytest.raises(ArgumentError, match="unknown profile 'tiny'"):
+        flambeau.set_printoptions(profile="tiny")

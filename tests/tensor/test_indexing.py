@@ -1,0 +1,164 @@
+"""Brackets read and write as NumPy's, for every kind of index and on both devices."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+import flambeau as torch
+from flambeau import trace
+from flambeau.errors import ArgumentError, ArgumentTypeError, IndexRangeError, ShapeError
+from flambeau.testing import machine
+
+pytestmark = pytest.mark.devices(1)
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request, gpus):
+    return request.param
+
+
+def one_index(size):
+    """Strategies for what may index a dimension of `size` elements."""
+    bound = some.integers(-size - 2, size + 2) | some.none()
+    kinds = [some.builds(slice, bound, bound, some.integers(1, 3) | some.none()), some.just(slice(None))]
+    if size:
+        kinds += [some.integers(-size, size - 1), some.lists(some.integers(-size, size - 1), min_size=2, max_size=2)]
+        kinds += [some.lists(some.booleans(), min_size=size, max_size=size).filter(lambda mask: sum(mask) == 2)] * (
+            size > 1
+        )
+    return some.one_of(kinds)
+
+
+@some.composite
+def indexed(draw):
+    """A shape and an index of it."""
+    shape = tuple(draw(some.lists(some.integers(0, 4), min_size=1, max_size=4)))
+    items = [draw(one_index(size)) for size in shape[: draw(some.integers(1, len(shape)))]]
+    for _ in range(draw(some.integers(0, 1))):
+        items.insert(draw(some.integers(0, len(items))), None)
+    if draw(some.booleans()):
+        items.append(Ellipsis)
+    return shape, tuple(items)
+
+
+def for_numpy(index):
+    return tuple(np.array(each) if isinstance(each, list) else each for each in index)
+
+
+def for_torch(index, device):
+    return tuple(torch.tensor(each, device=device) if isinstance(each, list) else each for each in index)
+
+
+def differs_from_numpy(index):
+    """An integer between lists is a list of one for NumPy; here it selects first."""
+    return any(isinstance(each, int) for each in index) and any(isinstance(each, list) for each in index)
+
+
+@settings(deadline=None, max_examples=150)
+@given(indexed())
+def test_reading_and_writing_is_numpys(case):
+    shape, index = case
+    if differs_from_numpy(index):
+        return
+    plain = np.arange(float(np.prod(shape))).reshape(shape)
+    expected = plain[for_numpy(index)]
+    written = plain.copy()
+    written[for_numpy(index)] = -expected
+    with machine(devices=1):
+        for device in ("cpu", "cuda"):
+            x = torch.tensor(plain, device=device)
+            place = for_torch(index, device)
+            found = x[place]
+            assert np.array_equal(found.cpu().numpy(), expected)
+            x[place] = -found
+            assert np.array_equal(x.cpu().numpy(), written)
+
+
+def test_integers_and_slices_are_views(device):
+    x = torch.zeros(3, 4, device=device)
+    x[1][2:] = 5
+    x[..., 0] = 1
+    assert x.tolist() == [[1, 0, 0, 0], [1, 0, 5, 5], [1, 0, 0, 0]]
+    assert x[:].storage is x.storage and x[:] is not x
+
+
+def test_a_mask_takes_a_number_without_the_host_waiting(device, monkeypatch):
+    x = torch.arange(6, device=device).reshape(2, 3)
+    mask = torch.tensor([True, False], device=device)
+    with monkeypatch.context() as patch:
+        patch.setattr(trace, "on_copy", lambda *facts: pytest.fail(str(facts)))
+        x[x > 3] = 9.7
+        x[mask] = True
+    assert x.tolist() == [[1, 1, 1], [3, 9, 9]]
+
+
+def test_a_mask_takes_a_tensor_of_as_many_values(device):
+    x = torch.zeros(2, 3, device=device)
+    x[torch.tensor([[True, False, True], [False, True, False]], device=device)] = torch.tensor(
+        [1.0, 2.0, 3.0], device=device
+    )
+    assert x.tolist() == [[1, 0, 2], [0, 3, 0]]
+    with pytest.raises(ShapeError, match=r"shape \[2\] cannot be broadcast to indexing result of shape \[3\]"):
+        x[torch.tensor([True, True, True], device=device).expand(2, 3) & (x > 0)] = torch.ones(2, device=device)
+
+
+def test_values_of_another_type_and_place_are_converted(gpus):
+    x = torch.zeros(3, device="cuda")
+    x[1:] = torch.tensor([1, 2])
+    x[[0]] = torch.tensor(7.5, dtype=torch.float64)
+    assert x.tolist() == [7.5, 1, 2]
+
+
+def test_index_put_accumulates_in_place_also_where_dimensions_cannot_be_flattened(device):
+    x = torch.zeros(3, 2, device=device)
+    i = torch.tensor([0, 1, 0], device=device)
+    x.t().index_put_((i, torch.tensor([2, 0, 2], device=device)), torch.ones(3, device=device), accumulate=True)
+    assert x.tolist() == [[0, 1], [0, 0], [2, 0]]
+
+
+def test_gradients_flow_to_the_values_and_around_what_was_overwritten():
+    x, value = torch.ones(2, 3, requires_grad=True), torch.ones(2, requires_grad=True)
+    y = x * 2
+    y[:, 1] = value * 3
+    y[torch.tensor([0]), torch.tensor([0])] = value[:1]
+    y.sum().backward()
+    assert x.grad.tolist() == [[0, 0, 2], [2, 0, 2]]
+    assert value.grad.tolist() == [4, 3]
+
+
+def test_a_repeated_index_adds_up_its_gradients():
+    x = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    x[[0, 0, 2]].sum().backward()
+    assert x.grad.tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("index", "error", "fact"),
+    [
+        (5, IndexRangeError, "index 5 is out of bounds for dimension 0 with size 3"),
+        ((0, 0, 0), IndexRangeError, "too many indices for tensor of dimension 2"),
+        (slice(None, None, -1), ArgumentError, "step must be greater than zero, got -1"),
+        (1.0, IndexRangeError, r"valid indices \(got float\)"),
+        ([True, False], IndexRangeError, r"shape of the mask \[2\] at index 0 does not match .* \[3, 4\]"),
+        (([0, 1], [0, 1, 2]), IndexRangeError, r"could not be broadcast together: \[2\], \[3\]"),
+        ([3], IndexRangeError, "index 3 is out of bounds for dimension 0 with size 3"),
+    ],
+)
+def test_what_cannot_index_says_why(index, error, fact):
+    with pytest.raises(error, match=fact):
+        torch.zeros(3, 4)[index]
+    x = torch.zeros(3, 4)
+    with pytest.raises(error, match=fact):
+        x[index] = 1
+    assert x.sum().item() == 0 and x._version == 0
+
+
+def test_a_list_is_no_value():
+    with pytest.raises(ArgumentTypeError, match=r"can't assign a list to a torch.FloatTensor"):
+        torch.zeros(2)[0] = [1]
+
+
+def test_byte_masks_warn():
+    with pytest.warns(UserWarning, match=r"torch.uint8 is now deprecated"):
+        assert torch.arange(3)[torch.tensor([1, 0, 1], dtype=torch.uint8)].tolist() == [0, 2]
