@@ -16,6 +16,7 @@ from .runtime.storage import Storage
 from .strides import Size
 
 MAX_NBYTES = 1 << 60
+WIDEST_ACCESS = 16  # bytes
 
 
 class TensorCore:
@@ -75,6 +76,10 @@ class TensorCore:
     def is_contiguous(self) -> bool:
         """Whether the elements lie in row-major order without gaps."""
         return st.is_contiguous(self.shape, self.strides)
+
+    def is_aligned(self) -> bool:
+        """Whether the first element lies at a multiple of 16 bytes, the widest access of a GPU."""
+        return self.address() % WIDEST_ACCESS == 0
 
     def address(self) -> int:
         """Where the first element lies."""

@@ -44,6 +44,7 @@ class Operand(Protocol):
 
     def numel(self) -> int: ...
     def is_contiguous(self) -> bool: ...
+    def is_aligned(self) -> bool: ...
 
 
 Operands = Sequence[Operand]
@@ -63,8 +64,11 @@ class Call(Protocol):
         """The operand itself if it is contiguous and of that dtype, else a copy that is."""
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
-        """Queue a kernel.  A Pointer takes an operand (or None), a Strided (shape, strides of each operand), a Scalar a number,
-        a Pointers a list of contiguous operands."""
+        """Queue a kernel on `values`, one per parameter.
+
+        A Pointer takes an operand (or None), a Scalar a number, a Strided (shape, strides of each operand), a Pointers
+        a list of contiguous operands.
+        """
 
     def library(self, problem: Problem, *operands: Any) -> None:
         """Queue a library call on the problem's operands, in its order."""
@@ -186,7 +190,9 @@ class Operator:
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Every parameter's value in order.  Raises ArgumentTypeError as a Python call would."""
         if len(args) > self.positional:
-            raise ArgumentTypeError(f"{self.name}() takes {self.positional} positional arguments but {len(args)} were given")
+            raise ArgumentTypeError(
+                f"{self.name}() takes {self.positional} positional arguments but {len(args)} were given"
+            )
         bound = list(args)
         left = dict(kwargs)
         for parameter in self.parameters[len(args) :]:

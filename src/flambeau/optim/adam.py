@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ArgumentError
-from ..tensor import factories
+from ..tensor import likes
 from .optimizer import Optimizer, check_not_negative, gradient
 
 
@@ -72,7 +72,7 @@ class Adam(Optimizer):
         if not state:
             names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if amsgrad else ("exp_avg", "exp_avg_sq")
             state["step"] = 0
-            state.update({name: factories.zeros_like(param) for name in names})
+            state.update({name: likes.zeros_like(param) for name in names})
         return state
 
 

@@ -12,8 +12,10 @@ from ..config import Gpus
 from ..driver.api import DeviceProperties, Driver, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, NoDeviceError
 from ..kernel import Kernel
+from ..memory import settings
 from ..memory.caching import CachingAllocator
 from ..memory.pinned import PinnedCache
+from ..memory.settings import Settings
 from ..problem import Problem
 from . import state
 from .generator import Generator
@@ -43,7 +45,7 @@ class Accelerator:
         self.driver = machine.driver
         self.properties: DeviceProperties = self.driver.properties(index)
         self.default_stream = Stream.adopt(machine, index, self.driver.stream_adopt(index, 0))
-        self.allocator = CachingAllocator(self.driver, index, machine.record_event)
+        self.allocator = CachingAllocator(self.driver, index, machine.record_event, machine.settings)
         self.generator = Generator(index)
         self.plans = Plans()
         self.kernels: dict[Kernel, KernelHandle] = {}
@@ -87,6 +89,7 @@ class Machine:
     """The process's GPUs.  Nothing is started, and no driver call made, before `start`."""
 
     driver: Driver
+    settings: Settings
     pinned: PinnedCache
 
     def __init__(self, choice: Gpus, schedule: Any = None) -> None:
@@ -132,10 +135,11 @@ class Machine:
         count = self.device_count()
         if count == 0:
             raise NoDeviceError("CUDA was used, and there is no NVIDIA GPU and no virtual GPU", hint=HINT)
+        self.settings = settings.from_environment()
         self.driver = driver.make(replace(self.choice, count=count), self.schedule)
         self.driver.start()
         self.launch_blocking = config.launch_blocking()
-        self.pinned = PinnedCache(self.driver, self.record_event)
+        self.pinned = PinnedCache(self.driver, self.record_event, self.settings.pinned_max_cached)
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
 
     def at_start(self, call: Callable[[], object]) -> None:

@@ -28,7 +28,7 @@ from ..api import (
     StreamHandle,
 )
 from .clock import HostClocks
-from .copies import PEER_ACCESS_UNSUPPORTED, Copies, span
+from .copies import PEER_ACCESS_UNSUPPORTED, Copies
 from .denied import Denied
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events
@@ -36,7 +36,7 @@ from .faults import Faults
 from .memory import INVALID_VALUE
 from .queue import Queue
 from .schedule import Schedule, from_text
-from .work import Loaded, run_failure, run_poison, run_reference
+from .work import Loaded, run_failure, run_reference
 
 INVALID_DEVICE = 101  # CUresult
 MAX_X = 2**31 - 1  # blocks
@@ -149,8 +149,7 @@ class VirtualDriver(Denied):
                     f"block_taken: stream {stream} belongs to device {queue.device}, the block to device {device}",
                     error_code=INVALID_HANDLE,
                 )
-            touch = span(address, nbytes, "w", "block_taken")
-            self._engine.take_block(queue, touch.low, touch.high, touch, run_poison)
+            self._engine.take_block(queue, address, address + nbytes)
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
         with self._lock:

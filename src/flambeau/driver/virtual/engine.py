@@ -9,11 +9,12 @@ from ... import trace
 from ...config import Gpus
 from ...order import HOST, Clock, Order
 from .clock import CopyEngine, HostClocks, preset
-from .memory import Block, Memory
+from .memory import Block, DeviceMemory, Memory
 from .queue import Command, Queue, Runner, Work
 from .races import Races, unfinished
 from .schedule import Schedule
 from .touch import Touch
+from .work import run_poison
 
 MAX_PENDING = 1024  # commands per stream
 
@@ -76,15 +77,30 @@ class Engine:
             self.clock.reach(oldest.end_ns)
             self.runner.run_until([oldest])
 
-    def take_block(self, queue: Queue, low: int, high: int, touch: Touch, work: Work) -> None:
-        """Queue the poison of a new block, which follows whatever its bytes were used for."""
+    def take_block(self, queue: Queue, low: int, high: int) -> None:
+        """Queue the poison of a new block, which follows whatever its bytes were used for.
+
+        A block that its own stream takes again, as most are, is poisoned by the stream's last command when that has run.
+        """
         memory = self.memory.devices[queue.device]
+        again = memory.dead.at.get(low)
+        if again is None or again.high != high or queue.waits or not self.races.retake(again, queue.handle, queue.last):
+            self._take_new_block(queue, memory, low, high)
+            return
+        memory.revive(again)
+        if queue.last is None or queue.last.done:
+            again.space.poison(low, high)
+        else:
+            queue.last.ruin(again.space, ((low, high),))
+
+    def _take_new_block(self, queue: Queue, memory: DeviceMemory, low: int, high: int) -> None:
+        touch = Touch.whole(low, high)
         pieces = memory.room_for(low, high)
         site = trace.call_site() if self.races.wants_sites else ""
         self.races.check(queue.handle, "block_taken", site, [touch] * len(pieces), pieces)
         self._make_room(queue)
         block = memory.take(low, high, self.races.inherit(pieces, touch, queue.handle))
-        self.submit(queue, "block_taken", work, None, [touch], [block], 0, 0)
+        self.submit(queue, "block_taken", run_poison, None, [touch], [block], 0, 0)
 
     def wait(self, commands: Iterable[Command], end_ns: int, clock: Clock) -> None:
         """The host waits for work that is done at `end_ns`, and knows everything in `clock` from then on."""

@@ -225,6 +225,11 @@ class DeviceMemory:
         self.live.add(block)
         return block
 
+    def revive(self, block: Block) -> None:
+        """A dead block is taken again, as it was."""
+        self.dead.remove(block)
+        self.live.add(block)
+
     def give(self, low: int, high: int) -> None:
         """The live block [low, high) dies."""
         block = self.live.at.get(low)

@@ -163,6 +163,27 @@ class Races:
                 if entry.touch.reads:
                     older.spoil(ranges)
 
+    def retake(self, block: Block, stream: StreamHandle, last: Command | None) -> bool:
+        """Begin the history of a dead block that `stream` takes again after its command `last`.
+
+        False if another stream used the block, or if reports shall name the taking: then it wants a command of its own.
+        """
+        history = block.history
+        if self.wants_sites or len(history) > 1 or (history and stream not in history):
+            return False
+        block.history = {}
+        if last is None or self._mode == "real" or self._order.host_knows(stream, last.number):
+            return True
+        touch = Touch.whole(block.low, block.high)
+        entry = Entry(touch)
+        entry.add(last)
+        lane = block.history[stream] = Lane()
+        if stream in history:  # what has still to be read is not covered by the taking
+            lane.entries = {key: each for key, each in history[stream].entries.items() if not each.is_covered(touch)}
+        lane.entries[touch.key] = entry
+        lane.number = last.number
+        return True
+
     def inherit(self, pieces: Sequence[Block], touch: Touch, stream: StreamHandle) -> History:
         """The history of a block at `touch` that is taken for `stream` over dead `pieces`."""
         history: History = {}

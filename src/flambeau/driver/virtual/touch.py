@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ... import host
+from ...dtypes import uint8
 from ...errors import AccessError
 from ...kernel import Access
 from ...order import bytes_overlap
@@ -40,6 +41,11 @@ class Touch:
         self.key: tuple[Any, ...] = (low, self.high, mode)
         if not self.dense:
             self.key += (tuple(access.shape), tuple(access.strides or ()), access.dtype.itemsize)
+
+    @classmethod
+    def whole(cls, low: int, high: int) -> Touch:
+        """The taking of the block [low, high), which writes it all."""
+        return cls(Access(low, uint8, "w", (high - low,), None), "block_taken")
 
     def overlap(self, other: Touch) -> list[ByteRange]:
         """The bytes that both touch, as ranges of addresses."""
