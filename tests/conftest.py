@@ -13,7 +13,10 @@ ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
 
 @pytest.fixture
 def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
-    """As many GPUs as the test's `devices(n)` mark says, two by default; a test that needs more than there are is skipped."""
+    """As many GPUs as the test's `devices(n)` mark says, two by default.
+
+    A test that needs more than there are is skipped.
+    """
     mark = request.node.get_closest_marker("devices")
     wanted = mark.args[0] if mark else 2
     if not ON_HARDWARE:

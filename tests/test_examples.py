@@ -44,12 +44,20 @@ def test_virtual_gpus_give_the_losses_of_the_cpu(digits, on_cpu, devices, capsys
     assert any("Allocated memory" in line for line in lines)
 
 
+STREAMS = 4  # two default streams, the prefetcher's and the test set's
+SCHEDULES = ["submission", *(f"delay:{made}" for made in range(STREAMS)), *(f"seeded:{seed}" for seed in range(10))]
+
+
 def test_no_schedule_changes_a_bit(digits):
-    found = []
-    for schedule in ("submission", "seeded:3", "delay:1"):
-        with machine(devices=2, schedule=schedule):
-            found.append(digits.main(["--epochs", "1", "--batch-size", "256"])[1])
-    assert found[0] == found[1] == found[2]
+    losses, logs = [], []
+    for schedule in SCHEDULES:
+        with machine(devices=2, races="real", schedule=schedule) as made:
+            losses.append(digits.main(["--epochs", "1", "--batch-size", "288"])[1])
+            first = min(made.streams)
+            logs.append([(stream - first, number, name) for stream, number, name in made.driver.log])
+            assert len(made.streams) == STREAMS
+    assert all(each == losses[0] for each in losses)
+    assert len({tuple(each) for each in logs}) == len(SCHEDULES)
 
 
 def test_nothing_races(digits):

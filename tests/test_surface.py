@@ -81,6 +81,11 @@ def test_the_names_of_a_torch_program_are_there(name):
     assert [each for each in NAMES[name].split() if not hasattr(module, each)] == []
 
 
+@pytest.mark.parametrize("name", flambeau._SUBMODULES)
+def test_submodules_load_when_they_are_named(name):
+    assert getattr(flambeau, name) is importlib.import_module(f"flambeau.{name}")
+
+
 def test_the_version_is_the_package_s():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert flambeau.__version__ == declared

@@ -45,10 +45,11 @@ autograd.Variable = _Variable  # type: ignore[attr-defined]  # it needs tensors,
 _SUBMODULES = ("data", "nn", "optim", "parallel", "testing", "utils")
 
 __all__ = [
-    "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream", "bfloat16", "bool", "cuda", "device", "double",
-    "dtype", "enable_grad", "errors", "float", "float16", "float32", "float64", "get_default_device", "half", "inference_mode",
-    "initial_seed", "int", "int16", "int32", "int64", "int8", "is_grad_enabled", "long", "manual_seed", "no_grad", "promote_types",
-    "set_grad_enabled", "short", "uint8", "virtual", *_tensor_names, *_function_names,
+    "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream", "bfloat16", "bool", "cuda",
+    "device", "double", "dtype", "enable_grad", "errors", "float", "float16", "float32", "float64",
+    "get_default_device", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64", "int8",
+    "is_grad_enabled", "long", "manual_seed", "no_grad", "promote_types", "set_grad_enabled", "short", "uint8",
+    "virtual", *_tensor_names, *_function_names,
 ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """What the environment and the user chose, checked and in one place.
 
-    FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4[,memory=2GiB][,races=poison|error|real][,schedule=seeded:7][,preset=h200]`
+    FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options `,memory=2GiB`,
+                            `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=h200`
     FLAMBEAU_CACHE          directory of compiled kernels (default: $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
     CUDA_LAUNCH_BLOCKING    1: every launch waits until it is done
     CUDA_VISIBLE_DEVICES    which devices there are, and in which order
@@ -44,7 +45,8 @@ def parse_gpus(text: str) -> Gpus:
     kind, _, count = head.partition(":")
     if kind not in ("nvidia", "virtual", "none") or (count and kind != "virtual"):
         raise ConfigError(
-            f"FLAMBEAU_GPUS={text!r}: {head!r} is not a kind of GPU", hint="use nvidia, none, or virtual:N as in virtual:2"
+            f"FLAMBEAU_GPUS={text!r}: {head!r} is not a kind of GPU",
+            hint="use nvidia, none, or virtual:N as in virtual:2",
         )
     if kind != "virtual":
         if options:
@@ -125,7 +127,8 @@ def _option(text: str, whole: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or name not in ("preset", "memory", "races", "schedule"):
         raise ConfigError(
-            f"FLAMBEAU_GPUS={whole!r}: option {text!r} is unknown", hint="options are preset=, memory=, races= and schedule="
+            f"FLAMBEAU_GPUS={whole!r}: option {text!r} is unknown",
+            hint="options are preset=, memory=, races= and schedule=",
         )
     return name, value
 

@@ -91,7 +91,9 @@ class Access:
 
     __slots__ = ("address", "dtype", "mode", "nbytes", "shape", "strides")
 
-    def __init__(self, address: int, dtype: dtype, mode: str, shape: Sequence[int], strides: Sequence[int] | None) -> None:
+    def __init__(
+        self, address: int, dtype: dtype, mode: str, shape: Sequence[int], strides: Sequence[int] | None
+    ) -> None:
         self.address = address
         self.dtype = dtype
         self.mode = mode
@@ -131,7 +133,10 @@ class Kernel:
         self._struct = struct.Struct("@" + "".join(_format_of(param) for param in self.params))
 
     def pack(self, values: Sequence[Any]) -> bytes:
-        """The launch buffer for `values`, one per parameter: address, number, (shape, strides) or [(address, numel)]."""
+        """The launch buffer for `values`, one per parameter.
+
+        A Pointer takes an address, a Scalar a number, a Strided (shape, strides), a Pointers [(address, numel)].
+        """
         flat: list[Any] = []
         for param, value in zip(self.params, values, strict=True):
             if type(param) is Strided:

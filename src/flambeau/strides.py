@@ -111,7 +111,10 @@ def extent(shape: Sequence[int], strides: Sequence[int]) -> int:
 
 
 def overlaps_itself(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether two indexes may name one element.  Exact for everything but exotic `as_strided` views, where it errs to True."""
+    """Whether two indexes may name one element.
+
+    Exact for everything but exotic `as_strided` views, where it errs to True.
+    """
     walk = sorted((stride, size) for size, stride in zip(shape, strides) if size > 1)
     reach = 0
     for stride, size in walk:
@@ -158,5 +161,7 @@ def wrap_dim(dim: int, ndim: int, name: str) -> int:
 
     room = max(ndim, 1)
     if not -room <= dim < room:
-        raise IndexRangeError(f"{name}: dimension out of range (expected to be in [{-room}, {room - 1}], but got {dim})")
+        raise IndexRangeError(
+            f"{name}: dimension out of range (expected to be in [{-room}, {room - 1}], but got {dim})"
+        )
     return dim % room

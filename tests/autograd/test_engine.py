@@ -66,7 +66,8 @@ def test_a_saved_value_that_was_overwritten_is_noticed():
     y = x.exp()
     z = y.sum()
     y.add_(1)
-    with pytest.raises(RuntimeError, match=r"modified by an inplace operation: float32\[2\] is at version 1; expected version 0"):
+    expected = r"modified by an inplace operation: float32\[2\] is at version 1; expected version 0"
+    with pytest.raises(RuntimeError, match=expected):
         z.backward()
     assert x.grad is None
 

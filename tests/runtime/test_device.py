@@ -72,8 +72,12 @@ def test_where_results_and_copies_go():
 def test_a_new_thread_starts_on_device_zero_and_default_streams():
     torch.cuda.set_device(1)
     found = []
+
+    def look():
+        found.append((torch.cuda.current_device(), torch.cuda.current_stream(0)))
+
     with torch.cuda.stream(torch.cuda.Stream(0)):
-        thread = threading.Thread(target=lambda: found.append((torch.cuda.current_device(), torch.cuda.current_stream(0))))
+        thread = threading.Thread(target=look)
         thread.start()
         thread.join()
     torch.cuda.set_device(0)
@@ -101,8 +105,9 @@ def test_without_gpus_cpu_tensors_work_and_cuda_says_what_to_do():
         assert torch.cuda.memory_allocated() == 0
         torch.cuda.empty_cache()
         torch.manual_seed(3)
+        expected = "no NVIDIA GPU and no virtual GPU\nhint: set FLAMBEAU_GPUS=virtual:2"
         for use in (lambda: torch.ones(1).cuda(), lambda: torch.cuda.Stream(), lambda: torch.ones(1).pin_memory()):
-            with pytest.raises(RuntimeError, match="no NVIDIA GPU and no virtual GPU\nhint: set FLAMBEAU_GPUS=virtual:2"):
+            with pytest.raises(RuntimeError, match=expected):
                 use()
     finally:
         state.swap_machine(previous)
@@ -150,7 +155,9 @@ def test_virtual_refuses_once_the_machine_has_started():
         torch.virtual(2)
 
 
-@pytest.mark.parametrize(("value", "count"), [("0", 1), ("1,0", 2), ("0,0", 0), ("-1", 0), ("1,7,0", 1), ("", 0), ("1gpu,0x", 2)])
+@pytest.mark.parametrize(
+    ("value", "count"), [("0", 1), ("1,0", 2), ("0,0", 0), ("-1", 0), ("1,7,0", 1), ("", 0), ("1gpu,0x", 2)]
+)
 def test_visible_devices(monkeypatch, value, count):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", value)
     previous = state.swap_machine(Machine(config.parse_gpus("virtual:3")))

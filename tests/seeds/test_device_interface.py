@@ -1,4 +1,4 @@
-"""The interface with device objects: factories, `to`, streams, timing, memory, `new_*`, and what the notebook printed."""
+"""The interface with device objects: factories, `to`, streams, timing, memory, `new_*`, and a notebook's output."""
 
 import argparse
 

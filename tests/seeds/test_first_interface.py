@@ -1,4 +1,4 @@
-"""The first interface: typed constructors, `new`, `get_device`, `--disable-cuda`, and the keyword that Python took back."""
+"""The first interface: typed constructors, `new`, `get_device`, `--disable-cuda`, and a keyword Python took back."""
 
 import argparse
 
@@ -29,7 +29,8 @@ def test_typed_tensors_live_where_the_current_device_was():
 
 def test_operands_on_two_devices_are_refused():
     x, y = torch.cuda.FloatTensor([1.0]), torch.FloatTensor([2.0]).cuda(1)
-    with pytest.raises(RuntimeError, match=r"add: Expected all tensors to be on the same device: input is float32\[1\] on cuda:0"):
+    expected = r"add: Expected all tensors to be on the same device: input is float32\[1\] on cuda:0"
+    with pytest.raises(RuntimeError, match=expected):
         x + y
     x.copy_(y)
     assert x.tolist() == [2.0] and x.get_device() == 0
@@ -81,7 +82,8 @@ def test_new_keeps_type_and_device():
     y_cpu = x_cpu.new(8, 10, 10).fill_(0.3)
     y_gpu = x_gpu.new(x_gpu.size()).fill_(-5)
     y_long = x_long.new([[1, 2, 3]])
-    assert y_cpu.shape == (8, 10, 10) and y_cpu.type() == "torch.FloatTensor" and y_cpu.max().item() == pytest.approx(0.3)
+    assert y_cpu.shape == (8, 10, 10) and y_cpu.type() == "torch.FloatTensor"
+    assert y_cpu.max().item() == pytest.approx(0.3)
     assert y_gpu.tolist() == [-5.0] and y_gpu.type() == "torch.cuda.FloatTensor"
     assert y_long.tolist() == [[1, 2, 3]] and y_long.type() == "torch.LongTensor"
 

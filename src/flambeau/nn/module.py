@@ -13,7 +13,7 @@ from ..core import TensorCore
 from ..dtypes import bfloat16, dtype, float16, float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError
 from ..runtime import device as devices
-from ..tensor.tensor import _to_arguments
+from ..tensor.arguments import to_arguments
 from . import hooks, state, text
 from .hooks import Hooked
 from .parameter import Buffer, Parameter
@@ -268,9 +268,12 @@ class Module(Hooked):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Move everything to a device, and floating point tensors to a type: to(device), to(dtype), to(device, dtype),
-        to(tensor), with non_blocking=.  Raises ArgumentTypeError for a type that is not floating point."""
-        device, wanted, non_blocking, _ = _to_arguments(args, kwargs)
+        """Move everything to a device, and floating point tensors to a type.
+
+        Forms: to(device), to(dtype), to(device, dtype), to(tensor), with non_blocking=.
+        Raises: ArgumentTypeError for a type that is not floating point.
+        """
+        device, wanted, non_blocking, _ = to_arguments(args, kwargs)
         if wanted is not None and not wanted.is_floating_point:
             raise ArgumentTypeError(f"nn.Module.to only accepts floating point dtypes, got desired dtype={wanted}")
 

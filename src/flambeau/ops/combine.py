@@ -55,7 +55,13 @@ def _(grad: Any, tensor1: Any, tensor2: Any, value: Any, needs: Any) -> Any:
     return grad, grad * tensor2 * value if needs[1] else None, grad * tensor1 * value if needs[2] else None, None
 
 
-@pointwise(dtype=floating_only, cuda="input + value * (tensor1 / tensor2)", samples=_scaled, dtypes=dtypes.FLOATING_TYPES, cost=3.0)
+@pointwise(
+    dtype=floating_only,
+    cuda="input + value * (tensor1 / tensor2)",
+    samples=_scaled,
+    dtypes=dtypes.FLOATING_TYPES,
+    cost=3.0,
+)
 def addcdiv(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> Any:
     """`input + value * tensor1 / tensor2`, for floating point.
 

@@ -51,8 +51,9 @@ def _only_input(input: Any) -> Any:
 
 
 convert = Convert(
-    _identity, _as_it_is, "input", 0.0, samples=_convert_samples, dtypes=dtypes.ALL, method=False, function=False, name="convert"
-)
+    _identity, _as_it_is, "input", 0.0,
+    samples=_convert_samples, dtypes=dtypes.ALL, method=False, function=False, name="convert",
+)  # fmt: skip
 convert.body = _only_input
 
 
@@ -65,9 +66,11 @@ def _(grad: Any) -> Any:
 def fill_kernel(kind: dtype) -> Kernel:
     number = "float64" if kind.is_floating_point else "int64"
     source = f"""{PRELUDE}
-extern "C" __global__ void __launch_bounds__({THREADS}) fill_{kind.name}({kind.cuda}* out, {_C[number]} value, long long numel) {{
+extern "C" __global__ void __launch_bounds__({THREADS})
+fill_{kind.name}({kind.cuda}* out, {_C[number]} value, long long numel) {{
   const {kind.cuda} stored = store<{kind.cuda}>(({kind.wide.cuda})value);
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += (long long)gridDim.x * blockDim.x)
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += step)
     out[i] = stored;
 }}
 """

@@ -65,7 +65,9 @@ def as_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 def numbers(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     """As `promoted`; bool is refused."""
     if common is bool_:
-        raise DtypeError(f"{name}: bool operands are not supported", hint="convert with .to(torch.uint8) or use logical_*")
+        raise DtypeError(
+            f"{name}: bool operands are not supported", hint="convert with .to(torch.uint8) or use logical_*"
+        )
     return promoted(name, types, common)
 
 
@@ -79,7 +81,9 @@ def floating_only(name: str, types: Types, common: dtype) -> tuple[Types, dtype]
 def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     """The first input is a condition, read as bool; the others promote."""
     if types[0] is not bool_:
-        raise DtypeError(f"{name}: condition must be bool, got {types[0].name}", hint="compare first, for example x > 0")
+        raise DtypeError(
+            f"{name}: condition must be bool, got {types[0].name}", hint="compare first, for example x > 0"
+        )
     rest = types[1]
     for each in types[2:]:
         rest = promote(rest, each)
@@ -156,7 +160,8 @@ class Pointwise(Operator):
             result, steps = out.dtype, out.strides
         walked = [steps] + [st.expand(each.shape, each.strides, shape) for each in tensors]
         dense = all(st.is_contiguous(shape, each) for each in walked)
-        kernel = self.kernel(result, [t if hasattr(o, "strides") else None for t, o in zip(types, operands)], tuple(computes), dense)
+        inputs = [kind if hasattr(each, "strides") else None for kind, each in zip(types, operands)]
+        kernel = self.kernel(result, inputs, tuple(computes), dense)
         numel = prod(shape)
         numbers = {i: _PYTHON[computes[i].category] for i, each in enumerate(operands) if not hasattr(each, "strides")}
         layout = None if dense else st.collapse(shape, walked)
@@ -169,7 +174,9 @@ class Pointwise(Operator):
             self.kernels[key] = self._make_kernel(out, inputs, computes, dense)
         return self.kernels[key]
 
-    def _make_kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: Sequence[dtype], dense: bool) -> Kernel:
+    def _make_kernel(
+        self, out: dtype, inputs: Sequence[dtype | None], computes: Sequence[dtype], dense: bool
+    ) -> Kernel:
         names = [parameter.name for parameter in self.parameters]
         tensors = [name for name, each in zip(names, inputs) if each is not None]
         shape: Any = ("numel",) if dense else "layout"
@@ -203,7 +210,8 @@ def _source(entry: str, out: dtype, inputs: list[tuple[str, dtype | None, dtype]
     return f"""{PRELUDE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({", ".join(arguments)}) {{
   {"" if dense else "const long long numel = count(layout);"}
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += (long long)gridDim.x * blockDim.x) {{
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += step) {{
     {" ".join(reads)}
     out[{"i" if dense else "at[0]"}] = store<{out.cuda}>({cuda});
   }}
@@ -264,7 +272,9 @@ def check_out(name: str, out: Any, shape: Sequence[int], result: dtype) -> None:
         raise DtypeError(f"{name}: result type {result.name} can't be cast to the desired output type {out.dtype.name}")
 
 
-def pointwise(*, dtype: Rule, cuda: str, cost: float = 1.0, **options: Any) -> Callable[[Callable[..., Any]], Pointwise]:
+def pointwise(
+    *, dtype: Rule, cuda: str, cost: float = 1.0, **options: Any
+) -> Callable[[Callable[..., Any]], Pointwise]:
     """Make a pointwise operator of a body on NumPy arrays of the compute type.
 
     cuda: the same as an expression of CUDA C++ over the parameter names.  cost: arithmetic operations per element.

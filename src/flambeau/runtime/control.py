@@ -86,6 +86,7 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
 
 
 def get_device_name(device: Any = None) -> str:
+    """The name that a device's maker gave it, such as "NVIDIA H200"."""
     return get_device_properties(device).name
 
 

@@ -1,7 +1,7 @@
 """Random number generators: a seed and a Philox counter.
 
-Values come from Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).  Element i of a
-call reads counter `first + i // 4`, word i % 4, so its bits do not depend on the device or on how work is spread.
+Values come from Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).  Element i of
+a call reads counter `first + i // 4`, word i % 4, so its bits do not depend on the device or on how work is spread.
 """
 
 from __future__ import annotations

@@ -24,7 +24,10 @@ from .stream import Stream
 STREAMS_PER_POOL = 32
 PRIORITIES = 4
 MAX_PLANS = 4096
-HINT = "set FLAMBEAU_GPUS=virtual:2, call flambeau.virtual(2) before the first use, or run with `flambeau run --gpus virtual:2`"
+HINT = (
+    "set FLAMBEAU_GPUS=virtual:2, call flambeau.virtual(2) before the first use, or run with "
+    "`flambeau run --gpus virtual:2`"
+)
 
 
 class Plans(dict[Any, Any]):

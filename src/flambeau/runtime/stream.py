@@ -82,7 +82,9 @@ class Stream:
     def wait_event(self, event: Event) -> None:
         """Work submitted from now on follows the event's latest record.  Host: returns at once."""
         if not isinstance(event, Event):
-            raise ArgumentTypeError(f"wait_event: expected an Event, got {event!r}", hint="use wait_stream for a stream")
+            raise ArgumentTypeError(
+                f"wait_event: expected an Event, got {event!r}", hint="use wait_stream for a stream"
+            )
         if event.handle:
             self.wait(event.handle)
 
@@ -177,7 +179,9 @@ class StreamGuard:
 
     def __init__(self, stream: Stream | None) -> None:
         if stream is not None and not isinstance(stream, Stream):
-            raise ArgumentTypeError(f"stream: expected a Stream or None, got {stream!r}", hint="make one with cuda.Stream()")
+            raise ArgumentTypeError(
+                f"stream: expected a Stream or None, got {stream!r}", hint="make one with cuda.Stream()"
+            )
         self.stream = stream
         self._device = -1
         self._stream: Stream | None = None
@@ -231,7 +235,8 @@ class Event:
             self._create(stream)
         elif self.device_index != stream.device_index:
             raise DeviceMismatchError(
-                f"Event.record: the event belongs to cuda:{self.device_index}, the stream to cuda:{stream.device_index}",
+                f"Event.record: the event belongs to cuda:{self.device_index}, "
+                f"the stream to cuda:{stream.device_index}",
                 hint="use one event per device",
             )
         stream.record(self.handle)
@@ -266,9 +271,13 @@ class Event:
         """
         for name, event in (("start", self), ("end", end_event)):
             if not event.enable_timing:
-                raise ArgumentError(f"elapsed_time: the {name} event has no timing", hint="make it with enable_timing=True")
+                raise ArgumentError(
+                    f"elapsed_time: the {name} event has no timing", hint="make it with enable_timing=True"
+                )
             if event._machine is None:
-                raise ArgumentError(f"elapsed_time: the {name} event was never recorded", hint="call record() on it first")
+                raise ArgumentError(
+                    f"elapsed_time: the {name} event was never recorded", hint="call record() on it first"
+                )
         if self.device_index != end_event.device_index:
             raise DeviceMismatchError(
                 f"elapsed_time: the events belong to cuda:{self.device_index} and cuda:{end_event.device_index}"

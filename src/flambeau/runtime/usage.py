@@ -106,7 +106,11 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
 def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int | None = None) -> int:
     """The address of `size` bytes whose first use is on `stream` (None: the current one).  Raises OutOfMemoryError."""
     chosen = control.current_stream(device) if stream is None else stream
-    handle = chosen.handle if isinstance(chosen, Stream) else state.machine().driver.stream_adopt(devices.cuda_index(device), chosen)
+    handle = (
+        chosen.handle
+        if isinstance(chosen, Stream)
+        else state.machine().driver.stream_adopt(devices.cuda_index(device), chosen)
+    )
     return _allocator(device).allocate_raw(size, handle)
 
 

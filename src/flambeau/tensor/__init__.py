@@ -1,7 +1,6 @@
 """The user's object: Tensor, and the ways to make, print, index, exchange and save one."""
 
 from ..ops.views import broadcast_tensors
-from . import functions  # noqa: F401  (registers the operators, which become methods)
 from .factories import (
     arange,
     as_tensor,
@@ -38,10 +37,8 @@ from .likes import empty_like, full_like, ones_like, rand_like, randint_like, ra
 from .queries import allclose, equal, is_floating_point, is_tensor, isclose, numel
 from .random import fork_rng, get_rng_state, set_rng_state
 from .save import load, save
-from .tensor import Tensor, install_methods, install_symbols
+from .tensor import Tensor
 
-install_methods()
-install_symbols()
 tensor = _tensor  # the function; the submodule of that name is reached through sys.modules
 
 __all__ = [

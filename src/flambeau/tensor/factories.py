@@ -20,8 +20,6 @@ from ..runtime import device as devices
 from ..runtime import storage
 from ..strides import Size, contiguous, extent
 
-RANDOM_KEYS = 1 << 62  # so many that two of them are hardly ever equal; if they are, the order is still one
-
 # from data
 
 
@@ -323,8 +321,10 @@ def randint(
 def randperm(
     n: int, *, generator: Any = None, dtype: dtype | None = None, device: Any = None, pin_memory: bool = False
 ) -> Any:
-    """The integers from 0 to n - 1 in a random order, int64 by default.  Host: returns at once."""
-    keys = _run("random", _unset("randperm", (n,), dtypes.int64, device), 0, RANDOM_KEYS, generator=generator)
-    made = REGISTRY["argsort"](keys)
-    made = made if dtype is None else transfer.to(made, made.device_index, dtype)
-    return made.pin_memory() if pin_memory else made
+    """The integers from 0 to n - 1 in a random order, int64 by default.
+
+    Host:   returns at once.
+    Raises: ArgumentError if the type does not hold n - 1.
+    """
+    made = _unset("randperm", (n,), dtype or dtypes.int64, device, pin_memory)
+    return _run("randperm", made, generator=generator)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,11 +12,11 @@ from ..autograd.mode import GradMode
 from ..core import TensorCore
 from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError
-from ..host import is_numpy_loaded, np
-from ..ops.operator import REGISTRY, Operator
+from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime.stream import Stream
-from . import legacy, methods
+from . import legacy, methods, operators
+from .arguments import sizes, to_arguments
 from .format import to_text
 
 
@@ -66,7 +66,9 @@ class Tensor(TensorCore, metaclass=_TensorClass):
                 "requires_grad_: you can only change requires_grad flags of leaf variables", hint="use detach() instead"
             )
         if requires_grad and not self.dtype.is_floating_point:
-            raise DtypeError(f"requires_grad_: only floating point tensors can require gradients, this is {self.describe()}")
+            raise DtypeError(
+                f"requires_grad_: only floating point tensors can require gradients, this is {self.describe()}"
+            )
         self._requires_grad = requires_grad if self._grad_fn is None else False
         return self
 
@@ -220,7 +222,8 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         """Sum over the dimensions that broadcasting `shape` to this shape repeats."""
         wanted = sizes(shape)
         lead = self.ndim - len(wanted)
-        repeated = [*range(lead), *(lead + i for i, size in enumerate(wanted) if size == 1 and self.shape[lead + i] != 1)]
+        ones = [dim for dim, size in enumerate(wanted, lead) if size == 1 and self.shape[dim] != 1]
+        repeated = [*range(lead), *ones]
         total = REGISTRY["sum"](self, repeated, True) if repeated else self
         return total.reshape(wanted) if lead else total
 
@@ -232,7 +235,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking= and copy=.
         Host: waits, except non_blocking from pinned memory, to pinned memory, or between devices.
         """
-        device, wanted, non_blocking, copy = _to_arguments(args, kwargs)
+        device, wanted, non_blocking, copy = to_arguments(args, kwargs)
         index = self.storage.device if device is None else devices.resolve(device)
         return transfer.to(self, index, wanted or self.dtype, non_blocking, copy)
 
@@ -295,10 +298,13 @@ class Tensor(TensorCore, metaclass=_TensorClass):
             return self.detach().cpu().numpy()
         if self.is_cuda:
             raise ArgumentTypeError(
-                f"can't convert {self.device} device type tensor to numpy", hint="use Tensor.cpu() to copy it to the host first"
+                f"can't convert {self.device} device type tensor to numpy",
+                hint="use Tensor.cpu() to copy it to the host first",
             )
         if self.requires_grad:
-            raise AutogradError("Can't call numpy() on Tensor that requires grad", hint="use tensor.detach().numpy() instead")
+            raise AutogradError(
+                "Can't call numpy() on Tensor that requires grad", hint="use tensor.detach().numpy() instead"
+            )
         return self.array()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -378,88 +384,6 @@ class HookHandle:
             self._hooks.remove(self._entry)
 
 
-def sizes(values: Sequence[Any]) -> tuple[int, ...]:
-    """`f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` alike."""
-    if len(values) == 1 and isinstance(values[0], (tuple, list)):
-        values = values[0]
-    return tuple(int(each) for each in values)
-
-
-def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, bool]:
-    device, wanted = kwargs.pop("device", None), kwargs.pop("dtype", None)
-    non_blocking, copy = kwargs.pop("non_blocking", False), kwargs.pop("copy", False)
-    if kwargs:
-        raise ArgumentTypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    flags = [each for each in args if isinstance(each, bool)]
-    for each in args:
-        if isinstance(each, bool) or each is None:
-            continue
-        if isinstance(each, TensorCore):
-            device, wanted = each.device, each.dtype
-        elif isinstance(each, dtype):
-            wanted = each
-        else:
-            device = each
-    if wanted is not None and not isinstance(wanted, dtype):
-        raise ArgumentTypeError(f"to(): dtype must be a torch.dtype, not {wanted!r}")
-    return device, wanted, (flags + [non_blocking])[0], (flags[1:] + [copy])[0]
-
-
-def _method(operator: Operator) -> Callable[..., Any]:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return dispatch.call(operator, (self, *args), kwargs)
-
-    method.__name__, method.__doc__ = operator.name, operator.__doc__
-    return method
-
-
-def _inplace_method(operator: Operator) -> Callable[..., Any]:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return dispatch.call_inplace(operator, (self, *args), kwargs)
-
-    method.__name__ = f"{operator.name}_"
-    method.__doc__ = f"In-place version of `{operator.name}`."
-    return method
-
-
-def install_methods() -> None:
-    """Give Tensor the methods of every registered operator that it does not define itself."""
-    for operator in REGISTRY.values():
-        if operator.method and operator.name not in Tensor.__dict__:
-            setattr(Tensor, operator.name, _method(operator))
-        if operator.inplace and f"{operator.name}_" not in Tensor.__dict__:
-            setattr(Tensor, f"{operator.name}_", _inplace_method(operator))
-
-
-BINARY = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "pow": "pow",
-    "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-}  # fmt: skip
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
-
-
-def install_symbols() -> None:
-    """Give Tensor Python's operators: +, -, <, ~ and so on."""
-    for symbol, name in BINARY.items():
-        setattr(Tensor, f"__{symbol}__", _binary(REGISTRY[name], swap=False))
-        setattr(Tensor, f"__r{symbol}__", _binary(REGISTRY[name], swap=True))
-        if REGISTRY[name].inplace:
-            setattr(Tensor, f"__i{symbol}__", _inplace_method(REGISTRY[name]))
-    for name in COMPARISONS:
-        setattr(Tensor, f"__{name}__", _binary(REGISTRY[name], swap=False))
-    for symbol, name in UNARY.items():
-        setattr(Tensor, f"__{symbol}__", _method(REGISTRY[name]))
-
-
-def _binary(operator: Operator, swap: bool) -> Callable[[Any, Any], Any]:
-    def method(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, (TensorCore, int, float)) and not (is_numpy_loaded() and isinstance(other, np.generic)):
-            return NotImplemented
-        return dispatch.call(operator, (other, self) if swap else (self, other), {})
-
-    return method
-
-
 methods.install(Tensor)
+operators.install(Tensor)
 core.Result.type = partial(type.__call__, Tensor)  # type: ignore[assignment]  # past _TensorClass: half the time

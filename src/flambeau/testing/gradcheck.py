@@ -27,7 +27,9 @@ def gradcheck(
     checked = [each for each in inputs if getattr(each, "requires_grad", False)]
     for each in checked:
         if each.dtype is not float64:
-            raise DtypeError(f"gradcheck: inputs must be float64, got {each.describe()}", hint="make them with .double()")
+            raise DtypeError(
+                f"gradcheck: inputs must be float64, got {each.describe()}", hint="make them with .double()"
+            )
     weights = _weights(function, inputs)
     analytic = functional.grad(_weighted(function, inputs, weights), checked, allow_unused=True)
     for number, (each, found) in enumerate(zip(checked, analytic)):
@@ -36,8 +38,8 @@ def gradcheck(
         if not np.allclose(have, expected, rtol=rtol, atol=atol):
             worst = float(np.max(np.abs(have - expected)))
             raise AutogradError(
-                f"gradcheck: input {number} ({each.describe()}): the derivative differs from central differences by up to "
-                f"{worst:.3g}\nderivative:\n{have}\ndifferences:\n{expected}"
+                f"gradcheck: input {number} ({each.describe()}): the derivative differs from central differences "
+                f"by up to {worst:.3g}\nderivative:\n{have}\ndifferences:\n{expected}"
             )
     return True
 
@@ -74,7 +76,10 @@ def _weighted(function: Callable[..., Any], inputs: Sequence[Any], weights: Sequ
     return total
 
 
-def _differences(function: Callable[..., Any], inputs: Sequence[Any], wanted: Any, weights: Sequence[Any], eps: float) -> Any:
+def _differences(
+    function: Callable[..., Any], inputs: Sequence[Any], wanted: Any, weights: Sequence[Any], eps: float
+) -> Any:
+    """The gradient of the weighted sum by `wanted`, one of the inputs, from central differences."""
     result = np.zeros(wanted.shape)
     values = wanted.detach().cpu().numpy().copy()
     for index in np.ndindex(*wanted.shape):

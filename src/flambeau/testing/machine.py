@@ -13,7 +13,12 @@ from ..runtime.machine import Machine
 
 @contextmanager
 def machine(
-    devices: int = 1, *, preset: str = "h200", memory: int | str = 0, races: str = "poison", schedule: Any = "submission"
+    devices: int = 1,
+    *,
+    preset: str = "h200",
+    memory: int | str = 0,
+    races: str = "poison",
+    schedule: Any = "submission",
 ) -> Iterator[Machine]:
     """Make a fresh virtual machine the process's machine inside the block, and put the former one back.
 

@@ -80,7 +80,7 @@ class Engine:
     def take_block(self, queue: Queue, low: int, high: int) -> None:
         """Queue the poison of a new block, which follows whatever its bytes were used for.
 
-        A block that its own stream takes again, as most are, is poisoned by the stream's last command when that has run.
+        A block that its own stream takes again, as most are, is poisoned by the stream's last command, once that ran.
         """
         memory = self.memory.devices[queue.device]
         again = memory.dead.at.get(low)

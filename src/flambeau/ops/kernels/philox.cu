@@ -2,7 +2,7 @@
 //
 //  - An element's value depends on the seed, the first counter and the element's index, never on grid or thread.
 //  - Nothing here may be fused or approximated: the host repeats every operation and gets the same bits.
-//  - A maker fills PER neighbouring elements from the four words of one counter.  ops/generate.py says which element
+//  - A maker fills PER neighbouring elements from the four words of one counter.  ops/philox.py says which element
 //    gets which words.
 
 struct Words { unsigned int at[4]; };

@@ -1,0 +1,210 @@
+"""Cross entropy: of classes or their probabilities, and of yes-or-no probabilities, from logits or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+from ..dtypes import FLOATING_TYPES
+from ..errors import ArgumentError
+from ..host import np
+from .loss import check_reduction, reduced
+from .nll_loss import IGNORED, class_errors, class_loss, class_samples
+from .operator import Array, ErrorSample, Operand, Sample, Value, composite
+from .pointwise import floating_only, pointwise
+from .softmax import log_softmax
+
+LOG_FLOOR = -100.0  # logarithms of probabilities are not taken below this
+SLOPE_FLOOR = 1e-12  # what the gradient of such a logarithm divides by, at least
+
+
+# of classes
+
+
+def _entropy_samples() -> Iterator[Sample]:
+    yield from class_samples()
+    target = Array((4,), low=0, high=2, dtype="int64", seed=1)
+    yield Sample((Array((4, 3)), target, Array((3,), low=0.5, high=2.0, grad=False), 1), {"label_smoothing": 0.2})
+    yield Sample((Array((4, 3)), Array((4, 3), low=0.0, high=1.0, seed=1)), {"label_smoothing": 0.1})
+    yield Sample((Array((2, 3, 2)), Array((2, 3, 2), low=0.0, high=1.0, seed=1)), {"reduction": "none"})
+
+
+def _entropy_errors() -> Iterator[ErrorSample]:
+    target = Array((2,), low=0, high=0, dtype="int64")
+    yield ErrorSample((Array((2, 3)), target), ArgumentError, "between 0.0 and 1.0, got 2.0", {"label_smoothing": 2.0})
+    yield from class_errors()
+
+
+@composite(samples=_entropy_samples, errors=_entropy_errors, dtypes=FLOATING_TYPES, method=False)
+def cross_entropy(
+    input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
+    reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    """Negative log-probability of the target, from unnormalised logits.
+
+    target: class indices (int64), or probabilities (floating point, of the input's shape).
+    weight, ignore_index, reduction: as `nll_loss`; probabilities are never ignored, and "mean" divides by their count.
+    label_smoothing: how much of each target is spread evenly over all classes, from 0 to 1.
+    Shapes: input [n, c, *] or [c], target [n, *] or (), or the input's shape; the result is () or [n, *].
+    Host:   returns at once.
+    Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
+            ArgumentError, ShapeError, DtypeError.
+    """
+    check_reduction("cross_entropy", reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise ArgumentError(f"cross_entropy: label_smoothing must be between 0.0 and 1.0, got {label_smoothing}")
+    dim = 0 if len(input.shape) <= 1 else 1
+    logs: Any = log_softmax(input, dim)
+    if target.dtype.is_floating_point:
+        return _probability_loss(logs, target, weight, reduction, label_smoothing, dim)
+    loss, total = class_loss(logs, target, weight, ignore_index, reduction)
+    if label_smoothing == 0:
+        return loss
+    spread = _spread_loss(logs, target, weight, ignore_index, dim)
+    spread = spread if reduction == "none" else spread.sum()
+    spread = spread / total.to(spread.dtype) if reduction == "mean" else spread
+    return loss * (1 - label_smoothing) + spread * (label_smoothing / input.shape[dim])
+
+
+def _along(weight: Any, ndim: int, dim: int) -> Any:
+    """One number per class, shaped to broadcast along the class dimension."""
+    return weight.reshape([-1 if each == dim else 1 for each in range(ndim)])
+
+
+def _spread_loss(logs: Any, target: Any, weight: Any, ignored: int, dim: int) -> Any:
+    """The loss if the target were every class: a sum over the classes, 0 where the target is ignored."""
+    weighted = logs if weight is None else logs * _along(weight, len(logs.shape), dim)
+    return (-weighted.sum(dim)).masked_fill(target == ignored, 0)
+
+
+def _probability_loss(logs: Any, target: Any, weight: Any, reduction: str, smoothing: float, dim: int) -> Any:
+    if target.shape != logs.shape:
+        raise ArgumentError(
+            f"cross_entropy: probabilities must have the input's shape; input is {list(logs.shape)}, target is "
+            f"{list(target.shape)}"
+        )
+    classes = logs.shape[dim]
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / classes
+    terms = logs * target
+    terms = terms if weight is None else terms * _along(weight, len(logs.shape), dim)
+    loss = -terms.sum(dim)
+    if reduction == "mean":
+        return loss.sum() / max(prod(loss.shape), 1)
+    return loss if reduction == "none" else loss.sum()
+
+
+# of yes-or-no probabilities
+
+
+def _probabilities() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=0.1, high=0.9), Array((3, 4), low=0.0, high=1.0, seed=1)))
+    yield Sample((Array((3, 4), low=0.1, high=0.9, layout="transposed"), Array((3, 4), low=0.0, high=1.0, seed=1)))
+
+
+@pointwise(
+    dtype=floating_only, samples=_probabilities, dtypes=FLOATING_TYPES, cost=20.0,
+    cuda="input >= 0 && input <= 1 ? (target - 1) * fmax(log1p(-input), decltype(input)(-100)) "
+    "- target * fmax(log(input), decltype(input)(-100)) : (__trap(), input)",
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def bernoulli_loss(input: Value, target: Value) -> Any:
+    """The terms of `binary_cross_entropy`."""
+    outside = np.flatnonzero(~((input >= 0) & (input <= 1)))
+    if len(outside):
+        raise ArgumentError(
+            f"binary_cross_entropy: all elements of input should be between 0 and 1, got {np.ravel(input)[outside[0]]}"
+        )
+    floor = input.dtype.type(LOG_FLOOR)
+    return (target - 1) * np.maximum(np.log1p(-input), floor) - target * np.maximum(np.log(input), floor)
+
+
+@bernoulli_loss.derivative
+def _(grad: Any, input: Any, target: Any, needs: Any) -> Any:
+    of_input = grad * (input - target) / (input * (1 - input)).clamp(min=SLOPE_FLOOR)
+    return of_input, grad * ((-input).log1p() - input.log()) if needs[1] else None
+
+
+def _logits() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=-4, high=4), Array((3, 4), low=0.0, high=1.0, seed=1), 1))
+    yield Sample((Array((3, 4)), Array((3, 4), low=0.0, high=1.0, seed=1), Array((4,), low=0.5, high=2.0, seed=2)))
+
+
+@pointwise(
+    dtype=floating_only, samples=_logits, dtypes=FLOATING_TYPES, cost=20.0,
+    cuda="(1 - target) * input + (1 + (pos_weight - 1) * target) "
+    "* (log1p(exp(-fabs(input))) + (input < 0 ? -input : 0))",
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def logistic_loss(input: Value, target: Value, pos_weight: Value) -> Any:
+    """The terms of `binary_cross_entropy_with_logits`."""
+    one = input.dtype.type(1)
+    softplus = np.log1p(np.exp(-np.abs(input))) + np.maximum(-input, 0)
+    return (one - target) * input + (one + (pos_weight - one) * target) * softplus
+
+
+@logistic_loss.derivative
+def _(grad: Any, input: Any, target: Any, pos_weight: Any, needs: Any) -> Any:
+    of_input = grad * ((1 - target) - (1 + (pos_weight - 1) * target) * (-input).sigmoid())
+    softplus = (-input.abs()).exp().log1p() + (-input).relu() if needs[1] or needs[2] else None
+    of_target = grad * (softplus * (pos_weight - 1) - input) if needs[1] else None
+    return of_input, of_target, grad * target * softplus if needs[2] else None
+
+
+def _check_same_size(name: str, input: Any, target: Any) -> None:
+    if input.shape != target.shape:
+        raise ArgumentError(
+            f"{name}: target size {list(target.shape)} must be the same as input size {list(input.shape)}"
+        )
+
+
+def _bad_binaries() -> Iterator[ErrorSample]:
+    yield ErrorSample(
+        (Array((2,), low=0.5, high=0.5), Array((1,))), ArgumentError, r"\[1\] must be the same as input size \[2\]"
+    )
+
+
+@composite(samples=_probabilities, errors=_bad_binaries, dtypes=FLOATING_TYPES, method=False)
+def binary_cross_entropy(
+    input: Operand, target: Operand, weight: Operand | None = None, reduction: str = "mean"
+) -> Any:
+    """-(target * log(input) + (1 - target) * log(1 - input)), times weight; logarithms are not taken below -100.
+
+    Shapes: input and target have one shape, to which weight broadcasts; the result is (), or with "none" that shape.
+    Host:   returns at once.
+    Raises: ArgumentError for different shapes, a bad reduction or, on the CPU, an input outside [0, 1] (a GPU stops as
+            at a failed assertion); DtypeError for integers.
+    """
+    check_reduction("binary_cross_entropy", reduction)
+    _check_same_size("binary_cross_entropy", input, target)
+    terms: Any = bernoulli_loss(input, target)
+    return reduced(terms if weight is None else terms * weight, reduction)
+
+
+def _logit_pairs() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=-4, high=4), Array((3, 4), low=0.0, high=1.0, seed=1)))
+    yield Sample(
+        (Array((3, 4)), Array((3, 4), low=0.0, high=1.0, seed=1)), {"pos_weight": Array((4,), low=0.5, high=2.0)}
+    )
+
+
+@composite(samples=_logit_pairs, errors=_bad_binaries, dtypes=FLOATING_TYPES, method=False)
+def binary_cross_entropy_with_logits(
+    input: Operand,
+    target: Operand,
+    weight: Operand | None = None,
+    reduction: str = "mean",
+    pos_weight: Operand | None = None,
+) -> Any:
+    """`binary_cross_entropy` of sigmoid(input), exact also for large logits.
+
+    pos_weight: multiplies the target's term, one per class.
+    Shapes: input and target have one shape, to which the weights broadcast; the result is () or that shape.
+    Host:   returns at once.
+    Raises: ArgumentError for different shapes or a bad reduction, DtypeError for integers.
+    """
+    check_reduction("binary_cross_entropy_with_logits", reduction)
+    _check_same_size("binary_cross_entropy_with_logits", input, target)
+    terms: Any = logistic_loss(input, target, 1 if pos_weight is None else pos_weight)
+    return reduced(terms if weight is None else terms * weight, reduction)

@@ -1,0 +1,342 @@
+"""The negative log-likelihood of classes.  kernels/rows.cu has its device code.
+
+- A class index outside the classes raises IndexRangeError at once on the CPU; on a GPU it stops the device as a failed
+  assertion does (AcceleratorError 710 at the next call that waits).
+- Sums are kept in float32 for half types, in fixed order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from math import prod
+from typing import Any
+
+from ..dtypes import FLOATING_TYPES, dtype, int64
+from ..errors import ArgumentError, DtypeError, ShapeError
+from ..host import np
+from ..kernel import Grid, Kernel, Pointer, Scalar
+from .embedding import check_range
+from .loss import check_reduction
+from .operator import Array, ErrorSample, Operand, Sample, composite, operator
+from .pointwise import THREADS, grid_over
+from .reduction import TARGET_BLOCKS
+from .rows import SOURCE
+
+IGNORED = -100
+TERMS_PER_PIECE = 4096
+
+
+# kernels
+
+
+@cache
+def _class_kernel(name: str, kind: dtype) -> Kernel:
+    """nll_each, nll_pieces, nll_finish or nll_backward (kernels/rows.cu) for one type."""
+    return _CLASS_KERNELS[name](kind)
+
+
+def _picked_source(entry: str, arguments: str, kind: dtype, statement: str) -> str:
+    t = kind.cuda
+    return f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments}, const {t}* input, const long long* target,
+    const {t}* weight, long long n, long long classes, long long inner, long long ignored, long long choice) {{
+  const Picked<{kind.wide.cuda}, {t}> picked{{input, target, weight, classes, inner, ignored}};
+  {statement}
+}}
+"""
+
+
+def _picked_params(kind: dtype) -> list[Any]:
+    return [
+        Pointer("input", kind, "r", ("n", "classes", "inner")),
+        Pointer("target", int64, "r", ("n", "inner")),
+        Pointer("weight", kind, "r", ("classes",)),
+        *[Scalar(name, "int64") for name in ("n", "classes", "inner", "ignored", "choice")],
+    ]
+
+
+def _weights_of(target: Any, weight: Any, classes: int, ignored: int, wide: Any) -> Any:
+    """The weight of each target, 0 where it is ignored.  Raises IndexRangeError."""
+    counted = target != ignored
+    check_range("nll_loss", np.where(counted, target, 0), classes, "classes", "target")
+    if weight is None:
+        return counted.astype(wide)
+    return np.where(counted, weight.astype(wide)[np.where(counted, target, 0)], wide.type(0))
+
+
+def _losses_of(input: Any, target: Any, weight: Any, classes: int, ignored: int, wide: Any) -> tuple[Any, Any]:
+    weights = _weights_of(target, weight, classes, ignored, wide)
+    chosen = np.where(target == ignored, 0, target)
+    picked = np.take_along_axis(input, chosen[:, None], axis=1)[:, 0].astype(wide)
+    return np.where(target == ignored, wide.type(0), -weights * picked), weights
+
+
+def _each_kernel(kind: dtype) -> Kernel:
+    entry = f"nll_each_{kind.name}"
+    code = _picked_source(entry, f"{kind.cuda}* out", kind, "nll_each(out, picked, n * inner);")
+
+    def reference(
+        out: Any, input: Any, target: Any, weight: Any, n: int, classes: int, inner: int, ignored: int, choice: int
+    ) -> None:
+        out[...] = _losses_of(input, target, weight, classes, ignored, kind.wide.numpy)[0]
+
+    return Kernel(entry, code, [Pointer("out", kind, "w", ("n", "inner")), *_picked_params(kind)], reference)
+
+
+def _pieces_kernel(kind: dtype) -> Kernel:
+    """choice: how many pieces, which is how many blocks."""
+    entry, c = f"nll_pieces_{kind.name}", kind.wide.cuda
+    code = _picked_source(entry, f"{c}* losses, {c}* weights", kind, "nll_pieces(losses, weights, picked, n * inner);")
+
+    def reference(
+        losses: Any,
+        weights: Any,
+        input: Any,
+        target: Any,
+        weight: Any,
+        n: int,
+        classes: int,
+        inner: int,
+        ignored: int,
+        parts: int,
+    ) -> None:
+        found = _losses_of(input, target, weight, classes, ignored, kind.wide.numpy)
+        for out, values in zip((losses, weights), found):
+            chunk = -(-n * inner // parts)
+            out[...] = [values.reshape(-1)[part * chunk : (part + 1) * chunk].sum() for part in range(parts)]
+
+    pieces = [Pointer(name, kind.wide, "w", ("choice",)) for name in ("losses", "weights")]
+    return Kernel(entry, code, [*pieces, *_picked_params(kind)], reference)
+
+
+def _finish_kernel(kind: dtype) -> Kernel:
+    entry, t, c = f"nll_finish_{kind.name}", kind.cuda, kind.wide.cuda
+    code = f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, {c}* total, const {c}* losses,
+    const {c}* weights, long long parts, long long is_mean) {{
+  nll_finish(out, total, losses, weights, parts, is_mean != 0);
+}}
+"""
+
+    def reference(out: Any, total: Any, losses: Any, weights: Any, parts: int, is_mean: int) -> None:
+        total[...] = weights.sum()
+        out[...] = losses.sum() / total if is_mean else losses.sum()
+
+    wide = kind.wide
+    params = [Pointer("out", kind, "w", ()), Pointer("total", wide, "w", ()), Pointer("losses", wide, "r", ("parts",))]
+    numbers = [Scalar("parts", "int64"), Scalar("is_mean", "int64")]
+    return Kernel(entry, code, [*params, Pointer("weights", wide, "r", ("parts",)), *numbers], reference)
+
+
+def _backward_kernel(kind: dtype) -> Kernel:
+    """choice: how many gradients there are, 1 or n * inner.  `input` is absent."""
+    entry, t, c = f"nll_backward_{kind.name}", kind.cuda, kind.wide.cuda
+    statement = "nll_backward(out, grad, total, picked, n * inner, choice == 1);"
+    code = _picked_source(entry, f"{t}* out, const {t}* grad, const {c}* total", kind, statement)
+
+    def reference(
+        out: Any, grad: Any, total: Any, input: Any, target: Any, weight: Any,
+        n: int, classes: int, inner: int, ignored: int, grads: int,
+    ) -> None:  # fmt: skip
+        wide = kind.wide.numpy
+        slopes = -_weights_of(target, weight, classes, ignored, wide)
+        slopes = slopes * grad.astype(wide).reshape(1 if grads == 1 else (n, inner))
+        slopes = slopes if total is None else slopes / total
+        chosen = (target[:, None] == np.arange(classes)[:, None]) & (target != ignored)[:, None]
+        out[...] = np.where(chosen, slopes[:, None], wide.type(0))
+
+    params = [
+        Pointer("out", kind, "w", ("n", "classes", "inner")),
+        Pointer("grad", kind, "r", ("choice",)),
+        Pointer("total", kind.wide, "r", ()),
+    ]
+    return Kernel(entry, code, [*params, *_picked_params(kind)], reference)
+
+
+_CLASS_KERNELS = {
+    "each": _each_kernel, "pieces": _pieces_kernel, "finish": _finish_kernel, "backward": _backward_kernel,
+}  # fmt: skip
+
+
+# operators
+
+
+def _class_sizes(shape: Sequence[int]) -> tuple[int, int, int]:
+    """(n, classes, inner) of log-probabilities [classes] or [n, classes, *]."""
+    return (1, shape[0], 1) if len(shape) == 1 else (shape[0], shape[1], prod(shape[2:]))
+
+
+def _check_classes(input: Any, target: Any, weight: Any) -> None:
+    if not input.dtype.is_floating_point:
+        raise DtypeError(
+            f"nll_loss: input must be floating point, got {input.dtype.name}", hint="convert with .float()"
+        )
+    if target.dtype is not int64:
+        raise DtypeError(
+            f"nll_loss: expected target dtype to be int64, got {target.dtype.name}", hint="convert with .long()"
+        )
+    shape = list(input.shape)
+    if not shape or (shape[:1] + shape[2:] != list(target.shape) and not (len(shape) == 1 and not target.shape)):
+        raise ArgumentError(
+            f"nll_loss: expected target of the input's shape without its class dimension; input is {shape}, target is "
+            f"{list(target.shape)}"
+        )
+    classes = _class_sizes(shape)[1]
+    if weight is not None and (tuple(weight.shape) != (classes,) or weight.dtype is not input.dtype):
+        raise ShapeError(
+            f"nll_loss: weight must be {input.dtype.name}[{classes}], one for each class, got {weight.dtype.name}"
+            f"{list(weight.shape)}"
+        )
+
+
+def class_samples() -> Iterator[Sample]:
+    """Samples of losses of classes; `cross_entropy` takes them too."""
+    logs = {"low": -3.0, "high": -0.1}
+    target = Array((4,), low=0, high=2, dtype="int64", seed=1)
+    yield Sample((Array((4, 3), **logs), target))
+    yield Sample(
+        (Array((4, 3), layout="transposed", **logs), target, Array((3,), low=0.5, high=2.0, grad=False)),
+        {"reduction": "sum"},
+    )
+    yield Sample((Array((4, 3), **logs), target, None, 1), {"reduction": "none"})
+    yield Sample((Array((4, 3), **logs), target, Array((3,), low=0.5, high=2.0, grad=False), 1))
+    yield Sample((Array((2, 3, 2, 2), **logs), Array((2, 2, 2), low=0, high=2, dtype="int64", seed=1)))
+    yield Sample((Array((3,), **logs), Array((), low=1, high=1, dtype="int64")))
+    yield Sample((Array((0, 3), **logs), Array((0,), dtype="int64")), {"reduction": "sum"})
+
+
+def class_errors() -> Iterator[ErrorSample]:
+    """Arguments that losses of classes refuse."""
+
+    def target(value: int, kind: str = "int64") -> Array:
+        return Array((2,), low=value, high=value, dtype=kind)
+
+    input = Array((2, 3))
+    yield ErrorSample(
+        (input, Array((3,), low=0, high=0, dtype="int64")), ArgumentError, r"input is \[2, 3\], target is \[3\]"
+    )
+    yield ErrorSample((input, target(0, "int32")), DtypeError, "expected target dtype to be int64, got int32")
+    yield ErrorSample((input, target(0)), ArgumentError, "'average' is not a valid value", {"reduction": "average"})
+    yield ErrorSample((input, target(0), Array((2,))), ShapeError, r"one for each class, got \w+\[2\]")
+
+
+def _each_samples() -> Iterator[Sample]:
+    for args, kwargs in class_samples():
+        yield Sample((*args, None)[:3], {"ignore_index": 1} if "reduction" in kwargs else {})
+
+
+def _each_errors() -> Iterator[ErrorSample]:
+    yield from (each for each in class_errors() if not each.kwargs)
+
+
+@operator(samples=_each_samples, errors=_each_errors, dtypes=FLOATING_TYPES, method=False, function=False)
+def nll_each(
+    call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED
+) -> Any:
+    """The loss of each target: what `nll_loss` calls for reduction "none"."""
+    _check_classes(input, target, weight)
+    n, classes, inner = _class_sizes(input.shape)
+    out = call.output(target.shape, input.dtype)
+    if out.numel():
+        operands = call.contiguous(input), call.contiguous(target), None if weight is None else call.contiguous(weight)
+        kernel = _class_kernel("each", input.dtype)
+        call.launch(kernel, grid_over(n * inner, 1), out, *operands, n, classes, inner, ignore_index, 0)
+    return out
+
+
+@nll_each.derivative
+def _(grad: Any, input_shape: Any, target: Any, weight: Any, ignore_index: int) -> Any:
+    return nll_backward(grad, target, weight, None, input_shape, ignore_index, True), None, None
+
+
+def _total_samples() -> Iterator[Sample]:
+    for args, _ in _each_samples():
+        yield Sample((*args, IGNORED, bool(args[0].shape[0])))
+
+
+@operator(samples=_total_samples, errors=_each_errors, dtypes=FLOATING_TYPES, method=False, function=False)
+def nll_total(
+    call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
+    is_mean: bool = True,
+) -> Any:  # fmt: skip
+    """(sum or weighted mean of the losses, total weight): what `nll_loss` calls."""
+    _check_classes(input, target, weight)
+    n, classes, inner = _class_sizes(input.shape)
+    kind, count = input.dtype, n * inner
+    out, total = call.output((), kind), call.output((), kind.wide)
+    parts = max(1, min(count // TERMS_PER_PIECE, TARGET_BLOCKS))
+    pieces = call.scratch((parts,), kind.wide), call.scratch((parts,), kind.wide)
+    if count:
+        operands = call.contiguous(input), call.contiguous(target), None if weight is None else call.contiguous(weight)
+        numbers = n, classes, inner, ignore_index, parts
+        call.launch(_class_kernel("pieces", kind), Grid((parts, 1, 1), THREADS), *pieces, *operands, *numbers)
+    grid = Grid((1, 1, 1), THREADS)
+    call.launch(_class_kernel("finish", kind), grid, out, total, *pieces, parts if count else 0, int(is_mean))
+    return out, total
+
+
+@nll_total.derivative
+def _(grads: Any, outs: Any, input_shape: Any, target: Any, weight: Any, ignore_index: int, is_mean: bool) -> Any:
+    if grads[0] is None:  # the total weight does not depend on the input
+        return None, None, None
+    total = outs[1] if is_mean else None
+    return nll_backward(grads[0], target, weight, total, input_shape, ignore_index, False), None, None
+
+
+def class_loss(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> tuple[Any, Any]:
+    """(loss, total weight of the targets, or None for reduction "none")"""
+    if reduction == "none":
+        return nll_each(input, target, weight, ignore_index), None
+    return nll_total(input, target, weight, ignore_index, reduction == "mean")  # type: ignore[no-any-return]
+
+
+def _class_gradients() -> Iterator[Sample]:
+    target = Array((4,), low=0, high=2, dtype="int64", seed=1)
+    yield Sample((Array((4,)), target, Array((3,), grad=False), None, (4, 3), 1, True))
+    yield Sample((Array(()), target, None, None, (4, 3), IGNORED, False))
+
+
+@operator(samples=_class_gradients, dtypes=FLOATING_TYPES, method=False, function=False)
+def nll_backward(
+    call: Any, grad_output: Operand, target: Operand, weight: Operand | None, total: Operand | None, shape: Any,
+    ignore_index: int, is_each: bool,
+) -> Any:  # fmt: skip
+    """The gradient of the input, of this shape, of `nll_each` (is_each) or `nll_total` (with its total for a mean).
+
+    Shapes: grad_output has the loss's shape.
+    Host:   returns at once.
+    """
+    n, classes, inner = _class_sizes(shape)
+    kind = grad_output.dtype
+    out = call.output(shape, kind)
+    if out.numel():
+        operands = call.contiguous(grad_output), total, None, call.contiguous(target)
+        weight = None if weight is None else call.contiguous(weight)
+        grads = n * inner if is_each else 1
+        numbers = n, classes, inner, ignore_index, grads
+        call.launch(_class_kernel("backward", kind), grid_over(out.numel()), out, *operands, weight, *numbers)
+    return out
+
+
+@nll_backward.derivative
+def _(grad: Any, target: Any, weight: Any, total: Any, ignore_index: int, is_each: bool) -> Any:
+    flowed = class_loss(grad, target, weight, ignore_index, "none" if is_each else "sum")[0]
+    return flowed if total is None else flowed / total, None, None, None
+
+
+@composite(samples=class_samples, errors=class_errors, dtypes=FLOATING_TYPES, method=False)
+def nll_loss(
+    input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED, reduction: str = "mean"
+) -> Any:
+    """Negative log-probability of the target classes, from log-probabilities.
+
+    weight: one number per class.  ignore_index: a target that counts as nothing.
+    reduction: "none", "sum", or "mean", which divides by the sum of the targets' weights (NaN if all are ignored).
+    Shapes: input [n, c, *] or [c], target [n, *] or () of int64; the result is () or has the target's shape.
+    Host:   returns at once.
+    Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
+            ArgumentError, ShapeError, DtypeError.
+    """
+    check_reduction("nll_loss", reduction)
+    return class_loss(input, target, weight, ignore_index, reduction)[0]

@@ -1,0 +1,66 @@
+"""What the operator registry gives a tensor class: methods (`x.exp()`, `x.exp_()`) and Python's symbols (+, <, ~)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import dispatch, ops  # noqa: F401  (ops registers the operators)
+from ..core import TensorCore
+from ..host import is_numpy_loaded, np
+from ..ops.operator import REGISTRY, Operator
+
+BINARY = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
+    "pow": "pow", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+}  # fmt: skip
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+
+
+def install(cls: Any) -> None:
+    """Give a tensor class the methods that it does not define itself, and Python's symbols."""
+    for operator in REGISTRY.values():
+        if operator.method and operator.name not in cls.__dict__:
+            setattr(cls, operator.name, _method(operator))
+        if operator.inplace and f"{operator.name}_" not in cls.__dict__:
+            setattr(cls, f"{operator.name}_", _inplace_method(operator))
+    _install_symbols(cls)
+
+
+def _install_symbols(cls: Any) -> None:
+    for symbol, name in BINARY.items():
+        setattr(cls, f"__{symbol}__", _binary(REGISTRY[name], swap=False))
+        setattr(cls, f"__r{symbol}__", _binary(REGISTRY[name], swap=True))
+        if REGISTRY[name].inplace:
+            setattr(cls, f"__i{symbol}__", _inplace_method(REGISTRY[name]))
+    for name in COMPARISONS:
+        setattr(cls, f"__{name}__", _binary(REGISTRY[name], swap=False))
+    for symbol, name in UNARY.items():
+        setattr(cls, f"__{symbol}__", _method(REGISTRY[name]))
+
+
+def _method(operator: Operator) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return dispatch.call(operator, (self, *args), kwargs)
+
+    method.__name__, method.__doc__ = operator.name, operator.__doc__
+    return method
+
+
+def _inplace_method(operator: Operator) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return dispatch.call_inplace(operator, (self, *args), kwargs)
+
+    method.__name__ = f"{operator.name}_"
+    method.__doc__ = f"In-place version of `{operator.name}`."
+    return method
+
+
+def _binary(operator: Operator, swap: bool) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, (TensorCore, int, float)) or (is_numpy_loaded() and isinstance(other, np.generic)):
+            return dispatch.call(operator, (other, self) if swap else (self, other), {})
+        return NotImplemented
+
+    return method

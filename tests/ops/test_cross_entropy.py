@@ -1,0 +1,146 @@
+"""Cross entropy: recorded values of PyTorch 2.13, ignored and weighted classes, targets out of range."""
+
+import math
+
+import numpy as np
+import pytest
+
+from flambeau import dtypes
+from flambeau.errors import AcceleratorError, ArgumentError, IndexRangeError
+from flambeau.ops.cross_entropy import binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy
+from flambeau.tensor.factories import tensor
+from flambeau.testing import machine
+
+RANDOM = np.random.default_rng(5)
+DEVICE_ASSERT = 710
+LOGITS = [[1.0, 2.0, 0.5], [0.0, -1.0, 3.0], [2.0, 2.0, 2.0]]
+TARGET = [1, 0, 2]
+WEIGHT = [1.0, 2.0, 0.5]
+
+
+def double(values):
+    return tensor(values, dtype=dtypes.float64)
+
+
+def log_softmax(x):
+    x = x - x.max(1, keepdims=True)
+    return x - np.log(np.exp(x).sum(1, keepdims=True))
+
+
+def picked(weight=None, ignored=None):
+    """Each target's loss and weight, computed plainly."""
+    logs = log_softmax(np.array(LOGITS))
+    scale = np.array([0.0 if t == ignored else 1.0 if weight is None else weight[t] for t in TARGET])
+    return -scale * logs[range(3), TARGET], scale
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize("ignored", [None, 1])
+def test_cross_entropy_of_classes(weight, ignored):
+    terms, scale = picked(weight, ignored)
+    options = {} if ignored is None else {"ignore_index": ignored}
+    weights = None if weight is None else double(weight)
+
+    def found(reduction):
+        return cross_entropy(double(LOGITS), tensor(TARGET), weights, reduction=reduction, **options).tolist()
+
+    assert found("none") == pytest.approx(terms.tolist())
+    assert found("sum") == pytest.approx(terms.sum())
+    assert found("mean") == pytest.approx(terms.sum() / scale.sum())
+
+
+# what PyTorch 2.13 gives for LOGITS and TARGET with label_smoothing=0.2, in float64
+@pytest.mark.parametrize(
+    ("weight", "ignored", "mean", "none"),
+    [
+        (None, -100, 1.5540661032889393, [0.6310354507746117, 2.932550570424096, 1.0986122886681098]),
+        (None, 1, 2.015581429546103, [0.0, 2.932550570424096, 1.0986122886681098]),
+        (WEIGHT, -100, 1.390060167877251, [0.9680094375312325, 3.20141336721601, 0.6957877828231362]),
+        (WEIGHT, 1, 2.5981341000260976, [0.0, 3.20141336721601, 0.6957877828231362]),
+    ],
+)
+def test_label_smoothing(weight, ignored, mean, none):
+    weights = None if weight is None else double(weight)
+
+    def found(reduction):
+        return cross_entropy(double(LOGITS), tensor(TARGET), weights, ignored, reduction, 0.2).tolist()
+
+    assert found("mean") == pytest.approx(mean)
+    assert found("none") == pytest.approx(none)
+    assert found("sum") == pytest.approx(sum(none))
+
+
+# the same with probabilities and label_smoothing=0.1
+@pytest.mark.parametrize(
+    ("weight", "mean", "none"),
+    [
+        (None, 1.8335105477333835, [1.4027021174412784, 2.9992172370907624, 1.09861228866811]),
+        (WEIGHT, 1.6742613344956145, [1.0688381924612682, 3.1336486354867197, 0.8202971755388554]),
+    ],
+)
+def test_probabilities_as_target(weight, mean, none):
+    target = double([[0.2, 0.3, 0.5], [1, 0, 0], [0.1, 0.1, 0.8]])
+    weights = None if weight is None else double(weight)
+
+    def found(reduction):
+        return cross_entropy(double(LOGITS), target, weights, reduction=reduction, label_smoothing=0.1).tolist()
+
+    assert found("mean") == pytest.approx(mean)
+    assert found("none") == pytest.approx(none)
+
+
+def test_classes_of_images_and_of_one_sample():
+    logits, target = RANDOM.standard_normal((2, 3, 4, 5)), RANDOM.integers(0, 3, (2, 4, 5))
+    found = cross_entropy(tensor(logits), tensor(target), reduction="none").numpy()
+    for n, row, column in np.ndindex(2, 4, 5):
+        expected = log_softmax(logits[n, :, row, column][None])[0, target[n, row, column]]
+        assert found[n, row, column] == pytest.approx(-expected)
+    assert cross_entropy(tensor([0.0, 0.0]), tensor(1)).item() == pytest.approx(math.log(2))
+
+
+def test_only_ignored_targets_give_nan():
+    assert math.isnan(cross_entropy(double(LOGITS), tensor([7, 7, 7]), ignore_index=7).item())
+    assert cross_entropy(double(LOGITS), tensor([7, 7, 7]), ignore_index=7, reduction="sum").item() == 0
+
+
+@pytest.mark.parametrize("bad", [3, -1])
+def test_a_target_outside_the_classes(bad):
+    with pytest.raises(IndexRangeError, match=rf"target {bad} at position \[1, 0\] is out of range for 3 classes"):
+        cross_entropy(double(LOGITS), tensor([0, bad, 1]))
+    with machine(devices=1):
+        x, target = tensor(LOGITS, device="cuda"), tensor([0, bad, 1], device="cuda")
+        found = cross_entropy(x, target)  # returns at once
+        with pytest.raises(AcceleratorError) as caught:
+            found.item()
+        assert caught.value.error_code == DEVICE_ASSERT
+        assert caught.value.sticky
+
+
+# values and gradients that PyTorch 2.13 gives
+def test_binary_cross_entropy():
+    x = tensor(np.array([0.0, 0.25, 1.0, 0.9]), requires_grad=True)
+    found = binary_cross_entropy(x, double([0.0, 1.0, 0.0, 0.5]), reduction="none")
+    found.sum().backward()
+    assert found.tolist() == pytest.approx([0.0, 1.3862943611198906, 100.0, 1.2039728043259361])
+    assert x.grad.tolist() == pytest.approx([0.0, -4.0, 1e12, 4.4444444444444455])
+
+
+def test_binary_cross_entropy_with_logits():
+    x = tensor(np.array([-800.0, -1.0, 0.0, 800.0]), requires_grad=True)
+    target, weight = double([0.0, 1.0, 0.0, 0.5]), double(3.0)
+    found = binary_cross_entropy_with_logits(x, target, reduction="none", pos_weight=weight)
+    found.sum().backward()
+    assert found.tolist() == pytest.approx([0.0, 3.9397850625546686, 0.6931471805599453, 400.0])
+    assert x.grad.tolist() == pytest.approx([0.0, -2.193175735890015, 0.5, 0.5])
+
+
+def test_binary_losses_check_their_input():
+    with pytest.raises(ArgumentError, match=r"all elements of input should be between 0 and 1, got 1\.5"):
+        binary_cross_entropy(double([0.5, 1.5]), double([1.0, 1.0]))
+    with pytest.raises(ArgumentError, match=r"target size \[1\] must be the same as input size \[2\]"):
+        binary_cross_entropy_with_logits(double([0.5, 1.5]), double([1.0]))
+    with machine(devices=1):
+        found = binary_cross_entropy(tensor([1.5], device="cuda"), tensor([1.0], device="cuda"))
+        with pytest.raises(AcceleratorError) as caught:
+            found.item()
+        assert caught.value.error_code == DEVICE_ASSERT

@@ -1,0 +1,102 @@
+"""The machine: started once, by whoever comes first; one set of devices; swapped whole by tests."""
+
+import threading
+
+import pytest
+
+import flambeau as torch
+from flambeau import errors
+from flambeau.config import Gpus
+from flambeau.runtime import state
+from flambeau.runtime.machine import MAX_PLANS, Machine, Plans, choose
+from flambeau.testing import machine
+
+
+def test_nothing_starts_before_the_first_use():
+    made = Machine(Gpus("virtual", 3))
+    assert (made.is_started, made.device_count(), made.devices) == (False, 3, [])
+    made.start()
+    assert made.is_started and [each.index for each in made.devices] == [0, 1, 2]
+
+
+def test_many_threads_start_it_once():
+    made, seen = Machine(Gpus("virtual", 1)), []
+    made.at_start(lambda: seen.append("started"))
+    gate = threading.Barrier(8)
+
+    def start() -> None:
+        gate.wait()
+        made.start()
+        seen.append(made.driver)
+
+    threads = [threading.Thread(target=start) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert seen.count("started") == 1 and len({id(each) for each in seen if each != "started"}) == 1
+
+
+def test_calls_queued_before_the_start_run_at_the_start_in_order():
+    made, seen = Machine(Gpus("virtual", 1)), []
+    made.at_start(lambda: seen.append(1))
+    made.at_start(lambda: seen.append(2))
+    assert seen == []
+    made.start()
+    made.at_start(lambda: seen.append(3))
+    assert seen == [1, 2, 3]
+
+
+def test_a_machine_without_gpus_says_how_to_get_some():
+    made = Machine(Gpus("none"))
+    assert made.device_count() == 0
+    text = r"no NVIDIA GPU and no virtual GPU\nhint: set FLAMBEAU_GPUS=virtual:2"
+    with pytest.raises(errors.NoDeviceError, match=text):
+        made.start()
+    assert not made.is_started
+
+
+def test_a_machine_that_started_cannot_be_chosen_again():
+    with machine(devices=2):
+        with pytest.raises(errors.ConfigError, match="the machine has started already, with 2 devices"):
+            choose(Gpus("virtual", 4))
+        assert torch.cuda.device_count() == 2
+
+
+def test_machines_nest_and_each_thread_falls_back_to_device_0():
+    with machine(devices=2) as outer:
+        torch.cuda.set_device(1)
+        with machine(devices=1) as inner:
+            assert state.machine() is inner and torch.cuda.current_device() == 0
+        assert state.machine() is outer
+
+
+def test_plans_are_bounded():
+    plans = Plans()
+    for number in range(MAX_PLANS + 1):
+        plans[number] = number
+    assert list(plans) == [MAX_PLANS]
+
+
+def test_the_allocator_settings_of_the_environment_are_used(monkeypatch):
+    monkeypatch.setenv("PYTORCH_ALLOC_CONF", "max_split_size_mb:64,pinned_max_cached_size_mb:3")
+    with machine() as made:
+        assert made.devices[0].allocator.settings.max_split_size == 64 << 20
+        assert made.pinned.max_cached == 3 << 20
+
+
+def test_a_wrong_allocator_setting_stops_the_start(monkeypatch):
+    monkeypatch.setenv("PYTORCH_ALLOC_CONF", "max_split:64")
+    made = Machine(Gpus("virtual", 1))
+    with pytest.raises(errors.ConfigError, match="PYTORCH_ALLOC_CONF: setting 'max_split' is unknown"):
+        made.start()
+    assert not made.is_started
+
+
+def test_launch_blocking_waits_at_every_launch(monkeypatch):
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    with machine() as made:
+        x = torch.zeros(4, device="cuda")
+        assert torch.cuda.current_stream().query()
+        x + 1
+        assert made.driver.log[-1][2].startswith("add_")
