@@ -63,7 +63,10 @@ class TensorCore:
 
     @property
     def requires_grad(self) -> bool:
-        return self._requires_grad or self._grad_fn is not None
+        if self._requires_grad or self._grad_fn is not None:
+            return True
+        base = self.base  # a view joins the graph that its base joined
+        return base is not None and self.view_version != self.storage.version and base.requires_grad
 
     @property
     def ndim(self) -> int:

@@ -1,4 +1,4 @@
-"""The only place where operators meet streams: check devices, lower the call, allocate, enqueue, record for autograd."""
+"""The only place where operators meet streams: check devices, lower, allocate, enqueue, record for autograd."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .autograd.mode import mode
 from .core import Result, TensorCore
 from .dtypes import dtype
 from .errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError
-from .kernel import Access, Grid, Kernel, Pointer, Pointers, Strided
+from .kernel import Access, Grid, Kernel, Pointer, Pointers
 from .ops.operator import COMPOSITE, LOWERED, REGISTRY, VIEW, Operator, Runner
 from .problem import Problem
 from .runtime import device as devices
@@ -90,7 +90,9 @@ class Call:
         """Reserve `count` Philox counters of a generator (None: the device's own): (seed, first counter)."""
         chosen = generator.default_generator(self.device) if source is None else source
         if chosen.device_index != self.device:
-            raise DeviceMismatchError(f"{self.name}: expected a generator of {self._where()}, got one of {chosen.device}")
+            raise DeviceMismatchError(
+                f"{self.name}: expected a generator of {self._where()}, got one of {chosen.device}"
+            )
         return chosen.reserve(count)
 
     def read(self, operand: Any) -> Any:
@@ -139,7 +141,8 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     Raises: DeviceMismatchError, and what the operator says; nothing has changed then.
     """
     given = kwargs.pop("out", None) if kwargs else None
-    bound = list(args) if not kwargs and len(args) == len(operator.parameters) else operator.bind(args, kwargs)
+    whole = not kwargs and len(args) == operator.positional == len(operator.parameters)
+    bound = list(args) if whole else operator.bind(args, kwargs)
     kind = operator.kind
     if kind is COMPOSITE:
         result = operator.body(*bound)
@@ -166,7 +169,9 @@ def _view(operator: Operator, bound: list[Any]) -> Any:
 
 def _call_out(operator: Operator, bound: list[Any], given: Any, device: int) -> Any:
     if record.wants_grad(operator, bound) or given.requires_grad and mode.enabled:
-        raise AutogradError(f"{operator.name}: functions with out=... arguments don't support automatic differentiation")
+        raise AutogradError(
+            f"{operator.name}: functions with out=... arguments don't support automatic differentiation"
+        )
     _run_into(operator, bound, given, device)
     given.storage.version += 1
     return given
@@ -187,7 +192,7 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
     device = common_device(operator, bound)
     if not target.dtype.is_floating_point and needs_node:
         needs_node = False
-    node = record.node_for_inplace(operator, bound, target) if needs_node and operator.differentiable else None
+    node = record.node_for_inplace(operator, bound, target) if needs_node else None
     _run_into(operator, bound, target, device)
     record.record_inplace(operator, bound, target, node)
     return target
@@ -220,21 +225,24 @@ def check_fits(name: str, result: Any, target: Any) -> None:
     if result.shape != target.shape:
         raise ShapeError(f"{name}: the result has shape {list(result.shape)}, the tensor to write {list(target.shape)}")
     if result.dtype.category > target.dtype.category:
-        raise DtypeError(f"{name}: result type {result.dtype.name} can't be cast to the desired output type {target.dtype.name}")
+        raise DtypeError(
+            f"{name}: result type {result.dtype.name} can't be cast to the desired output type {target.dtype.name}"
+        )
 
 
 def _check_overlap(operator: Operator, bound: Sequence[Any], target: Any) -> None:
     if st.overlaps_itself(target.shape, target.strides):
         raise ShapeError(
-            f"{operator.name}: more than one element of the written-to tensor {target.describe()} refers to a single memory "
-            f"location (strides {list(target.strides)})",
+            f"{operator.name}: more than one element of the written-to tensor {target.describe()} refers to a single "
+            f"memory location (strides {list(target.strides)})",
             hint="clone() the tensor before writing it",
         )
     for index in operator.tensor_indexes:
         each = bound[index]
         if isinstance(each, TensorCore) and each is not target and core.overlap(each, target) == "partial":
             raise ShapeError(
-                f"{operator.name}: the written-to tensor {target.describe()} partly overlaps an input, {each.describe()}",
+                f"{operator.name}: the written-to tensor {target.describe()} partly overlaps an input, "
+                f"{each.describe()}",
                 hint="clone() the input before writing",
             )
 
@@ -264,15 +272,15 @@ def common_device(operator: Operator, bound: list[Any]) -> int:
 
 
 def _plain_number(operator: Operator, index: int, value: Any) -> Any:
-    """A NumPy scalar, or an instance of a number's subclass, as the Python number.  Raises ArgumentTypeError for all else."""
+    """A NumPy scalar, or an instance of a number's subclass, as the Python number.  Raises ArgumentTypeError else."""
     if isinstance(value, (int, float)):
         return float(value) if isinstance(value, float) else int(value)
     if host.is_numpy_loaded() and isinstance(value, host.np.generic):
         return value.item()
     parameter = operator.parameters[index]
+    wanted = "a Tensor or a number" if parameter.annotation == "Value" else "a Tensor"
     raise ArgumentTypeError(
-        f"{operator.name}(): argument '{parameter.name}' must be a Tensor{' or a number' if parameter.annotation == 'Value' else ''},"
-        f" not {type(value).__name__}"
+        f"{operator.name}(): argument '{parameter.name}' must be {wanted}, not {type(value).__name__}"
     )
 
 

@@ -1,6 +1,7 @@
 """The backward engine: values, order, streams, versions, memory."""
 
 import gc
+import threading
 
 import numpy as np
 import pytest
@@ -59,6 +60,40 @@ def test_a_second_backward_needs_retain_graph():
     assert x.grad.tolist() == [12.0]
     with pytest.raises(RuntimeError, match="second time.*\nhint: pass retain_graph=True"):
         y.backward()
+
+
+def test_a_graph_that_saves_no_tensor_may_run_again():
+    x = leaf(1.0, 2.0)
+    y = (x + 1).sum()
+    y.backward()
+    y.backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_a_gradient_that_does_not_fit_its_input_is_refused():
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, shape):
+            ctx.shape = shape
+            return x.sum()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return torch.ones(ctx.shape), None
+
+    x = leaf(1.0, 2.0)
+    for shape in ((3,), (), (2, 3)):
+        with pytest.raises(RuntimeError, match=r"invalid gradient: float32\[.*\] on cpu for an input of shape \[2\]"):
+            Wrong.apply(x, shape).backward()
+    assert x.grad is None
+    Wrong.apply(x, (3, 2)).backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_an_input_that_was_overwritten_has_a_gradient_of_zeros():
+    x = leaf(1.0, 2.0)
+    (x * 2).fill_(3).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]
 
 
 def test_a_saved_value_that_was_overwritten_is_noticed():
@@ -294,3 +329,41 @@ def test_a_gradient_crosses_devices():
     y = (x * 3).to("cuda:1")
     (y * y).cpu().sum().backward()
     assert x.grad.device == torch.device("cuda:0") and x.grad.tolist() == [18.0, 36.0]
+
+
+def test_threads_that_share_a_leaf_lose_no_gradient():
+    leaf = torch.zeros(8, requires_grad=True)
+
+    def work() -> None:
+        for _ in range(50):
+            (leaf * 1).sum().backward()
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert leaf.grad.tolist() == [400.0] * 8
+
+
+def test_leaves_do_not_share_their_gradients_under_create_graph():
+    x, y, seed = (torch.ones(1, requires_grad=True) for _ in range(3))
+    (x + y).backward(seed.detach(), create_graph=True)
+    with torch.no_grad():
+        x.grad.add_(10)
+    assert (x.grad.item(), y.grad.item(), seed.item()) == (11.0, 1.0, 1.0)
+
+
+def test_grad_of_an_inner_result_leaves_its_own_graph_alone():
+    x = torch.full((1,), 2.0, requires_grad=True)
+    y = x * x
+    (grad,) = torch.autograd.grad(y * y, [y])
+    y.backward()
+    assert (grad.item(), x.grad.item()) == (8.0, 4.0)
+
+
+def test_a_view_learns_that_its_base_joined_a_graph():
+    x, base = torch.ones(2, requires_grad=True), torch.zeros(2)
+    view = base[1]
+    base.copy_(x)
+    assert view.requires_grad and not view.is_leaf

@@ -9,10 +9,10 @@
 from __future__ import annotations
 
 import heapq
+import threading
 from collections.abc import Sequence
 from typing import Any
 
-from ..core import TensorCore
 from .. import core
 from ..errors import AutogradError, ShapeError
 from ..ops.operator import REGISTRY
@@ -22,6 +22,7 @@ from .mode import GradMode
 from .node import AccumulateGrad, Edge, Node
 
 Captured = dict[Edge, Any]
+_accumulating = threading.Lock()  # several threads may run backward into one leaf
 
 
 class GraphTask:
@@ -35,6 +36,7 @@ class GraphTask:
         self.buffers: dict[Node, list[Any]] = {}
         self.waiting: dict[Node, int] = {}
         self.needed: set[Node] = set()
+        self.only_captured: set[Node] = set()
         self.ready: list[tuple[int, Node]] = []
         self.shared: set[int] = set()  # ids of storages that someone else holds too
         self.leaf_streams: set[Stream] = set()
@@ -72,8 +74,11 @@ class GraphTask:
             return
         wanted = {node for node, _ in self.targets}
         for node in sorted(order, key=lambda each: (not isinstance(each, AccumulateGrad), each.number)):
-            if node in wanted or any(edge is not None and edge[0] in self.needed for edge in node.edges):
+            leads = any(edge is not None and edge[0] in self.needed for edge in node.edges)
+            if leads or node in wanted:
                 self.needed.add(node)
+            if not leads and node in wanted:
+                self.only_captured.add(node)
 
     def _push(self, node: Node) -> None:
         heapq.heappush(self.ready, (-node.number, node))
@@ -123,9 +128,10 @@ class GraphTask:
         if isinstance(node, AccumulateGrad):
             self.leaf_streams.update(node.streams.values())
             if self.targets is None and grads[0] is not None:
-                self._accumulate(node.leaf, grads[0])
+                with _accumulating:
+                    self._accumulate(node.leaf, grads[0])
             return ()
-        if all(grad is None for grad in grads):
+        if node in self.only_captured or all(grad is None for grad in grads):
             return [None] * len(node.edges)
         found = node.apply(grads)
         if not self.keep_graph:
@@ -145,7 +151,7 @@ class GraphTask:
 
     def _accumulate(self, leaf: Any, grad: Any) -> None:
         if leaf.grad is None:
-            leaf.grad = grad if self.create_graph else self._owned(grad)
+            leaf.grad = grad.clone() if self.create_graph else self._owned(grad)
         elif self.create_graph:
             leaf.grad = REGISTRY["add"](leaf.grad, grad)
         else:
@@ -201,8 +207,6 @@ def initial_grads(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
             raise ShapeError(f"backward: the gradient has shape {list(grad.shape)}, the output {list(output.shape)}")
         result.append(_one_like(output) if grad is None else grad)
     return result
-
-
 
 
 def _one_like(output: Any) -> Any:

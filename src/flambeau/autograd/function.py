@@ -47,7 +47,9 @@ class FunctionNode(Node):
 
     __slots__ = ("context", "function", "metas", "released", "saved", "shapes")
 
-    def __init__(self, function: type[Function], context: FunctionContext, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def __init__(
+        self, function: type[Function], context: FunctionContext, inputs: Sequence[Any], outputs: Sequence[Any]
+    ) -> None:
         edges = [record.edge_of(each) if isinstance(each, TensorCore) else None for each in inputs]
         tensors = [each for each in (*inputs, *outputs) if isinstance(each, TensorCore)]
         super().__init__(f"{function.__name__}Backward", edges, streams_of(tensors), len(outputs))
@@ -80,7 +82,8 @@ class FunctionNode(Node):
         results = list(found) if isinstance(found, (tuple, list)) else [found]
         if len(results) < len(self.edges) or any(each is not None for each in results[len(self.edges) :]):
             raise AutogradError(
-                f"{self.name}: returned an incorrect number of gradients (expected {len(self.edges)}, got {len(results)})"
+                f"{self.name}: returned an incorrect number of gradients (expected {len(self.edges)}, "
+                f"got {len(results)})"
             )
         return [
             None if grad is None or edge is None or meta is None else fit(grad, *meta)
@@ -134,12 +137,18 @@ class Function:
         outputs = found if isinstance(found, tuple) else (found,)
         if not wanted:
             return found
+        for each in context._dirty:
+            _check_dirty(cls.__name__, each)
         fresh = tuple(_fresh(each, args, context) for each in outputs)
         context._to_save = tuple(_renamed(each, outputs, fresh) for each in context._to_save)
         node = FunctionNode(cls, context, args, fresh)
         context._node = weakref.ref(node)
         for index, each in enumerate(fresh):
-            if isinstance(each, TensorCore) and each.dtype.is_floating_point and outputs[index] not in _Identity(context._constant):
+            if (
+                isinstance(each, TensorCore)
+                and each.dtype.is_floating_point
+                and outputs[index] not in _Identity(context._constant)
+            ):
                 each._grad_fn, each.output_index = node, index
         return fresh if isinstance(found, tuple) else fresh[0]
 
@@ -149,6 +158,15 @@ class _Identity(tuple[Any, ...]):
 
     def __contains__(self, value: object) -> bool:
         return any(each is value for each in self)
+
+
+def _check_dirty(name: str, written: Any) -> None:
+    record.check_inplace(name, written)
+    if written.base is not None:
+        raise AutogradError(
+            f"{name}: forward wrote a view in place, which cannot be recorded",
+            hint="write a clone(), or the base itself",
+        )
 
 
 def _fresh(output: Any, args: Sequence[Any], context: FunctionContext) -> Any:

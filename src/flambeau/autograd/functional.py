@@ -55,8 +55,8 @@ def grad(
     for index, each in enumerate(found):
         if each is None and not allow_unused:
             raise AutogradError(
-                f"grad: One of the differentiated Tensors (number {index}, {wanted[index].describe()}) appears to not have "
-                f"been used in the graph",
+                f"grad: One of the differentiated Tensors (number {index}, {wanted[index].describe()}) appears to not "
+                f"have been used in the graph",
                 hint="pass allow_unused=True to get None for it",
             )
     return tuple(found)
@@ -82,6 +82,7 @@ def _edge(tensor: Any) -> Any:
     edge = record.edge_of(tensor)
     if edge is None:
         raise AutogradError(
-            f"grad: one of the tensors, {tensor.describe()}, does not require grad", hint="call requires_grad_() on it first"
+            f"grad: one of the tensors, {tensor.describe()}, does not require grad",
+            hint="call requires_grad_() on it first",
         )
     return edge

@@ -48,8 +48,9 @@ class Saved:
         """The tensor as it was.  Raises AutogradError if its memory was written since."""
         if self.storage.version != self.version:
             raise AutogradError(
-                f"{name}: one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"{self.dtype.name}{list(self.shape)} is at version {self.storage.version}; expected version {self.version}",
+                f"{name}: one of the variables needed for gradient computation has been modified by an inplace "
+                f"operation: {self.dtype.name}{list(self.shape)} is at version {self.storage.version}; "
+                f"expected version {self.version}",
                 hint="use the out-of-place form, or clone() the tensor before it is written",
             )
         tensor = core.Result.type(self.storage, self.dtype, self.shape, self.strides, self.offset)
@@ -117,7 +118,12 @@ class OperatorNode(Node):
     __slots__ = ("inputs", "operator", "released", "saved")
 
     def __init__(
-        self, operator: Operator, edges: Sequence[Edge | None], streams: dict[int, Stream], inputs: Sequence[Any], outputs: int
+        self,
+        operator: Operator,
+        edges: Sequence[Edge | None],
+        streams: dict[int, Stream],
+        inputs: Sequence[Any],
+        outputs: int,
     ) -> None:
         super().__init__(_backward_name(operator.name), edges, streams, outputs)
         self.operator = operator
@@ -126,13 +132,24 @@ class OperatorNode(Node):
         self.released = False
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
+        """See Node.  Where a derivative answers None for an input that has an edge, that is a gradient of zeros."""
+        return [
+            _zeros(*meta) if grad is None and edge is not None else grad
+            for grad, meta, edge in zip(self.flow(grads, self), self.inputs, self.edges, strict=True)
+        ]
+
+    def flow(self, grads: Sequence[Any], own: Node) -> list[Any]:
+        """The gradients of the inputs as the derivative gives them: None may stand for zeros.
+
+        own: the node that saved results belong to.
+        """
         if self.released:
             raise AutogradError(
                 f"{self.name}: trying to backward through the graph a second time; its saved values have been freed",
                 hint="pass retain_graph=True to the first backward",
             )
         wanted = self.operator.backward_needs
-        values = [self._value(name, saved, grads) for name, saved in zip(wanted, self.saved)]
+        values = [self._value(name, saved, grads, own) for name, saved in zip(wanted, self.saved)]
         assert self.operator.backward is not None
         found = self.operator.backward(*values)
         flat = _flatten(found if isinstance(found, tuple) else (found,))
@@ -141,7 +158,7 @@ class OperatorNode(Node):
             for grad, meta, edge in zip(flat, self.inputs, self.edges, strict=True)
         ]
 
-    def _value(self, name: str, saved: Any, grads: Sequence[Any]) -> Any:
+    def _value(self, name: str, saved: Any, grads: Sequence[Any], own: Node) -> Any:
         if name == "grad":
             return grads[0]
         if name == "grads":
@@ -149,15 +166,17 @@ class OperatorNode(Node):
         if name == "needs":
             return tuple(edge is not None for edge in self.edges)
         if isinstance(saved, (list, tuple)):
-            return type(saved)(self._value(name, each, grads) for each in saved) if _holds_saved(saved) else saved
-        return saved.unpack(self.operator.name, self) if isinstance(saved, Saved) else saved
+            return type(saved)(self._value(name, each, grads, own) for each in saved) if _holds_saved(saved) else saved
+        return saved.unpack(self.operator.name, own) if isinstance(saved, Saved) else saved
 
     def release(self) -> None:
-        self.saved = []
-        self.released = True
+        """See Node.  A node that keeps no tensor has nothing to drop, and may run again."""
+        if any(isinstance(each, Saved) or _holds_saved(each) for each in self.saved):
+            self.saved = []
+            self.released = True
 
 
-def _holds_saved(values: Sequence[Any]) -> bool:
+def _holds_saved(values: Any) -> bool:
     return type(values) in (list, tuple) and any(isinstance(each, Saved) for each in values)
 
 
@@ -172,10 +191,27 @@ def _backward_name(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_")) + "Backward0"
 
 
+def _zeros(shape: Sequence[int], dtype: Any, device: int) -> Any:
+    return core.empty(shape, dtype, device).zero_()  # type: ignore[attr-defined]
+
+
 def fit(grad: Any, shape: Sequence[int], dtype: Any, device: int) -> Any:
-    """Bring a gradient to its input's shape (summing what was broadcast), type and device."""
+    """Bring a gradient to its input's shape (summing what was broadcast), type and device.
+
+    Raises: AutogradError if the input does not broadcast to the gradient.
+    """
     if grad.shape != shape:
+        _check_broadcast(grad, shape)
         grad = grad.sum_to_size(shape)
     if grad.dtype is not dtype:
         grad = grad.to(dtype)
     return grad if grad.storage.device == device else grad.to("cpu" if device < 0 else device)
+
+
+def _check_broadcast(grad: Any, shape: Sequence[int]) -> None:
+    have = grad.shape[len(grad.shape) - len(shape) :]
+    if len(grad.shape) < len(shape) or any(size not in (1, other) for size, other in zip(shape, have)):
+        raise AutogradError(
+            f"backward: a derivative returned an invalid gradient: {grad.describe()} for an input of shape "
+            f"{list(shape)}"
+        )

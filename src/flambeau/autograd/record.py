@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import strides as st
-from ..core import TensorCore, alias
+from ..core import TensorCore
 from ..errors import AutogradError
 from ..ops.operator import REGISTRY, Operator
 from ..runtime.stream import Stream
-from .mode import mode
+from .mode import GradMode, mode
 from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, streams_of
 
 
@@ -40,15 +40,35 @@ def accumulator(leaf: TensorCore) -> AccumulateGrad:
 
 def _renew_view(view: TensorCore) -> None:
     """A view's base was written since the view was made: the view is now a part of the new base."""
-    base = view.base
-    edge = edge_of(base)
+    if _is_of_function(view):
+        raise AutogradError(
+            f"{view._grad_fn.name}: its result is a view, and the view or its base has been written in place since",
+            hint="clone() the result inside the Function",
+        )
+    edge = edge_of(view.base)
     if edge is not None:
-        node = OperatorNode(REGISTRY["as_strided"], [edge], streams_of([base]), [_meta(base)], 1)
-        given = {"size": tuple(view.shape), "stride": view.strides, "storage_offset": view.offset, "input_shape": base.shape}
-        given |= {"input_strides": base.strides, "input_offset": base.offset}
-        node.saved = [given.get(name) for name in REGISTRY["as_strided"].backward_needs]
-        view._grad_fn, view.output_index = node, 0
+        view._grad_fn, view.output_index = _part_node(edge, view.base, view), 0
     view.view_version = view.storage.version
+
+
+def _is_of_function(view: TensorCore) -> bool:
+    """Whether a user's Function made this view: what its backward does cannot be said in terms of the base."""
+    return view._grad_fn is not None and not isinstance(view._grad_fn, OperatorNode)
+
+
+def _part_node(edge: Edge, base: TensorCore, view: TensorCore) -> OperatorNode:
+    """The node of `view` as a part of `base`, whose gradient goes to `edge`."""
+    operator = REGISTRY["as_strided"]
+    node = OperatorNode(operator, [edge], streams_of([base]), [_meta(base)], 1)
+    given = {
+        "size": tuple(view.shape),
+        "stride": view.strides,
+        "storage_offset": view.offset,
+        "input_shape": base.shape,
+    }
+    given |= {"input_strides": base.strides, "input_offset": base.offset}
+    node.saved = [given.get(name) for name in operator.backward_needs]
+    return node
 
 
 def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
@@ -59,6 +79,8 @@ def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
         value = bound[index]
         if isinstance(value, TensorCore):
             if value._requires_grad or value._grad_fn is not None:
+                return True
+            if value.base is not None and edge_of(value) is not None:
                 return True
         elif isinstance(value, (list, tuple)) and any(each.requires_grad for each in value):
             return True
@@ -80,7 +102,9 @@ def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore
     if operator.backward is None:
         raise AutogradError(f"{operator.name}: the derivative is not implemented", hint="call it under torch.no_grad()")
     inputs = _tensor_slots(operator, bound)
-    edges = [edge_of(each) if isinstance(each, TensorCore) and each.dtype.is_floating_point else None for each in inputs]
+    edges = [
+        edge_of(each) if isinstance(each, TensorCore) and each.dtype.is_floating_point else None for each in inputs
+    ]
     metas = [_meta(each) if isinstance(each, TensorCore) else None for each in inputs]
     tensors = [each for each in (*inputs, *outputs) if isinstance(each, TensorCore)]
     node = OperatorNode(operator, edges, streams_of(tensors), metas, len(outputs))
@@ -154,24 +178,59 @@ def check_inplace(name: str, target: TensorCore) -> None:
             f"{name}: a view of a leaf Variable that requires grad is being used in an in-place operation",
             hint="write it under torch.no_grad(), or write a clone()",
         )
+    if target.base is not None and target.base.requires_grad:
+        _check_view(name, target)
+
+
+def _check_view(name: str, view: TensorCore) -> None:
+    if edge_of(view) is None:
+        raise AutogradError(
+            f"{name}: a view that was made under no_grad is being modified in place with gradients enabled, and its "
+            f"base requires grad",
+            hint="make the view and write it in the same mode, or write a clone()",
+        )
+    if _is_of_function(view):
+        raise AutogradError(
+            f"{name}: a view that {view._grad_fn.name}'s forward returned is being modified in place",
+            hint="clone() the result inside the Function",
+        )
 
 
 def record_inplace(operator: Operator, bound: Sequence[Any], target: TensorCore, recorded: OperatorNode | None) -> None:
-    """`target` was written by a call; `recorded` is the call's node, made before the write, or None if it needs none."""
+    """`target` was written by a call; `recorded` is the call's node, made before the write, if it needs one."""
     target.storage.version += 1
     if target.base is None:
         if recorded is not None:
             _resave_outputs(recorded, target)
             target._grad_fn, target.output_index = recorded, 0
         return
-    if recorded is not None or target.base.requires_grad:
-        _write_through_view(operator, bound, target, recorded)
+    if recorded is not None:
+        _write_through_view(target, recorded)
     target.view_version = -1  # made anew from the base when next asked for
 
 
 def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorCore) -> OperatorNode:
-    """The node of a call that is about to write `target`: what it needs is saved before the write."""
-    return _node(operator, bound, [target])
+    """The node of a call that is about to write `target`: what it needs is saved before the write.
+
+    Where the derivative needs the values that the call overwrites, a copy of them is kept.
+    Raises: AutogradError.
+    """
+    if target.base is not None and st.overlaps_itself(target.base.shape, target.base.strides):
+        raise AutogradError(
+            f"{operator.name}_: writing a view of {target.base.describe()}, whose elements overlap (strides "
+            f"{list(target.base.strides)}), cannot be recorded",
+            hint="clone() it before taking the view",
+        )
+    node = _node(operator, bound, [target])
+    for place, name in enumerate(operator.backward_needs):
+        if operator.index_of.get(name) == 0 and isinstance(node.saved[place], Saved):
+            node.saved[place] = Saved(_copy(target), node.saved[place].edge)
+    return node
+
+
+def _copy(tensor: TensorCore) -> TensorCore:
+    with GradMode(False):
+        return REGISTRY["convert"](tensor)  # type: ignore[no-any-return]
 
 
 def _resave_outputs(node: OperatorNode, target: TensorCore) -> None:
@@ -180,43 +239,46 @@ def _resave_outputs(node: OperatorNode, target: TensorCore) -> None:
             node.saved[index] = Saved(target, (None, 0))  # type: ignore[arg-type]
 
 
-def _write_through_view(operator: Operator, bound: Sequence[Any], view: TensorCore, node: OperatorNode | None) -> None:
+def _write_through_view(view: TensorCore, node: OperatorNode) -> None:
     base = view.base
-    if not base.is_contiguous():
-        raise AutogradError(f"{operator.name}_: writing a view of a tensor that is not contiguous cannot be recorded")
-    if node is None:
-        return
     _resave_outputs(node, view)
-    base_edge = edge_of(base)
-    slices = CopySlices(node, base_edge, base, view)
-    base._grad_fn, base.output_index = slices, 0
+    base._grad_fn, base.output_index = CopySlices(node, edge_of(base), base, view), 0
     base.view_version = base.storage.version
 
 
 class CopySlices(Node):
-    """A write in place to a part of `base`, done by `inner` on a view of it.  Its first edge is the base's former place."""
+    """A write in place to a part of `base`, done by `inner` on a view of it.
 
-    __slots__ = ("geometry", "inner", "shape")
+    Its first edge is the base's former place.
+    """
+
+    __slots__ = ("inner", "part", "shape", "strides")
 
     def __init__(self, inner: OperatorNode, base_edge: Edge | None, base: TensorCore, view: TensorCore) -> None:
         streams: dict[int, Stream] = inner.streams
         super().__init__("CopySlices", (base_edge, *inner.edges[1:]), streams)
         self.inner = inner
         self.shape = base.shape
-        self.geometry = view.shape, view.strides, view.offset - base.offset
+        self.strides = base.strides
+        self.part = view.shape, view.strides, view.offset - base.offset
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
-        if grads[0] is None:
-            return [None] * len(self.edges)
-        whole = grads[0].contiguous().clone()
-        shape, strides, offset = self.geometry
-        part = alias(whole, shape, strides, whole.offset + offset)
-        flowed = self.inner.apply([part.clone()])  # type: ignore[attr-defined]
+        """See Node.  The calls are ordinary ones, so that a second derivative goes through them too."""
+        as_strided = REGISTRY["as_strided"]
+        dense = st.is_contiguous(self.shape, self.strides)
+        flat = grads[0].clone() if dense else self._laid_out(grads[0])
+        whole = flat if dense else as_strided(flat, self.shape, self.strides, 0)
+        part = as_strided(flat, *self.part)
+        flowed = self.inner.flow([part.clone()], _part_node((self, 0), whole, part))
         if flowed[0] is None:
-            part.zero_()  # type: ignore[attr-defined]
+            part.zero_()
         else:
-            part.copy_(flowed[0])  # type: ignore[attr-defined]
+            part.copy_(flowed[0])
         return [whole, *flowed[1:]]
+
+    def _laid_out(self, grad: Any) -> Any:
+        """The gradient as the base lies, gaps included, in one dimension."""
+        return REGISTRY["embed"](grad, (st.extent(self.shape, self.strides),), self.shape, self.strides, 0)
 
     def release(self) -> None:
         self.inner.release()
@@ -229,5 +291,3 @@ def link_view(operator: Operator, bound: Sequence[Any], view: TensorCore) -> Non
     view.view_version = view.storage.version
     if wants_grad(operator, bound):
         record(operator, bound, [view])
-
-

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from typing import Any, NamedTuple, Protocol
 
 from ..dtypes import dtype
@@ -150,7 +151,7 @@ class Operator:
         self.name = name or body.__name__
         self.__name__ = self.name
         self.__doc__ = body.__doc__
-        self.body = body
+        self.body = body if kind == POINTWISE else _by_position(body)
         self.kind = kind
         self.samples = samples
         self.errors = errors
@@ -208,6 +209,21 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
+
+
+def _by_position(body: Callable[..., Any]) -> Callable[..., Any]:
+    """The body, callable with the values of keyword-only parameters in their order, as dispatch has them."""
+    found = inspect.signature(body).parameters.values()
+    named = [each.name for each in found if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    if not named:
+        return body
+    count = len(found) - len(named)
+
+    @wraps(body)
+    def positional(*values: Any) -> Any:
+        return body(*values[:count], **dict(zip(named, values[count:], strict=True)))
+
+    return positional
 
 
 def _parameters(body: Callable[..., Any], skip_call: bool) -> list[Parameter]:

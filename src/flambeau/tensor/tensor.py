@@ -44,7 +44,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     @property
     def is_leaf(self) -> bool:
-        return self._grad_fn is None
+        return self.grad_fn is None
 
     @property
     def _version(self) -> int:
@@ -53,7 +53,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
     @property
     def requires_grad(self) -> bool:
         """Whether gradients flow to, or through, this tensor."""
-        return self._requires_grad or self._grad_fn is not None
+        return super().requires_grad
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:

@@ -1,0 +1,158 @@
+"""Writes in place, on whole tensors and through views: gradients, what is saved, and what is refused."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import flambeau as torch
+from flambeau.errors import AutogradError
+from flambeau.testing import machine
+from tests.oracle import inplace_cases
+
+CASES = json.loads((Path(__file__).parent.parent / "oracle" / "inplace_cases.json").read_text())
+NAMES = [f"{write} of {place}" for write, place, _ in CASES]
+
+
+def leaf(*values: float) -> torch.Tensor:
+    return torch.tensor(list(values), requires_grad=True)
+
+
+@pytest.mark.parametrize(("write", "place", "expected"), CASES, ids=NAMES)
+def test_writes_in_place_differentiate_as_pytorchs_do(write, place, expected):
+    found = inplace_cases.run(torch, write, place)
+    if expected == "version" or found == "version":
+        assert found == expected
+        return
+    assert len(found) == len(expected)
+    for have, want in zip(found, expected):
+        assert have == pytest.approx(want, rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("write", "copies"),
+    [
+        (lambda y, w: y.sin_(), 1),
+        (lambda y, w: y.mul_(w), 1),  # the gradient of w needs y
+        (lambda y, w: y.mul_(w.detach()), 0),
+        (lambda y, w: y.exp_(), 0),
+        (lambda y, w: y.add_(w), 0),
+        (lambda y, w: y.detach().sin_(), 0),
+    ],
+)
+def test_the_overwritten_values_are_kept_only_where_the_derivative_needs_them(write, copies):
+    with machine(devices=1) as made:
+        allocator = made.devices[0].allocator
+        y = leaf(*[0.5] * 1024).cuda() * 1
+        w = leaf(*[0.5] * 1024).cuda()
+        before = allocator.allocated_bytes
+        written = write(y, w)
+        assert allocator.allocated_bytes - before == copies * y.nbytes
+        del written
+
+
+def test_a_write_under_no_grad_keeps_nothing_and_stays_out_of_the_graph():
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    node, part = y.grad_fn, y[0]
+    with torch.no_grad():
+        y.sin_()
+        part.zero_()
+    assert y.grad_fn is node
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_a_view_of_a_plain_tensor_joins_the_graph_that_its_base_joined():
+    x = leaf(1.0, 2.0, 3.0)
+    base = torch.zeros(3)
+    first, last = base[:2], base[1:]
+    first.copy_(x[:2])
+    (last * last).sum().backward()
+    assert x.grad.tolist() == [0.0, 4.0, 0.0]
+
+
+def test_a_view_made_under_no_grad_is_not_written_with_gradients():
+    y = leaf(1.0, 2.0) * 2
+    with torch.no_grad():
+        part = y[0]
+    with pytest.raises(AutogradError, match="mul_: a view that was made under no_grad.*\nhint"):
+        part.mul_(3)
+    assert y.tolist() == [2.0, 4.0]
+    with torch.no_grad():
+        part.mul_(3)
+    assert y.tolist() == [6.0, 4.0]
+
+
+def test_a_view_of_a_base_that_is_not_contiguous_is_written():
+    base = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).t().detach()
+    w = leaf(5.0, 6.0)
+    base[0].mul_(w)
+    (base * base).sum().backward()
+    assert base.tolist() == [[5.0, 18.0], [2.0, 4.0]] and w.grad.tolist() == [10.0, 108.0]
+
+
+def test_a_leaf_that_is_not_contiguous_is_written_through_a_view_under_no_grad():
+    leaf = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).t().detach().requires_grad_()
+    with torch.no_grad():
+        leaf[0].zero_()
+    assert leaf.tolist() == [[0.0, 0.0], [2.0, 4.0]]
+
+
+def test_a_view_of_a_base_whose_elements_overlap_is_refused_before_the_write():
+    base = torch.ones(1, 2).expand(3, 2).detach()
+    with pytest.raises(AutogradError, match=r"mul_: writing a view of float32\[3, 2\].*overlap"):
+        base[0].mul_(leaf(2.0, 3.0))
+    assert base.tolist() == [[1.0, 1.0]] * 3
+
+
+def test_a_write_without_a_derivative_is_refused_before_the_write():
+    y = leaf(5.0, 7.0) * 1
+    with pytest.raises(AutogradError, match="floor_divide: the derivative is not implemented"):
+        y.floor_divide_(2)
+    assert y.tolist() == [5.0, 7.0]
+
+
+class Flat(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view(-1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.view(1, 2) * 10
+
+
+def test_a_view_that_a_function_returned_is_not_written():
+    y = (leaf(1.0, 2.0) * 1).view(1, 2)
+    with pytest.raises(AutogradError, match="mul_: a view that FlatBackward's forward returned"):
+        Flat.apply(y).mul_(2)
+    flat = Flat.apply(y)
+    y.mul_(2)
+    with pytest.raises(AutogradError, match="FlatBackward: its result is a view"):
+        flat.sum()
+
+
+def test_second_derivatives_go_through_chains_of_views():
+    x = leaf(0.5, 0.25, 1.5, 2.0)
+    y = x * 1
+    table = y.view(2, 2)
+    table[0].pow_(3)
+    table.t()[1].exp_()
+    (first,) = torch.autograd.grad((table * y.view(2, 2)).sum(), [x], create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), [x])
+    a, b, c, d = x.tolist()
+    power = math.exp(2 * b**3)  # the second value is exp(b ** 3), squared by the loss
+    assert first.tolist() == pytest.approx([6 * a**5, 6 * b**2 * power, 2 * c, 2 * math.exp(2 * d)])
+    assert second.tolist() == pytest.approx([30 * a**4, (12 * b + 36 * b**4) * power, 2.0, 4 * math.exp(2 * d)])
+
+
+def test_ten_thousand_writes_through_views_need_no_recursion():
+    x = leaf(1.0, 1.0)
+    y = x * 1
+    for _ in range(10_000):
+        y[0].neg_()
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+    del y

@@ -1,0 +1,60 @@
+"""What registering an operator makes of its body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import flambeau as torch
+from flambeau.errors import ArgumentTypeError
+from flambeau.ops.operator import REGISTRY, Operand, composite, operator, view
+
+
+@pytest.fixture
+def register() -> Iterator[Callable[..., Any]]:
+    """Registers operators of a test under names that go again."""
+    names = []
+
+    def made(kind, body):
+        found = kind(samples=lambda: [], method=False, function=False)(body)
+        names.append(found.name)
+        return found
+
+    yield made
+    for name in names:
+        del REGISTRY[name]
+
+
+def _lowered(call, input: Operand, power: int = 2, *, start: int = 0, step: int = 1):
+    out = call.output(input.shape, input.dtype)
+    call.assign(out, torch.tensor([float(power), float(start), float(step)]))
+    return out
+
+
+def _composite(input: Operand, *, shift: int, scale: int = 3):
+    return input * scale + shift
+
+
+def _view(input: Operand, *, first: int = 1):
+    return (1,), (1,), first
+
+
+def test_keyword_only_parameters_reach_the_body_by_name(register):
+    x = torch.tensor([1.0, 2.0, 3.0])
+    lowered, composed, viewed = register(operator, _lowered), register(composite, _composite), register(view, _view)
+    assert lowered(x).tolist() == [2.0, 0.0, 1.0]
+    assert lowered(x, 5, step=4, start=3).tolist() == [5.0, 3.0, 4.0]
+    assert lowered(x, start=7, out=torch.empty(3)).tolist() == [2.0, 7.0, 1.0]
+    assert composed(x, shift=1).tolist() == [4.0, 7.0, 10.0]
+    assert viewed(x).tolist() == [2.0] and viewed(x, first=2).tolist() == [3.0]
+
+
+def test_keyword_only_parameters_are_refused_by_position(register):
+    composed = register(composite, _composite)
+    for values in ((1,), (1, 3)):
+        with pytest.raises(ArgumentTypeError, match=r"_composite\(\) takes 1 positional arguments but \d were given"):
+            composed(torch.ones(2), *values)
+    with pytest.raises(ArgumentTypeError, match="missing 1 required .*'shift'"):
+        composed(torch.ones(2))
