@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 import weakref
 from collections.abc import Iterator
 from queue import Empty, SimpleQueue
@@ -81,8 +82,7 @@ class PinnedBatches:
         try:
             job = next(self._batches, _End)
         except Exception as error:  # noqa: BLE001  (raised at its turn)
-            # Without this frame, which holds the iterator: queue, exception and iterator would keep each other.
-            job = _Failed(error.with_traceback(error.__traceback__.tb_next))
+            job = _Failed(error)
         self._made_all = job is _End or isinstance(job, _Failed)
         self._jobs.put(job)
         self._ahead += 1
@@ -97,10 +97,18 @@ class PinnedBatches:
 
 
 class _Failed:
-    """An exception that making a batch raised, on its way to the batch's turn."""
+    """An exception that making a batch raised, on its way to the batch's turn.
+
+    Its traceback goes along as text: frames lead back to the iterator, which would then never end by reference count.
+    """
 
     def __init__(self, error: Exception) -> None:
+        error.add_note("".join(traceback.format_exception(error)))
         self.error = error
+        link: BaseException | None = error
+        while link is not None:
+            link.__traceback__ = None
+            link = link.__cause__ or link.__context__
 
 
 def _pin_all(jobs: SimpleQueue[Any], done: SimpleQueue[Any], device: int) -> None:
