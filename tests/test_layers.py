@@ -15,11 +15,11 @@ MAX_FUNCTION_LINES = 60
 
 # A module imports its own layer and those before it.
 LAYERS = (
-    ("errors", "dtypes", "strides", "kernel", "problem", "order", "config", "trace", "host"),
+    ("errors", "dtypes", "strides", "layout", "kernel", "problem", "order", "config", "trace", "host"),
     ("driver",),
     ("memory",),
     ("runtime",),
-    ("core", "dispatch", "transfer", "autograd", "ops"),
+    ("core", "plan", "dispatch", "transfer", "autograd", "ops"),
     ("tensor",),
     ("nn", "optim", "data", "amp", "parallel"),
     ("tools", "testing"),

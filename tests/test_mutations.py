@@ -40,9 +40,9 @@ MUTATIONS = (
     ),
     Mutation(
         "the driver called around the stream",
-        "dispatch.py",
-        "            self.stream.launch(self.accelerator.kernel(kernel), grid, packed)\n",
-        "            self.accelerator.driver.launch(kernel, grid, packed, self.stream.handle)\n",
+        "plan.py",
+        "                    stream.launch(step.handle, step.grid, buffer)\n",
+        "                    machine.driver.launch(step.handle, step.grid, buffer, stream.handle)\n",
         ("tests/test_layers.py", "-k", "test_only_streams_put_work_in_order"),
     ),
     Mutation(

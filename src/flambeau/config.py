@@ -1,11 +1,11 @@
 """What the environment and the user chose, checked and in one place.
 
-    FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options `,memory=2GiB`,
-                            `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=h200`
-    FLAMBEAU_CACHE          directory of compiled kernels (default: $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
-    CUDA_LAUNCH_BLOCKING    1: every launch waits until it is done
-    CUDA_VISIBLE_DEVICES    which devices there are, and in which order
-    PYTORCH_ALLOC_CONF      allocator settings, as in PyTorch (PYTORCH_CUDA_ALLOC_CONF is the old name)
+FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options `,memory=2GiB`,
+                        `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=h200`
+FLAMBEAU_CACHE          directory of compiled kernels (default: $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
+CUDA_LAUNCH_BLOCKING    1: every launch waits until it is done
+CUDA_VISIBLE_DEVICES    which devices there are, and in which order
+PYTORCH_ALLOC_CONF      allocator settings, as in PyTorch (PYTORCH_CUDA_ALLOC_CONF is the old name)
 """
 
 from __future__ import annotations

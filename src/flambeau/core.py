@@ -10,17 +10,17 @@ from . import host
 from . import strides as st
 from .dtypes import dtype
 from .errors import ArgumentError, OutOfMemoryError
+from .layout import Layout, dense_layout, layout_of
 from .runtime import device as devices
 from .runtime import state, storage
-from .runtime.storage import Storage
+from .runtime.storage import WIDEST_ACCESS, Storage
 from .strides import Size
 
 MAX_NBYTES = 1 << 60
-WIDEST_ACCESS = 16  # bytes
 
 
 class TensorCore:
-    """storage, dtype, shape, strides and offset (both in elements), and what autograd hangs on it.
+    """A storage seen through a layout, `offset` elements from its start, and what autograd hangs on it.
 
     grad_fn: the node that made it, None for a leaf;  output_index: which of the node's outputs it is.
     accumulator: a weak reference to the node that adds to `grad`, for a leaf that was used.
@@ -28,15 +28,13 @@ class TensorCore:
     """
 
     __slots__ = (
-        "__weakref__", "_grad_fn", "_requires_grad", "accumulator", "base", "dtype", "grad", "hooks", "offset",
-        "output_index", "shape", "storage", "strides", "view_version",
+        "__weakref__", "_grad_fn", "_requires_grad", "accumulator", "base", "grad", "hooks", "layout", "offset",
+        "output_index", "storage", "view_version",
     )  # fmt: skip
 
-    def __init__(self, storage: Storage, dtype: dtype, shape: Size, strides: st.Shape, offset: int = 0) -> None:
+    def __init__(self, storage: Storage, layout: Layout, offset: int = 0) -> None:
         self.storage = storage
-        self.dtype = dtype
-        self.shape = shape
-        self.strides = strides
+        self.layout = layout
         self.offset = offset
         self._requires_grad = False
         self._grad_fn: Any = None
@@ -46,6 +44,19 @@ class TensorCore:
         self.base: Any = None
         self.view_version = 0
         self.hooks: Any = None
+
+    @property
+    def dtype(self) -> dtype:
+        return self.layout.dtype
+
+    @property
+    def shape(self) -> Size:
+        return self.layout.shape
+
+    @property
+    def strides(self) -> st.Shape:
+        """Steps between neighbours, in elements."""
+        return self.layout.strides
 
     @property
     def device(self) -> devices.device:
@@ -70,23 +81,23 @@ class TensorCore:
 
     @property
     def ndim(self) -> int:
-        return len(self.shape)
+        return len(self.layout.shape)
 
     def numel(self) -> int:
         """How many elements there are."""
-        return prod(self.shape)
+        return self.layout.numel
 
     def is_contiguous(self) -> bool:
         """Whether the elements lie in row-major order without gaps."""
-        return st.is_contiguous(self.shape, self.strides)
+        return self.layout.dense
 
     def is_aligned(self) -> bool:
         """Whether the first element lies at a multiple of 16 bytes, the widest access of a GPU."""
-        return self.address() % WIDEST_ACCESS == 0
+        return self.layout.aligned
 
     def address(self) -> int:
         """Where the first element lies."""
-        return self.storage.address() + self.offset * self.dtype.itemsize
+        return self.storage.address() + self.offset * self.layout.dtype.itemsize
 
     def array(self) -> Any:
         """A NumPy array over the same host memory, which it keeps alive."""
@@ -125,7 +136,20 @@ def empty(
         memory = storage.pinned(state.machine(), nbytes)
     else:
         memory = storage.on_host(nbytes)
-    return Result.type(memory, dtype, size, st.contiguous(size))
+    return new(memory, dense_layout(dtype, size))
+
+
+def new(storage: Storage, layout: Layout, offset: int = 0) -> TensorCore:
+    """A tensor over a storage: `layout`, `offset` elements from its start."""
+    made: TensorCore = object.__new__(Result.type)
+    TensorCore.__init__(made, storage, layout, offset)
+    return made
+
+
+def over(storage: Storage, dtype: dtype, shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> TensorCore:
+    """A tensor over a storage, by its type, shape, strides and offset (in elements)."""
+    aligned = storage.aligned and offset * dtype.itemsize % WIDEST_ACCESS == 0
+    return new(storage, layout_of(dtype, Size(shape), tuple(strides), aligned), offset)
 
 
 def checked_size(shape: Sequence[int], name: str) -> Size:
@@ -137,7 +161,7 @@ def checked_size(shape: Sequence[int], name: str) -> Size:
 
 def alias(source: TensorCore, shape: Sequence[int], strides: Sequence[int], offset: int) -> TensorCore:
     """Another tensor over the same storage, unknown to autograd."""
-    return Result.type(source.storage, source.dtype, Size(shape), tuple(strides), offset)
+    return over(source.storage, source.dtype, shape, strides, offset)
 
 
 def overlap(a: TensorCore, b: TensorCore) -> str:

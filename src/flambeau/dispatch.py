@@ -9,120 +9,14 @@ from . import core, host
 from . import strides as st
 from .autograd import record
 from .autograd.mode import mode
-from .core import Result, TensorCore
-from .dtypes import dtype
-from .errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError
-from .kernel import Access, Grid, Kernel, Pointer, Pointers
-from .ops.operator import COMPOSITE, LOWERED, REGISTRY, VIEW, Operator, Runner
-from .problem import Problem
+from .core import TensorCore
+from .errors import ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError
+from .ops.operator import COMPOSITE, REGISTRY, VIEW, Operator, Runner
+from .plan import also_read, check_fits, lowered
 from .runtime import device as devices
-from .runtime import generator, state, storage
-from .runtime.stream import Stream
+from .runtime import state
 
-
-class Call:
-    """One call of an operator on one device: what its lowering may ask for (see ops/operator.py)."""
-
-    __slots__ = ("accelerator", "device", "given", "name", "plans", "stream")
-
-    def __init__(self, name: str, device: int, given: Any) -> None:
-        self.name = name
-        self.device = device
-        self.given = given
-        if device >= 0:
-            self.accelerator: Any = state.machine().devices[device]
-            self.stream: Stream | None = state.current_stream(device)
-            self.plans = self.accelerator.plans
-        else:
-            self.accelerator = self.stream = None
-            self.plans = state.machine().cpu_plans
-
-    def output(self, shape: Sequence[int], dtype: dtype) -> Any:
-        """A new contiguous result, or the tensor given as out= if it has this shape and type."""
-        size = shape if type(shape) is st.Size else st.Size(shape)
-        given = self.given
-        if given is not None and given.shape == size and given.dtype is dtype and given.is_contiguous():
-            return given
-        if self.stream is None:
-            return core.empty(size, dtype, -1, name=self.name)
-        nbytes = size.numel() * dtype.itemsize
-        memory = storage.on_device(self.accelerator.machine, self.device, nbytes, self.stream.handle)
-        return Result.type(memory, dtype, size, st.contiguous(size))
-
-    def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
-        """Contiguous memory that is free again once this call's launches are done."""
-        return core.empty(shape, dtype, self.device, name=self.name)
-
-    def contiguous(self, operand: Any, dtype: dtype | None = None) -> Any:
-        """The operand itself if it is contiguous and of that dtype, else a copy that is."""
-        wanted = operand.dtype if dtype is None else dtype
-        if operand.dtype is wanted and operand.is_contiguous():
-            return operand
-        target = self.scratch(operand.shape, wanted)
-        self.assign(target, operand)
-        return target
-
-    def assign(self, target: Any, source: Any) -> None:
-        """Write `source`, converted and broadcast, into `target` of the same device."""
-        shape = target.shape
-        view = core.alias(source, shape, st.expand(source.shape, source.strides, shape), source.offset)
-        REGISTRY["convert"].lower(Call(self.name, self.device, target), view)  # type: ignore[attr-defined]
-
-    def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
-        """Queue a kernel; on the CPU, run its reference."""
-        packed = kernel.pack([_packable(param, value) for param, value in zip(kernel.params, values)])
-        if self.stream is None:
-            _run_on_host(kernel.bind(packed), kernel.reference)
-        else:
-            self.stream.launch(self.accelerator.kernel(kernel), grid, packed)
-
-    def library(self, problem: Problem, *operands: Any) -> None:
-        """Queue a library call, with a workspace from the caching allocator."""
-        addresses = tuple(0 if each is None else each.address() for each in operands)
-        if self.stream is None:
-            _run_on_host(problem.accesses(addresses), problem.reference)
-            return
-        plan, nbytes = self.accelerator.library_plan(problem)
-        workspace = storage.on_device(self.accelerator.machine, self.device, nbytes, self.stream.handle)
-        self.stream.library_run(plan, addresses, workspace.address())
-
-    def random(self, count: int, source: Any = None) -> tuple[int, int]:
-        """Reserve `count` Philox counters of a generator (None: the device's own): (seed, first counter)."""
-        chosen = generator.default_generator(self.device) if source is None else source
-        if chosen.device_index != self.device:
-            raise DeviceMismatchError(
-                f"{self.name}: expected a generator of {self._where()}, got one of {chosen.device}"
-            )
-        return chosen.reserve(count)
-
-    def read(self, operand: Any) -> Any:
-        """The operand's values as a NumPy array.  Host: waits."""
-        return read(operand)
-
-    def _where(self) -> str:
-        return "cpu" if self.device < 0 else f"cuda:{self.device}"
-
-
-def _packable(param: Any, value: Any) -> Any:
-    kind = type(param)
-    if kind is Pointer:
-        return 0 if value is None else value.address()
-    if kind is Pointers:
-        return [(each.address(), each.numel()) for each in value]
-    return value
-
-
-def _run_on_host(bound: Sequence[Any], reference: Any) -> None:
-    with host.np.errstate(all="ignore"):
-        reference(*[_host_array(each) for each in bound])
-
-
-def _host_array(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_host_array(each) for each in value]
-    if isinstance(value, Access):
-        return host.array_at(value.address, value.dtype, value.shape, value.strides)
-    return value
+NUMBERS = (int, float, bool)
 
 
 def read(tensor: TensorCore) -> Any:
@@ -152,11 +46,48 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         return _view(operator, bound)
     if given is not None:
         return _call_out(operator, bound, given, device)
-    current = Call(operator.name, device, None)
-    result = operator.lower(current, *bound) if kind is not LOWERED else operator.body(current, *bound)  # type: ignore[attr-defined]
+    result = _run(operator, bound, None, device)
     if record.wants_grad(operator, bound):
         record.record(operator, bound, result if isinstance(result, tuple) else (result,))
     return result
+
+
+def _run(operator: Operator, bound: list[Any], given: Any, device: int) -> Any:
+    """Run the plan of a call; the first of its kind is lowered."""
+    machine = state.machine()
+    plans = machine.cpu_plans if device < 0 else machine.devices[device].plans
+    key = _key(operator, bound, given)
+    plan = plans.get(key)
+    if plan is None:
+        plan = plans[key] = lowered(operator, bound, given, device)
+    return plan.run(bound, given)
+
+
+def _key(operator: Operator, bound: Sequence[Any], given: Any) -> tuple[Any, ...]:
+    """All that a lowering may decide by."""
+    key: list[Any] = [operator, operator.setting()] if operator.setting is not None else [operator]
+    for index, value in enumerate(bound):
+        if isinstance(value, TensorCore):
+            key.append(value.layout)
+        elif index in operator.number_indexes and type(value) in NUMBERS:
+            key.append(type(value))
+        else:
+            key.append(_fixed(value))
+    if given is not None:
+        key += (given.layout, also_read(bound, given))
+    return tuple(key)
+
+
+def _fixed(value: Any) -> Any:
+    """An attribute as part of a key: values that compare equal and differ, as 1, True and 1.0 do, are kept apart."""
+    kind = type(value)
+    if kind is float:
+        return kind, value.hex()
+    if kind is bool:
+        return kind, value
+    if kind is list or kind is tuple:
+        return tuple([each.layout if isinstance(each, TensorCore) else _fixed(each) for each in value])
+    return value
 
 
 def _view(operator: Operator, bound: list[Any]) -> Any:
@@ -205,29 +136,27 @@ def _run_into(operator: Operator, bound: list[Any], target: Any, device: int) ->
             f"{operator.name}: the tensor to write is {target.describe()}, the operands are on {_device_name(device)}"
         )
     _check_overlap(operator, bound, target)
-    current = Call(operator.name, device, target)
-    result = operator.lower(current, *bound) if operator.kind is not LOWERED else operator.body(current, *bound)  # type: ignore[attr-defined]
-    if result is not target:
-        check_fits(operator.name, result, target)
-        current.assign(target, result)
+    _run(operator, bound, target, device)
 
 
 def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> Any:
     """Write a composite's result into out=."""
     check_fits(operator.name, result, given)
-    Call(operator.name, given.storage.device, None).assign(given, result)
+    assign(given, result)
     given.storage.version += 1
     return given
 
 
-def check_fits(name: str, result: Any, target: Any) -> None:
-    """Raise ShapeError or DtypeError if `target` cannot take `result`."""
-    if result.shape != target.shape:
-        raise ShapeError(f"{name}: the result has shape {list(result.shape)}, the tensor to write {list(target.shape)}")
-    if result.dtype.category > target.dtype.category:
-        raise DtypeError(
-            f"{name}: result type {result.dtype.name} can't be cast to the desired output type {target.dtype.name}"
-        )
+def assign(target: TensorCore, source: TensorCore) -> None:
+    """Write `source`, converted and broadcast, into `target` of the same device; unknown to autograd."""
+    steps = st.expand(source.shape, source.strides, target.shape)
+    view = core.alias(source, target.shape, steps, source.offset)
+    _run(REGISTRY["convert"], [view, None], target, target.storage.device)
+
+
+def fill_new(operator: Operator, made: TensorCore, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Let an operator write a new tensor, its first operand: unlike a write in place, no version is counted."""
+    _run(operator, operator.bind((made, *args), kwargs), made, made.storage.device)
 
 
 def _check_overlap(operator: Operator, bound: Sequence[Any], target: Any) -> None:

@@ -66,9 +66,7 @@ class _Interface:
         }
 
 
-def array_at(
-    address: int, dtype: Any, shape: Sequence[int], strides: Sequence[int] | None, owner: Any = None
-) -> Any:
+def array_at(address: int, dtype: Any, shape: Sequence[int], strides: Sequence[int] | None, owner: Any = None) -> Any:
     """An array over this process's memory.  dtype is ours; strides in elements, None for contiguous.
 
     The array keeps `owner` alive; without one the caller keeps the memory alive.

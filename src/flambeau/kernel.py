@@ -54,11 +54,12 @@ class Pointer:
 class Scalar:
     """One number, by value."""
 
-    __slots__ = ("ctype", "name")
+    __slots__ = ("ctype", "name", "struct")
 
     def __init__(self, name: str, ctype: str) -> None:
         self.name = name
         self.ctype = ctype
+        self.struct = struct.Struct("@" + _FORMATS[ctype])
 
 
 class Strided:
@@ -75,6 +76,7 @@ class Pointers:
     """`count` contiguous one-dimensional arrays.  Its value is a list of (address, numel)."""
 
     __slots__ = ("access", "count", "dtype", "name")
+    NBYTES = 16  # of one entry: {void* data; long long numel;}
 
     def __init__(self, name: str, count: int, dtype: dtype, access: str) -> None:
         self.name = name
@@ -118,9 +120,10 @@ class Kernel:
     reference: called with one NumPy array per Pointer, a list of them per Pointers and a number per Scalar,
     in the order of `params`; it writes the arrays that are not "r".  An absent operand is None.
     operations: arithmetic operations per element of the largest operand, for the modelled clock.
+    offsets: where each parameter begins in the buffer, in bytes.
     """
 
-    __slots__ = ("__weakref__", "entry", "operations", "params", "reference", "source", "_struct")
+    __slots__ = ("__weakref__", "entry", "offsets", "operations", "params", "reference", "source", "_struct")
 
     def __init__(
         self, entry: str, source: str, params: Sequence[Param], reference: Callable[..., None], operations: float = 1.0
@@ -130,7 +133,9 @@ class Kernel:
         self.params = tuple(params)
         self.reference = reference
         self.operations = operations
-        self._struct = struct.Struct("@" + "".join(_format_of(param) for param in self.params))
+        formats = [_format_of(param) for param in self.params]
+        self.offsets = tuple(_offset_of(formats, index) for index in range(len(formats)))
+        self._struct = struct.Struct("@" + "".join(formats))
 
     def pack(self, values: Sequence[Any]) -> bytes:
         """The launch buffer for `values`, one per parameter.
@@ -177,6 +182,11 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"Kernel({self.entry})"
+
+
+def _offset_of(formats: Sequence[str], index: int) -> int:
+    """Where a parameter begins in the buffer: after those before it and what its alignment asks for."""
+    return struct.calcsize("@" + "".join(formats[: index + 1])) - struct.calcsize("@" + formats[index])
 
 
 def _format_of(param: Param) -> str:

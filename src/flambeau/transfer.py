@@ -12,7 +12,7 @@ from . import core
 from . import strides as st
 from .autograd import record
 from .core import TensorCore
-from .dispatch import Call
+from .dispatch import assign
 from .dtypes import dtype
 from .errors import ShapeError
 from .ops.operator import COMPOSITE, REGISTRY, Operator
@@ -21,8 +21,9 @@ from .runtime.copy import copy_bytes
 
 def dense(tensor: TensorCore, wanted: dtype) -> TensorCore:
     """The tensor itself if it is contiguous and of that type, else a copy that is, on the same device."""
-    device = tensor.storage.device
-    return Call("to", device, None).contiguous(tensor, wanted)  # type: ignore[no-any-return]
+    if tensor.dtype is wanted and tensor.is_contiguous():
+        return tensor
+    return dense_copy(tensor, wanted)
 
 
 def to_device(tensor: TensorCore, device: int, non_blocking: bool) -> TensorCore:
@@ -114,19 +115,19 @@ def _write(target: TensorCore, source: TensorCore, non_blocking: bool) -> None:
         return
     if here == there:
         if core.overlap(source, target) == "partial":
-            source = dense_copy(source)
-        Call("copy_", there, None).assign(target, source)
+            source = dense_copy(source, source.dtype)
+        assign(target, source)
         return
     converts_here = here >= 0 or not non_blocking
     ready = dense(source, target.dtype if converts_here else source.dtype)
     if target.is_contiguous() and ready.dtype is target.dtype and ready.shape == target.shape:
         _move(target, ready, non_blocking)
     else:
-        Call("copy_", there, None).assign(target, to_device(ready, there, non_blocking))
+        assign(target, to_device(ready, there, non_blocking))
 
 
-def dense_copy(tensor: TensorCore) -> TensorCore:
-    """A contiguous copy on the same device, unknown to autograd."""
-    target = core.empty(tensor.shape, tensor.dtype, tensor.storage.device, name="clone")
-    Call("clone", tensor.storage.device, None).assign(target, tensor)
+def dense_copy(tensor: TensorCore, wanted: dtype) -> TensorCore:
+    """A contiguous copy of that type on the same device, unknown to autograd."""
+    target = core.empty(tensor.shape, wanted, tensor.storage.device, name="to")
+    assign(target, tensor)
     return target

@@ -9,7 +9,9 @@ import pytest
 
 import flambeau as torch
 from flambeau.errors import ArgumentTypeError
+from flambeau.ops.convert import fill_kernel
 from flambeau.ops.operator import REGISTRY, Operand, composite, operator, view
+from flambeau.ops.pointwise import grid_over
 
 
 @pytest.fixture
@@ -29,7 +31,8 @@ def register() -> Iterator[Callable[..., Any]]:
 
 def _lowered(call, input: Operand, power: int = 2, *, start: int = 0, step: int = 1):
     out = call.output(input.shape, input.dtype)
-    call.assign(out, torch.tensor([float(power), float(start), float(step)]))
+    for at, value in enumerate((power, start, step)):
+        call.launch(fill_kernel(out.dtype), grid_over(1), call.part(out, (1,), (1,), at), float(value), 1)
     return out
 
 

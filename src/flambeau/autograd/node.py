@@ -33,13 +33,11 @@ def streams_of(tensors: Sequence[TensorCore]) -> dict[int, Stream]:
 class Saved:
     """A tensor kept for backward, with its version and its place in the graph."""
 
-    __slots__ = ("dtype", "edge", "offset", "shape", "storage", "strides", "version")
+    __slots__ = ("edge", "layout", "offset", "storage", "version")
 
     def __init__(self, tensor: TensorCore, edge: Edge | None) -> None:
         self.storage = tensor.storage
-        self.dtype = tensor.dtype
-        self.shape = tensor.shape
-        self.strides = tensor.strides
+        self.layout = tensor.layout
         self.offset = tensor.offset
         self.version = tensor.storage.version
         self.edge = edge
@@ -49,11 +47,11 @@ class Saved:
         if self.storage.version != self.version:
             raise AutogradError(
                 f"{name}: one of the variables needed for gradient computation has been modified by an inplace "
-                f"operation: {self.dtype.name}{list(self.shape)} is at version {self.storage.version}; "
+                f"operation: {self.layout.dtype.name}{list(self.layout.shape)} is at version {self.storage.version}; "
                 f"expected version {self.version}",
                 hint="use the out-of-place form, or clone() the tensor before it is written",
             )
-        tensor = core.Result.type(self.storage, self.dtype, self.shape, self.strides, self.offset)
+        tensor = core.new(self.storage, self.layout, self.offset)
         if self.edge is not None:
             attach(tensor, own if self.edge[0] is None else self.edge[0], self.edge[1])
         return tensor

@@ -29,7 +29,7 @@ class Parameter(Tensor):
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         source = _source(data, "Parameter")
-        super().__init__(source.storage, source.dtype, source.shape, source.strides, source.offset)
+        super().__init__(source.storage, source.layout, source.offset)
         self.requires_grad_(requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -53,7 +53,7 @@ class Buffer(Tensor):
 
     def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
         source = _source(data, "Buffer")
-        super().__init__(source.storage, source.dtype, source.shape, source.strides, source.offset)
+        super().__init__(source.storage, source.layout, source.offset)
         self.requires_grad_(source.requires_grad)
         self.persistent = persistent
 

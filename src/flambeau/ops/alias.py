@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from .. import strides as st
 from ..errors import ShapeError
+from ..layout import layout_of
 from .operator import Array, Operand, Sample, composite, view
 
 
@@ -44,8 +45,9 @@ def view_dtype(input: Operand, dtype: Any) -> Any:
     source: Any = input
     old, new = input.dtype.itemsize, dtype.itemsize
     made = source.detach()
-    made.dtype = dtype
+    aligned = input.is_aligned()
     if old == new:
+        made.layout = layout_of(dtype, input.shape, input.strides, aligned)
         return made
     divisible = all(step * old % new == 0 for step in (*input.strides[:-1], made.offset))
     if not input.shape or input.strides[-1] != 1 or input.shape[-1] * old % new or not divisible:
@@ -54,7 +56,7 @@ def view_dtype(input: Operand, dtype: Any) -> Any:
             f"{dtype.name}, of {new} bytes an element",
             hint="make it contiguous(), with a last dimension whose bytes divide evenly",
         )
-    made.shape = st.Size((*input.shape[:-1], input.shape[-1] * old // new))
-    made.strides = (*(step * old // new for step in input.strides[:-1]), 1)
+    shape = st.Size((*input.shape[:-1], input.shape[-1] * old // new))
+    made.layout = layout_of(dtype, shape, (*(step * old // new for step in input.strides[:-1]), 1), aligned)
     made.offset = made.offset * old // new
     return made

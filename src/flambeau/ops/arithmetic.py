@@ -327,15 +327,15 @@ SHORTER = {2: square, 0.5: sqrt, -0.5: rsqrt, -1: reciprocal}  # powers of float
 
 
 class Power(Pointwise):
+    by_value = True  # of the exponent
+
     def lower(self, call: Any, input: Any, exponent: Any) -> Any:
         if type(exponent) in (int, float) and hasattr(input, "dtype"):
-            if input.dtype.is_floating_point:
-                shorter = SHORTER.get(exponent)
-                if shorter is not None:
-                    return shorter.lower(call, input)
-            elif type(exponent) is int and exponent < 0:
-                fact = "Integers to negative integer powers are not allowed"
-                raise DtypeError(f"pow: {fact}: {input.dtype.name} to the power {exponent}", hint="call .float() first")
+            if input.dtype.is_floating_point and exponent in SHORTER:
+                return SHORTER[exponent].lower(call, input)
+            if not input.dtype.is_floating_point and type(exponent) is int and exponent < 0:
+                fact = f"Integers to negative integer powers are not allowed: {input.dtype.name} to {exponent}"
+                raise DtypeError(f"pow: {fact}", hint="call .float() first")
         return super().lower(call, input, exponent)
 
 

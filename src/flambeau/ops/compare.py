@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from math import isfinite as is_finite_number
 from typing import Any
 
@@ -11,8 +12,8 @@ from ..dtypes import bool_, dtype
 from ..errors import DtypeError, ShapeError
 from ..host import np
 from .arithmetic import pairs, singles, unbroadcastable
-from .operator import Array, ErrorSample, Operand, Sample, Value
-from .pointwise import Pointwise, Types, as_bool, pointwise, promoted, to_bool
+from .operator import Array, ErrorSample, Operand, Sample, Value, passed_as
+from .pointwise import PYTHON, Pointwise, Types, as_bool, is_tensor, pointwise, promoted, to_bool
 
 INTEGRAL = (bool_, *dtypes.INTEGER_TYPES)
 
@@ -34,10 +35,14 @@ class Comparison(Pointwise):
 
 
 def _rounded(value: Any, beside: Any) -> Any:
-    if not isinstance(value, (int, float)) or not hasattr(beside, "dtype") or beside.dtype.wide is beside.dtype:
+    if is_tensor(value) or not is_tensor(beside) or beside.dtype.wide is beside.dtype:
         return value
+    return passed_as(value, partial(_as_half, beside.dtype), float)
+
+
+def _as_half(kind: dtype, value: Any) -> float:
     with np.errstate(over="ignore"):
-        return float(beside.dtype.numpy.type(value))
+        return float(kind.numpy.type(value))
 
 
 def _comparison(symbol: str) -> Any:
@@ -254,13 +259,13 @@ class MaskedFill(Pointwise):
 
     def lower(self, call: Any, input: Any, mask: Any, value: Any) -> Any:
         if not hasattr(value, "shape"):
-            value = _stored(self.name, value, input.dtype)
+            value = passed_as(value, partial(_stored, self.name, input.dtype), PYTHON[input.dtype.category])
         elif value.shape:
             raise ShapeError(f"{self.name}: value must have no dimensions, got one of shape {list(value.shape)}")
         return super().lower(call, input, mask, value)
 
 
-def _stored(name: str, value: Any, kind: dtype) -> Any:
+def _stored(name: str, kind: dtype, value: Any) -> Any:
     if kind.is_floating_point:
         return float(value)
     if kind is bool_:

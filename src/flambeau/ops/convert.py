@@ -10,7 +10,7 @@ from typing import Any
 from .. import dtypes
 from ..dtypes import dtype
 from ..kernel import Kernel, Pointer, Scalar
-from .operator import Array, Call, Operand, Sample, operator
+from .operator import Array, Call, Number, Operand, Sample, operator, passed_as
 from .pointwise import PRELUDE, THREADS, Pointwise, grid_over
 
 
@@ -91,7 +91,7 @@ def _fill_samples() -> Iterator[Sample]:
 
 
 @operator(samples=_fill_samples, dtypes=dtypes.ALL, inplace=True, method=False, function=False)
-def fill(call: Call, input: Operand, value: int | float | bool) -> Any:
+def fill(call: Call, input: Operand, value: Number) -> Any:
     """A tensor like `input` with every element set to the number `value`.
 
     Shapes: the result has the input's shape.
@@ -100,8 +100,8 @@ def fill(call: Call, input: Operand, value: int | float | bool) -> Any:
     out = call.output(input.shape, input.dtype)
     numel = prod(input.shape)
     if numel:
-        number = float(value) if input.dtype.is_floating_point else int(value)
-        call.launch(fill_kernel(input.dtype), grid_over(numel), out, number, numel)
+        number = float if input.dtype.is_floating_point else int
+        call.launch(fill_kernel(input.dtype), grid_over(numel), out, passed_as(value, number), numel)
     return out
 
 

@@ -37,6 +37,10 @@ class Precision:
 precision = Precision()
 
 
+def _setting() -> bool:
+    return precision.allow_tf32
+
+
 # running a product
 
 
@@ -51,10 +55,7 @@ def _product(
     if not out.numel():
         return out
     allow_tf32 = precision.allow_tf32 and kind is float32
-    key = ("gemm", kind, left, right, batch, bias is None, allow_tf32)
-    plan = call.plans.get(key)
-    if plan is None:
-        plan = call.plans[key] = plan_of(kind, left, right, batch, bias is not None, allow_tf32)
+    plan = plan_of(kind, left, right, batch, bias is not None, allow_tf32)
     a, b = _fetched(call, a, left, plan.a, plan.batch), _fetched(call, b, right, plan.b, plan.batch)
     call.library(plan.problem, out, a, b, None if bias is None else call.contiguous(bias))
     return out
@@ -62,7 +63,7 @@ def _product(
 
 def _is_operand(given: Any, operands: Sequence[Any]) -> bool:
     """Whether the tensor to write is also read: a product cannot be made in place."""
-    return given is not None and any(each is not None and each.address() == given.address() for each in operands)
+    return given is not None and any(each is given for each in operands)
 
 
 def _fetched(call: Any, operand: Any, seen: Matrices, passed: str, batch: Sizes) -> Any:
@@ -143,7 +144,7 @@ def _bad_matmuls() -> Iterator[ErrorSample]:
     )
 
 
-@operator(samples=_products, errors=_bad_matmuls, dtypes=PRODUCT_TYPES)
+@operator(samples=_products, errors=_bad_matmuls, dtypes=PRODUCT_TYPES, setting=_setting)
 def matmul(call: Any, input: Operand, other: Operand) -> Any:
     """Matrix product over the last two dimensions.  A vector on the left is a row, on the right a column.
 
@@ -346,7 +347,7 @@ def _bad_layers() -> Iterator[ErrorSample]:
     yield ErrorSample(mixed, DtypeError, "got float32 and float64")
 
 
-@operator(samples=_layers, errors=_bad_layers, dtypes=PRODUCT_TYPES, method=False)
+@operator(samples=_layers, errors=_bad_layers, dtypes=PRODUCT_TYPES, method=False, setting=_setting)
 def linear(call: Any, input: Operand, weight: Operand, bias: Operand | None = None) -> Any:
     """input @ weight^T + bias.
 

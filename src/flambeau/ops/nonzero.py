@@ -11,7 +11,7 @@ from .. import dtypes
 from ..dtypes import bool_, int64
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
-from .operator import Array, Call, Operand, Sample, operator
+from .operator import Array, Call, Operand, Sample, composite, operator
 from .parts import select, unbind
 from .scatter import indexing_kernel, scalars
 
@@ -78,25 +78,56 @@ def _nonzero_samples() -> Iterator[Sample]:
     yield Sample((Array(()),))
 
 
-@operator(samples=_nonzero_samples, dtypes=dtypes.ALL, host="waits", differentiable=False)
-def nonzero(call: Call, input: Operand, as_tuple: bool = False) -> Any:
+def _masks() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=0, high=2),))
+    yield Sample((Array((4, 3), low=0, high=2, layout="transposed"),))
+
+
+@operator(samples=_masks, dtypes=dtypes.ALL, differentiable=False, method=False, function=False)
+def count_nonzero_before(call: Call, input: Operand) -> Any:
+    """How many elements that are not zero come before each chunk of CHUNK elements, and at last how many there are.
+
+    Shapes: [chunks + 1], int64.
+    Host:   returns at once.
+    """
+    numel = prod(input.shape)
+    chunks = -(-numel // CHUNK)
+    starts = call.output((chunks + 1,), int64)
+    if numel:
+        mask = call.contiguous(input, bool_)
+        counts = call.scratch((chunks,), int64)
+        call.launch(_count_kernel(), Grid((chunks, 1, 1), 256), counts, mask, chunks, numel)
+        call.launch(_sum_kernel(), Grid((1, 1, 1), SCAN_THREADS), starts, counts, chunks + 1, chunks)
+    return starts
+
+
+def _found_masks() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=1, high=2), Array((2,), low=0, high=12, dtype="int64"), 12))
+
+
+@operator(samples=_found_masks, dtypes=dtypes.ALL, differentiable=False, method=False, function=False)
+def places_of_nonzero(call: Call, input: Operand, starts: Operand, found: int) -> Any:
+    """The indexes of the `found` elements that are not zero; `starts` is what count_nonzero_before gave.
+
+    Shapes: [found, input dimensions], int64.
+    Host:   returns at once.
+    """
+    ndim, numel = len(input.shape), prod(input.shape)
+    out = call.output((found, ndim), int64)
+    if found and ndim:
+        mask = call.contiguous(input, bool_)
+        values = (out, starts, mask, (input.shape, [mask.strides]), found, starts.shape[0], numel, ndim)
+        call.launch(_places_kernel(), Grid((starts.shape[0] - 1, 1, 1), 256), *values)
+    return out
+
+
+@composite(samples=_nonzero_samples, dtypes=dtypes.ALL, host="waits", differentiable=False)
+def nonzero(input: Operand, as_tuple: bool = False) -> Any:
     """The indexes of all elements that are not zero, in row-major order.
 
     Shapes: [found, input dimensions], int64; with as_tuple, one vector per dimension.
     Host:   waits for how many there are.
     """
-    ndim, numel = len(input.shape), prod(input.shape)
-    mask = call.contiguous(input, bool_)
-    chunks = -(-numel // CHUNK)
-    starts = call.scratch((chunks + 1,), int64)
-    found = 0
-    if numel:
-        counts = call.scratch((chunks,), int64)
-        call.launch(_count_kernel(), Grid((chunks, 1, 1), 256), counts, mask, chunks, numel)
-        call.launch(_sum_kernel(), Grid((1, 1, 1), SCAN_THREADS), starts, counts, chunks + 1, chunks)
-        found = int(call.read(select(starts, 0, chunks)))
-    out = call.output((found, ndim), int64)
-    if found and ndim:
-        values = (out, starts, mask, (input.shape, [mask.strides]), found, chunks + 1, numel, ndim)
-        call.launch(_places_kernel(), Grid((chunks, 1, 1), 256), *values)
+    starts: Any = count_nonzero_before(input)
+    out = places_of_nonzero(input, starts, select(starts, 0, -1).item() if prod(input.shape) else 0)
     return unbind(out, 1) if as_tuple else out

@@ -13,6 +13,7 @@ Parameters are told apart by their annotations:
     Operand | None     a tensor that may be absent
     Operands           a sequence of tensors
     Value              a tensor or a Python number
+    Number             a Python number that the lowering only passes on: see `Number`
     anything else      an attribute
 
 A derivative names what it needs, and only that is saved: `grad` (or `grads`, a tuple, when there are several
@@ -61,6 +62,12 @@ class Call(Protocol):
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
         """Contiguous memory that is free again once this call's launches are done."""
 
+    def part(self, operand: Operand, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
+        """A part of a contiguous operand, by its shape, strides and offset in elements."""
+
+    def assign(self, target: Any, source: Any) -> None:
+        """Write `source`, converted and broadcast, into `target`."""
+
     def contiguous(self, operand: Operand, dtype: dtype | None = None) -> Any:
         """The operand itself if it is contiguous and of that dtype, else a copy that is."""
 
@@ -74,11 +81,31 @@ class Call(Protocol):
     def library(self, problem: Problem, *operands: Any) -> None:
         """Queue a library call on the problem's operands, in its order."""
 
-    def random(self, count: int, generator: Any) -> tuple[int, int]:
-        """Reserve `count` Philox blocks: (seed, first counter)."""
+    def random(self, count: int, generator: Any) -> tuple[Any, Any]:
+        """Reserve `count` Philox blocks: (seed, first counter), which are passed on to launches as they are."""
 
-    def read(self, operand: Operand) -> Any:
-        """The operand's values as a NumPy array; the host waits.  Only where the operator declares host="waits"."""
+
+class Number:
+    """A Python number of a call while it is lowered: its type is known, its value comes with every call.
+
+    index: its place among the call's operands;  kind: bool, int or float;  conversions: what is done to each value.
+    """
+
+    __slots__ = ("conversions", "index", "kind")
+
+    def __init__(self, index: int, kind: type, conversions: tuple[Callable[[Any], Any], ...] = ()) -> None:
+        self.index = index
+        self.kind = kind
+        self.conversions = conversions
+
+    def passed_as(self, conversion: Callable[[Any], Any], kind: type | None = None) -> Number:
+        """The number, converted; `kind` is its new type, if that changes."""
+        return Number(self.index, kind or self.kind, (*self.conversions, conversion))
+
+
+def passed_as(value: Any, conversion: Callable[[Any], Any], kind: type | None = None) -> Any:
+    """A number, or a Number, converted."""
+    return value.passed_as(conversion, kind) if type(value) is Number else conversion(value)
 
 
 class Sample(NamedTuple):
@@ -140,13 +167,15 @@ class Operator:
     """One operator.
 
     inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
-    dtypes: the types that the sweep tries.
+    dtypes: the types that the sweep tries.  setting: what the user set that its lowering also decides by.
     """
+
+    by_value = False  # whether a pointwise lowering decides by the values of numbers too
 
     def __init__(
         self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
         dtypes: Sequence[dtype] = (), inplace: bool = False, method: bool = True, function: bool = True,
-        host: str = "never", name: str = "", differentiable: bool = True,
+        host: str = "never", name: str = "", differentiable: bool = True, setting: Callable[[], Any] | None = None,
     ) -> None:  # fmt: skip
         self.name = name or body.__name__
         self.__name__ = self.name
@@ -161,6 +190,7 @@ class Operator:
         self.function = function
         self.host = host
         self.differentiable = differentiable
+        self.setting = setting
         self.backward: Callable[..., Any] | None = None
         self.backward_needs: tuple[str, ...] = ()
         self.only_for: dict[str, str] = {}
@@ -168,7 +198,18 @@ class Operator:
         self.positional = sum(not each.keyword_only for each in self.parameters)
         self.tensor_indexes = tuple(index for index, each in enumerate(self.parameters) if each.is_tensor)
         self.index_of = {each.name: index for index, each in enumerate(self.parameters)}
+        self.number_indexes = frozenset(index for index, each in enumerate(self.parameters) if self._travels(each))
         REGISTRY[self.name] = self
+
+    def _travels(self, parameter: Parameter) -> bool:
+        """Whether numbers for this parameter come with each call, instead of being lowered anew."""
+        return parameter.annotation == "Number" or (
+            self.kind == POINTWISE and parameter.annotation == "Value" and not self.by_value
+        )
+
+    def lower(self, call: Any, *arguments: Any) -> Any:
+        """Say what a call with these arguments takes and queues; its results."""
+        return self.body(call, *arguments)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return Runner.run(self, args, kwargs)

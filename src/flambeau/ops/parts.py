@@ -57,7 +57,7 @@ def embed(call: Call, input: Operand, shape: Any, size: Any, strides: Any, offse
     if st.overlaps_itself(size, strides):
         accumulate(call, out, targets(call, size, strides, offset), input, (1, prod(shape), 1))
     else:
-        call.assign(as_strided(out, size, strides, offset), input)
+        call.assign(call.part(out, size, strides, offset), input)
     return out
 
 

@@ -17,14 +17,14 @@ from ..dtypes import BOOL, FLOATING, INTEGER, bool_, dtype, float32, of_scalar, 
 from ..errors import DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
-from .operator import POINTWISE, Operator, Value
+from .operator import POINTWISE, Number, Operator, Value, passed_as
 
 THREADS = 256
 PER_THREAD = 4
 MAX_BLOCKS = 132 * 32  # enough to fill any device; the kernel strides over the rest
 _SOURCES = Path(__file__).parent / "kernels"
 
-_PYTHON = {BOOL: bool, INTEGER: int, FLOATING: float}
+PYTHON = {BOOL: bool, INTEGER: int, FLOATING: float}
 
 Types = Sequence[dtype]
 Rule = Callable[[str, Types, dtype], tuple[Types, dtype]]
@@ -90,37 +90,6 @@ def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     return [bool_, *[rest] * (len(types) - 1)], rest
 
 
-class Plan:
-    """All that is decided once for operands of given types and layouts."""
-
-    __slots__ = ("dtype", "grid", "kernel", "layout", "numbers", "numel", "shape")
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        grid: Grid,
-        shape: st.Size,
-        dtype: dtype,
-        layout: tuple[Any, Any] | None,
-        numel: int,
-        numbers: dict[int, type],
-    ) -> None:
-        self.kernel = kernel
-        self.grid = grid
-        self.shape = shape
-        self.dtype = dtype
-        self.layout = layout
-        self.numel = numel
-        self.numbers = numbers  # which operands are numbers, and what each is passed as
-
-    def converted(self, operands: Sequence[Any]) -> list[Any]:
-        """The operands, with each number as the Python type that its kernel parameter takes."""
-        values = list(operands)
-        for index, kind in self.numbers.items():
-            values[index] = kind(values[index])
-        return values
-
-
 class Pointwise(Operator):
     """An operator whose result at an index depends on its inputs at that index alone."""
 
@@ -134,38 +103,25 @@ class Pointwise(Operator):
         self.kernels: dict[Any, Kernel] = {}
 
     def lower(self, call: Any, *operands: Any) -> Any:
+        """Decide types, shape, kernel and grid.  Raises DtypeError or ShapeError."""
         out = call.given
-        key = (self, None if out is None else (out.dtype, out.shape, out.strides)) + tuple(
-            [(each.dtype, each.shape, each.strides) if hasattr(each, "strides") else type(each) for each in operands]
-        )
-        plan = call.plans.get(key)
-        if plan is None:
-            plan = call.plans[key] = self.plan(operands, out)
-        result = call.output(plan.shape, plan.dtype) if out is None else out
-        if plan.numel:
-            if plan.numbers:
-                operands = plan.converted(operands)
-            call.launch(plan.kernel, plan.grid, result, *operands, plan.layout or plan.numel)
-        return result
-
-    def plan(self, operands: Sequence[Any], out: Any) -> Plan:
-        """Decide types, shape, kernel and grid.  Raises DtypeError or ShapeError, with nothing changed."""
-        tensors = [each for each in operands if hasattr(each, "strides")]
-        types = [each.dtype if hasattr(each, "dtype") else of_scalar(each, float32) for each in operands]
-        computes, result = self.rule(self.name, types, common_type(operands))
+        tensors = [each for each in operands if is_tensor(each)]
+        types = [type_of(each) for each in operands]
+        computes, kind = self.rule(self.name, types, common_type(operands))
         shape = st.Size(st.broadcast([each.shape for each in tensors], self.name))
-        steps = st.contiguous(shape)
         if out is not None:
-            check_out(self.name, out, shape, out.dtype if self.casts else result)
-            result, steps = out.dtype, out.strides
-        walked = [steps] + [st.expand(each.shape, each.strides, shape) for each in tensors]
-        dense = all(st.is_contiguous(shape, each) for each in walked)
-        inputs = [kind if hasattr(each, "strides") else None for kind, each in zip(types, operands)]
-        kernel = self.kernel(result, inputs, tuple(computes), dense)
-        numel = prod(shape)
-        numbers = {i: _PYTHON[computes[i].category] for i, each in enumerate(operands) if not hasattr(each, "strides")}
-        layout = None if dense else st.collapse(shape, walked)
-        return Plan(kernel, grid_over(numel), shape, result, layout, numel, numbers)
+            check_out(self.name, out, shape, out.dtype if self.casts else kind)
+        result = call.output(shape, kind) if out is None else out
+        if numel := prod(shape):
+            walked = [result.strides, *[st.expand(each.shape, each.strides, shape) for each in tensors]]
+            dense = all(st.is_contiguous(shape, each) for each in walked)
+            inputs = [kind if is_tensor(each) else None for kind, each in zip(types, operands)]
+            kernel = self.kernel(result.dtype, inputs, tuple(computes), dense)
+            values = [
+                each if is_tensor(each) else passed_as(each, PYTHON[c.category]) for each, c in zip(operands, computes)
+            ]
+            call.launch(kernel, grid_over(numel), result, *values, numel if dense else st.collapse(shape, walked))
+        return result
 
     def kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: tuple[dtype, ...], dense: bool) -> Kernel:
         """The kernel for these types; an input of None is a number."""
@@ -243,6 +199,18 @@ def grid_over(numel: int, per_thread: int = PER_THREAD) -> Grid:
     return Grid((max(1, min(blocks, MAX_BLOCKS)), 1, 1), THREADS)
 
 
+def is_tensor(operand: Any) -> bool:
+    """Whether an operand of a call is a tensor, or else a number."""
+    return hasattr(operand, "strides")
+
+
+def type_of(operand: Any) -> dtype:
+    """A tensor's type, or the type that a number has when nothing else decides."""
+    if is_tensor(operand):
+        return operand.dtype  # type: ignore[no-any-return]
+    return of_scalar(operand.kind() if type(operand) is Number else operand, float32)
+
+
 def common_type(operands: Sequence[Any]) -> dtype:
     """The result type of tensors and numbers together.
 
@@ -251,11 +219,9 @@ def common_type(operands: Sequence[Any]) -> dtype:
     """
     ranks: list[dtype | None] = [None, None, None]
     for each in operands:
-        is_tensor = hasattr(each, "shape")
-        rank = 2 if not is_tensor else 0 if each.shape else 1
-        kind = each.dtype if is_tensor else of_scalar(each, float32)
-        have = ranks[rank]
-        ranks[rank] = kind if have is None else promote(have, kind)
+        rank = 2 if not is_tensor(each) else 0 if each.shape else 1
+        have, own = ranks[rank], type_of(each)
+        ranks[rank] = own if have is None else promote(have, own)
     common: dtype | None = None
     for kind in ranks:
         if kind is not None and (common is None or kind.category > common.category):

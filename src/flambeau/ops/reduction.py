@@ -253,18 +253,14 @@ def run_select(call: Any, largest: bool, input: Any, dims: Sequence[int], values
 
 
 def _planned(call: Any, input: Any, dims: Sequence[int]) -> Walk:
-    key = ("walk", input.shape, input.strides, tuple(dims))
-    walk = call.plans.get(key)
-    if walk is None:
-        walk = walk_of(input.shape, input.strides, dims)
-        if len(walk.layout[0]) > MAX_DIMS:
-            raise ShapeError(
-                f"{call.name}: {len(walk.layout[0])} dimensions do not collapse to {MAX_DIMS} or fewer: shape "
-                f"{list(input.shape)}, strides {list(input.strides)}, reduced {list(dims)}",
-                hint="make the operand contiguous, or reduce in two steps",
-            )
-        call.plans[key] = walk
-    return walk  # type: ignore[no-any-return]
+    walk = walk_of(input.shape, input.strides, dims)
+    if len(walk.layout[0]) > MAX_DIMS:
+        raise ShapeError(
+            f"{call.name}: {len(walk.layout[0])} dimensions do not collapse to {MAX_DIMS} or fewer: shape "
+            f"{list(input.shape)}, strides {list(input.strides)}, reduced {list(dims)}",
+            hint="make the operand contiguous, or reduce in two steps",
+        )
+    return walk
 
 
 def fold_dims(

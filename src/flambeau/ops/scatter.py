@@ -47,7 +47,7 @@ def scalars(*names: str) -> list[Param]:
 def is_wide(kind: dtype, counts: Sequence[int], operands: Sequence[Any]) -> bool:
     """Whether these counts of elements, and where the operands begin, are multiples of WIDE_BYTES."""
     return all(count * kind.itemsize % WIDE_BYTES == 0 for count in counts) and all(
-        each.address() % WIDE_BYTES == 0 for each in operands
+        each.is_aligned() for each in operands
     )
 
 
@@ -172,7 +172,7 @@ def write(
 
 def apart(call: Call, source: Any, out: Any) -> Any:
     """`source`, or a copy of it where it is `out`'s own memory."""
-    if source.address() != out.address():
+    if source is not out:
         return source
     copied = call.scratch(source.shape, source.dtype)
     call.assign(copied, source)

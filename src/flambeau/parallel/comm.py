@@ -176,7 +176,7 @@ def _flat(tensors: Sequence[Any]) -> Any:
     """A packed buffer seen as numbers of its tensors' type."""
     buffer, kind = pack(tensors, clear_gaps=True), tensors[0].dtype
     count = buffer.numel() // kind.itemsize
-    return core.Result.type(buffer.storage, kind, st.Size((count,)), (1,))
+    return core.over(buffer.storage, kind, (count,), (1,))
 
 
 def scatter(

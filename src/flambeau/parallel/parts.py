@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import core, transfer
 from .. import strides as st
-from ..core import Result, TensorCore
+from ..core import TensorCore, over
 from ..dtypes import uint8
 from ..runtime.copy import copy_bytes
 from ..runtime.storage import Storage
@@ -32,8 +32,7 @@ def part(buffer: TensorCore, start: int, like: TensorCore) -> TensorCore:
     """A tensor as dense and typed as `like`, `start` bytes into a buffer, with a version count of its own."""
     whole, nbytes = buffer.storage, like.numel() * like.dtype.itemsize
     memory = Storage(whole.device, nbytes, whole.address() + start, whole, _KEPT, whole.machine)
-    shape = like.shape
-    return Result.type(memory, like.dtype, shape, st.contiguous(shape))
+    return over(memory, like.dtype, like.shape, st.contiguous(like.shape))
 
 
 def pack(tensors: Sequence[TensorCore], *, clear_gaps: bool = False) -> TensorCore:

@@ -13,6 +13,8 @@ from ..driver.api import Address, StreamHandle
 from ..dtypes import uint8
 from .device import CPU_INDEX
 
+WIDEST_ACCESS = 16  # bytes that a GPU's thread reads or writes at once
+
 if TYPE_CHECKING:
     from .machine import Machine
     from .stream import Stream
@@ -22,15 +24,20 @@ class Storage:
     """`nbytes` of memory on CUDA device `device`, or on the host where that is CPU_INDEX.
 
     version counts writes in place, so that autograd sees when a saved value was overwritten.
+    aligned: whether it begins where a GPU may use its widest access; host memory always counts as if.
     """
 
-    __slots__ = ("__weakref__", "_address", "_array", "_block", "_give_back", "device", "machine", "nbytes", "version")
+    __slots__ = (
+        "__weakref__", "_address", "_array", "_block", "_give_back",
+        "aligned", "device", "machine", "nbytes", "version",
+    )  # fmt: skip
 
     def __init__(self, device: int, nbytes: int, address: int, block: Any, give_back: Any, machine: Any) -> None:
         self.device = device
         self.nbytes = nbytes
         self.machine = machine
         self.version = 0
+        self.aligned = device < 0 or address % WIDEST_ACCESS == 0
         self._address = address
         self._block = block
         self._give_back = give_back

@@ -10,15 +10,15 @@ from math import ceil
 from typing import Any
 
 from .. import core, dtypes, transfer
-from ..core import Result, TensorCore
-from ..dispatch import Call
+from ..core import TensorCore
+from ..dispatch import assign, fill_new
 from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError
 from ..host import address_of, array_at, np
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime import storage
-from ..strides import Size, contiguous, extent
+from ..strides import contiguous, extent
 
 # from data
 
@@ -27,7 +27,7 @@ def from_array(array: Any) -> Any:
     """A CPU tensor that shares the memory of a contiguous NumPy array."""
     kind = _kind_of(array)
     flat = array.reshape(-1).view(np.uint8)
-    return Result.type(storage.from_array(flat), kind, Size(array.shape), contiguous(array.shape))
+    return core.over(storage.from_array(flat), kind, array.shape, contiguous(array.shape))
 
 
 def _kind_of(array: Any) -> dtype:
@@ -55,7 +55,7 @@ def from_numpy(array: Any) -> Any:
     strides = tuple(step // kind.itemsize for step in array.strides)
     nbytes = extent(array.shape, strides) * kind.itemsize
     flat = array_at(address_of(array), dtypes.uint8, (nbytes,), None, array)
-    return Result.type(storage.from_array(flat), kind, Size(array.shape), strides)
+    return core.over(storage.from_array(flat), kind, array.shape, strides)
 
 
 def tensor(
@@ -151,8 +151,7 @@ def _unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: bo
 def _run(name: str, made: Any, *arguments: Any, **named: Any) -> Any:
     """Let an operator write a new tensor: unlike a write in place, no version is counted."""
     if made.numel():
-        operator = REGISTRY[name]
-        operator.body(Call(name, made.device_index, made), *operator.bind((made, *arguments), named))
+        fill_new(REGISTRY[name], made, arguments, named)
     return made
 
 
@@ -260,7 +259,7 @@ def eye(
     diagonal = core.alias(made, (min(made.shape),), (made.shape[1] + 1,), 0)
     if diagonal.numel():
         one = ones((), dtype=made.dtype, device=made.device)
-        Call("eye", made.device_index, None).assign(diagonal, one)
+        assign(diagonal, one)
     return made.requires_grad_(requires_grad)
 
 

@@ -1,0 +1,53 @@
+"""How a tensor lies in its storage, as one object that stands for type, shape and strides together.
+
+Equal layouts are the same object, so that what was decided for one is found by identity.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from .dtypes import dtype
+from .strides import Shape, Size, contiguous, is_contiguous
+
+MAX_KNOWN = 1 << 16  # layouts that are kept; after that many, all are forgotten
+
+
+class Layout:
+    """dtype, shape and strides (in elements) of a tensor, and what follows from them.
+
+    aligned: whether the first element lies at a multiple of 16 bytes, the widest access of a GPU.
+    """
+
+    __slots__ = ("aligned", "dense", "dtype", "nbytes", "numel", "shape", "strides")
+
+    def __init__(self, dtype: dtype, shape: Size, strides: Shape, aligned: bool) -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.strides = strides
+        self.aligned = aligned
+        self.numel = prod(shape)
+        self.nbytes = self.numel * dtype.itemsize
+        self.dense = is_contiguous(shape, strides)
+
+    def __repr__(self) -> str:
+        return f"Layout({self.dtype.name}{list(self.shape)}, strides {list(self.strides)})"
+
+
+_known: dict[tuple[dtype, Size, Shape, bool], Layout] = {}
+
+
+def layout_of(dtype: dtype, shape: Size, strides: Shape, aligned: bool = True) -> Layout:
+    """The layout with these properties."""
+    key = (dtype, shape, strides, aligned)
+    found = _known.get(key)
+    if found is None:
+        if len(_known) >= MAX_KNOWN:
+            _known.clear()
+        found = _known[key] = Layout(dtype, shape, strides, aligned)
+    return found
+
+
+def dense_layout(dtype: dtype, shape: Size) -> Layout:
+    """The layout of a new tensor: row-major, without gaps, aligned."""
+    return layout_of(dtype, shape, contiguous(shape))
