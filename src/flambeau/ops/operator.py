@@ -67,7 +67,7 @@ class Call(Protocol):
         """Queue a kernel on `values`, one per parameter.
 
         A Pointer takes an operand (or None), a Scalar a number, a Strided (shape, strides of each operand), a Pointers
-        a list of contiguous operands.
+        a list of contiguous operands, no more than its `count`.
         """
 
     def library(self, problem: Problem, *operands: Any) -> None:
@@ -139,13 +139,13 @@ class Operator:
     """One operator.
 
     inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
-    dtypes: the types that the sweep tries.
+    dtypes: the types that the sweep tries.  mutates: parameters, sequences of tensors, that a call writes.
     """
 
     def __init__(
         self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
         dtypes: Sequence[dtype] = (), inplace: bool = False, method: bool = True, function: bool = True,
-        host: str = "never", name: str = "", differentiable: bool = True,
+        host: str = "never", name: str = "", differentiable: bool = True, mutates: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.name = name or body.__name__
         self.__name__ = self.name
@@ -160,6 +160,7 @@ class Operator:
         self.function = function
         self.host = host
         self.differentiable = differentiable
+        self.mutates = tuple(mutates)
         self.backward: Callable[..., Any] | None = None
         self.backward_needs: tuple[str, ...] = ()
         self.only_for: dict[str, str] = {}

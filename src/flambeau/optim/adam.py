@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ArgumentError
+from ..ops.operator import REGISTRY
 from ..tensor import likes
-from .optimizer import Optimizer, check_not_negative, gradient
+from .optimizer import Optimizer, check_not_negative, with_gradients
 
 
 class Adam(Optimizer):
@@ -46,26 +47,33 @@ class Adam(Optimizer):
                 raise ArgumentError(f"Invalid beta parameter at index {index}: {beta}")
 
     def update(self, group: dict[str, Any]) -> None:
-        for param in group["params"]:
-            if param.grad is not None:
-                self._update_one(param, group)
+        batches: dict[tuple[int, int], list[Any]] = {}
+        for param in with_gradients(group):
+            step = self._state(param, group["amsgrad"])["step"] + 1
+            batches.setdefault((param.device_index, step), []).append(param)
+        for (_, step), params in batches.items():
+            states = [self.state[each] for each in params]
+            self._step(params, states, step, group)
+            for state in states:
+                state["step"] = step
 
-    def _update_one(self, param: Any, group: dict[str, Any]) -> None:
+    def _step(self, params: list[Any], states: list[dict[str, Any]], step: int, group: dict[str, Any]) -> None:
         lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
-        grad = gradient(param, group, 0 if self.decoupled else decay)
-        if self.decoupled and decay:
-            param.mul_(1 - lr * decay)
-        state = self._state(param, group["amsgrad"])
-        state["step"] += 1
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        largest = square
-        if group["amsgrad"]:
-            largest = state["max_exp_avg_sq"]
-            largest.maximum_(square)
-        divisor = (largest.sqrt() / (1 - beta2 ** state["step"]) ** 0.5).add_(group["eps"])
-        param.addcdiv_(mean, divisor, value=-lr / (1 - beta1 ** state["step"]))
+        REGISTRY["adam_step"](
+            params,
+            [each.grad for each in params],
+            [state["exp_avg"] for state in states],
+            [state["exp_avg_sq"] for state in states],
+            [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else [],
+            lr / (1 - beta1**step),
+            beta1,
+            beta2,
+            group["eps"],
+            1 - lr * decay if self.decoupled else 1.0,
+            0.0 if self.decoupled else decay,
+            (1 - beta2**step) ** 0.5,
+            bool(group["maximize"]),
+        )
 
     def _state(self, param: Any, amsgrad: bool) -> dict[str, Any]:
         state = self.state[param]

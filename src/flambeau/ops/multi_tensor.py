@@ -1,0 +1,308 @@
+"""Many tensors in a few launches: how lists of tensors become launches; norms and limits of gradients.
+
+- Entry i of every list belongs to tensor i, and a launch takes MANY of them.
+- Lists of one call may mix types; each type has launches of its own.
+- Arithmetic is in float32 (in float64 for float64), and each value that is stored is rounded once.
+- Numbers go to the kernel as they are: a call costs the same at every step, whatever the learning rate.
+- What does not lie densely is changed in a dense copy and written back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from .. import strides as st
+from ..dtypes import FLOATING_TYPES, dtype, float32, float64
+from ..errors import ArgumentError, DtypeError, ShapeError
+from ..host import np
+from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar
+from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, Value, operator
+from .pointwise import PRELUDE, THREADS, source_text
+
+MANY = 64  # tensors that one launch takes
+SMALLEST_CHUNK = 4096  # bytes: one access of 16 bytes by each thread
+LARGEST_CHUNK = 16384  # bytes
+MANY_CHUNKS = 132 * 8  # chunks grow where there are more of the smallest than this
+MAX_BLOCKS = 132 * 32
+SMALL = 1e-6  # added to the norm that is divided by
+
+SHIFT = Scalar("shift", "int64")  # a chunk has 2**shift elements
+
+HIDDEN: dict[str, Any] = {"dtypes": FLOATING_TYPES, "method": False, "function": False, "differentiable": False}
+
+
+def many(*lows: float) -> list[list[Array]]:
+    """One list of tensors for each lowest value."""
+    shapes = ((2, 3), (5,), (0,), (), (17, 3))
+    return [
+        [Array(shape, low, low + 2, seed=7 * number + index) for index, shape in enumerate(shapes)]
+        for number, low in enumerate(lows)
+    ]
+
+
+# how lists become launches
+
+
+def check_lists(name: str, lists: dict[str, Sequence[Any]], written: Sequence[str]) -> None:
+    """Raise ArgumentError, ShapeError or DtypeError if lists do not match, or cannot be written."""
+    (first, tensors), *others = lists.items()
+    for called, each in others:
+        if len(each) != len(tensors):
+            raise ArgumentError(f"{name}: {first} has {len(tensors)} tensors, {called} has {len(each)}")
+    for called, found in lists.items():
+        for index, (one, other) in enumerate(zip(tensors, found)):
+            if other.shape != one.shape:
+                raise ShapeError(
+                    f"{name}: {called}[{index}] has shape {list(other.shape)}, {first}[{index}] has {list(one.shape)}"
+                )
+            if called in written:
+                _check_type(name, f"{called}[{index}]", other, one.dtype)
+                _check_written(name, f"{called}[{index}]", other)
+
+
+def _check_type(name: str, called: str, tensor: Any, kind: dtype) -> None:
+    if not kind.is_floating_point or tensor.dtype is not kind:
+        wanted = kind.name if kind.is_floating_point else "a floating point type"
+        raise DtypeError(f"{name}: {called} is {tensor.dtype.name}, expected {wanted}")
+
+
+def _check_written(name: str, called: str, tensor: Any) -> None:
+    if not tensor.is_contiguous() and st.overlaps_itself(tensor.shape, tensor.strides):
+        raise ShapeError(
+            f"{name}: more than one element of {called} refers to a single memory location (strides "
+            f"{list(tensor.strides)})",
+            hint="clone() the tensor before writing it",
+        )
+
+
+def _by_type(tensors: Sequence[Any]) -> Iterator[tuple[dtype, list[int]]]:
+    """The indexes of up to MANY tensors of one type at a time.  Empty tensors are left out."""
+    found: dict[dtype, list[int]] = {}
+    for index, each in enumerate(tensors):
+        if each.numel():
+            found.setdefault(each.dtype, []).append(index)
+    for kind, indexes in found.items():
+        for start in range(0, len(indexes), MANY):
+            yield kind, indexes[start : start + MANY]
+
+
+def _spread(tensors: Sequence[Any], kind: dtype) -> tuple[Grid, int]:
+    """The grid, and the number of elements per chunk as a power of 2."""
+    shift = (SMALLEST_CHUNK // kind.itemsize).bit_length() - 1
+    last = (LARGEST_CHUNK // kind.itemsize).bit_length() - 1
+    sizes = [each.numel() for each in tensors]
+    while shift < last and sum(sizes) >> shift > MANY_CHUNKS:
+        shift += 1
+    chunks = sum((size + (1 << shift) - 1) >> shift for size in sizes)
+    return Grid((min(chunks, MAX_BLOCKS), 1, 1), THREADS), shift
+
+
+def update(
+    call: Call, kernel: Callable[[dtype], Kernel], lists: Sequence[Sequence[Any]], read: int, *values: Any
+) -> None:
+    """Launch a kernel over tensors.  The first `read` lists are only read; a list may be empty, which means absent."""
+    for kind, indexes in _by_type(lists[read]):
+        batch = [[call.contiguous(each[index], kind) for index in indexes] if each else [] for each in lists]
+        grid, shift = _spread(batch[read], kind)
+        call.launch(kernel(kind), grid, *batch, shift, *values)
+        for each, dense in zip(lists[read:], batch[read:]):
+            for index, copy in zip(indexes, dense):
+                if copy is not each[index]:
+                    call.assign(each[index], copy)
+
+
+def lists_kernel(
+    name: str, kind: dtype, lists: dict[str, str], body: str, params: Sequence[Param], reference: Callable[..., None],
+    operations: float,
+) -> Kernel:  # fmt: skip
+    """A kernel of multi_tensor.cu.  lists: the access to each list; `body` may name any of `params`."""
+    ctypes = {"int64": "long long", "float64": "double"}
+    arguments = [f"const __grid_constant__ Lists<{kind.cuda}, {len(lists)}> lists"]
+    for each in params:
+        if isinstance(each, Pointer):
+            arguments.append(f"{'const ' if each.access == 'r' else ''}{each.dtype.cuda}* {each.name}")
+        elif isinstance(each, Scalar):
+            arguments.append(f"{ctypes[each.ctype]} {each.name}")
+    entry = f"{name}_{kind.name}"
+    source = _source(entry, arguments, body)
+    pointers = [Pointers(each, MANY, kind, access) for each, access in lists.items()]
+    return Kernel(entry, source, [*pointers, *params], reference, operations)
+
+
+def _source(entry: str, arguments: Sequence[str], body: str) -> str:
+    return f"""{PRELUDE}{source_text("multi_tensor.cu")}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({", ".join(arguments)}) {{
+  {body};
+}}
+"""
+
+
+def numbers(*names: str) -> list[Param]:
+    return [Scalar(name, "float64") for name in names]
+
+
+# limits
+
+
+def _limit_samples() -> Iterator[Sample]:
+    (tensors,) = many(-2)
+    yield Sample((tensors, Array((), 3.0, 3.0, dtype="float32"), 1.0))
+    yield Sample((tensors, Array((), 3.0, 3.0, dtype="float32"), 4.0))
+
+
+def _limit_errors() -> Iterator[ErrorSample]:
+    one, whole = [Array((2,))], [Array((2,), dtype="int64")]
+    yield ErrorSample((one, Array((2,)), 1.0), ShapeError, r"the norm must be one number, got float32 of shape \[2\]")
+    yield ErrorSample((whole, Array(()), 1.0), DtypeError, r"tensors\[0\] is int64, expected a floating")
+
+
+@operator(samples=_limit_samples, errors=_limit_errors, mutates=("tensors",), **HIDDEN)
+def limit_norm(call: Call, tensors: Operands, total: Operand, max_norm: Value) -> Any:
+    """Scale tensors of one device, whose norm is `total`, so that it is at most max_norm; the tensors.
+
+    Host:   returns at once.
+    Raises: ShapeError if `total` is not one number, DtypeError for tensors that are not floating point.
+    """
+    check_lists("limit_norm", {"tensors": tensors}, limit_norm.mutates)
+    if total.shape:
+        got = f"{total.dtype.name} of shape {list(total.shape)}"
+        raise ShapeError(f"limit_norm: the norm must be one number, got {got}")
+    for wide in dict.fromkeys(each.dtype.wide for each in tensors):
+        chosen = [each for each in tensors if each.dtype.wide is wide]
+        update(call, _limit_kernel, [chosen], 0, call.contiguous(total, wide), max_norm, SMALL)
+    return tuple(tensors)
+
+
+@cache
+def _limit_kernel(kind: dtype) -> Kernel:
+    wide = kind.wide.numpy
+
+    def reference(tensors: Any, shift: int, total: Any, most: float, small: float) -> None:
+        factor = wide.type(most) / (total + wide.type(small))
+        if not factor >= 1:
+            for each in tensors:
+                each[...] = each.astype(wide) * factor
+
+    params = [SHIFT, Pointer("total", kind.wide, "r", ()), *numbers("most", "small")]
+    body = f"limit<{kind.wide.cuda}>(lists, (int)shift, total, most, small)"
+    return lists_kernel("limit_norm", kind, {"tensors": "rw"}, body, params, reference, 1.0)
+
+
+def _clamp_samples() -> Iterator[Sample]:
+    (tensors,) = many(-2)
+    yield Sample((tensors, -0.5, 0.75))
+
+
+@operator(samples=_clamp_samples, mutates=("tensors",), **HIDDEN)
+def clamp_many(call: Call, tensors: Operands, low: Value, high: Value) -> Any:
+    """Bring every element of tensors of one device into [low, high]; NaN stays.  The tensors.
+
+    Host:   returns at once.
+    Raises: DtypeError for tensors that are not floating point.
+    """
+    check_lists("clamp_many", {"tensors": tensors}, clamp_many.mutates)
+    update(call, _clamp_kernel, [tensors], 0, low, high)
+    return tuple(tensors)
+
+
+@cache
+def _clamp_kernel(kind: dtype) -> Kernel:
+    wide = kind.wide.numpy
+
+    def reference(tensors: Any, shift: int, low: float, high: float) -> None:
+        for each in tensors:
+            each[...] = np.clip(each.astype(wide), low, high)
+
+    body = f"clamp<{kind.wide.cuda}>(lists, (int)shift, low, high)"
+    return lists_kernel("clamp_many", kind, {"tensors": "rw"}, body, [SHIFT, *numbers("low", "high")], reference, 1.0)
+
+
+# norms
+
+SQUARES, SIZES, LARGEST, SMALLEST, POWERS = range(5)
+KIND_OF = {2.0: SQUARES, 1.0: SIZES, float("inf"): LARGEST, float("-inf"): SMALLEST}
+
+
+def _norm_samples() -> Iterator[Sample]:
+    (tensors,) = many(-2)
+    for order in (2.0, 1.0, 3.0, float("inf"), float("-inf")):
+        yield Sample((tensors, order))
+    yield Sample(([*tensors, Array((3,), dtype="float16"), Array((2,), dtype="float64")],))
+
+
+def _norm_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample(([Array((2,))], 0.0), ArgumentError, r"order 0.0 is not supported")
+    yield ErrorSample(([Array((2,), dtype="int64")],), DtypeError, r"tensors\[0\] is int64, expected a floating")
+
+
+@operator(samples=_norm_samples, errors=_norm_errors, **HIDDEN)
+def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
+    """The norm of tensors of one device taken as one vector, as float32, or float64 if one of them is.
+
+    order: inf and -inf are the largest and the smallest size of an element; without elements the norm is that of none.
+    Shapes: one number.
+    Host:   returns at once.
+    Raises: ArgumentError for order 0, DtypeError for tensors that are not floating point.
+    """
+    if not order:
+        raise ArgumentError(f"norm_of_many: order {order} is not supported")
+    for index, each in enumerate(tensors):
+        _check_type("norm_of_many", f"tensors[{index}]", each, each.dtype)
+    groups = [(kind, [tensors[index] for index in indexes]) for kind, indexes in _by_type(tensors)]
+    plans = [_spread(group, kind) for kind, group in groups]
+    count = sum(grid.blocks[0] for grid, _ in plans)
+    parts = call.scratch((max(count, 1),), float64)
+    what = KIND_OF.get(order, POWERS)
+    start = 0
+    for (kind, group), (grid, shift) in zip(groups, plans):
+        dense = [call.contiguous(each) for each in group]
+        call.launch(_parts_kernel(kind), grid, dense, shift, parts, count, start, what, order)
+        start += grid.blocks[0]
+    out = call.output((), float64 if any(each.dtype is float64 for each in tensors) else float32)
+    call.launch(_total_kernel(out.dtype), Grid((1, 1, 1), THREADS), out, parts, count, what, order)
+    return out
+
+
+@cache
+def _parts_kernel(kind: dtype) -> Kernel:
+    wide = kind.wide.numpy
+
+    def reference(tensors: Any, shift: int, parts: Any, count: int, start: int, what: int, order: float) -> None:
+        found = [_joined(what, _mapped(what, np.abs(each.astype(wide)), order)) for each in tensors]
+        parts[start:] = _joined(what, np.empty(0))
+        parts[start] = _joined(what, np.array(found, np.float64))
+
+    params: list[Param] = [
+        SHIFT, Pointer("parts", float64, "rw", ("count",)), Scalar("count", "int64"), Scalar("start", "int64"),
+        Scalar("what", "int64"), Scalar("order", "float64"),
+    ]  # fmt: skip
+    body = f"norm_parts<{kind.wide.cuda}>(lists, parts, start, (int)shift, (int)what, order)"
+    return lists_kernel("norm_parts", kind, {"tensors": "r"}, body, params, reference, 3.0)
+
+
+@cache
+def _total_kernel(kind: dtype) -> Kernel:
+    def reference(out: Any, parts: Any, count: int, what: int, order: float) -> None:
+        total = _joined(what, parts)
+        out[...] = np.sqrt(total) if what == SQUARES else total ** (1 / order) if what == POWERS else total
+
+    params: list[Param] = [
+        Pointer("out", kind, "w", ()), Pointer("parts", float64, "r", ("count",)), Scalar("count", "int64"),
+        Scalar("what", "int64"), Scalar("order", "float64"),
+    ]  # fmt: skip
+    arguments = (f"{kind.cuda}* out", "const double* parts", "long long count", "long long what", "double order")
+    entry = f"norm_total_{kind.name}"
+    source = _source(entry, arguments, "norm_total(out, parts, (int)count, (int)what, order)")
+    return Kernel(entry, source, params, reference, 1.0)
+
+
+def _mapped(what: int, sizes: Any, order: float) -> Any:
+    return sizes * sizes if what == SQUARES else sizes**order if what == POWERS else sizes
+
+
+def _joined(what: int, values: Any) -> Any:
+    if what == SMALLEST:
+        return np.min(values, initial=np.inf)
+    return np.max(values, initial=0) if what == LARGEST else np.sum(values)
