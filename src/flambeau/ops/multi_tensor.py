@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from .. import strides as st
-from ..dtypes import FLOATING_TYPES, dtype, float32, float64
+from ..dtypes import FLOATING, FLOATING_TYPES, dtype, float32, float64
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar
@@ -22,10 +23,9 @@ from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, Value
 from .pointwise import PRELUDE, THREADS, source_text
 
 MANY = 64  # tensors that one launch takes
-SMALLEST_CHUNK = 4096  # bytes: one access of 16 bytes by each thread
-LARGEST_CHUNK = 16384  # bytes
-MANY_CHUNKS = 132 * 8  # chunks grow where there are more of the smallest than this
-MAX_BLOCKS = 132 * 32
+CHUNK = 4096  # bytes: one access of 16 bytes by each thread, the fastest for what is written
+LARGEST_CHUNK = 65536  # bytes: norms take more at a time, so that fewer blocks have to be joined
+MAX_BLOCKS = 132 * 32  # of a norm's launch
 SMALL = 1e-6  # added to the norm that is divided by
 
 SHIFT = Scalar("shift", "int64")  # a chunk has 2**shift elements
@@ -46,35 +46,29 @@ def many(*lows: float) -> list[list[Array]]:
 
 
 def check_lists(name: str, lists: dict[str, Sequence[Any]], written: Sequence[str]) -> None:
-    """Raise ArgumentError, ShapeError or DtypeError if lists do not match, or cannot be written."""
-    (first, tensors), *others = lists.items()
-    for called, each in others:
-        if len(each) != len(tensors):
-            raise ArgumentError(f"{name}: {first} has {len(tensors)} tensors, {called} has {len(each)}")
+    """Raise ArgumentError, ShapeError or DtypeError if lists do not match the first one, or cannot be written."""
+    first = next(iter(lists))
+    shapes, kinds = [each.shape for each in lists[first]], [each.dtype for each in lists[first]]
+    check_floating(name, first, lists[first])
     for called, found in lists.items():
-        for index, (one, other) in enumerate(zip(tensors, found)):
-            if other.shape != one.shape:
-                raise ShapeError(
-                    f"{name}: {called}[{index}] has shape {list(other.shape)}, {first}[{index}] has {list(one.shape)}"
-                )
-            if called in written:
-                _check_type(name, f"{called}[{index}]", other, one.dtype)
-                _check_written(name, f"{called}[{index}]", other)
+        if len(found) != len(shapes):
+            raise ArgumentError(f"{name}: {first} has {len(shapes)} tensors, {called} has {len(found)}")
+        if [each.shape for each in found] != shapes:
+            index = next(index for index, each in enumerate(found) if each.shape != shapes[index])
+            raise ShapeError(
+                f"{name}: {called}[{index}] has shape {list(found[index].shape)}, {first}[{index}] has "
+                f"{list(shapes[index])}"
+            )
+        if called in written and [each.dtype for each in found] != kinds:
+            index = next(index for index, each in enumerate(found) if each.dtype is not kinds[index])
+            raise DtypeError(f"{name}: {called}[{index}] is {found[index].dtype.name}, expected {kinds[index].name}")
 
 
-def _check_type(name: str, called: str, tensor: Any, kind: dtype) -> None:
-    if not kind.is_floating_point or tensor.dtype is not kind:
-        wanted = kind.name if kind.is_floating_point else "a floating point type"
-        raise DtypeError(f"{name}: {called} is {tensor.dtype.name}, expected {wanted}")
-
-
-def _check_written(name: str, called: str, tensor: Any) -> None:
-    if not tensor.is_contiguous() and st.overlaps_itself(tensor.shape, tensor.strides):
-        raise ShapeError(
-            f"{name}: more than one element of {called} refers to a single memory location (strides "
-            f"{list(tensor.strides)})",
-            hint="clone() the tensor before writing it",
-        )
+def check_floating(name: str, called: str, tensors: Sequence[Any]) -> None:
+    """Raise DtypeError if one of a list's tensors is not floating point."""
+    for index, each in enumerate(tensors):
+        if each.dtype.category != FLOATING:
+            raise DtypeError(f"{name}: {called}[{index}] is {each.dtype.name}, expected a floating point type")
 
 
 def _by_type(tensors: Sequence[Any]) -> Iterator[tuple[dtype, list[int]]]:
@@ -88,29 +82,50 @@ def _by_type(tensors: Sequence[Any]) -> Iterator[tuple[dtype, list[int]]]:
             yield kind, indexes[start : start + MANY]
 
 
-def _spread(tensors: Sequence[Any], kind: dtype) -> tuple[Grid, int]:
-    """The grid, and the number of elements per chunk as a power of 2."""
-    shift = (SMALLEST_CHUNK // kind.itemsize).bit_length() - 1
-    last = (LARGEST_CHUNK // kind.itemsize).bit_length() - 1
-    sizes = [each.numel() for each in tensors]
-    while shift < last and sum(sizes) >> shift > MANY_CHUNKS:
-        shift += 1
-    chunks = sum((size + (1 << shift) - 1) >> shift for size in sizes)
-    return Grid((min(chunks, MAX_BLOCKS), 1, 1), THREADS), shift
+def _densely(tensor: Any) -> Any:
+    """Strides with which a tensor of this shape is dense: its own, if it is."""
+    return tensor.strides if tensor.is_contiguous() else st.contiguous(tensor.shape)
+
+
+def _copied(call: Call, tensor: Any, kind: dtype, is_written: bool) -> Any:
+    if is_written and st.overlaps_itself(tensor.shape, tensor.strides):
+        raise ShapeError(
+            f"{call.name}: more than one element of a written-to {tensor.dtype.name}{list(tensor.shape)} refers to a "
+            f"single memory location (strides {list(tensor.strides)})",
+            hint="clone() the tensor before writing it",
+        )
+    return call.contiguous(tensor, kind)
+
+
+def _chunks(tensors: Sequence[Any], kind: dtype, nbytes: int) -> tuple[int, int]:
+    """(how many chunks of `nbytes` the tensors have, the number of elements per chunk as a power of 2)."""
+    shift = (nbytes // kind.itemsize).bit_length() - 1
+    most = (1 << shift) - 1
+    return sum([(each.numel() + most) >> shift for each in tensors]), shift
 
 
 def update(
     call: Call, kernel: Callable[[dtype], Kernel], lists: Sequence[Sequence[Any]], read: int, *values: Any
 ) -> None:
     """Launch a kernel over tensors.  The first `read` lists are only read; a list may be empty, which means absent."""
+    batches = []
     for kind, indexes in _by_type(lists[read]):
-        batch = [[call.contiguous(each[index], kind) for index in indexes] if each else [] for each in lists]
-        grid, shift = _spread(batch[read], kind)
-        call.launch(kernel(kind), grid, *batch, shift, *values)
-        for each, dense in zip(lists[read:], batch[read:]):
-            for index, copy in zip(indexes, dense):
-                if copy is not each[index]:
-                    call.assign(each[index], copy)
+        given = [[each[index] for index in indexes] if each else [] for each in lists]
+        strides = [_densely(each) for each in given[read]]
+        dense = [
+            [
+                each if each.strides == steps and each.dtype is kind else _copied(call, each, kind, number >= read)
+                for each, steps in zip(tensors, strides)
+            ]
+            for number, tensors in enumerate(given)
+        ]
+        batches.append((kind, given[read:], dense))
+    for kind, written, dense in batches:
+        blocks, shift = _chunks(dense[read], kind, CHUNK)
+        call.launch(kernel(kind), Grid((blocks, 1, 1), THREADS), *dense, shift, *values)
+        for target, copy in zip(chain(*written), chain(*dense[read:])):
+            if copy is not target:
+                call.assign(target, copy)
 
 
 def lists_kernel(
@@ -248,21 +263,31 @@ def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
     """
     if not order:
         raise ArgumentError(f"norm_of_many: order {order} is not supported")
-    for index, each in enumerate(tensors):
-        _check_type("norm_of_many", f"tensors[{index}]", each, each.dtype)
+    check_floating("norm_of_many", "tensors", tensors)
     groups = [(kind, [tensors[index] for index in indexes]) for kind, indexes in _by_type(tensors)]
     plans = [_spread(group, kind) for kind, group in groups]
-    count = sum(grid.blocks[0] for grid, _ in plans)
+    count = sum(blocks for blocks, _ in plans)
     parts = call.scratch((max(count, 1),), float64)
     what = KIND_OF.get(order, POWERS)
     start = 0
-    for (kind, group), (grid, shift) in zip(groups, plans):
+    for (kind, group), (blocks, shift) in zip(groups, plans):
         dense = [call.contiguous(each) for each in group]
+        grid = Grid((blocks, 1, 1), THREADS)
         call.launch(_parts_kernel(kind), grid, dense, shift, parts, count, start, what, order)
-        start += grid.blocks[0]
+        start += blocks
     out = call.output((), float64 if any(each.dtype is float64 for each in tensors) else float32)
     call.launch(_total_kernel(out.dtype), Grid((1, 1, 1), THREADS), out, parts, count, what, order)
     return out
+
+
+def _spread(tensors: Sequence[Any], kind: dtype) -> tuple[int, int]:
+    """How many blocks join the tensors' chunks, and how large those are."""
+    nbytes = CHUNK
+    chunks, shift = _chunks(tensors, kind, nbytes)
+    while chunks > MAX_BLOCKS and nbytes < LARGEST_CHUNK:
+        nbytes *= 2
+        chunks, shift = _chunks(tensors, kind, nbytes)
+    return min(chunks, MAX_BLOCKS), shift
 
 
 @cache

@@ -52,7 +52,9 @@ Value = Operand | bool | int | float
 
 
 class Call(Protocol):
-    """One call of an operator while it is lowered."""
+    """One call of an operator while it is lowered.  name: the operator's."""
+
+    name: str
 
     def output(self, shape: Sequence[int], dtype: dtype) -> Any:
         """A new contiguous result (or the tensor given as out=, checked)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ArgumentError
@@ -47,17 +48,17 @@ class Adam(Optimizer):
                 raise ArgumentError(f"Invalid beta parameter at index {index}: {beta}")
 
     def update(self, group: dict[str, Any]) -> None:
-        batches: dict[tuple[int, int], list[Any]] = {}
+        batches: dict[tuple[int, int], list[tuple[Any, dict[str, Any]]]] = {}
         for param in with_gradients(group):
-            step = self._state(param, group["amsgrad"])["step"] + 1
-            batches.setdefault((param.device_index, step), []).append(param)
-        for (_, step), params in batches.items():
-            states = [self.state[each] for each in params]
+            state = self.state[param] or self._begin(param, group["amsgrad"])
+            batches.setdefault((param.device_index, state["step"] + 1), []).append((param, state))
+        for (_, step), batch in batches.items():
+            params, states = zip(*batch)
             self._step(params, states, step, group)
             for state in states:
                 state["step"] = step
 
-    def _step(self, params: list[Any], states: list[dict[str, Any]], step: int, group: dict[str, Any]) -> None:
+    def _step(self, params: Sequence[Any], states: Sequence[Any], step: int, group: dict[str, Any]) -> None:
         lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
         REGISTRY["adam_step"](
             params,
@@ -75,12 +76,9 @@ class Adam(Optimizer):
             bool(group["maximize"]),
         )
 
-    def _state(self, param: Any, amsgrad: bool) -> dict[str, Any]:
-        state = self.state[param]
-        if not state:
-            names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if amsgrad else ("exp_avg", "exp_avg_sq")
-            state["step"] = 0
-            state.update({name: likes.zeros_like(param) for name in names})
+    def _begin(self, param: Any, amsgrad: bool) -> dict[str, Any]:
+        names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if amsgrad else ("exp_avg", "exp_avg_sq")
+        state = self.state[param] = {"step": 0} | {name: likes.zeros_like(param) for name in names}
         return state
 
 

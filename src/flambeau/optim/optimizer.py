@@ -192,7 +192,7 @@ def _copied(value: Any, param: Any) -> Any:
 
 def with_gradients(group: dict[str, Any]) -> list[Any]:
     """The parameters of a group that have a gradient; one that is listed twice comes once."""
-    return [each for each in dict.fromkeys(group["params"]) if each.grad is not None]
+    return list({id(each): each for each in group["params"] if each.grad is not None}.values())
 
 
 def check_not_negative(group: dict[str, Any], names: dict[str, str]) -> None:

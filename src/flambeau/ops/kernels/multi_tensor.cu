@@ -61,7 +61,7 @@ inline void update(const Lists<T, M>& lists, int shift, const Step& step) {
             places |= (unsigned long long)data[k];
         }
         const int wide = places % WIDE_BYTES == 0 ? count / WIDTH : 0;
-#pragma unroll 2
+#pragma unroll 1
         for (int i = threadIdx.x; i < wide; i += BLOCK) {
             Wide<T> moved[N];
 #pragma unroll
@@ -163,6 +163,7 @@ template <class C, class T> inline void clamp(const Lists<T, 1>& lists, int shif
 enum { SQUARES, SIZES, LARGEST, SMALLEST, POWERS };
 
 template <int KIND, class C> struct Norm {
+    static constexpr bool IS_CHEAP = KIND != POWERS;
     C order;
     C begin() const { return KIND == SMALLEST ? (C)INFINITY : (C)0; }
     C map(C x) const { return KIND == SQUARES ? x * x : KIND == POWERS ? power(absolute(x), order) : absolute(x); }
@@ -184,12 +185,12 @@ template <class Op, class C> inline C join_block(const Op& op, C mine) {
 // parts[start + block] gets what the block's chunks give.
 template <class C, class Op, class T>
 inline void norm_parts_of(const Lists<T, 1>& lists, double* parts, int shift, const Op& op) {
-    constexpr int WIDTH = WIDE_BYTES / sizeof(T);
+    constexpr int WIDTH = WIDE_BYTES / sizeof(T), AT_ONCE = Op::IS_CHEAP ? 4 : 1;
     C mine = op.begin();
     for_each_chunk(lists.of[0], shift, [&](int tensor, long long start, int count) {
         const T* data = lists.of[0].at[tensor].data + start;
         const int wide = (unsigned long long)data % WIDE_BYTES == 0 ? count / WIDTH : 0;
-#pragma unroll 4
+#pragma unroll AT_ONCE
         for (int i = threadIdx.x; i < wide; i += BLOCK) {
             const Wide<T> moved = reinterpret_cast<const Wide<T>*>(data)[i];
 #pragma unroll
