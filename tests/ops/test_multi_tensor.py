@@ -8,7 +8,7 @@ import pytest
 import flambeau as torch
 from flambeau import nn, trace
 from flambeau.errors import ArgumentError, AutogradError, DeviceMismatchError, DtypeError, ShapeError
-from flambeau.ops.multi_tensor import CHUNK, MANY, MAX_BLOCKS, SMALL
+from flambeau.ops.multi_tensor import CHUNK, MANY, SMALL
 from flambeau.ops.operator import REGISTRY
 from flambeau.optim.optimizer import with_gradients
 
@@ -125,8 +125,7 @@ def test_nothing_beyond_a_tensor_is_written(gpus):
 
 
 def test_large_tensors_between_small_ones(gpus):
-    wide = MAX_BLOCKS * CHUNK // 4 // 4
-    many = [3, wide + 1, 1, 100_000, 0, 7]
+    many = [3, 160 * CHUNK + 1, 1, 100_000, 0, 7]
     values = [arrays(many, seed) for seed in range(3)]
     given = [tensors(each) for each in values]
     sgd_step(*given, 0.1, 0.9, 0.7, 0.01, True)
