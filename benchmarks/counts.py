@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import flambeau as torch
-from flambeau import nn, trace
+from flambeau import nn, optim, trace
 from flambeau.nn import functional as F
 
 Call = Callable[[], Any]
@@ -71,10 +71,19 @@ def _training_step() -> Call:
     return step
 
 
+def _trained() -> list[nn.Parameter]:
+    """The parameters of a perceptron, with gradients."""
+    net = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10)).cuda()
+    for param in net.parameters():
+        param.grad = torch.randn_like(param)
+    return list(net.parameters())
+
+
 def calls() -> dict[str, Call]:
     """The calls whose costs are watched, by name."""
     a, b = torch.randn(64, 64, device="cuda"), torch.randn(64, 64, device="cuda")
     host = torch.randn(64, 64).pin_memory()
+    trained = _trained()
     side, event = torch.cuda.Stream(), torch.cuda.Event()
 
     def with_stream() -> None:
@@ -100,6 +109,11 @@ def calls() -> dict[str, Call]:
         "wait_stream": lambda: side.wait_stream(torch.cuda.current_stream()),
         "event.record": event.record,
         "forward + backward": _training_step(),
+        "AdamW.step": optim.AdamW(_trained()).step,
+        "SGD.step": optim.SGD(_trained(), momentum=0.9).step,
+        "zero_grad": optim.SGD(_trained()).zero_grad,
+        "clip_grad_norm_": lambda: nn.utils.clip_grad_norm_(trained, 1.0),
+        "clip_grad_value_": lambda: nn.utils.clip_grad_value_(trained, 1.0),
     }
 
 

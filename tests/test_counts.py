@@ -26,6 +26,11 @@ EXPECTED = {
     "wait_stream": {"record": 1, "stream wait": 1},
     "event.record": {"record": 1},
     "forward + backward": {"block": 17, "launch": 15},
+    "AdamW.step": {"launch": 1},
+    "SGD.step": {"launch": 1},
+    "zero_grad": {},
+    "clip_grad_norm_": {"block": 2, "launch": 3},
+    "clip_grad_value_": {"launch": 1},
 }
 
 

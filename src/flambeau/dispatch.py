@@ -46,9 +46,25 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         return _view(operator, bound)
     if given is not None:
         return _call_out(operator, bound, given, device)
+    if operator.mutates:
+        return _call_mutating(operator, bound, device)
     result = _run(operator, bound, None, device)
     if record.wants_grad(operator, bound):
         record.record(operator, bound, result if isinstance(result, tuple) else (result,))
+    return result
+
+
+def _call_mutating(operator: Operator, bound: list[Any], device: int) -> Any:
+    """Lower a call that writes operands, and is in no graph.  Raises AutogradError where gradients would be lost."""
+    written = [each for name in operator.mutates for each in bound[operator.index_of[name]]]
+    if mode.enabled:
+        for each in written:
+            record.check_inplace(operator.name, each)
+        if record.wants_grad(operator, bound):
+            raise AutogradError(f"{operator.name}: has no derivative", hint="call it under torch.no_grad()")
+    result = _run(operator, bound, None, device)
+    for each in written:
+        each.storage.version += 1
     return result
 
 

@@ -25,6 +25,7 @@ from .strides import contiguous, extent
 MAX_DIMS = 8
 _FORMATS = {"int32": "i", "int64": "q", "uint32": "I", "uint64": "Q", "float32": "f", "float64": "d"}
 _ABSENT = (0,) * MAX_DIMS
+_NO_ARRAY = (0, 0)
 
 
 class Grid(NamedTuple):
@@ -73,7 +74,7 @@ class Strided:
 
 
 class Pointers:
-    """`count` contiguous one-dimensional arrays.  Its value is a list of (address, numel)."""
+    """Up to `count` contiguous arrays, seen as one-dimensional.  Its value is a list of (address, numel)."""
 
     __slots__ = ("access", "count", "dtype", "name")
     NBYTES = 16  # of one entry: {void* data; long long numel;}
@@ -149,19 +150,24 @@ class Kernel:
             elif type(param) is Pointers:
                 for address, numel in value:
                     flat += (address, numel)
+                flat += _NO_ARRAY * (param.count - len(value))
             else:
                 flat.append(value)
         return self._struct.pack(*flat)
 
     def bind(self, buffer: bytes) -> list[Any]:
-        """What `pack` was given, as the kernel will see it: Access, list of Access, number, or None if absent."""
+        """What `pack` was given, as the kernel will see it: Access, list of Access, number, or None if absent.
+
+        A list has no entry for an array of address 0.
+        """
         found = self._unpack(buffer)
         bound: list[Any] = []
         for param in self.params:
             if type(param) is Pointer:
                 bound.append(_pointer_access(param, found))
             elif type(param) is Pointers:
-                bound.append([Access(at, param.dtype, param.access, (n,), None) for at, n in found[param.name]])
+                given = [(address, numel) for address, numel in found[param.name] if address]
+                bound.append([Access(at, param.dtype, param.access, (numel,), None) for at, numel in given])
             elif type(param) is Scalar:
                 bound.append(found[param.name])
         return bound

@@ -3,7 +3,7 @@
 import pytest
 
 import flambeau as torch
-from flambeau import nn
+from flambeau import nn, trace
 from flambeau.errors import AutogradError, ShapeError
 from flambeau.nn import utils
 
@@ -65,3 +65,30 @@ def test_parameters_as_one_vector():
     assert (net.weight.tolist(), net.bias.tolist()) == ([[1.0, 2.0]], [3.0])
     with pytest.raises(ShapeError, match="has 2 elements, the parameters have 3"):
         utils.vector_to_parameters(torch.ones(2), net.parameters())
+
+
+@pytest.mark.devices(1)
+def test_halves_are_scaled_by_a_norm_they_cannot_hold(gpus):
+    found = [nn.Parameter(torch.zeros(100, device="cuda", dtype=torch.float16))]
+    found[0].grad = torch.full((100,), 60000.0, device="cuda", dtype=torch.float16)
+    total = utils.clip_grad_norm_(found, 10.0)
+    assert (total.dtype, total.item()) == (torch.float16, float("inf"))
+    assert found[0].grad.tolist() == pytest.approx([1.0] * 100, rel=1e-3)
+
+
+@pytest.mark.devices(1)
+def test_limits_are_writes_and_do_not_wait(gpus):
+    found = [nn.Parameter(torch.zeros(3, device="cuda")) for _ in range(2)]
+    for each in found:
+        each.grad = torch.ones(3, device="cuda")
+    before = [each.grad.storage.version for each in found]
+    waits = []
+    trace.on_wait, kept = lambda *waiter: waits.append(waiter), trace.on_wait
+    try:
+        utils.clip_grad_norm_(found, 1.0)
+        utils.clip_grad_value_(found, 0.25)
+    finally:
+        trace.on_wait = kept
+    assert waits == []
+    assert [each.grad.storage.version - version for each, version in zip(found, before)] == [2, 2]
+    assert grads(found) == [0.25] * 6

@@ -5,8 +5,8 @@ import copy
 import pytest
 
 import flambeau as torch
-from flambeau import nn, optim
-from flambeau.errors import ArgumentError, ArgumentTypeError, NotSupportedError
+from flambeau import nn, optim, trace
+from flambeau.errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError, ShapeError
 
 
 def param(*values):
@@ -156,3 +156,78 @@ def test_it_prints_its_groups():
         "nesterov: False\n"
         "    weight_decay: 0\n)"
     )
+
+
+def launches(call):
+    seen = []
+    trace.on_launch, before = lambda *_: seen.append(1), trace.on_launch
+    try:
+        call()
+    finally:
+        trace.on_launch = before
+    return len(seen)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda p: optim.AdamW(p, amsgrad=True),
+        lambda p: optim.SGD(p, momentum=0.9, dampening=0.5),
+        lambda p: optim.SGD(p, weight_decay=0.1),
+    ],
+)
+@pytest.mark.devices(1)
+def test_a_step_is_one_launch_for_parameters_of_one_age(make, gpus):
+    params = [nn.Parameter(torch.ones(size, device="cuda")) for size in (3, 0, 1000, 17)]
+    late = params[-1]
+    optimizer = make(params)
+    for step in range(4):
+        for each in params:
+            each.grad = None if each is late and step < 2 else torch.ones_like(each)
+        count = launches(optimizer.step)
+        assert step in (0, 2) or count <= (2 if step > 2 else 1)
+    alone = nn.Parameter(torch.ones(17, device="cuda"))
+    twin = make([alone])
+    for _ in range(2):
+        alone.grad = torch.ones_like(alone)
+        twin.step()
+    assert late.tolist() == alone.tolist()
+
+
+@pytest.mark.devices(1)
+def test_parameters_of_one_group_may_differ_in_type_place_and_layout(gpus):
+    def trained(device, kind, turned):
+        start = torch.arange(6.0).reshape(2, 3).to(device, kind)
+        one = nn.Parameter(start.t() if turned else start.t().contiguous())
+        other = nn.Parameter(torch.ones(3, device="cuda"))
+        optimizer = optim.AdamW([one, other], lr=0.1, amsgrad=True)
+        for step in range(3):
+            one.grad, other.grad = torch.full_like(one, 0.5 + step), torch.ones_like(other)
+            optimizer.step()
+        assert one.is_contiguous() is not turned
+        return one.detach().cpu().reshape(-1).tolist()
+
+    wanted = trained("cpu", torch.float64, False)
+    for device in ("cpu", "cuda"):
+        assert trained(device, torch.float32, True) == pytest.approx(wanted, rel=1e-6)
+        assert trained(device, torch.float16, True) == pytest.approx(wanted, rel=4e-3)
+
+
+@pytest.mark.devices(1)
+def test_a_step_is_a_write_that_autograd_sees(gpus):
+    a = nn.Parameter(torch.ones(2, device="cuda"))
+    optimizer = optim.Adam([a])
+    a.grad = torch.ones_like(a)
+    loss = (a * a).sum()
+    optimizer.step()
+    with pytest.raises(AutogradError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_a_step_that_fails_changes_nothing():
+    a, b = param(1.0), param(2.0)
+    optimizer = optim.Adam([a, b])
+    b.grad = torch.ones(2)
+    with pytest.raises(ShapeError, match=r"adam_step: grads\[1\] has shape \[2\], params\[1\] has \[1\]"):
+        optimizer.step()
+    assert (a.item(), optimizer.state[a]["step"]) == (1.0, 0)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 from ..autograd.mode import GradMode
 from ..core import TensorCore
+from ..dtypes import promote
 from ..errors import AutogradError, ShapeError
 from ..ops.operator import REGISTRY
 from ..tensor import factories
-
-SMALL = 1e-6  # added to the norm that is divided by
 
 
 def _gradients(parameters: Any) -> list[Any]:
@@ -19,23 +19,31 @@ def _gradients(parameters: Any) -> list[Any]:
     return [each.grad for each in whole if each.grad is not None]
 
 
+def _by_device(tensors: Iterable[Any]) -> dict[int, list[Any]]:
+    found: dict[int, list[Any]] = {}
+    for each in tensors:
+        found.setdefault(each.device_index, []).append(each)
+    return found
+
+
 def get_total_norm(tensors: Iterable[Any], norm_type: float = 2.0) -> Any:
-    """The norm of all tensors taken as one vector, on the first one's device; `inf` is the largest absolute value."""
+    """The norm of all tensors taken as one vector, on the first one's device; `inf` is the largest absolute value.
+
+    Host:   returns at once.
+    Raises: ArgumentError for order 0, DtypeError for tensors that are not floating point.
+    """
     found = list(tensors)
     if not found:
         return factories.tensor(0.0)
+    return _total(found, norm_type).to(reduce(promote, [each.dtype for each in found]))
+
+
+def _total(tensors: list[Any], norm_type: float) -> Any:
+    """The norm, in float32 at least: a sum of squares soon leaves what float16 can hold."""
+    norm = REGISTRY["norm_of_many"]
     with GradMode(False):
-        norms = [_norm(each, float(norm_type)).to(found[0].device) for each in found]
-        return _norm(REGISTRY["stack"](norms), float(norm_type))
-
-
-def _norm(tensor: Any, order: float) -> Any:
-    size = tensor.abs()
-    if order == float("inf"):
-        return size.amax()
-    if order == 2.0:
-        return (tensor * tensor).sum().sqrt()
-    return size.sum() if order == 1.0 else (size**order).sum() ** (1.0 / order)
+        norms = [norm(each, float(norm_type)) for each in _by_device(tensors).values()]
+        return norms[0] if len(norms) == 1 else norm([each.to(norms[0].device) for each in norms], float(norm_type))
 
 
 def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:
@@ -45,24 +53,25 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
     Raises: AutogradError if error_if_nonfinite and the norm is not finite; the gradients are as they were.
     """
     grads = _gradients(parameters)
-    total = get_total_norm(grads, norm_type)
+    if not grads:
+        return factories.tensor(0.0)
+    total = _total(grads, norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise AutogradError(
             f"clip_grad_norm_: the total norm of order {norm_type} of the gradients is non-finite: {total.item()}",
             hint="pass error_if_nonfinite=False to scale by it anyway",
         )
     with GradMode(False):
-        factor = (max_norm / (total + SMALL)).clamp(max=1.0)
-        for grad in grads:
-            grad.mul_(factor.to(grad.device))
-    return total
+        for each in _by_device(grads).values():
+            REGISTRY["limit_norm"](each, total.to(each[0].device), float(max_norm))
+    return total.to(reduce(promote, [each.dtype for each in grads]))
 
 
 def clip_grad_value_(parameters: Any, clip_value: float) -> None:
     """Bring every element of every gradient into [-clip_value, clip_value].  Host: returns at once."""
     with GradMode(False):
-        for grad in _gradients(parameters):
-            grad.clamp_(-float(clip_value), float(clip_value))
+        for each in _by_device(_gradients(parameters)).values():
+            REGISTRY["clamp_many"](each, -float(clip_value), float(clip_value))
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:

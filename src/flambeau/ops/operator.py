@@ -54,7 +54,9 @@ Value = Operand | bool | int | float
 
 
 class Call(Protocol):
-    """One call of an operator while it is lowered."""
+    """One call of an operator while it is lowered.  name: the operator's."""
+
+    name: str
 
     def output(self, shape: Sequence[int], dtype: dtype) -> Any:
         """A new contiguous result (or the tensor given as out=, checked)."""
@@ -75,7 +77,7 @@ class Call(Protocol):
         """Queue a kernel on `values`, one per parameter.
 
         A Pointer takes an operand (or None), a Scalar a number, a Strided (shape, strides of each operand), a Pointers
-        a list of contiguous operands.
+        a list of contiguous operands, no more than its `count`.
         """
 
     def library(self, problem: Problem, *operands: Any) -> None:
@@ -168,6 +170,7 @@ class Operator:
 
     inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
     dtypes: the types that the sweep tries.  setting: what the user set that its lowering also decides by.
+    mutates: parameters, sequences of tensors, that a call writes.
     """
 
     by_value = False  # whether a pointwise lowering decides by the values of numbers too
@@ -176,6 +179,7 @@ class Operator:
         self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
         dtypes: Sequence[dtype] = (), inplace: bool = False, method: bool = True, function: bool = True,
         host: str = "never", name: str = "", differentiable: bool = True, setting: Callable[[], Any] | None = None,
+        mutates: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.name = name or body.__name__
         self.__name__ = self.name
@@ -191,6 +195,7 @@ class Operator:
         self.host = host
         self.differentiable = differentiable
         self.setting = setting
+        self.mutates = tuple(mutates)
         self.backward: Callable[..., Any] | None = None
         self.backward_needs: tuple[str, ...] = ()
         self.only_for: dict[str, str] = {}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ArgumentError
+from ..ops.operator import REGISTRY
 from ..tensor import likes
-from .optimizer import Optimizer, check_not_negative, gradient
+from .optimizer import Optimizer, check_not_negative, with_gradients
 
 
 class Adam(Optimizer):
@@ -46,33 +48,37 @@ class Adam(Optimizer):
                 raise ArgumentError(f"Invalid beta parameter at index {index}: {beta}")
 
     def update(self, group: dict[str, Any]) -> None:
-        for param in group["params"]:
-            if param.grad is not None:
-                self._update_one(param, group)
+        batches: dict[tuple[int, int], list[tuple[Any, dict[str, Any]]]] = {}
+        for param in with_gradients(group):
+            state = self.state[param] or self._begin(param, group["amsgrad"])
+            batches.setdefault((param.device_index, state["step"] + 1), []).append((param, state))
+        for (_, step), batch in batches.items():
+            params, states = zip(*batch)
+            self._step(params, states, step, group)
+            for state in states:
+                state["step"] = step
 
-    def _update_one(self, param: Any, group: dict[str, Any]) -> None:
+    def _step(self, params: Sequence[Any], states: Sequence[Any], step: int, group: dict[str, Any]) -> None:
         lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
-        grad = gradient(param, group, 0 if self.decoupled else decay)
-        if self.decoupled and decay:
-            param.mul_(1 - lr * decay)
-        state = self._state(param, group["amsgrad"])
-        state["step"] += 1
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        largest = square
-        if group["amsgrad"]:
-            largest = state["max_exp_avg_sq"]
-            largest.maximum_(square)
-        divisor = (largest.sqrt() / (1 - beta2 ** state["step"]) ** 0.5).add_(group["eps"])
-        param.addcdiv_(mean, divisor, value=-lr / (1 - beta1 ** state["step"]))
+        REGISTRY["adam_step"](
+            params,
+            [each.grad for each in params],
+            [state["exp_avg"] for state in states],
+            [state["exp_avg_sq"] for state in states],
+            [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else [],
+            lr / (1 - beta1**step),
+            beta1,
+            beta2,
+            group["eps"],
+            1 - lr * decay if self.decoupled else 1.0,
+            0.0 if self.decoupled else decay,
+            (1 - beta2**step) ** 0.5,
+            bool(group["maximize"]),
+        )
 
-    def _state(self, param: Any, amsgrad: bool) -> dict[str, Any]:
-        state = self.state[param]
-        if not state:
-            names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if amsgrad else ("exp_avg", "exp_avg_sq")
-            state["step"] = 0
-            state.update({name: likes.zeros_like(param) for name in names})
+    def _begin(self, param: Any, amsgrad: bool) -> dict[str, Any]:
+        names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if amsgrad else ("exp_avg", "exp_avg_sq")
+        state = self.state[param] = {"step": 0} | {name: likes.zeros_like(param) for name in names}
         return state
 
 

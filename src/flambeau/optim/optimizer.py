@@ -190,10 +190,9 @@ def _copied(value: Any, param: Any) -> Any:
     return deepcopy(value)
 
 
-def gradient(param: Any, group: dict[str, Any], decay: float) -> Any:
-    """A parameter's gradient, turned round where the group maximizes, with weight decay added."""
-    grad = -param.grad if group["maximize"] else param.grad
-    return grad.add(param, alpha=decay) if decay else grad
+def with_gradients(group: dict[str, Any]) -> list[Any]:
+    """The parameters of a group that have a gradient; one that is listed twice comes once."""
+    return list({id(each): each for each in group["params"] if each.grad is not None}.values())
 
 
 def check_not_negative(group: dict[str, Any], names: dict[str, str]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ArgumentError
-from .optimizer import Optimizer, check_not_negative, gradient
+from ..ops.operator import REGISTRY
+from ..tensor import likes
+from .optimizer import Optimizer, check_not_negative, with_gradients
 
 
 class SGD(Optimizer):
@@ -48,18 +50,27 @@ class SGD(Optimizer):
             )
 
     def update(self, group: dict[str, Any]) -> None:
-        for param in group["params"]:
-            if param.grad is not None:
-                step = gradient(param, group, group["weight_decay"])
-                if group["momentum"]:
-                    step = self._with_momentum(param, step, group)
-                param.add_(step, alpha=-group["lr"])
+        momentum, dampening = group["momentum"], group["dampening"]
+        batches: dict[tuple[int, bool], list[Any]] = {}
+        for param in with_gradients(group):
+            whole = bool(momentum) and self._begin(param) or not dampening
+            batches.setdefault((param.device_index, whole), []).append(param)
+        for (_, whole), params in batches.items():
+            REGISTRY["sgd_step"](
+                params,
+                [each.grad for each in params],
+                [self.state[each]["momentum_buffer"] for each in params] if momentum else [],
+                group["lr"],
+                momentum,
+                1.0 if whole else 1 - dampening,
+                group["weight_decay"],
+                bool(group["nesterov"]),
+                bool(group["maximize"]),
+            )
 
-    def _with_momentum(self, param: Any, grad: Any, group: dict[str, Any]) -> Any:
-        momentum, state = group["momentum"], self.state[param]
-        buffer = state.get("momentum_buffer")
-        if buffer is None:
-            buffer = state["momentum_buffer"] = grad.detach().clone()
-        else:
-            buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
-        return grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+    def _begin(self, param: Any) -> bool:
+        """Make a parameter's sum of gradients if there is none; whether there was none."""
+        if self.state[param].get("momentum_buffer") is not None:
+            return False
+        self.state[param]["momentum_buffer"] = likes.zeros_like(param)
+        return True

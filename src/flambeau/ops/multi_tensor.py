@@ -1,0 +1,333 @@
+"""Many tensors in a few launches: how lists of tensors become launches; norms and limits of gradients.
+
+- Entry i of every list belongs to tensor i, and a launch takes MANY of them.
+- Lists of one call may mix types; each type has launches of its own.
+- Arithmetic is in float32 (in float64 for float64), and each value that is stored is rounded once.
+- Numbers go to the kernel as they are: a call costs the same at every step, whatever the learning rate.
+- What does not lie densely is changed in a dense copy and written back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import chain
+from typing import Any
+
+from .. import strides as st
+from ..dtypes import FLOATING, FLOATING_TYPES, dtype, float32, float64
+from ..errors import ArgumentError, DtypeError, ShapeError
+from ..host import np
+from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar
+from .operator import Array, Call, ErrorSample, Number, Operand, Operands, Sample, operator
+from .pointwise import PRELUDE, THREADS, source_text
+
+MANY = 64  # tensors that one launch takes
+ACCESS = 4096  # bytes: 16 by each thread of a block
+CHUNK = 2 * ACCESS  # of each list, which a block of an update takes
+LARGEST_CHUNK = 16 * ACCESS  # of a norm, so that fewer blocks have to be joined
+MAX_BLOCKS = 132 * 32  # of a norm's launch
+SMALL = 1e-6  # added to the norm that is divided by
+
+SHIFT = Scalar("shift", "int64")  # a chunk has 2**shift elements
+
+HIDDEN: dict[str, Any] = {"dtypes": FLOATING_TYPES, "method": False, "function": False, "differentiable": False}
+
+
+def many(*lows: float) -> list[list[Array]]:
+    """One list of tensors for each lowest value."""
+    shapes = ((2, 3), (5,), (0,), (), (17, 3))
+    return [
+        [Array(shape, low, low + 2, seed=7 * number + index) for index, shape in enumerate(shapes)]
+        for number, low in enumerate(lows)
+    ]
+
+
+# how lists become launches
+
+
+def check_lists(name: str, lists: dict[str, Sequence[Any]], written: Sequence[str]) -> None:
+    """Raise ArgumentError, ShapeError or DtypeError if lists do not match the first one, or cannot be written."""
+    first = next(iter(lists))
+    shapes, kinds = [each.shape for each in lists[first]], [each.dtype for each in lists[first]]
+    check_floating(name, first, lists[first])
+    for called, found in lists.items():
+        if len(found) != len(shapes):
+            raise ArgumentError(f"{name}: {first} has {len(shapes)} tensors, {called} has {len(found)}")
+        if [each.shape for each in found] != shapes:
+            index = next(index for index, each in enumerate(found) if each.shape != shapes[index])
+            raise ShapeError(
+                f"{name}: {called}[{index}] has shape {list(found[index].shape)}, {first}[{index}] has "
+                f"{list(shapes[index])}"
+            )
+        if called in written and [each.dtype for each in found] != kinds:
+            index = next(index for index, each in enumerate(found) if each.dtype is not kinds[index])
+            raise DtypeError(f"{name}: {called}[{index}] is {found[index].dtype.name}, expected {kinds[index].name}")
+
+
+def check_floating(name: str, called: str, tensors: Sequence[Any]) -> None:
+    """Raise DtypeError if one of a list's tensors is not floating point."""
+    for index, each in enumerate(tensors):
+        if each.dtype.category != FLOATING:
+            raise DtypeError(f"{name}: {called}[{index}] is {each.dtype.name}, expected a floating point type")
+
+
+def _by_type(tensors: Sequence[Any]) -> Iterator[tuple[dtype, list[int]]]:
+    """The indexes of up to MANY tensors of one type at a time.  Empty tensors are left out."""
+    found: dict[dtype, list[int]] = {}
+    for index, each in enumerate(tensors):
+        if each.numel():
+            found.setdefault(each.dtype, []).append(index)
+    for kind, indexes in found.items():
+        for start in range(0, len(indexes), MANY):
+            yield kind, indexes[start : start + MANY]
+
+
+def _densely(tensor: Any) -> Any:
+    """Strides with which a tensor of this shape is dense: its own, if it is."""
+    return tensor.strides if tensor.is_contiguous() else st.contiguous(tensor.shape)
+
+
+def _copied(call: Call, tensor: Any, kind: dtype, is_written: bool) -> Any:
+    if is_written and st.overlaps_itself(tensor.shape, tensor.strides):
+        raise ShapeError(
+            f"{call.name}: more than one element of a written-to {tensor.dtype.name}{list(tensor.shape)} refers to a "
+            f"single memory location (strides {list(tensor.strides)})",
+            hint="clone() the tensor before writing it",
+        )
+    return call.contiguous(tensor, kind)
+
+
+def _chunks(tensors: Sequence[Any], kind: dtype, nbytes: int) -> tuple[int, int]:
+    """(how many chunks of `nbytes` the tensors have, the number of elements per chunk as a power of 2)."""
+    shift = (nbytes // kind.itemsize).bit_length() - 1
+    most = (1 << shift) - 1
+    return sum([(each.numel() + most) >> shift for each in tensors]), shift
+
+
+def update(
+    call: Call, kernel: Callable[[dtype], Kernel], lists: Sequence[Sequence[Any]], read: int, *values: Any
+) -> None:
+    """Launch a kernel over tensors.  The first `read` lists are only read; a list may be empty, which means absent."""
+    batches = []
+    for kind, indexes in _by_type(lists[read]):
+        given = [[each[index] for index in indexes] if each else [] for each in lists]
+        strides = [_densely(each) for each in given[read]]
+        dense = [
+            [
+                each if each.strides == steps and each.dtype is kind else _copied(call, each, kind, number >= read)
+                for each, steps in zip(tensors, strides)
+            ]
+            for number, tensors in enumerate(given)
+        ]
+        batches.append((kind, given[read:], dense))
+    for kind, written, dense in batches:
+        blocks, shift = _chunks(dense[read], kind, CHUNK)
+        call.launch(kernel(kind), Grid((blocks, 1, 1), THREADS), *dense, shift, *values)
+        for target, copy in zip(chain(*written), chain(*dense[read:])):
+            if copy is not target:
+                call.assign(target, copy)
+
+
+def lists_kernel(
+    name: str, kind: dtype, lists: dict[str, str], body: str, params: Sequence[Param], reference: Callable[..., None],
+    operations: float,
+) -> Kernel:  # fmt: skip
+    """A kernel of multi_tensor.cu.  lists: the access to each list; `body` may name any of `params`."""
+    ctypes = {"int64": "long long", "float64": "double"}
+    arguments = [f"const __grid_constant__ Lists<{kind.cuda}, {len(lists)}> lists"]
+    for each in params:
+        if isinstance(each, Pointer):
+            arguments.append(f"{'const ' if each.access == 'r' else ''}{each.dtype.cuda}* {each.name}")
+        elif isinstance(each, Scalar):
+            arguments.append(f"{ctypes[each.ctype]} {each.name}")
+    entry = f"{name}_{kind.name}"
+    source = _source(entry, arguments, body)
+    pointers = [Pointers(each, MANY, kind, access) for each, access in lists.items()]
+    return Kernel(entry, source, [*pointers, *params], reference, operations)
+
+
+def _source(entry: str, arguments: Sequence[str], body: str) -> str:
+    return f"""{PRELUDE}{source_text("multi_tensor.cu")}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({", ".join(arguments)}) {{
+  {body};
+}}
+"""
+
+
+def numbers(*names: str) -> list[Param]:
+    return [Scalar(name, "float64") for name in names]
+
+
+# limits
+
+
+def _limit_samples() -> Iterator[Sample]:
+    (tensors,) = many(-2)
+    yield Sample((tensors, Array((), 3.0, 3.0, dtype="float32"), 1.0))
+    yield Sample((tensors, Array((), 3.0, 3.0, dtype="float32"), 4.0))
+
+
+def _limit_errors() -> Iterator[ErrorSample]:
+    one, whole = [Array((2,))], [Array((2,), dtype="int64")]
+    yield ErrorSample((one, Array((2,)), 1.0), ShapeError, r"the norm must be one number, got float32 of shape \[2\]")
+    yield ErrorSample((whole, Array(()), 1.0), DtypeError, r"tensors\[0\] is int64, expected a floating")
+
+
+@operator(samples=_limit_samples, errors=_limit_errors, mutates=("tensors",), **HIDDEN)
+def limit_norm(call: Call, tensors: Operands, total: Operand, max_norm: Number) -> Any:
+    """Scale tensors of one device, whose norm is `total`, so that it is at most max_norm; the tensors.
+
+    Host:   returns at once.
+    Raises: ShapeError if `total` is not one number, DtypeError for tensors that are not floating point.
+    """
+    check_lists("limit_norm", {"tensors": tensors}, limit_norm.mutates)
+    if total.shape:
+        got = f"{total.dtype.name} of shape {list(total.shape)}"
+        raise ShapeError(f"limit_norm: the norm must be one number, got {got}")
+    for wide in dict.fromkeys(each.dtype.wide for each in tensors):
+        chosen = [each for each in tensors if each.dtype.wide is wide]
+        update(call, _limit_kernel, [chosen], 0, call.contiguous(total, wide), max_norm, SMALL)
+    return tuple(tensors)
+
+
+@cache
+def _limit_kernel(kind: dtype) -> Kernel:
+    wide = kind.wide.numpy
+
+    def reference(tensors: Any, shift: int, total: Any, most: float, small: float) -> None:
+        factor = wide.type(most) / (total + wide.type(small))
+        if not factor >= 1:
+            for each in tensors:
+                each[...] = each.astype(wide) * factor
+
+    params = [SHIFT, Pointer("total", kind.wide, "r", ()), *numbers("most", "small")]
+    body = f"limit<{kind.wide.cuda}>(lists, (int)shift, total, most, small)"
+    return lists_kernel("limit_norm", kind, {"tensors": "rw"}, body, params, reference, 1.0)
+
+
+def _clamp_samples() -> Iterator[Sample]:
+    (tensors,) = many(-2)
+    yield Sample((tensors, -0.5, 0.75))
+
+
+@operator(samples=_clamp_samples, mutates=("tensors",), **HIDDEN)
+def clamp_many(call: Call, tensors: Operands, low: Number, high: Number) -> Any:
+    """Bring every element of tensors of one device into [low, high]; NaN stays.  The tensors.
+
+    Host:   returns at once.
+    Raises: DtypeError for tensors that are not floating point.
+    """
+    check_lists("clamp_many", {"tensors": tensors}, clamp_many.mutates)
+    update(call, _clamp_kernel, [tensors], 0, low, high)
+    return tuple(tensors)
+
+
+@cache
+def _clamp_kernel(kind: dtype) -> Kernel:
+    wide = kind.wide.numpy
+
+    def reference(tensors: Any, shift: int, low: float, high: float) -> None:
+        for each in tensors:
+            each[...] = np.clip(each.astype(wide), low, high)
+
+    body = f"clamp<{kind.wide.cuda}>(lists, (int)shift, low, high)"
+    return lists_kernel("clamp_many", kind, {"tensors": "rw"}, body, [SHIFT, *numbers("low", "high")], reference, 1.0)
+
+
+# norms
+
+SQUARES, SIZES, LARGEST, SMALLEST, POWERS = range(5)
+KIND_OF = {2.0: SQUARES, 1.0: SIZES, float("inf"): LARGEST, float("-inf"): SMALLEST}
+
+
+def _norm_samples() -> Iterator[Sample]:
+    (tensors,) = many(-2)
+    for order in (2.0, 1.0, 3.0, float("inf"), float("-inf")):
+        yield Sample((tensors, order))
+
+
+def _norm_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample(([Array((2,))], 0.0), ArgumentError, r"order 0.0 is not supported")
+    yield ErrorSample(([Array((2,), dtype="int64")],), DtypeError, r"tensors\[0\] is int64, expected a floating")
+
+
+@operator(samples=_norm_samples, errors=_norm_errors, **HIDDEN)
+def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
+    """The norm of tensors of one device taken as one vector, as float32, or float64 if one of them is.
+
+    order: inf and -inf are the largest and the smallest size of an element; without elements the norm is that of none.
+    Shapes: one number.
+    Host:   returns at once.
+    Raises: ArgumentError for order 0, DtypeError for tensors that are not floating point.
+    """
+    if not order:
+        raise ArgumentError(f"norm_of_many: order {order} is not supported")
+    check_floating("norm_of_many", "tensors", tensors)
+    groups = [(kind, [tensors[index] for index in indexes]) for kind, indexes in _by_type(tensors)]
+    plans = [_spread(group, kind) for kind, group in groups]
+    count = sum(blocks for blocks, _ in plans)
+    parts = call.scratch((max(count, 1),), float64)
+    what = KIND_OF.get(order, POWERS)
+    start = 0
+    for (kind, group), (blocks, shift) in zip(groups, plans):
+        dense = [call.contiguous(each) for each in group]
+        grid = Grid((blocks, 1, 1), THREADS)
+        call.launch(_parts_kernel(kind), grid, dense, shift, parts, count, start, what, order)
+        start += blocks
+    out = call.output((), float64 if any(each.dtype is float64 for each in tensors) else float32)
+    call.launch(_total_kernel(out.dtype), Grid((1, 1, 1), THREADS), out, parts, count, what, order)
+    return out
+
+
+def _spread(tensors: Sequence[Any], kind: dtype) -> tuple[int, int]:
+    """How many blocks join the tensors' chunks, and how large those are."""
+    nbytes = ACCESS
+    chunks, shift = _chunks(tensors, kind, nbytes)
+    while chunks > MAX_BLOCKS and nbytes < LARGEST_CHUNK:
+        nbytes *= 2
+        chunks, shift = _chunks(tensors, kind, nbytes)
+    return min(chunks, MAX_BLOCKS), shift
+
+
+@cache
+def _parts_kernel(kind: dtype) -> Kernel:
+    wide = kind.wide.numpy
+
+    def reference(tensors: Any, shift: int, parts: Any, count: int, start: int, what: int, order: float) -> None:
+        found = [_joined(what, _mapped(what, np.abs(each.astype(wide)), order)) for each in tensors]
+        parts[start:] = _joined(what, np.empty(0))
+        parts[start] = _joined(what, np.array(found, np.float64))
+
+    params: list[Param] = [
+        SHIFT, Pointer("parts", float64, "rw", ("count",)), Scalar("count", "int64"), Scalar("start", "int64"),
+        Scalar("what", "int64"), Scalar("order", "float64"),
+    ]  # fmt: skip
+    body = f"norm_parts<{kind.wide.cuda}>(lists, parts, start, (int)shift, (int)what, order)"
+    return lists_kernel("norm_parts", kind, {"tensors": "r"}, body, params, reference, 3.0)
+
+
+@cache
+def _total_kernel(kind: dtype) -> Kernel:
+    def reference(out: Any, parts: Any, count: int, what: int, order: float) -> None:
+        total = _joined(what, parts)
+        out[...] = np.sqrt(total) if what == SQUARES else total ** (1 / order) if what == POWERS else total
+
+    params: list[Param] = [
+        Pointer("out", kind, "w", ()), Pointer("parts", float64, "r", ("count",)), Scalar("count", "int64"),
+        Scalar("what", "int64"), Scalar("order", "float64"),
+    ]  # fmt: skip
+    arguments = (f"{kind.cuda}* out", "const double* parts", "long long count", "long long what", "double order")
+    entry = f"norm_total_{kind.name}"
+    source = _source(entry, arguments, "norm_total(out, parts, (int)count, (int)what, order)")
+    return Kernel(entry, source, params, reference, 1.0)
+
+
+def _mapped(what: int, sizes: Any, order: float) -> Any:
+    return sizes * sizes if what == SQUARES else sizes**order if what == POWERS else sizes
+
+
+def _joined(what: int, values: Any) -> Any:
+    if what == SMALLEST:
+        return np.min(values, initial=np.inf)
+    return np.max(values, initial=0) if what == LARGEST else np.sum(values)
