@@ -11,7 +11,7 @@ from flambeau.kernel import Kernel
 from flambeau.ops.operator import REGISTRY
 from flambeau.testing import build, machine
 from flambeau.testing.build import Run
-from flambeau.testing.programs import PROGRAMS
+from flambeau.testing.programs import CALLS, STEPS
 
 FLOAT, HALF = dtypes.float32, dtypes.bfloat16
 
@@ -53,7 +53,7 @@ def test_no_more_than_some_are_expected(monkeypatch):
     assert len(build.followers(many)["a"]) == build.MAX_FOLLOWERS
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+@pytest.mark.parametrize("program", (*STEPS, *CALLS), ids=str)
 def test_the_programs_run(program):
     with machine(devices=1) as virtual:
         program()

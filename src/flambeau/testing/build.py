@@ -30,7 +30,7 @@ from ..kernel import Kernel
 from ..ops.operator import Array, Operator, Sample
 from ..tensor.factories import tensor
 from .machine import machine
-from .programs import PROGRAMS
+from .programs import CALLS, STEPS
 from .samples import cases, made
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -46,18 +46,18 @@ class Run(NamedTuple):
     """What one program, or one sample, launched: each kernel once, in the order of first launch."""
 
     kernels: list[Kernel]
-    leading: int  # how many of them make up the call itself; the rest are its gradient's
+    leading: int  # how many of them, from the first, tell what comes next: those of a call, not of its gradient
     kind: dtype | None = None  # None for a program
     is_first: bool = False  # the operator's first sample
 
 
 def program_runs() -> Iterator[Run]:
     """The ordinary programs, and the products of a machine without cuBLAS."""
-    for program in PROGRAMS:
+    for program in (*STEPS, *CALLS):
         with machine(devices=1) as virtual:
             program()
             kernels = list(virtual.devices[0].kernels)
-        yield Run(kernels, len(kernels))
+        yield Run(kernels, len(kernels) if program in STEPS else 0)
     yield Run([fallback.gemm_kernel(each) for each in (float32, bfloat16, float16)], 0)
 
 

@@ -75,7 +75,8 @@ def attention(kind: dtype) -> None:
     nn.functional.cross_entropy(x.view(-1, WIDE), tokens.view(-1)).backward()
 
 
-PROGRAMS: tuple[Callable[[], object], ...] = (
+# programs whose kernels are launched in an order that others share
+STEPS: tuple[Callable[[], object], ...] = (
     partial(training, partial(optim.Adam, lr=1e-3), float32),
     partial(training, partial(optim.AdamW, lr=1e-3), float32),
     partial(training, partial(optim.SGD, lr=1e-2), float32),
@@ -83,6 +84,10 @@ PROGRAMS: tuple[Callable[[], object], ...] = (
     partial(training, partial(optim.AdamW, lr=1e-3), bfloat16),
     partial(attention, float32),
     partial(attention, bfloat16),
+)
+
+# and those that use many, in no order that means anything
+CALLS: tuple[Callable[[], object], ...] = (
     partial(arithmetic, float32),
     indexing,
     partial(arithmetic, bfloat16),

@@ -7,7 +7,8 @@
   brings those that follow it to the front of the queue.  So a program whose kernels are all there reads no file and
   starts no thread; one that runs for the first time compiles its backward pass while its forward pass runs.  A list of
   what earlier runs used would know nothing on a new machine, and compiling everything would mostly be for nothing.
-- NVRTC compiles with the interpreter unlocked, several sources at a time.  One core is left to the program.
+- NVRTC compiles with the interpreter unlocked and beside other threads.  One thread does it, at a low priority and
+  only where there is a second core: four at the program's own made its first steps slower.
 - A thread ends when there is nothing more to do.  At exit the queue is dropped, and a running compilation waited for:
   the compiler must not be running when its library is unloaded.  A forked child starts with an empty queue.
 - A failure is kept by the compiler, and raised when the kernel is needed.
@@ -23,6 +24,7 @@ import threading
 import zlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +32,8 @@ from typing import Any, NamedTuple
 from .shipped import DIRECTORY
 
 NAME = "next.json.gz"
-MAX_THREADS = 4
+MAX_THREADS = 1
+NICENESS = 10
 
 
 class Source(NamedTuple):
@@ -153,6 +156,8 @@ class Ahead:
         thread.start()
 
     def _run(self) -> None:
+        with suppress(OSError):  # where it is forbidden, it runs like the rest
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)  # on Linux, of this thread alone
         while (job := self._next()) is not None:
             self._compile(*job)
 
