@@ -9,7 +9,7 @@ from typing import Any
 
 import flambeau
 
-from . import counts, times
+from . import counts, startup, times
 from .report import machine, table
 
 
@@ -24,7 +24,7 @@ def main() -> None:
         flambeau.virtual(1)
     found: dict[str, Any] = {"machine": machine(), "counts": counts.measure(options.only), "times": []}
     if not options.no_times:
-        found["times"] = times.measure(options.only, options.rounds)
+        found["times"] = times.measure(options.only, options.rounds) + startup.measure(options.only, options.rounds)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(found, indent=1) + "\n")

@@ -61,7 +61,7 @@ def table(found: dict[str, Any]) -> str:
     for each in found["counts"]:
         listed = ", ".join(f"{count} {name}" for name, count in each["counts"].items()) or "nothing"
         lines.append(f"  {each['name']:<24}{listed}")
-    for kind, title in (("host", "host time per call, µs"), ("device", "device")):
+    for kind, title in (("host", "host time per call, µs"), ("device", "device"), ("startup", "a new process")):
         rows = [each for each in found["times"] if each["kind"] == kind]
         if rows:
             lines += ["", f"{title:<26}{'flambeau':>22}{'PyTorch':>22}"]

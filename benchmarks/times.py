@@ -40,7 +40,7 @@ class Device(NamedTuple):
 def libraries() -> dict[str, Any]:
     """flambeau, and PyTorch where it is installed and can use a GPU of its own."""
     found: dict[str, Any] = {"flambeau": flambeau}
-    if not _is_real():
+    if not is_real():
         return found
     try:
         import torch
@@ -51,7 +51,7 @@ def libraries() -> dict[str, Any]:
     return found
 
 
-def _is_real() -> bool:
+def is_real() -> bool:
     from flambeau.runtime import state
 
     return state.machine().choice.kind == "nvidia"
@@ -60,7 +60,7 @@ def _is_real() -> bool:
 def measure(only: str = "", rounds: int = ROUNDS) -> list[dict[str, Any]]:
     """Every time whose name has `only` in it: host times, and on a real GPU device times."""
     found = [host_times(name, make, burst, rounds) for name, (make, burst) in HOST.items() if only in name]
-    if _is_real():
+    if is_real():
         found += [device_times(each, rounds) for each in DEVICE if only in each.name]
     return found
 
@@ -78,7 +78,7 @@ def host_times(name: str, make: Callable[[Any], Call], burst: int, rounds: int) 
             taken = _burst(library, made[side], burst)
             if number:  # the first round warms up
                 figures[side].append(taken)
-    return {"name": name, "kind": "host", "unit": "µs", **{side: _spread(each) for side, each in figures.items()}}
+    return {"name": name, "kind": "host", "unit": "µs", **{side: spread(each) for side, each in figures.items()}}
 
 
 def _burst(library: Any, call: Call, count: int) -> float:
@@ -174,7 +174,7 @@ def device_times(what: Device, rounds: int) -> dict[str, Any]:
     made.clear()
     for library in sides.values():
         library.cuda.empty_cache()
-    return result | {side: _spread(each) for side, each in figures.items()}
+    return result | {side: spread(each) for side, each in figures.items()}
 
 
 def _device_burst(library: Any, call: Call) -> float:
@@ -242,7 +242,7 @@ DEVICE = (
 )
 
 
-def _spread(values: list[float]) -> dict[str, float]:
+def spread(values: list[float]) -> dict[str, float]:
     """Median, 10th and 90th percentile (nearest rank)."""
     ordered = sorted(values)
     at = {

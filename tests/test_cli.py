@@ -126,6 +126,7 @@ def test_doctor_prints_data_to_stdout_and_advice_to_stderr(tmp_path):
     done = flambeau("doctor", FLAMBEAU_CACHE=str(tmp_path))
     assert done.returncode == 0
     assert f"{tmp_path}/cubin: 0 kernels, 0.0 MiB" in done.stdout
+    assert "kernels shipped" in done.stdout
     assert "\x1b[" not in done.stdout
     assert "pip install" not in done.stdout
 
@@ -136,6 +137,7 @@ def test_doctor_as_json(tmp_path):
     assert done.stderr == ""
     assert found["gpus"] == "virtual:2"
     assert found["cache"] == {"directory": f"{tmp_path}/cubin", "kernels": 0, "bytes": 0}
+    assert all(arch.startswith("sm_") and count > 0 for arch, count in found["shipped"].items())
     assert set(found["extras"]) == {"cuda13", "cuda12", "examples", "test", "dev"}
 
 

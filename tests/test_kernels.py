@@ -3,7 +3,7 @@
 import pytest
 
 from flambeau import dtypes
-from flambeau.driver.nvidia import compile
+from flambeau.driver.nvidia.nvrtc import nvrtc_version
 from flambeau.errors import AcceleratorError
 from flambeau.kernel import Kernel
 from flambeau.ops.operator import LOWERED, POINTWISE, REGISTRY
@@ -17,7 +17,7 @@ BAD = 'extern "C" __global__ void broken(float* out) { out[0] = missing; }'
 def nvrtc(tmp_path, monkeypatch):
     monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
     try:
-        return compile.nvrtc_version()
+        return nvrtc_version()
     except (AcceleratorError, RuntimeError) as failure:
         pytest.skip(f"NVRTC is not installed: {failure}")
 

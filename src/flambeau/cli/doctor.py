@@ -38,6 +38,7 @@ def report() -> Report:
         "driver": {"cuda-bindings": version_of("cuda-bindings"), "devices": driver.nvidia_device_count()},
         "nvrtc": nvrtc(),
         "cublas": cublas(),
+        "shipped": shipped(),
         "cache": cache(),
         "compiled modules": [],
         "extras": {name: extra(packages) for name, packages in EXTRAS.items()},
@@ -79,10 +80,10 @@ def devices() -> list[Report]:
 
 def nvrtc() -> str:
     """The compiler's version, or why there is none."""
-    from ..driver.nvidia import compile
+    from ..driver.nvidia.nvrtc import nvrtc_version
 
     try:
-        major, minor = compile.nvrtc_version()
+        major, minor = nvrtc_version()
     except FlambeauError as failure:
         return failure.fact
     return f"{major}.{minor}"
@@ -92,6 +93,13 @@ def cublas() -> str:
     from ..driver.nvidia import blas
 
     return "found" if blas.load() is not None else "not found; matrix products use flambeau's own kernel"
+
+
+def shipped() -> Report:
+    """How many kernels came compiled with the package, for each architecture."""
+    from ..driver.nvidia.shipped import architectures
+
+    return dict(architectures())
 
 
 def cache() -> Report:
@@ -150,6 +158,7 @@ def rows(found: Report) -> list[tuple[str, str]]:
         ("cuda-bindings", found["driver"]["cuda-bindings"]),
         ("nvrtc", found["nvrtc"]),
         ("cublas", found["cublas"]),
+        ("kernels shipped", ", ".join(f"{count} for {arch}" for arch, count in found["shipped"].items()) or "none"),
         ("kernel cache", f"{cached['directory']}: {_cache_text(cached)}"),
         ("compiled modules", ", ".join(found["compiled modules"]) or "none"),
     ]

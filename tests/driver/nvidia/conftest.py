@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from flambeau.driver.nvidia import compile as compiling
-from flambeau.driver.nvidia import library
+from flambeau.driver.nvidia import library, shipped
 from flambeau.driver.nvidia.driver import NvidiaDriver
+from flambeau.driver.nvidia.nvrtc import nvrtc_version
 from flambeau.errors import AcceleratorError, NoDeviceError
 
 
@@ -36,6 +36,7 @@ class Names:
 
 ATTRIBUTES = {"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": 9, "CU_DEVICE_ATTRIBUTE_WARP_SIZE": 32}
 RESULTS: dict[str, Callable[..., tuple[Any, ...]]] = {
+    "cuDriverGetVersion": lambda: (13020,),
     "cuDeviceGetCount": lambda: (2,),
     "cuDeviceGet": lambda ordinal: (ordinal,),
     "cuDevicePrimaryCtxRetain": lambda device: (0xC0 + device,),
@@ -117,10 +118,13 @@ def driver(cuda: FakeCuda) -> NvidiaDriver:
 
 @pytest.fixture
 def nvrtc(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The module cuda.bindings.nvrtc, with an empty cache of compiled kernels."""
+    """The module cuda.bindings.nvrtc, with an empty cache of compiled kernels and none shipped."""
     try:
-        compiling.nvrtc_version()
+        nvrtc_version()
     except (AcceleratorError, NoDeviceError) as missing:
         pytest.skip(str(missing))
     monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
+    monkeypatch.setattr(shipped, "DIRECTORY", tmp_path / "shipped")
+    shipped.archive.cache_clear()
     yield library.nvrtc_bindings()
+    shipped.archive.cache_clear()

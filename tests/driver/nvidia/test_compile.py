@@ -1,159 +1,373 @@
-"""Compiling to machine code without a GPU, and which cached files are trusted."""
+"""Where machine code comes from, how often it is compiled, and which files are trusted."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import threading
 
 import pytest
 
 from flambeau import dtypes, errors
 from flambeau.driver.nvidia import compile as compiling
-from flambeau.driver.nvidia.compile import CubinFiles, cache_key, compile_cubin
+from flambeau.driver.nvidia import nvrtc, shipped
+from flambeau.driver.nvidia.ahead import Following
+from flambeau.driver.nvidia.compile import Compiler, compile_cubin
 from flambeau.kernel import Kernel, Pointer
 
 SOURCE = 'extern "C" __global__ void fill(float* out) { out[threadIdx.x] = 1.0f; }'
 ELF = b"\x7fELF"
+ARCH = "sm_90"
 
 
-def kernel(source=SOURCE):
-    return Kernel("fill", source, (Pointer("out", dtypes.float32, "w", (32,)),), lambda out: None)
+def kernel(source=SOURCE, entry="fill"):
+    return Kernel(entry, source, (Pointer("out", dtypes.float32, "w", (32,)),), lambda out: None)
 
 
-@pytest.fixture
-def files(tmp_path):
-    made = CubinFiles(tmp_path / "cubin")
-    made.write("key", b"content")
-    return made
-
-
-@pytest.fixture
-def path(files):
-    return files.directory / "key.cubin"
+# with the compiler
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
-def test_a_cubin_is_machine_code(nvrtc, arch):
+def test_a_cubin_is_machine_code(real, arch):
     assert compile_cubin(kernel(), arch).startswith(ELF)
 
 
-def test_the_second_time_nothing_is_compiled(nvrtc, monkeypatch):
-    first = compile_cubin(kernel(), "sm_90")
-    monkeypatch.setattr(compiling, "_compile", lambda *arguments: pytest.fail("compiled again"))
-    assert compile_cubin(kernel(), "sm_90") == first
-
-
-def test_a_damaged_file_is_made_again(nvrtc, tmp_path):
-    first = compile_cubin(kernel(), "sm_90")
-    (path,) = (tmp_path / "cubin").iterdir()
-    path.write_bytes(path.read_bytes()[:-1] + b"?")
-    assert compile_cubin(kernel(), "sm_90") == first
-    assert path.read_bytes().endswith(first)
-
-
-def test_an_error_has_the_log_and_the_kernel(nvrtc, tmp_path):
+def test_an_error_has_the_log_and_the_kernel(real, tmp_path):
     with pytest.raises(errors.AcceleratorError) as raised:
-        compile_cubin(kernel("this is not CUDA"), "sm_90")
+        compile_cubin(kernel("this is not CUDA"), ARCH)
     assert "nvrtcCompileProgram of fill for sm_90: NVRTC_ERROR_COMPILATION (6)" in str(raised.value)
     assert "fill.cu(1): error:" in str(raised.value)
-    assert not (tmp_path / "cubin").exists()
+    assert list(tmp_path.glob("cubin/*.cubin")) == []
 
 
-def test_an_architecture_that_the_compiler_does_not_know(nvrtc):
+def test_an_architecture_that_the_compiler_does_not_know(real):
     with pytest.raises(errors.AcceleratorError, match="fill for sm_1: NVRTC_ERROR_INVALID_OPTION"):
         compile_cubin(kernel(), "sm_1")
 
 
-def test_everything_that_decides_the_content_is_in_the_key():
-    keys = {
-        cache_key("a", "sm_90", (13, 0)),
-        cache_key("b", "sm_90", (13, 0)),
-        cache_key("a", "sm_80", (13, 0)),
-        cache_key("a", "sm_90", (13, 5)),
-        cache_key("as", "m_90", (13, 0)),
-    }
-    assert len(keys) == 5
+WARM = """
+import sys
+from flambeau.driver.nvidia.compile import compile_cubin
+from flambeau.kernel import Kernel
+assert compile_cubin(Kernel("fill", sys.argv[1], (), None), "sm_90").startswith(b"\\x7fELF")
+assert "cuda.bindings.nvrtc" not in sys.modules, "the compiler was loaded"
+"""
 
 
-def test_options_are_in_the_key(monkeypatch):
-    before = cache_key("a", "sm_90", (13, 0))
-    monkeypatch.setattr(compiling, "OPTIONS", (*compiling.OPTIONS, "-lineinfo"))
-    assert cache_key("a", "sm_90", (13, 0)) != before
+def test_a_process_with_a_warm_cache_loads_no_compiler(real):
+    compile_cubin(kernel(), ARCH)
+    subprocess.run([sys.executable, "-c", WARM, SOURCE], check=True, timeout=60)
 
 
-def test_what_is_written_is_read(files):
-    assert files.read("key") == b"content"
-    assert files.read("other") is None
+@pytest.fixture
+def real(nvrtc):
+    return nvrtc
 
 
-def test_directory_and_files_are_private_and_nothing_else_is_left(files, path):
-    assert files.directory.stat().st_mode & 0o777 == 0o700
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert list(files.directory.iterdir()) == [path]
+# with a stand-in for it
+
+
+class Nvrtc:
+    """Counts what is compiled.  `version` is that of a library at `path`; `fails` are sources with an error."""
+
+    def __init__(self, path):
+        self.version = (13, 5)
+        self.path = path
+        self.asked = 0
+        self.compiled = []
+        self.fails = set()
+
+    def nvrtc_version(self):
+        self.asked += 1
+        return self.version
+
+    def compile(self, entry, source, arch):
+        self.compiled.append(source)
+        if source in self.fails:
+            raise errors.AcceleratorError(f"{entry}: no")
+        return f"{source} for {arch} by {self.version}".encode()
+
+
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    made = Nvrtc(tmp_path / "libnvrtc.so")
+    made.path.write_bytes(b"library")
+    monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
+    monkeypatch.setattr(shipped, "DIRECTORY", tmp_path / "shipped")
+    monkeypatch.setattr(nvrtc, "nvrtc_version", made.nvrtc_version)
+    monkeypatch.setattr(nvrtc, "compiled", made.compile)
+    monkeypatch.setattr(nvrtc, "_library_path", lambda: str(made.path))
+    monkeypatch.setattr(nvrtc, "_memory_name", lambda: "nvrtc-here")
+    shipped.archive.cache_clear()
+    yield made
+    shipped.archive.cache_clear()
+
+
+@pytest.fixture
+def path(fake, tmp_path):
+    """The file of the kernel `a`, compiled once."""
+    Compiler().cubin(kernel("a"), ARCH)
+    (found,) = (tmp_path / "cubin").glob("*.cubin")
+    return found
+
+
+MADE = b"a for sm_90 by (13, 5)"
+
+
+def ship(text, cubin=b"shipped", version=(13, 5)):
+    key = shipped.cache_key(text, ARCH, None)
+    shipped.write_archive(shipped.DIRECTORY / f"{ARCH}.zip", {key: cubin}, version)
+    shipped.archive.cache_clear()
+    return shipped.DIRECTORY / f"{ARCH}.zip"
+
+
+def test_the_second_time_nothing_is_compiled(fake, path):
+    compiler, fake.asked = Compiler(), 0
+    assert [compiler.cubin(kernel("a"), ARCH) for _ in range(2)] == [MADE, MADE]
+    assert (fake.compiled, fake.asked) == (["a"], 0), "the compiler was loaded to learn its version"
+
+
+def test_what_is_shipped_needs_no_compiler_and_no_cache(fake, tmp_path):
+    ship("a")
+    assert Compiler(13).cubin(kernel("a"), ARCH) == b"shipped"
+    assert (fake.asked, fake.compiled) == (0, [])
+    assert not (tmp_path / "cubin").exists()
+
+
+def test_what_is_shipped_is_valid_whatever_compiler_is_installed(fake, path):
+    ship("a", version=(12, 9))
+    fake.version = (13, 9)
+    assert Compiler(13).cubin(kernel("a"), ARCH) == b"shipped"
+
+
+@pytest.mark.parametrize(("text", "arch"), [("b", ARCH), ("a", "sm_80")])
+def test_what_is_shipped_is_of_one_source_and_one_architecture(fake, text, arch):
+    ship("a")
+    assert Compiler(13).cubin(kernel(text), arch) == f"{text} for {arch} by (13, 5)".encode()
+
+
+def test_an_older_driver_gets_nothing_of_a_newer_compiler(fake):
+    ship("a", version=(13, 5))
+    assert Compiler(12).cubin(kernel("a"), ARCH) == MADE
+
+
+@pytest.mark.filterwarnings("ignore:.*is damaged:RuntimeWarning")
+@pytest.mark.parametrize("damage", [lambda whole: whole[:50], lambda whole: whole.replace(b"shipped", b"shopped")])
+def test_a_damaged_archive_is_compiled_instead(fake, damage):
+    archive = ship("a", os.urandom(64) + b"shipped" + os.urandom(64))
+    whole = archive.read_bytes()
+    assert damage(whole) != whole
+    archive.write_bytes(damage(whole))
+    assert Compiler(13).cubin(kernel("a"), ARCH) == MADE
 
 
 @pytest.mark.parametrize(
-    "damage",
+    "change",
     [
-        lambda sealed: b"",
-        lambda sealed: sealed[:10],
-        lambda sealed: sealed[:-1],
-        lambda sealed: sealed + b"more",
-        lambda sealed: b"X" + sealed[1:],
-        lambda sealed: sealed.replace(b"content", b"contend"),
+        lambda path: path.write_bytes(path.read_bytes()[:-1]),
+        lambda path: path.write_bytes(path.read_bytes()[:-1] + b"?"),
+        lambda path: path.chmod(0o666),
+        lambda path: path.symlink_to(path.rename(path.with_suffix(".moved"))),
+        lambda path: path.unlink(),
     ],
+    ids=["truncated", "changed", "others may write it", "a link", "gone"],
 )
-def test_damaged_files_are_not_trusted(files, path, damage):
-    path.write_bytes(damage(path.read_bytes()))
-    assert files.read("key") is None
+def test_what_is_not_trusted_is_made_again(fake, path, change):
+    change(path)
+    assert Compiler().cubin(kernel("a"), ARCH) == MADE
+    assert fake.compiled == ["a", "a"]
+    assert Compiler().cubin(kernel("a"), ARCH) == MADE
+    assert fake.compiled == ["a", "a"]
 
 
-@pytest.mark.parametrize("mode", [0o620, 0o602])
-def test_files_that_others_may_write_are_not_trusted(files, path, mode):
-    path.chmod(mode)
-    assert files.read("key") is None
-
-
-def test_a_link_is_not_followed(files, path):
-    (files.directory / "linked.cubin").symlink_to(path)
-    assert files.read("linked") is None
-
-
-def test_files_of_another_user_are_not_trusted(files, monkeypatch):
-    other = os.geteuid() + 1
-    monkeypatch.setattr(os, "geteuid", lambda: other)
-    assert files.read("key") is None
-
-
-def test_a_directory_that_others_may_write_is_not_trusted_and_becomes_private(files):
-    files.directory.chmod(0o777)
-    assert files.read("key") is None
-    files.write("key", b"content")
-    assert files.directory.stat().st_mode & 0o777 == 0o700
-    assert files.read("key") == b"content"
-
-
-def test_a_directory_that_cannot_be_used_costs_a_warning(tmp_path):
-    (tmp_path / "cubin").write_text("a file")
-    files = CubinFiles(tmp_path / "cubin")
-    with pytest.warns(RuntimeWarning, match="every process compiles them again: .*FLAMBEAU_CACHE"):
-        files.write("key", b"content")
-    assert files.read("key") is None
-
-
-def test_another_users_directory_costs_a_warning(files, monkeypatch):
+def test_files_of_another_user_are_not_trusted(fake, path, monkeypatch):
     other = os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: other)
     with pytest.warns(RuntimeWarning, match="is not a directory of this user"):
-        files.write("key", b"content")
+        Compiler().cubin(kernel("a"), ARCH)
+    assert fake.compiled == ["a", "a"]
 
 
-def test_a_compiler_that_is_missing_says_what_to_install(monkeypatch):
-    class Missing:
-        @staticmethod
-        def nvrtcVersion():
-            raise RuntimeError("libnvrtc.so cannot be found")
+@pytest.mark.parametrize("change", [lambda path: path.write_bytes(b"a newer library"), lambda path: path.unlink()])
+def test_another_compiler_makes_it_again(fake, path, change):
+    change(fake.path)
+    fake.version = (13, 9)
+    assert Compiler().cubin(kernel("a"), ARCH) == b"a for sm_90 by (13, 9)"
+    assert fake.compiled == ["a", "a"]
 
-    monkeypatch.setattr(compiling.library, "nvrtc_bindings", lambda: Missing)
-    compiling.nvrtc_version.cache_clear()
-    with pytest.raises(errors.AcceleratorError, match=r"libnvrtc.so(.|\n)*hint: pip install nvidia-cuda-nvrtc"):
-        compiling.nvrtc_version()
+
+def test_an_unchanged_version_is_remembered_for_the_changed_library(fake, path):
+    fake.path.write_bytes(b"the same version in another build")
+    fake.asked = 0
+    for _ in range(2):
+        assert Compiler().cubin(kernel("a"), ARCH) == MADE
+    assert (fake.compiled, fake.asked) == (["a"], 1)
+
+
+ONE_OF_MANY = """
+import sys, types
+from flambeau.driver.nvidia import cache, compile, nvrtc
+nvrtc.nvrtc_version = lambda: (13, 5)
+nvrtc.remember = lambda files, version: None
+nvrtc.remembered = lambda files: None
+read = cache.PrivateFiles.read
+def first_read(self, name):
+    found = read(self, name)
+    cache.PrivateFiles.read = read
+    print("found nothing" if found is None else "found it", flush=True)
+    return found
+cache.PrivateFiles.read = first_read
+def compiled(entry, source, arch):
+    print("compiling", flush=True)
+    sys.stdin.readline()
+    return source.encode()
+nvrtc.compiled = compiled
+kernel = types.SimpleNamespace(entry="a", source="a")
+assert compile.Compiler(use_shipped=False).cubin(kernel, "sm_90") == b"a"
+"""
+
+
+def test_processes_that_want_the_same_kernel_compile_it_once(tmp_path):
+    environment = {**os.environ, "FLAMBEAU_CACHE": str(tmp_path)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen([sys.executable, "-c", ONE_OF_MANY], env=environment, **pipes) for _ in range(4)]
+    assert [each.stdout.readline() for each in running] == ["found nothing\n"] * 4
+    for each in running:
+        each.stdin.write("go on\n")
+        each.stdin.close()
+    found = [each.stdout.read() for each in running]
+    assert [each.wait() for each in running] == [0] * 4
+    assert sorted(found) == ["", "", "", "compiling\n"]
+    for each in running:
+        each.stdout.close()
+    assert len(list((tmp_path / "cubin").iterdir())) == 1
+
+
+# in the background
+
+
+@pytest.fixture
+def listed(fake, monkeypatch):
+    found = Following(["a", "b", "c"], {"a": [0], "b": [1], "c": [2]}, {"a": ["b", "c"]})
+    monkeypatch.setattr(compiling, "following", lambda: found)
+    monkeypatch.setattr(compiling, "spare_cores", lambda: 1)
+
+
+def warmed(fake, *names):
+    """A compiler that missed `names`, and compiled what follows them."""
+    compiler = Compiler(ahead=True)
+    for name in names:
+        compiler.cubin(kernel(name, name), ARCH)
+    compiler.ahead.wait()
+    return compiler
+
+
+def test_what_comes_next_is_compiled_once(fake, listed):
+    compiler = warmed(fake, "a")
+    assert sorted(fake.compiled) == ["a", "b", "c"]
+    for name in "abc":
+        compiler.cubin(kernel(name, name), ARCH)
+    assert sorted(fake.compiled) == ["a", "b", "c"]
+
+
+def test_it_is_kept_for_other_processes(fake, listed):
+    warmed(fake, "a")
+    assert Compiler().cubin(kernel("b", "b"), ARCH) == b"b for sm_90 by (13, 5)"
+    assert sorted(fake.compiled) == ["a", "b", "c"]
+
+
+def test_what_is_shipped_or_cached_is_not_compiled_ahead(fake, listed):
+    ship("c")
+    Compiler().cubin(kernel("b", "b"), ARCH)
+    warmed(fake, "a")
+    assert fake.compiled == ["b", "a"]
+
+
+def test_a_program_whose_kernels_are_there_reads_no_list(fake, listed, monkeypatch):
+    warmed(fake, "a")
+    monkeypatch.setattr(compiling, "following", lambda: pytest.fail("the list was read"))
+    warmed(fake, "a", "b", "c")
+
+
+def test_it_can_be_turned_off(fake, listed, cuda, monkeypatch):
+    monkeypatch.setenv("FLAMBEAU_COMPILE_AHEAD", "0")
+    compiler = compiling.of_driver(cuda)
+    compiler.cubin(kernel("a", "a"), ARCH)
+    compiler.ahead.wait()
+    assert fake.compiled == ["a"]
+
+
+def test_the_driver_says_what_it_can_read(fake, listed, cuda):
+    ship("a", version=(14, 0))
+    compiler = compiling.of_driver(cuda)
+    assert compiler.cubin(kernel("a", "a"), ARCH) == MADE
+    compiler.ahead.wait()
+    assert sorted(fake.compiled) == ["a", "b", "c"]
+
+
+def test_the_program_waits_for_what_is_being_compiled(fake, listed, monkeypatch):
+    is_running, may_go_on = threading.Event(), threading.Event()
+
+    def compile(entry, source, arch):
+        if source == "b":
+            is_running.set()
+            may_go_on.wait()
+        return fake.compile(entry, source, arch)
+
+    monkeypatch.setattr(nvrtc, "compiled", compile)
+    compiler = Compiler(ahead=True)
+    compiler.cubin(kernel("a", "a"), ARCH)
+    is_running.wait()
+    found = []
+    foreground = threading.Thread(target=lambda: found.append(compiler.cubin(kernel("b", "b"), ARCH)))
+    foreground.start()
+    may_go_on.set()
+    foreground.join()
+    compiler.ahead.wait()
+    assert found == [b"b for sm_90 by (13, 5)"]
+    assert sorted(fake.compiled) == ["a", "b", "c"]
+
+
+def test_a_failure_in_the_background_is_raised_when_the_kernel_is_needed(fake, listed):
+    fake.fails = {"b"}
+    compiler = warmed(fake, "a")
+    assert compiler.cubin(kernel("c", "c"), ARCH) == b"c for sm_90 by (13, 5)"
+    with pytest.raises(errors.AcceleratorError, match="b: no"):
+        compiler.cubin(kernel("b", "b"), ARCH)
+    assert sorted(fake.compiled) == ["a", "b", "c"]
+
+
+FORKED = """
+import os, sys, threading, types
+from flambeau.driver.nvidia import nvrtc, compile
+from flambeau.driver.nvidia.ahead import Following
+is_running, may_go_on = threading.Event(), threading.Event()
+def compiled(entry, source, arch):
+    if source == "b":
+        is_running.set()
+        may_go_on.wait()
+    print("compiled", source, flush=True)
+    return source.encode()
+nvrtc.nvrtc_version, nvrtc.compiled = lambda: (13, 5), compiled
+nvrtc.remember, nvrtc.remembered = lambda files, version: None, lambda files: None
+compile.following = lambda: Following(["a", "b"], {"a": [0], "b": [1]}, {"a": ["b"]})
+compile.spare_cores = lambda: 1
+compiler = compile.Compiler(ahead=True, use_shipped=False)
+kernel = lambda name: types.SimpleNamespace(entry=name, source=name)
+compiler.cubin(kernel("a"), "sm_90")
+is_running.wait()
+child = os.fork()
+if child == 0:
+    os._exit(0 if compiler.cubin(kernel("b"), "sm_90") == b"b" else 1)
+may_go_on.set()
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+def test_a_forked_child_waits_for_no_thread_of_its_parent(tmp_path):
+    environment = {**os.environ, "FLAMBEAU_CACHE": str(tmp_path)}
+    command = [sys.executable, "-W", "ignore", "-c", FORKED]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "compiled a\ncompiled b\n"

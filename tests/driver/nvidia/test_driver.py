@@ -7,7 +7,7 @@ import pytest
 from flambeau import dtypes, errors
 from flambeau.driver.api import CaptureMode, CopyKind
 from flambeau.driver.nvidia import blas, fallback
-from flambeau.driver.nvidia import compile as compiling
+from flambeau.driver.nvidia.compile import Compiler
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar
 from flambeau.problem import Gemm
@@ -19,7 +19,7 @@ GRID = Grid((3, 2, 1), 128)
 
 @pytest.fixture
 def kernel(monkeypatch):
-    monkeypatch.setattr(compiling, "compile_cubin", lambda kernel, arch: f"{kernel.entry} {arch}".encode())
+    monkeypatch.setattr(Compiler, "cubin", lambda self, kernel, arch: f"{kernel.entry} {arch}".encode())
     params = (Pointer("out", dtypes.float32, "w", ("n",)), Scalar("n", "int64"))
     return Kernel("twice", "", params, lambda out, n: None)
 

@@ -1,159 +1,158 @@
-"""Kernels to machine code, and the files that keep it.
+"""Kernels to machine code: shipped with the package, else from the disk cache, else compiled now.
 
 - NVRTC makes cubins, never PTX: an older driver cannot read a newer compiler's PTX.  No GPU is needed.
-- A file is named by everything that decides its content: source, options, architecture, NVRTC's version.
-- The directory is private.  A file or directory that is another user's, or that others may write, is not trusted;
-  neither is a file whose content does not have the digest in its header.  What is not trusted is made again.
-- Files appear whole or not at all.  A cache that cannot be used costs time, never a result.
+- A cached file is named by everything that decides its content: source, options, architecture, NVRTC's version.
+- A kernel is compiled once: threads wait for the one that compiles it, processes for the one that holds its claim.
+- A process whose kernels are all there loads no compiler.
+- What cannot be trusted, shipped or cached, is compiled again: see shipped.py and cache.py.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import stat
-import tempfile
-import warnings
-from functools import cache
-from pathlib import Path
+import threading
+import weakref
 from typing import Any
 
 from ... import config
-from ...errors import AcceleratorError
 from ...kernel import Kernel
-from . import library
+from . import library, nvrtc, shipped
+from .ahead import Ahead, Source, following, spare_cores
+from .cache import PrivateFiles
+from .shipped import Version, cache_key
 
-OPTIONS = ("--std=c++17", "-default-device")
-MAGIC = b"flambeau cubin 1\n"
-DIGEST_BYTES = 32
-OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+ANY_MAJOR = 1 << 30
 
 
 def compile_cubin(kernel: Kernel, arch: str) -> bytes:
-    """The machine code of a kernel for an architecture such as "sm_90", from the disk cache or compiled now.
+    """The machine code of a kernel for an architecture such as "sm_90".
 
     Raises: AcceleratorError with the compiler's log if the source does not compile, or there is no NVRTC.
     """
-    key = cache_key(kernel.source, arch, nvrtc_version())
-    files = CubinFiles(config.cache_directory() / "cubin")
-    cubin = files.read(key)
-    if cubin is None:
-        cubin = _compile(library.nvrtc_bindings(), kernel, arch)
-        files.write(key, cubin)
-    return cubin
+    return Compiler().cubin(kernel, arch)
 
 
-def cache_key(source: str, arch: str, version: tuple[int, int]) -> str:
-    """A name for the result of compiling `source`: a hex digest."""
-    digest = hashlib.sha256()
-    for part in (source, arch, f"{version[0]}.{version[1]}", *OPTIONS):
-        encoded = part.encode()
-        digest.update(len(encoded).to_bytes(8, "little"))
-        digest.update(encoded)
-    return digest.hexdigest()
+def cache_files() -> PrivateFiles:
+    """The disk cache."""
+    return PrivateFiles(config.cache_directory() / "cubin")
 
 
-@cache
-def nvrtc_version() -> tuple[int, int]:
-    """(major, minor) of the compiler.  Raises AcceleratorError if it cannot be loaded."""
-    nvrtc = library.nvrtc_bindings()
-    try:
-        result = nvrtc.nvrtcVersion()
-    except RuntimeError as failure:
-        raise AcceleratorError(
-            f"NVRTC, which compiles kernels, cannot be loaded: {failure}",
-            hint="pip install nvidia-cuda-nvrtc (nvidia-cuda-nvrtc-cu12 for CUDA 12)",
-        ) from failure
-    major, minor = library.check(result, "nvrtcVersion")
-    return int(major), int(minor)
+def of_driver(cu: Any) -> Compiler:
+    """The compiler for what the driver of `cu` (cuda.bindings.driver) can load."""
+    version = library.check(cu.cuDriverGetVersion(), "cuDriverGetVersion")
+    return Compiler(int(version) // 1000, config.compile_ahead())
 
 
-def _compile(nvrtc: Any, kernel: Kernel, arch: str) -> bytes:
-    name = f"{kernel.entry}.cu"
-    created = nvrtc.nvrtcCreateProgram(kernel.source.encode(), name.encode(), 0, [], [])
-    program = library.check(created, "nvrtcCreateProgram", kernel=kernel.entry)
-    try:
-        options = [f"--gpu-architecture={arch}".encode(), *(option.encode() for option in OPTIONS)]
-        result = nvrtc.nvrtcCompileProgram(program, len(options), options)
-        if result[0]:
-            log = _read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).rstrip(b"\0").decode()
-            what = f"nvrtcCompileProgram of {kernel.entry} for {arch}"
-            library.check(result, what, log=f"\n{log.strip()}\n")
-        return _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
-    finally:
-        library.check(nvrtc.nvrtcDestroyProgram(program), "nvrtcDestroyProgram")
+class Turn:
+    """One kernel's compilation in this process: its lock, and what came of it."""
+
+    __slots__ = ("cubin", "failure", "lock")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.cubin: bytes | None = None
+        self.failure: Exception | None = None
 
 
-def _read(size_of: Any, read: Any, program: Any) -> bytes:
-    buffer = bytearray(library.check(size_of(program), size_of.__name__))  # never bytes: the call writes into it
-    library.check(read(program, buffer), read.__name__)
-    return bytes(buffer)
+class Compiler:
+    """Finds or makes machine code.  Any thread may call."""
 
+    def __init__(self, cuda_major: int = ANY_MAJOR, ahead: bool = False, use_shipped: bool = True) -> None:
+        """cuda_major: the newest that the driver reads;  ahead: compile what comes next in the background."""
+        self._cuda_major = cuda_major
+        self._use_shipped = use_shipped
+        self.ahead = Ahead(self._prepare, following, spare_cores() if ahead else 0)
+        self.reset()
+        _compilers.add(self)
 
-class CubinFiles:
-    """Compiled kernels in a private directory."""
+    def reset(self) -> None:
+        """Forget what other threads were doing: what a forked child does."""
+        self._lock = threading.Lock()
+        self._turns: dict[str, Turn] = {}
+        self._version: Version | None = None
+        self._has_missed = False  # the program wanted a kernel that was neither shipped nor cached
+        self.ahead.reset()
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    def cubin(self, kernel: Kernel, arch: str) -> bytes:
+        """The machine code of a kernel.  Raises as `compile_cubin`."""
+        found = self._shipped(kernel.source, arch)
+        return found if found is not None else self._asked(Source(kernel.entry, kernel.source), arch)
 
-    def read(self, key: str) -> bytes | None:
-        """The content stored under `key`, or None if there is none that can be trusted."""
-        try:
-            if not _is_private(os.lstat(self.directory)):
-                return None
-            descriptor = os.open(self._path(key), os.O_RDONLY | os.O_NOFOLLOW)
-        except OSError:  # there is none, or it cannot be read: the caller compiles
+    def _shipped(self, text: str, arch: str) -> bytes | None:
+        found = shipped.archive(arch)
+        if not self._use_shipped or not found or found.version[0] > self._cuda_major:
             return None
-        with os.fdopen(descriptor, "rb") as file:
-            if not _is_private(os.fstat(descriptor)):
-                return None
-            return _unseal(file.read())
+        return found.read(cache_key(text, arch, None))
 
-    def write(self, key: str, content: bytes) -> None:
-        """Store `content` under `key`, or warn why it cannot be kept."""
-        try:
-            self._make_private()
-            self._replace(key, _seal(content))
-        except OSError as failure:
-            warnings.warn(
-                f"compiled kernels are not kept, so every process compiles them again: {failure}; "
-                "FLAMBEAU_CACHE names another directory",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+    def _asked(self, source: Source, arch: str) -> bytes:
+        if self._has_missed:
+            self.ahead.asked(source, arch)
+        turn = self._turn(source, arch)
+        with turn.lock:
+            if turn.failure is not None:
+                raise turn.failure
+            if turn.cubin is None:
+                turn.cubin = self._cached(source, arch) or self._missed(source, arch)
+            return turn.cubin
 
-    def _make_private(self) -> None:
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = os.lstat(self.directory)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise PermissionError(f"{self.directory} is not a directory of this user")
-        if found.st_mode & OTHERS_MAY_WRITE:
-            self.directory.chmod(0o700)
+    def _prepare(self, source: Source, arch: str) -> None:
+        """Compile in the background what is not there yet; a failure is raised when the kernel is needed."""
+        if self._shipped(source.text, arch) is not None:
+            return
+        turn = self._turn(source, arch)
+        with turn.lock:
+            if turn.cubin is None and turn.failure is None:
+                try:
+                    turn.cubin = self._cached(source, arch) or self._compiled(source, arch)
+                except Exception as failure:  # noqa: BLE001 (nobody waits for it here; `_asked` raises it)
+                    turn.failure = failure
 
-    def _replace(self, key: str, sealed: bytes) -> None:
-        descriptor, temporary = tempfile.mkstemp(dir=self.directory, prefix=".new-")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(sealed)
-            os.replace(temporary, self._path(key))
-        except OSError:
-            os.unlink(temporary)
-            raise
+    def _turn(self, source: Source, arch: str) -> Turn:
+        with self._lock:
+            return self._turns.setdefault(cache_key(source.text, arch, None), Turn())
 
-    def _path(self, key: str) -> Path:
-        return self.directory / f"{key}.cubin"
+    def _cached(self, source: Source, arch: str) -> bytes | None:
+        files = cache_files()
+        if self._version is None:
+            self._version = nvrtc.remembered(files) or self._loaded(files)
+        return files.read(_name(source, arch, self._version))
+
+    def _missed(self, source: Source, arch: str) -> bytes:
+        if not self._has_missed:
+            self._has_missed = True
+            self.ahead.asked(source, arch)
+        return self._compiled(source, arch)
+
+    def _compiled(self, source: Source, arch: str) -> bytes:
+        """Compile and keep, unless another process does."""
+        files = cache_files()
+        self._version = self._loaded(files)
+        name = _name(source, arch, self._version)
+        with files.claimed(name):
+            cubin = files.read(name)
+            if cubin is None:
+                cubin = nvrtc.compiled(source.entry, source.text, arch)
+                files.write(name, cubin)
+        return cubin
+
+    def _loaded(self, files: PrivateFiles) -> Version:
+        """The version of the compiler, which is loaded; remembered where that was not known."""
+        found = nvrtc.nvrtc_version()
+        if self._version != found:
+            nvrtc.remember(files, found)
+        return found
 
 
-def _is_private(found: os.stat_result) -> bool:
-    return found.st_uid == os.geteuid() and not found.st_mode & OTHERS_MAY_WRITE
+_compilers: weakref.WeakSet[Compiler] = weakref.WeakSet()
 
 
-def _seal(content: bytes) -> bytes:
-    return MAGIC + hashlib.sha256(content).digest() + content
+def _after_fork() -> None:
+    for compiler in _compilers:
+        compiler.reset()
 
 
-def _unseal(sealed: bytes) -> bytes | None:
-    """The content, or None if it is damaged."""
-    start = len(MAGIC) + DIGEST_BYTES
-    content = sealed[start:]
-    return content if sealed[:start] == MAGIC + hashlib.sha256(content).digest() else None
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def _name(source: Source, arch: str, version: Version) -> str:
+    return f"{cache_key(source.text, arch, version)}.cubin"

@@ -74,6 +74,7 @@ class NvidiaDriver:
         self._cu = self._cu or library.driver_bindings()
         self._devices = Devices(self._cu, library.initialize(self._cu))
         self._launcher = Launcher(self._cu)
+        self._compiler = compile.of_driver(self._cu)
         streams = [Stream(device, self._cu.CUstream(0), is_ours=False) for device in range(self._devices.count)]
         self._default_streams = [StreamHandle(self._streams.add(stream)) for stream in streams]
 
@@ -351,7 +352,7 @@ class NvidiaDriver:
         known = self._kernel_handles.get((device, kernel))
         if known is not None:
             return known
-        cubin = compile.compile_cubin(kernel, self._devices.arch(device))
+        cubin = self._compiler.cubin(kernel, self._devices.arch(device))
         self._devices.use(device)
         handle = KernelHandle(self._kernels.add(LoadedKernel(self._cu, device, kernel, cubin)))
         self._kernel_handles[device, kernel] = handle

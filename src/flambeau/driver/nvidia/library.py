@@ -45,19 +45,24 @@ STICKY_HINT = (
 
 def driver_bindings() -> Any:
     """The module cuda.bindings.driver.  Raises NoDeviceError if it is not installed."""
-    return _bindings("driver")
+    return _import("cuda.bindings.driver")
 
 
 def nvrtc_bindings() -> Any:
     """The module cuda.bindings.nvrtc.  Raises NoDeviceError if it is not installed."""
-    return _bindings("nvrtc")
+    return _import("cuda.bindings.nvrtc")
 
 
-def _bindings(name: str) -> Any:
+def bindings_version() -> str:
+    """The version of cuda.bindings.  Raises NoDeviceError if it is not installed."""
+    return str(_import("cuda.bindings").__version__)
+
+
+def _import(name: str) -> Any:
     try:
-        return importlib.import_module(f"cuda.bindings.{name}")
+        return importlib.import_module(name)
     except ImportError as failure:
-        raise NoDeviceError(f"cuda.bindings.{name} cannot be imported: {failure}", hint=BINDINGS_HINT) from failure
+        raise NoDeviceError(f"{name} cannot be imported: {failure}", hint=BINDINGS_HINT) from failure
 
 
 def initialize(cu: Any) -> int:

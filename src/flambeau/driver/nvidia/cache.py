@@ -1,0 +1,156 @@
+"""Files of this user that other processes of this user may trust.
+
+- The directory is private.  A file or directory that is another user's, or that others may write, is not trusted;
+  neither is a link, nor a file whose content and name do not have the digest in its header.
+- A directory that others could write becomes private when it is written to.  What they put there or moved about
+  meanwhile does not pass: a file must be this user's, and its digest covers its name.
+- Files appear whole or not at all.  A directory that cannot be used costs time, never a result.
+- A claim is an exclusive lock on a file of its own, so the system ends it with the process that holds it.  Whoever
+  holds it removes the file; whoever locked a file that is no longer there tries again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import stat
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+MAGIC = b"flambeau cubin 2\n"
+HEADER_BYTES = len(MAGIC) + hashlib.sha256().digest_size
+OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+CLAIM_WAIT_S = 60.0  # a process that holds a claim for longer is stuck, and is not waited for
+CLAIM_POLL_S = 0.005
+
+
+class PrivateFiles:
+    """Named contents in a private directory, which is made when first written to."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def read(self, name: str) -> bytes | None:
+        """The content stored under `name`, or None if there is none that can be trusted."""
+        try:
+            if not _is_private(os.lstat(self.directory)):
+                return None
+            descriptor = os.open(self.directory / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:  # there is none, or it cannot be read: the caller makes it
+            return None
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode) or not _is_private(found):
+                return None
+            return unsealed(file.read(), name)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Store `content` under `name`, or warn why it cannot be kept."""
+        try:
+            self._make_private()
+            self._replace(name, sealed(content, name))
+        except OSError as failure:
+            warnings.warn(
+                f"compiled kernels are not kept, so every process compiles them again: {failure}; "
+                "FLAMBEAU_CACHE names another directory",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    @contextmanager
+    def claimed(self, name: str, wait_s: float = CLAIM_WAIT_S) -> Iterator[bool]:
+        """Keep others that claim `name` waiting until the end of the block.
+
+        Gives False, and keeps nobody waiting, where files cannot be locked or another holds the claim for `wait_s`.
+        """
+        path = self.directory / f"{name}.claim"
+        descriptor = self._claim(path, time.monotonic() + wait_s)
+        try:
+            yield descriptor is not None
+        finally:
+            if descriptor is not None:
+                _release(descriptor, path)
+
+    def _claim(self, path: Path, deadline: float) -> int | None:
+        try:
+            self._make_private()
+            while True:
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+                if _lock(descriptor, deadline) and _is_still_at(descriptor, path):
+                    return descriptor
+                os.close(descriptor)
+                if time.monotonic() >= deadline:
+                    return None
+        except OSError:  # no such directory, or locks are not to be had there: `write` says so
+            return None
+
+    def _make_private(self) -> None:
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = os.lstat(self.directory)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise PermissionError(f"{self.directory} is not a directory of this user")
+        if found.st_mode & OTHERS_MAY_WRITE:
+            self.directory.chmod(0o700)
+
+    def _replace(self, name: str, content: bytes) -> None:
+        descriptor, temporary = tempfile.mkstemp(dir=self.directory, prefix=".new-")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            os.replace(temporary, self.directory / name)
+        except OSError:
+            os.unlink(temporary)
+            raise
+
+
+def sealed(content: bytes, name: str) -> bytes:
+    """The content behind a header with its digest.  A content sealed under one name does not pass under another."""
+    return _header(content, name) + content
+
+
+def unsealed(whole: bytes, name: str) -> bytes | None:
+    """What was sealed under `name`, or None if it is damaged."""
+    content = whole[HEADER_BYTES:]
+    return content if whole[:HEADER_BYTES] == _header(content, name) else None
+
+
+def _header(content: bytes, name: str) -> bytes:
+    return MAGIC + hashlib.sha256(f"{name}\n".encode() + content).digest()
+
+
+def _is_private(found: os.stat_result) -> bool:
+    return found.st_uid == os.geteuid() and not found.st_mode & OTHERS_MAY_WRITE
+
+
+def _lock(descriptor: int, deadline: float) -> bool:
+    """Lock the file, or False if another holds it until the deadline (of time.monotonic)."""
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(CLAIM_POLL_S)
+        except OSError:
+            os.close(descriptor)
+            raise
+        else:
+            return True
+
+
+def _is_still_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _release(descriptor: int, path: Path) -> None:
+    path.unlink(missing_ok=True)
+    fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child forked meanwhile has the file open too: closing would not do
+    os.close(descriptor)

@@ -1,0 +1,72 @@
+"""The compiler's version, remembered beside its library."""
+
+from __future__ import annotations
+
+import pytest
+
+from flambeau import errors
+from flambeau.driver.nvidia import library, nvrtc
+from flambeau.driver.nvidia.cache import PrivateFiles
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    (tmp_path / "libnvrtc.so").write_bytes(b"library")
+    monkeypatch.setattr(nvrtc, "_library_path", lambda: str(tmp_path / "libnvrtc.so"))
+    monkeypatch.setattr(library, "bindings_version", lambda: "13.5.0")
+    made = PrivateFiles(tmp_path / "cubin")
+    nvrtc.remember(made, (13, 5))
+    return made
+
+
+def test_what_was_remembered(files):
+    assert nvrtc.remembered(files) == (13, 5)
+
+
+def test_a_changed_library_is_another(files, tmp_path):
+    (tmp_path / "libnvrtc.so").write_bytes(b"newer library")
+    assert nvrtc.remembered(files) is None
+    nvrtc.remember(files, (13, 9))
+    assert nvrtc.remembered(files) == (13, 9)
+
+
+def test_a_library_that_is_gone_is_not_remembered(files, tmp_path):
+    (tmp_path / "libnvrtc.so").unlink()
+    assert nvrtc.remembered(files) is None
+
+
+@pytest.mark.parametrize("name", nvrtc.SEARCHED)
+def test_a_process_that_looks_elsewhere_remembers_nothing(files, monkeypatch, name):
+    monkeypatch.setenv(name, "/elsewhere")
+    assert nvrtc.remembered(files) is None
+
+
+def test_other_bindings_remember_nothing(files, monkeypatch):
+    monkeypatch.setattr(library, "bindings_version", lambda: "12.9.0")
+    assert nvrtc.remembered(files) is None
+
+
+def test_bindings_that_do_not_say_where_the_library_is(files, monkeypatch, tmp_path):
+    monkeypatch.setattr(nvrtc, "_library_path", lambda: None)
+    other = PrivateFiles(tmp_path / "other")
+    nvrtc.remember(other, (13, 5))
+    assert nvrtc.remembered(other) is None
+    assert not other.directory.exists()
+
+
+def test_a_compiler_that_is_missing_says_what_to_install(monkeypatch):
+    class Missing:
+        @staticmethod
+        def nvrtcVersion():
+            raise RuntimeError("libnvrtc.so cannot be found")
+
+    monkeypatch.setattr(library, "nvrtc_bindings", lambda: Missing)
+    nvrtc.nvrtc_version.cache_clear()
+    with pytest.raises(errors.AcceleratorError, match=r"libnvrtc.so(.|\n)*hint: pip install nvidia-cuda-nvrtc"):
+        nvrtc.nvrtc_version()
+
+
+def test_the_bindings_say_where_the_library_is(request):
+    request.getfixturevalue("nvrtc")
+    path = nvrtc._library_path()
+    assert path is None or "nvrtc" in path
