@@ -19,6 +19,8 @@ NAME_WIDTH = 18  # columns
 EXTRAS = {
     "cuda13": ("cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cublas"),
     "cuda12": ("cuda-bindings", "nvidia-cuda-nvrtc-cu12", "nvidia-cublas-cu12"),
+    "dnn13": ("nvidia-cudnn-cu13",),
+    "dnn12": ("nvidia-cudnn-cu12",),
     "examples": ("scikit-learn", "tqdm"),
     "test": ("pytest", "hypothesis", "scikit-learn", "tqdm"),
     "dev": ("ruff", "mypy", "build", "cuda-bindings", "nvidia-cuda-nvrtc"),
@@ -38,6 +40,7 @@ def report() -> Report:
         "driver": {"cuda-bindings": version_of("cuda-bindings"), "devices": driver.nvidia_device_count()},
         "nvrtc": nvrtc(),
         "cublas": cublas(),
+        "cudnn": cudnn(),
         "cache": cache(),
         "compiled modules": [],
         "extras": {name: extra(packages) for name, packages in EXTRAS.items()},
@@ -92,6 +95,15 @@ def cublas() -> str:
     from ..driver.nvidia import blas
 
     return "found" if blas.load() is not None else "not found; matrix products use flambeau's own kernel"
+
+
+def cudnn() -> str:
+    from ..driver.nvidia import dnn
+
+    library, problem = dnn.load()
+    if library is None:
+        return f"{problem}; attention uses flambeau's own kernel"
+    return f"{library.cudnnGetVersion()} found"
 
 
 def cache() -> Report:
@@ -150,6 +162,7 @@ def rows(found: Report) -> list[tuple[str, str]]:
         ("cuda-bindings", found["driver"]["cuda-bindings"]),
         ("nvrtc", found["nvrtc"]),
         ("cublas", found["cublas"]),
+        ("cudnn", found["cudnn"]),
         ("kernel cache", f"{cached['directory']}: {_cache_text(cached)}"),
         ("compiled modules", ", ".join(found["compiled modules"]) or "none"),
     ]

@@ -149,7 +149,11 @@ def _(grads: Any) -> Any:
 # any other
 
 
-@operator(samples=lambda: [Sample((Array((2, 3, 5)),))], dtypes=FLOATING_TYPES, method=False, function=False, differentiable=False)  # fmt: skip
+def _score_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3, 5)),))
+
+
+@operator(samples=_score_samples, dtypes=FLOATING_TYPES, method=False, function=False, differentiable=False)
 def causal_mask(call: Call, input: Operand) -> Any:
     """Which keys a query sees: those that are not after it.
 
@@ -171,9 +175,7 @@ def _scores(query: Any, key: Any, mask: Any, is_causal: bool, scale: float) -> t
     return where(is_blind, 0.0, scores), is_blind  # so that no gradient is NaN
 
 
-def _composed(
-    query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float
-) -> Any:
+def _composed(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float) -> Any:
     kind = query.dtype
     wide = kind.wide
     query, key, value = (each if kind is wide else each.to(wide) for each in (query, key, value))
@@ -303,8 +305,8 @@ def scaled_dot_product_attention(
 
     attn_mask: bool, True where a query sees a key, or numbers that are added to the scores.
     dropout_p: the probability with which a weight is set to 0, the others growing by 1 / (1 - dropout_p); also outside
-    of training.  is_causal: query i sees keys 0 to i.  scale: 1 / sqrt(d) if None.  enable_gqa: heads of key and value
-    serve several heads of the query.
+    of training.  is_causal: query i sees keys 0 to i.  scale: 1 / sqrt(d) if None.  enable_gqa: a head of
+    key and value serves several heads of the query.
     Its second derivative is not implemented for half types without mask and dropout.
     Shapes: [*, q, d] with [*, k, d] and [*, k, e] gives [*, q, e]; leading sizes broadcast, and a mask to [*, q, k].
     Host:   returns at once.
@@ -317,9 +319,9 @@ def scaled_dot_product_attention(
         key, value = _grouped(query, key, value)
     if not is_plain or not _is_fused(query, key, value):
         return _composed(query, key, value, attn_mask, dropout_p, is_causal, factor)
-    if not enable_gqa:
+    if not enable_gqa and not query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
         lead = st.broadcast([each.shape[:-2] for each in (query, key, value)], "scaled_dot_product_attention")
-        query, key, value = (_expanded(each, lead) for each in (query, key, value))
+        query, key, value = (each.expand((*lead, *each.shape[-2:])) for each in (query, key, value))
     return _fused(query, key, value, is_causal, factor)
 
 
@@ -329,8 +331,3 @@ def _is_grouped(query: Any, key: Any, value: Any) -> bool:
     if not _is_fused(query, key, value) or len(shapes[0]) != 4:
         return False
     return shapes[1][:2] == shapes[2][:2] and shapes[0][0] == shapes[1][0] and shapes[0][1] % shapes[1][1] == 0
-
-
-def _expanded(operand: Any, lead: Sizes) -> Any:
-    shape = (*lead, *operand.shape[-2:])
-    return operand if tuple(operand.shape) == shape else operand.expand(shape)

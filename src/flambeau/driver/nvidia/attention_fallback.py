@@ -137,6 +137,11 @@ def key_grad_kernel(of: dtype) -> Kernel:
     return _kernel("attention_key_grad", call, of, strided, _SAVED, order, reference)
 
 
+def kernels_of(of: dtype) -> tuple[Kernel, ...]:
+    """Every kernel of one data type."""
+    return attention_kernel(of), along_kernel(of), query_grad_kernel(of), key_grad_kernel(of)
+
+
 def _kernel(
     entry: str, call: str, of: dtype, strided: dict[str, str], rows: dict[str, str], order: str,
     reference: Callable[..., None],

@@ -16,6 +16,7 @@ import importlib
 import warnings
 from ctypes import POINTER, byref, c_char, c_char_p, c_float, c_int, c_int64, c_size_t, c_void_p
 from functools import cache
+from math import inf
 from threading import Lock
 from typing import Any
 
@@ -73,28 +74,25 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 }
 
 
-def load() -> Any | None:
-    """The library with its signatures declared, or None, with a warning, if there is none that can be used."""
+def load() -> tuple[Any | None, str]:
+    """The library with its signatures declared, and ""; or None, and why there is none that can be used."""
     library = _find()
     if library is None:
-        warn("cuDNN was not found")
-        return None
+        return None, "cuDNN was not found"
     for name in ("cudnnGetVersion", "cudnnGetCudartVersion"):
         getattr(library, name).restype = c_size_t
     version, major = library.cudnnGetVersion(), library.cudnnGetCudartVersion() // 1000
     if version < OLDEST:
-        warn(f"cuDNN {version} is older than {OLDEST}")
-        return None
+        return None, f"cuDNN {version} is older than {OLDEST}"
     if not _has_blas(major):
-        warn(f"cuDNN needs cuBLAS for CUDA {major}, which was not found")
-        return None
+        return None, f"cuDNN needs cuBLAS for CUDA {major}, which was not found"
     for name, argtypes in SIGNATURES.items():
         function = getattr(library, name)
         function.argtypes = argtypes
         function.restype = c_int
     library.cudnnGetLastErrorString.argtypes = (c_char_p, c_size_t)
     library.cudnnGetLastErrorString.restype = None
-    return library
+    return library, ""
 
 
 def _find() -> ctypes.CDLL | None:
@@ -148,6 +146,7 @@ def takes(problem: AttentionProblem) -> bool:
     return (
         problem.dtype in HALVES
         and problem.pairs > 0
+        and 0 < problem.scale < inf  # with others its causal kernels give NaN
         and max(dims) <= limit
         and all(dim * problem.dtype.itemsize % ALIGNMENT == 0 for dim in dims)
         and all(_is_loadable(each, problem.dtype) for each in strides)

@@ -43,7 +43,7 @@ class Planner:
             return self._cublas_plan(device, problem) or self._own_product(device, problem)
         if isinstance(problem, (Attention, AttentionBackward)):
             return self._cudnn_plan(device, problem) or self._own_attention(device, problem)
-        raise NotSupportedError(f"library_plan: the nvidia driver does not solve {problem.kind!r}")
+        raise NotSupportedError(f"library_plan of kind {problem.kind}: the nvidia driver does not have this call yet")
 
     def _own_product(self, device: int, problem: Gemm) -> Plan:
         return fallback.FallbackPlan(problem, self._load(device, fallback.gemm_kernel(problem.dtype)))
@@ -71,8 +71,13 @@ class Planner:
         if not dnn.takes(problem):
             return None
         if device not in self._dnn:
-            found = dnn.load()
-            name, arch = self._devices.properties(device).name, self._devices.arch(device)
-            self._dnn[device] = dnn.Dnn(found, device, name, arch) if found else None
+            self._dnn[device] = self._start_cudnn(device)
         cudnn = self._dnn[device]
         return cudnn.plan(problem) if cudnn else None
+
+    def _start_cudnn(self, device: int) -> dnn.Dnn | None:
+        found, problem = dnn.load()
+        if found is None:
+            dnn.warn(problem)
+            return None
+        return dnn.Dnn(found, device, self._devices.properties(device).name, self._devices.arch(device))
