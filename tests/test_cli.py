@@ -138,7 +138,7 @@ def test_doctor_as_json(tmp_path):
     assert found["gpus"] == "virtual:2"
     assert found["cache"] == {"directory": f"{tmp_path}/cubin", "kernels": 0, "bytes": 0}
     assert all(arch.startswith("sm_") and count > 0 for arch, count in found["shipped"].items())
-    assert set(found["extras"]) == {"cuda13", "cuda12", "examples", "test", "dev"}
+    assert set(found["extras"]) == {"cuda13", "cuda12", "dnn13", "dnn12", "examples", "test", "dev"}
 
 
 def test_doctor_survives_a_bad_setting():

@@ -13,6 +13,8 @@ from . import host
 from .dtypes import dtype
 from .kernel import Access
 
+Strides = tuple[int, int, int, int]
+
 
 class Problem(Protocol):
     """What a driver needs to know of any library call."""
@@ -72,3 +74,164 @@ class Gemm:
         if bias is not None:
             product = product + bias.astype(wide, copy=False)
         out[...] = product
+
+
+@dataclass(frozen=True)
+class Attention:
+    """out[b, h] = softmax(scale * query[b, h] @ key[b, g]^T) @ value[b, g], where g is the group of head h.
+
+    query is [batch, heads, queries, head_dim], key and value are [batch, kv_heads, keys, head_dim or value_dim], out is
+    [batch, heads, queries, value_dim]; consecutive heads share a group.  is_causal: query i sees keys 0 to i.
+    logsumexp is float32 (float64 for float64), contiguous [batch, heads, queries]: the logarithm of each softmax's
+    denominator.
+    Strides are in elements.  Operands: (out, logsumexp, query, key, value).
+    """
+
+    dtype: dtype
+    batch: int
+    heads: int
+    kv_heads: int
+    queries: int
+    keys: int
+    head_dim: int
+    value_dim: int
+    scale: float
+    is_causal: bool
+    query_strides: Strides
+    key_strides: Strides
+    value_strides: Strides
+    out_strides: Strides
+
+    @property
+    def kind(self) -> str:
+        return "attention"
+
+    @property
+    def pairs(self) -> float:
+        """How many pairs of a query and a key that it sees there are."""
+        seen = self.queries * self.keys
+        if self.is_causal:
+            square = min(self.queries, self.keys)
+            seen = square * (square + 1) // 2 + (self.queries - square) * self.keys
+        return float(self.batch * self.heads * seen)
+
+    @property
+    def operations(self) -> float:
+        return 2.0 * self.pairs * (self.head_dim + self.value_dim)
+
+    @property
+    def query_shape(self) -> tuple[int, ...]:
+        return self.batch, self.heads, self.queries, self.head_dim
+
+    @property
+    def key_shape(self) -> tuple[int, ...]:
+        return self.batch, self.kv_heads, self.keys, self.head_dim
+
+    @property
+    def value_shape(self) -> tuple[int, ...]:
+        return self.batch, self.kv_heads, self.keys, self.value_dim
+
+    @property
+    def out_shape(self) -> tuple[int, ...]:
+        return self.batch, self.heads, self.queries, self.value_dim
+
+    def accesses(self, addresses: tuple[int, ...]) -> list[Access | None]:
+        out, logsumexp, query, key, value = addresses
+        return [
+            Access(out, self.dtype, "w", self.out_shape, self.out_strides),
+            Access(logsumexp, self.dtype.wide, "w", self.out_shape[:3], None),
+            Access(query, self.dtype, "r", self.query_shape, self.query_strides),
+            Access(key, self.dtype, "r", self.key_shape, self.key_strides),
+            Access(value, self.dtype, "r", self.value_shape, self.value_strides),
+        ]
+
+    def reference(self, out: Any, logsumexp: Any, query: Any, key: Any, value: Any) -> None:
+        attend(out, logsumexp, query, key, value, self.scale, self.is_causal)
+
+
+@dataclass(frozen=True)
+class AttentionBackward:
+    """The gradients of `forward`'s query, key and value from that of its out.
+
+    Operands: (query_grad, key_grad, value_grad, grad, out, logsumexp, query, key, value), with the shapes of `forward`.
+    """
+
+    forward: Attention
+    grad_strides: Strides
+    query_grad_strides: Strides
+    key_grad_strides: Strides
+    value_grad_strides: Strides
+
+    @property
+    def kind(self) -> str:
+        return "attention_backward"
+
+    @property
+    def operations(self) -> float:
+        return 2.0 * self.forward.pairs * (3 * self.forward.head_dim + 2 * self.forward.value_dim)
+
+    def accesses(self, addresses: tuple[int, ...]) -> list[Access | None]:
+        of_query, of_key, of_value, grad, out, logsumexp, *inputs = addresses
+        forward = self.forward
+        saved = forward.accesses((out, logsumexp, *inputs))
+        return [
+            Access(of_query, forward.dtype, "w", forward.query_shape, self.query_grad_strides),
+            Access(of_key, forward.dtype, "w", forward.key_shape, self.key_grad_strides),
+            Access(of_value, forward.dtype, "w", forward.value_shape, self.value_grad_strides),
+            Access(grad, forward.dtype, "r", forward.out_shape, self.grad_strides),
+            Access(out, forward.dtype, "r", forward.out_shape, forward.out_strides),
+            Access(logsumexp, forward.dtype.wide, "r", forward.out_shape[:3], None),
+            *saved[2:],
+        ]
+
+    def reference(
+        self, of_query: Any, of_key: Any, of_value: Any, grad: Any, out: Any, logsumexp: Any,
+        query: Any, key: Any, value: Any,
+    ) -> None:  # fmt: skip
+        wide = logsumexp.dtype
+        along = (grad.astype(wide, copy=False) * out.astype(wide, copy=False)).sum(axis=-1)
+        operands = of_query, of_key, of_value, grad, logsumexp, along, query, key, value
+        attend_backward(*operands, self.forward.scale, self.forward.is_causal)
+
+
+def attend(out: Any, logsumexp: Any, query: Any, key: Any, value: Any, scale: float, is_causal: bool) -> None:
+    """Write attention's result and logarithms.  Half types are computed in float32 and rounded once."""
+    np = host.numpy()
+    group = query.shape[1] // key.shape[1]
+    for b, h in np.ndindex(*query.shape[:2]):
+        scores = _scores(query[b, h], key[b, h // group], scale, is_causal, logsumexp.dtype)
+        top = scores.max(axis=-1, keepdims=True)
+        weights = np.exp(scores - top)
+        total = weights.sum(axis=-1, keepdims=True)
+        logsumexp[b, h] = (top + np.log(total))[:, 0]
+        out[b, h] = weights @ value[b, h // group].astype(weights.dtype, copy=False) / total
+
+
+def attend_backward(
+    of_query: Any, of_key: Any, of_value: Any, grad: Any, logsumexp: Any, along: Any,
+    query: Any, key: Any, value: Any, scale: float, is_causal: bool,
+) -> None:  # fmt: skip
+    """Write attention's gradients.  Half types are computed in float32 and rounded once.
+
+    along: [batch, heads, queries], the product of each row of grad with that of out.
+    """
+    np, wide = host.numpy(), logsumexp.dtype
+    group = query.shape[1] // key.shape[1]
+    for b, g in np.ndindex(*key.shape[:2]):
+        k, v = key[b, g].astype(wide, copy=False), value[b, g].astype(wide, copy=False)
+        sum_k, sum_v = np.zeros(k.shape, wide), np.zeros(v.shape, wide)
+        for h in range(g * group, (g + 1) * group):
+            q, slope = query[b, h].astype(wide, copy=False), grad[b, h].astype(wide, copy=False)
+            weights = np.exp(_scores(q, k, scale, is_causal, wide) - logsumexp[b, h][:, None])
+            of_scores = weights * (slope @ v.T - along[b, h][:, None]) * wide.type(scale)
+            sum_k += of_scores.T @ q
+            sum_v += weights.T @ slope
+            of_query[b, h] = of_scores @ k
+        of_key[b, g], of_value[b, g] = sum_k, sum_v
+
+
+def _scores(query: Any, key: Any, scale: float, is_causal: bool, wide: Any) -> Any:
+    """scale * query @ key^T of one head; minus infinity where a query does not see a key."""
+    np = host.numpy()
+    scores = query.astype(wide, copy=False) @ key.astype(wide, copy=False).T * wide.type(scale)
+    return np.where(np.tri(*scores.shape, dtype=bool), scores, -np.inf).astype(wide) if is_causal else scores

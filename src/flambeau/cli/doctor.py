@@ -19,6 +19,8 @@ NAME_WIDTH = 18  # columns
 EXTRAS = {
     "cuda13": ("cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cublas"),
     "cuda12": ("cuda-bindings", "nvidia-cuda-nvrtc-cu12", "nvidia-cublas-cu12"),
+    "dnn13": ("nvidia-cudnn-cu13",),
+    "dnn12": ("nvidia-cudnn-cu12",),
     "examples": ("scikit-learn", "tqdm"),
     "test": ("pytest", "hypothesis", "scikit-learn", "tqdm"),
     "dev": ("ruff", "mypy", "build", "cuda-bindings", "nvidia-cuda-nvrtc"),
@@ -39,6 +41,7 @@ def report() -> Report:
         "nvrtc": nvrtc(),
         "cublas": cublas(),
         "shipped": shipped(),
+        "cudnn": cudnn(),
         "cache": cache(),
         "compiled modules": [],
         "extras": {name: extra(packages) for name, packages in EXTRAS.items()},
@@ -102,6 +105,15 @@ def shipped() -> Report:
     return dict(architectures())
 
 
+def cudnn() -> str:
+    from ..driver.nvidia import dnn
+
+    library, problem = dnn.load()
+    if library is None:
+        return f"{problem}; attention uses flambeau's own kernel"
+    return f"{library.cudnnGetVersion()} found"
+
+
 def cache() -> Report:
     """The directory of compiled kernels, and what is in it."""
     directory = config.cache_directory() / "cubin"
@@ -159,6 +171,7 @@ def rows(found: Report) -> list[tuple[str, str]]:
         ("nvrtc", found["nvrtc"]),
         ("cublas", found["cublas"]),
         ("kernels shipped", ", ".join(f"{count} for {arch}" for arch, count in found["shipped"].items()) or "none"),
+        ("cudnn", found["cudnn"]),
         ("kernel cache", f"{cached['directory']}: {_cache_text(cached)}"),
         ("compiled modules", ", ".join(found["compiled modules"]) or "none"),
     ]

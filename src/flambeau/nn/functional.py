@@ -22,6 +22,7 @@ nll_loss = REGISTRY["nll_loss"]
 cross_entropy = REGISTRY["cross_entropy"]
 binary_cross_entropy = REGISTRY["binary_cross_entropy"]
 binary_cross_entropy_with_logits = REGISTRY["binary_cross_entropy_with_logits"]
+scaled_dot_product_attention = REGISTRY["scaled_dot_product_attention"]
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
@@ -69,6 +70,6 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "dropout", "embedding", "gelu",
-    "l1_loss", "layer_norm", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "relu", "relu_", "sigmoid",
-    "silu", "smooth_l1_loss", "softmax", "tanh",
+    "l1_loss", "layer_norm", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "relu", "relu_",
+    "scaled_dot_product_attention", "sigmoid", "silu", "smooth_l1_loss", "softmax", "tanh",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     advanced,
     alias,
     arithmetic,
+    attention,
     bounds,
     combine,
     compare,

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
-from ..driver.nvidia import compile, fallback
-from ..dtypes import ALL, BOOL, dtype, float32
+from ..driver.nvidia import attention_fallback, compile, fallback
+from ..dtypes import ALL, BOOL, bfloat16, dtype, float16, float32
 from ..errors import FlambeauError
 from ..kernel import Kernel
 from ..ops.operator import REGISTRY, Operator, Sample
@@ -52,8 +52,9 @@ def gathered(everything: bool = False) -> list[Kernel]:
         for operator, kind, sample in chosen(everything):
             call(operator, kind, sample)
         found = list(virtual.devices[0].kernels)
-    products = [fallback.gemm_kernel(each) for each in ALL if each.category != BOOL]
-    return list({kernel.source + kernel.entry: kernel for kernel in [*found, *products]}.values())
+    found += [fallback.gemm_kernel(each) for each in ALL if each.category != BOOL]
+    found += [kernel for each in (float16, bfloat16) for kernel in attention_fallback.kernels_of(each)]
+    return list({kernel.source + kernel.entry: kernel for kernel in found}.values())
 
 
 def call(operator: Operator, kind: dtype, sample: Sample) -> Any:

@@ -7,7 +7,7 @@ from flambeau.driver.api import CopyKind
 from flambeau.driver.virtual.clock import H200, HostClocks
 from flambeau.driver.virtual.schedule import Delay, Replay, Seeded, Submission
 from flambeau.dtypes import bfloat16, float32
-from flambeau.problem import Gemm
+from flambeau.problem import Attention, AttentionBackward, Gemm
 
 from .rig import SLOW, SLOW_NS, Rig
 
@@ -146,6 +146,23 @@ def test_products_take_the_time_of_their_type():
 
     assert ns(float32) == pytest.approx(2 * 8192**3 / 51e3, rel=1e-3)
     assert ns(bfloat16) < ns(float32, allow_tf32=True) < ns(float32)
+
+
+def test_attention_takes_the_time_of_the_pairs_that_are_seen():
+    rows = (64 * 4096 * 16, 64 * 4096, 64, 1)
+
+    def problem(dtype, is_causal):
+        return Attention(dtype, 8, 16, 16, 4096, 4096, 64, 64, 0.125, is_causal, rows, rows, rows, rows)
+
+    def ns(dtype, is_causal):
+        return H200.library_ns(problem(dtype, is_causal), 0)
+
+    causal = problem(bfloat16, True)
+    assert ns(bfloat16, True) == pytest.approx(4 * 8 * 16 * 4096**2 * 64 / 2 / 420e3, rel=1e-2)
+    assert ns(bfloat16, False) == pytest.approx(2 * ns(bfloat16, True), rel=1e-2)
+    backward = AttentionBackward(causal, rows, rows, rows, rows)
+    assert H200.library_ns(backward, 0) == pytest.approx(2.5 * ns(bfloat16, True) * 420 / 372, rel=1e-2)
+    assert ns(float32, True) > ns(bfloat16, True)
 
 
 def test_kernels_are_bound_by_bytes_or_by_operations():

@@ -9,12 +9,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from ...errors import AcceleratorError, NotSupportedError
 from ...kernel import Grid, Kernel
-from ...problem import Gemm, Problem
+from ...problem import Problem
 from ..api import (
     Address,
     Capabilities,
@@ -29,11 +30,13 @@ from ..api import (
     PlanHandle,
     StreamHandle,
 )
-from . import blas, compile, fallback, library
+from . import compile, library
 from .devices import Devices
+from .fallback import Launch
 from .handles import Event, Stream, Table
 from .launch import Launcher, LoadedKernel
 from .library import INVALID_HANDLE, PEER_ACCESS_ALREADY_ENABLED, check, check_ready
+from .plans import LIBRARIES, Plan, Planner
 
 # cuda.h
 STREAM_NON_BLOCKING = 1
@@ -41,18 +44,10 @@ EVENT_BLOCKING_SYNC, EVENT_DISABLE_TIMING, EVENT_INTERPROCESS = 1, 2, 4
 HOST_ALLOC_PORTABLE = 1  # pinned for every device; CU_MEMHOSTREGISTER_PORTABLE is the same
 
 
-class Plan(Protocol):
-    """A library call that is ready to run."""
-
-    @property
-    def workspace_nbytes(self) -> int: ...
-    def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None: ...
-
-
 class NvidiaDriver:
     """The process's NVIDIA GPUs."""
 
-    capabilities = Capabilities("nvidia", libraries=frozenset({"gemm"}))
+    capabilities = Capabilities("nvidia", libraries=LIBRARIES)
 
     def __init__(self, bindings: Any = None) -> None:
         """bindings: stands in for the module cuda.bindings.driver, which `start` finds otherwise."""
@@ -66,7 +61,6 @@ class NvidiaDriver:
         self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
         self._plans: Table[tuple[int, Plan]] = Table("plan")
         self._plan_handles: dict[tuple[int, Problem], PlanHandle] = {}
-        self._blas: dict[int, blas.Blas | None] = {}
 
     # devices
 
@@ -75,6 +69,7 @@ class NvidiaDriver:
         self._devices = Devices(self._cu, library.initialize(self._cu))
         self._launcher = Launcher(self._cu)
         self._compiler = compile.of_driver(self._cu)
+        self._planner = Planner(self._devices, self._load_for_plan)
         streams = [Stream(device, self._cu.CUstream(0), is_ours=False) for device in range(self._devices.count)]
         self._default_streams = [StreamHandle(self._streams.add(stream)) for stream in streams]
 
@@ -347,6 +342,10 @@ class NvidiaDriver:
         self._devices.use(kernel.device)
         self._launcher.launch(kernel, grid, arguments, stream)
 
+    def _load_for_plan(self, device: int, kernel: Kernel) -> Launch:
+        """What puts a kernel on a stream, once it is loaded.  The lock is held."""
+        return partial(self._launch, self._kernels[self._load(device, kernel)])
+
     def _load(self, device: int, kernel: Kernel) -> KernelHandle:
         """Load, unless another thread just did.  The lock is held."""
         known = self._kernel_handles.get((device, kernel))
@@ -363,34 +362,10 @@ class NvidiaDriver:
         known = self._plan_handles.get((device, problem))
         if known is not None:
             return known
-        if not isinstance(problem, Gemm):
-            raise self._not_supported(f"library_plan of kind {problem.kind}")
         self._devices.use(device)
-        handle = PlanHandle(self._plans.add((device, self._gemm_plan(device, problem))))
+        handle = PlanHandle(self._plans.add((device, self._planner.plan(device, problem))))
         self._plan_handles[device, problem] = handle
         return handle
-
-    def _gemm_plan(self, device: int, problem: Gemm) -> Plan:
-        if problem.dtype in blas.DATA_TYPES:
-            planned = self._cublas_plan(device, problem)
-            if planned is not None:
-                return planned
-        loaded = self._kernels[self._load(device, fallback.gemm_kernel(problem.dtype))]
-        return fallback.FallbackPlan(
-            problem, lambda grid, arguments, stream: self._launch(loaded, grid, arguments, stream)
-        )
-
-    def _cublas_plan(self, device: int, problem: Gemm) -> Plan | None:
-        if device not in self._blas:
-            found = blas.load()
-            self._blas[device] = (
-                blas.Blas(found, device, self._devices.attribute(device, "COMPUTE_CAPABILITY_MAJOR")) if found else None
-            )
-        cublas = self._blas[device]
-        if cublas is None:
-            fallback.warn_cublas_is_missing()
-            return None
-        return cublas.plan(problem)
 
 
 def _elsewhere(name: str, device: int, stream: StreamHandle, of: Stream) -> AcceleratorError:

@@ -107,9 +107,10 @@ def _source(of: dtype) -> str:
         f"gemm_{of.name}({pointers}, {layouts}, long long n) {{\n"
         f"    gemm<{of.cuda}, {accumulator}>(out, a, b, bias, out_layout, a_layout, b_layout);\n}}\n"
     )
-    return "\n".join((_text("ops/kernels/prelude.cu"), _text("driver/nvidia/gemm.cu"), entry))
+    return "\n".join((device_text("ops/kernels/prelude.cu"), device_text("driver/nvidia/gemm.cu"), entry))
 
 
 @cache
-def _text(path: str) -> str:
+def device_text(path: str) -> str:
+    """A file of device code, by its path in this package."""
     return resources.files(PACKAGE).joinpath(path).read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 """Finds cuda.bindings, and turns the codes of NVIDIA's libraries into errors.
 
 - Nothing of NVIDIA's is imported, and no driver call is made, before a function here is called.
-- `check`, `check_ready` and `check_blas` are the only places where a code becomes an exception.
+- `check`, `check_ready`, `check_blas` and `check_dnn` are the only places where a code becomes an exception.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from ...errors import AcceleratorError, FlambeauError, NoDeviceError, OutOfMemoryError
+from ...errors import AcceleratorError, FlambeauError, NoDeviceError, NotSupportedError, OutOfMemoryError
 
 SUCCESS = 0
 OUT_OF_MEMORY = 2
@@ -20,6 +20,8 @@ INVALID_HANDLE = 400
 NOT_READY = 600
 PEER_ACCESS_ALREADY_ENABLED = 704
 BLAS_ALLOC_FAILED = 3
+DNN_BAD_PARAMETER, DNN_NOT_SUPPORTED = 2, 3  # thousands of a cudnnStatus_t
+DNN_ALLOC_FAILED = frozenset({4003, 4004})
 
 # No driver, one that is a stub or too old, no device, or a device and driver that do not fit.
 NO_DEVICE = frozenset({34, 35, 100, 802, 803, 804})
@@ -113,6 +115,20 @@ def check_blas(status: int, what: str, /, **values: Any) -> None:
         return
     fact = _fact(what, f"cuBLAS status {status}", values)
     raise OutOfMemoryError(fact) if status == BLAS_ALLOC_FAILED else AcceleratorError(fact)
+
+
+def check_dnn(status: int, what: str, message: str, /, **values: Any) -> None:
+    """Raise unless a cuDNN call succeeded: NotSupportedError if cuDNN does not do what was asked for, else
+    OutOfMemoryError or AcceleratorError.
+
+    message: what cuDNN says about it.
+    """
+    if status == SUCCESS:
+        return
+    fact = _fact(what, f"cuDNN status {status}: {message}" if message else f"cuDNN status {status}", values)
+    if status // 1000 in (DNN_BAD_PARAMETER, DNN_NOT_SUPPORTED):
+        raise NotSupportedError(fact)
+    raise OutOfMemoryError(fact) if status in DNN_ALLOC_FAILED else AcceleratorError(fact)
 
 
 def error_of(code: Any, what: str, values: Mapping[str, Any]) -> FlambeauError:

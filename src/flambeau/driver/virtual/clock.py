@@ -12,7 +12,7 @@ import threading
 from dataclasses import dataclass, field
 
 from ...errors import ConfigError
-from ...problem import Gemm
+from ...problem import Attention, AttentionBackward, Gemm, Problem
 from ..api import DeviceProperties
 
 
@@ -41,6 +41,7 @@ class Preset:
     elementwise_rate: float
     tf32_rate: float
     gemm_rates: dict[str, float] = field(default_factory=dict)
+    attention_rates: dict[str, float] = field(default_factory=dict)  # by kind of problem, in half types
 
     def kernel_ns(self, nbytes: int, operations: float) -> int:
         """Device time of a kernel that touches `nbytes` bytes."""
@@ -52,6 +53,22 @@ class Preset:
         if problem.allow_tf32 and problem.dtype.name == "float32":
             rate = self.tf32_rate
         return self.kernel_start_ns + int(max(nbytes / self.memory_rate, problem.operations / rate))
+
+    def attention_ns(self, problem: Attention | AttentionBackward, nbytes: int) -> int:
+        """Device time of attention, or of its gradients, that touches `nbytes` bytes."""
+        forward = problem.forward if isinstance(problem, AttentionBackward) else problem
+        rate = self.gemm_rates.get(forward.dtype.name, self.elementwise_rate)
+        if forward.dtype.itemsize == 2:
+            rate = self.attention_rates[problem.kind]
+        return self.kernel_start_ns + int(max(nbytes / self.memory_rate, problem.operations / rate))
+
+    def library_ns(self, problem: Problem, nbytes: int) -> int:
+        """Device time of a library call that touches `nbytes` bytes."""
+        if isinstance(problem, Gemm):
+            return self.gemm_ns(problem, nbytes)
+        if isinstance(problem, (Attention, AttentionBackward)):
+            return self.attention_ns(problem, nbytes)
+        return self.kernel_ns(nbytes, problem.operations)
 
     def properties(self, device: int, total_memory: int) -> DeviceProperties:
         return DeviceProperties(
@@ -90,6 +107,7 @@ H200 = Preset(
     elementwise_rate=60_000.0,
     tf32_rate=343_000.0,
     gemm_rates={"bfloat16": 756_000.0, "float16": 756_000.0, "float32": 51_000.0, "float64": 60_000.0},
+    attention_rates={"attention": 420_000.0, "attention_backward": 372_000.0},
 )
 PRESETS = {"h200": H200}
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 from ...config import Gpus
 from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
 from ...kernel import Access, Grid, Kernel
-from ...problem import Gemm, Problem
+from ...problem import Problem
 from ..api import (
     Address,
     Capabilities,
@@ -44,6 +44,7 @@ MAX_YZ = 65_535  # blocks
 MAX_THREADS = 1024  # per block
 MAX_SHARED = 227 << 10  # bytes of dynamic shared memory per block
 PRIORITIES = (-5, 0)  # most and least urgent
+LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
 
 _handles = itertools.count(1)
 Handle = TypeVar("Handle")
@@ -58,7 +59,7 @@ class VirtualDriver(Denied):
     """
 
     def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
-        self.capabilities = Capabilities("virtual", faults=True, modelled_time=True, libraries=frozenset({"gemm"}))
+        self.capabilities = Capabilities("virtual", faults=True, modelled_time=True, libraries=LIBRARIES)
         self.faults = Faults()
         self._lock = threading.RLock()
         self._engine = Engine(choice, schedule or from_text(choice.schedule))
@@ -329,7 +330,7 @@ class VirtualDriver(Denied):
         )
 
     def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
-        if problem.kind not in self.capabilities.libraries or not isinstance(problem, Gemm):
+        if problem.kind not in LIBRARIES:
             raise NotSupportedError(f"library_plan: the virtual driver does not solve {problem.kind!r}")
         with self._lock:
             self._check(device)
@@ -340,7 +341,7 @@ class VirtualDriver(Denied):
                 problem.kind,
                 problem.reference,
                 problem.accesses,
-                lambda accesses: preset.gemm_ns(problem, sum(each.nbytes for each in accesses)),
+                lambda accesses: preset.library_ns(problem, sum(each.nbytes for each in accesses)),
             )
             return handle, 0
 

@@ -1,0 +1,83 @@
+"""Who solves a problem: NVIDIA's library where it is installed and can, flambeau's own kernel otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from ...errors import NotSupportedError
+from ...kernel import Kernel
+from ...problem import Attention, AttentionBackward, Gemm, Problem
+from . import attention_fallback, blas, dnn, fallback
+from .devices import Devices
+from .fallback import Launch
+from .handles import Stream
+
+LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
+
+
+class Plan(Protocol):
+    """A library call that is ready to run."""
+
+    @property
+    def workspace_nbytes(self) -> int: ...
+    def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None: ...
+
+
+class Planner:
+    """Makes plans.  The driver's lock is held, and the device's context is current, whenever it is called.
+
+    load: loads a kernel on a device, and returns what puts it on a stream.
+    """
+
+    def __init__(self, devices: Devices, load: Callable[[int, Kernel], Launch]) -> None:
+        self._devices = devices
+        self._load = load
+        self._blas: dict[int, blas.Blas | None] = {}
+        self._dnn: dict[int, dnn.Dnn | None] = {}
+
+    def plan(self, device: int, problem: Problem) -> Plan:
+        """Raises NotSupportedError if nobody solves the problem."""
+        if isinstance(problem, Gemm):
+            return self._cublas_plan(device, problem) or self._own_product(device, problem)
+        if isinstance(problem, (Attention, AttentionBackward)):
+            return self._cudnn_plan(device, problem) or self._own_attention(device, problem)
+        raise NotSupportedError(f"library_plan of kind {problem.kind}: the nvidia driver does not have this call yet")
+
+    def _own_product(self, device: int, problem: Gemm) -> Plan:
+        return fallback.FallbackPlan(problem, self._load(device, fallback.gemm_kernel(problem.dtype)))
+
+    def _cublas_plan(self, device: int, problem: Gemm) -> Plan | None:
+        if problem.dtype not in blas.DATA_TYPES:
+            return None
+        if device not in self._blas:
+            found = blas.load()
+            major = self._devices.attribute(device, "COMPUTE_CAPABILITY_MAJOR")
+            self._blas[device] = blas.Blas(found, device, major) if found else None
+        cublas = self._blas[device]
+        if cublas is None:
+            fallback.warn_cublas_is_missing()
+            return None
+        return cublas.plan(problem)
+
+    def _own_attention(self, device: int, problem: Attention | AttentionBackward) -> Plan:
+        load = partial(self._load, device)
+        if isinstance(problem, AttentionBackward):
+            return attention_fallback.AttentionBackwardFallback(problem, load)
+        return attention_fallback.AttentionFallback(problem, load)
+
+    def _cudnn_plan(self, device: int, problem: Attention | AttentionBackward) -> Plan | None:
+        if not dnn.takes(problem):
+            return None
+        if device not in self._dnn:
+            self._dnn[device] = self._start_cudnn(device)
+        cudnn = self._dnn[device]
+        return cudnn.plan(problem) if cudnn else None
+
+    def _start_cudnn(self, device: int) -> dnn.Dnn | None:
+        found, problem = dnn.load()
+        if found is None:
+            dnn.warn(problem)
+            return None
+        return dnn.Dnn(found, device, self._devices.properties(device).name, self._devices.arch(device))

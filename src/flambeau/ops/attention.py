@@ -1,0 +1,333 @@
+"""Scaled dot product attention.
+
+- Without a mask and dropout, half types go to one `problem.Attention`, which never has the matrix of scores in memory.
+- All else is made of products and a softmax, computed in float32 for half types.
+- A query that sees no key gives 0, with gradients of 0.
+- Its second derivative is not implemented where the first one is `attention_backward`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf, sqrt
+from typing import Any
+
+from .. import dtypes
+from .. import strides as st
+from ..dtypes import FLOATING_TYPES, bool_, dtype, float32
+from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError
+from ..problem import Attention, AttentionBackward
+from .compare import where
+from .convert import fill
+from .dropout import dropout
+from .linalg import matmul
+from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
+from .pattern import tril
+from .softmax import softmax
+
+HALVES = (dtypes.float16, dtypes.bfloat16)
+MAX_HEAD_DIM = 256
+UNIT = 8  # elements of a half type in one load of 16 bytes
+Sizes = Sequence[int]
+
+
+# one fused problem
+
+
+def _loadable(call: Any, operand: Any) -> Any:
+    """The operand, or a copy of which every row begins at a multiple of 16 bytes."""
+    units = (step % UNIT == 0 and step > 0 for size, step in zip(operand.shape, operand.strides[:-1]) if size > 1)
+    if operand.is_aligned() and operand.strides[-1] == 1 and all(units):
+        return operand
+    copied = call.scratch(operand.shape, operand.dtype)
+    call.assign(copied, operand)
+    return copied
+
+
+def _steps(shape: Sizes, strides: Sizes) -> Any:
+    """Strides in which a dimension of size 1, whose step is free, has that of a contiguous array."""
+    return tuple(dense if size == 1 else step for size, step, dense in zip(shape, strides, st.contiguous(shape)))
+
+
+def _made(call: Any, shape: Sizes, kind: dtype, heads_inside: bool) -> tuple[Any, Any]:
+    """A result [batch, heads, rows, dims], or [batch, rows, heads, dims], and its strides in the former order."""
+    batch, heads, rows, dims = shape
+    out = call.output((batch, rows, heads, dims) if heads_inside else shape, kind)
+    return out, _ordered(out, heads_inside)
+
+
+def _ordered(operand: Any, heads_inside: bool) -> Any:
+    first, second, third, last = _steps(operand.shape, operand.strides)
+    return (first, third, second, last) if heads_inside else (first, second, third, last)
+
+
+def _attention(query: Any, key: Any, value: Any, out_strides: Any, is_causal: bool, scale: float) -> Attention:
+    batch, heads, queries, head_dim = query.shape
+    strides = (_steps(each.shape, each.strides) for each in (query, key, value))
+    sizes = batch, heads, key.shape[1], queries, key.shape[2], head_dim, value.shape[3]
+    return Attention(query.dtype, *sizes, float(scale), bool(is_causal), *strides, out_strides)
+
+
+def _fused_samples() -> Iterator[Sample]:
+    def each(shape: Sizes, keys: Sizes, value: Sizes, *attributes: Any, layout: str = "dense") -> Sample:
+        sizes = enumerate((shape, keys, value))
+        arrays = (Array(tuple(size), -1, 1, seed=seed, layout=layout, grad=False) for seed, size in sizes)
+        return Sample((*arrays, *attributes))
+
+    yield each((2, 2, 3, 8), (2, 2, 5, 8), (2, 2, 5, 8), False, 0.35, False)
+    yield each((1, 4, 5, 16), (1, 2, 4, 16), (1, 2, 4, 8), True, 0.25, False)
+    yield each((1, 2, 33, 8), (1, 2, 40, 8), (1, 2, 40, 8), True, 0.3, True, layout="strided")
+    yield each((1, 1, 1, 8), (1, 1, 1, 8), (1, 1, 1, 8), True, 1.0, True)
+
+
+@operator(samples=_fused_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def fused_attention(
+    call: Any, query: Operand, key: Operand, value: Operand, is_causal: bool, scale: float, heads_inside: bool
+) -> Any:
+    """(softmax(scale * query @ key^T) @ value, the logarithms of the softmax's denominators): one library call.
+
+    Only the first has a derivative.  heads_inside: it is [batch, queries, heads, dims].
+    Shapes: [b, h, q, d] with [b, g, k, d] and [b, g, k, e] gives [b, h, q, e] and [b, h, q]; h is a multiple of g.
+    Host:   returns at once.
+    """
+    query, key, value = (_loadable(call, each) for each in (query, key, value))
+    shape = (*query.shape[:3], value.shape[3])
+    out, strides = _made(call, shape, query.dtype, heads_inside)
+    logsumexp = call.output(query.shape[:3], query.dtype.wide)
+    if out.numel():
+        call.library(_attention(query, key, value, strides, is_causal, scale), out, logsumexp, query, key, value)
+    return out, logsumexp
+
+
+@fused_attention.derivative
+def _(
+    grads: Any, outs: Any, query: Any, key: Any, value: Any, is_causal: bool, scale: float, heads_inside: bool
+) -> Any:
+    if grads[1] is not None:
+        raise AutogradError("fused_attention: the logarithms of the denominators have no derivative")
+    results = attention_backward(grads[0], *outs, query, key, value, is_causal, scale, heads_inside)
+    return tuple(each.transpose(1, 2) for each in results) if heads_inside else results
+
+
+def _backward_samples() -> Iterator[Sample]:
+    def fixed(shape: Sizes, seed: int, low: float = -1.0) -> Array:
+        return Array(tuple(shape), low, 1, seed=seed, grad=False)
+
+    queries, keys = (1, 2, 9, 8), (1, 2, 7, 8)
+    inputs = fixed(queries, 3), fixed(keys, 4), fixed(keys, 5)
+    statistics = Array((1, 2, 9), 1, 3, dtype="float32", grad=False)
+    yield Sample((fixed(queries, 0), fixed(queries, 1), statistics, *inputs, True, 0.3, False))
+
+
+@operator(samples=_backward_samples, dtypes=FLOATING_TYPES[:3], method=False, function=False)
+def attention_backward(
+    call: Any, grad_output: Operand, output: Operand, logsumexp: Operand, query: Operand, key: Operand, value: Operand,
+    is_causal: bool, scale: float, heads_inside: bool,
+) -> Any:  # fmt: skip
+    """The gradients of the query, key and value of `fused_attention`.  It has no derivative.
+
+    Shapes: as the query's, key's and value's, or [batch, rows, heads, dims] with `heads_inside`, as grad_output's.
+    Host:   returns at once.
+    Raises: AutogradError if it is differentiated.
+    """
+    operands = [_loadable(call, each) for each in (grad_output, output)]
+    inputs = [_loadable(call, each) for each in (query, key, value)]
+    statistics = call.contiguous(logsumexp)
+    results, strides = zip(*(_made(call, each.shape, each.dtype, heads_inside) for each in inputs))
+    if output.numel():
+        of_grad, of_output = (_ordered(each, heads_inside) for each in operands)
+        forward = _attention(*inputs, of_output, is_causal, scale)
+        call.library(AttentionBackward(forward, of_grad, *strides), *results, *operands, statistics, *inputs)
+    return results
+
+
+@attention_backward.derivative
+def _(grads: Any) -> Any:
+    raise AutogradError("attention_backward: the second derivative of attention is not implemented")
+
+
+# any other
+
+
+def _score_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3, 5)),))
+
+
+@operator(samples=_score_samples, dtypes=FLOATING_TYPES, method=False, function=False, differentiable=False)
+def causal_mask(call: Call, input: Operand) -> Any:
+    """Which keys a query sees: those that are not after it.
+
+    Shapes: [..., q, k] gives bool [q, k].
+    Host:   returns at once.
+    """
+    return tril.body(call, fill.body(call, call.scratch(input.shape[-2:], bool_), 1))
+
+
+def _scores(query: Any, key: Any, mask: Any, is_causal: bool, scale: float) -> tuple[Any, Any]:
+    """(what the softmax is taken of, which queries see no key), the latter None if each sees one."""
+    scores = matmul(query * scale, key.transpose(-2, -1))
+    if is_causal:
+        return where(causal_mask(scores), scores, -inf), None
+    if mask is None or not scores.shape[-1]:
+        return scores, None
+    scores = where(mask, scores, -inf) if mask.dtype is bool_ else scores + mask
+    is_blind = scores.amax(-1, True) == -inf
+    return where(is_blind, 0.0, scores), is_blind  # so that no gradient is NaN
+
+
+def _composed(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float) -> Any:
+    kind = query.dtype
+    wide = kind.wide
+    query, key, value = (each if kind is wide else each.to(wide) for each in (query, key, value))
+    if mask is not None and mask.dtype is not bool_ and mask.dtype is not wide:
+        mask = mask.to(wide)
+    scores, is_blind = _scores(query, key, mask, is_causal, scale)
+    weights: Any = softmax(scores, -1)
+    weights = weights if is_blind is None else where(is_blind, 0.0, weights)
+    out: Any = matmul(dropout(weights, dropout_p) if dropout_p else weights, value)
+    return out if kind is wide else out.to(kind)
+
+
+def _is_fused(query: Any, key: Any, value: Any) -> bool:
+    """Whether operands that fit together make one `problem.Attention`."""
+    dims = query.shape[-1], value.shape[-1]
+    return (
+        query.dtype in HALVES
+        and 3 <= len(query.shape) <= 4
+        and len(key.shape) == len(value.shape) == len(query.shape)
+        and all(0 < dim <= MAX_HEAD_DIM and dim % UNIT == 0 for dim in dims)
+        and query.numel() > 0
+        and key.numel() > 0
+    )
+
+
+def _fused(query: Any, key: Any, value: Any, is_causal: bool, scale: float) -> Any:
+    is_flat = len(query.shape) == 3
+    if is_flat:
+        query, key, value = (each.unsqueeze(0) for each in (query, key, value))
+    heads_inside = query.shape[1] > 1 and query.strides[1] < query.strides[2]
+    out = fused_attention(query, key, value, is_causal, scale, heads_inside)[0]
+    out = out.transpose(1, 2) if heads_inside else out
+    return out.squeeze(0) if is_flat else out
+
+
+# the function
+
+
+def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None:
+    name = "scaled_dot_product_attention"
+    kinds = query.dtype, key.dtype, value.dtype
+    dims = [len(each.shape) for each in (query, key, value)]
+    if min(dims) < 2:
+        raise ShapeError(
+            f"{name}: Expected query, key, and value to all be at least 2 dimensional, but got query.dim: {dims[0]} "
+            f"key.dim: {dims[1]} and value.dim: {dims[2]} instead"
+        )
+    if not kinds[0] is kinds[1] is kinds[2]:
+        raise DtypeError(
+            f"{name}: Expected query, key, and value to have the same dtype, but got query.dtype: {kinds[0].name} "
+            f"key.dtype: {kinds[1].name} and value.dtype: {kinds[2].name} instead"
+        )
+    if not kinds[0].is_floating_point:
+        raise DtypeError(f"{name}: query must be floating point, got {kinds[0].name}", hint="convert with .float()")
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise ShapeError(
+            f"{name}: query {list(query.shape)}, key {list(key.shape)} and value {list(value.shape)} do not fit: query "
+            "and key must have one last size, key and value one number of rows"
+        )
+    if mask is None:
+        return
+    if is_causal:
+        raise ArgumentError(f"{name}: Explicit attn_mask should not be set when is_causal=True")
+    if mask.dtype not in (bool_, float32, kinds[0]):
+        raise DtypeError(
+            f"{name}: Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{mask.dtype.name} and query.dtype: {kinds[0].name} instead"
+        )
+
+
+def _grouped(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
+    """Keys and values with a head for each of the query's."""
+    heads, groups = query.shape[-3], (key.shape[-3], value.shape[-3])
+    if 0 in groups or heads % groups[0] or heads % groups[1]:
+        raise ShapeError(
+            f"scaled_dot_product_attention: Number of heads in key and value must divide the number of heads in query: "
+            f"{groups[0]} and {groups[1]} do not divide {heads}"
+        )
+    return tuple(_repeated(each, heads // each.shape[-3]) for each in (key, value))  # type: ignore[return-value]
+
+
+def _repeated(operand: Any, count: int) -> Any:
+    *lead, heads, rows, dims = operand.shape
+    return operand.unsqueeze(-3).expand((*lead, heads, count, rows, dims)).reshape((*lead, heads * count, rows, dims))
+
+
+def _samples() -> Iterator[Sample]:
+    def three(q: Sizes, k: Sizes, v: Sizes) -> tuple[Array, ...]:
+        return tuple(Array(tuple(shape), -1, 1, seed=seed) for seed, shape in enumerate((q, k, v)))
+
+    same = three((2, 2, 5, 8), (2, 2, 5, 8), (2, 2, 5, 8))
+    yield Sample(same)
+    yield Sample(same, {"is_causal": True})
+    yield Sample(three((1, 4, 3, 8), (1, 2, 6, 8), (1, 2, 6, 16)), {"enable_gqa": True, "scale": 0.3})
+    yield Sample(same, {"attn_mask": Array((5, 5), 0, 2, dtype="bool")})
+    yield Sample(same, {"attn_mask": Array((2, 1, 5, 5), -1, 1, seed=3)})
+    yield Sample(three((3, 4), (5, 4), (5, 2)))
+    yield Sample(three((2, 3, 8), (2, 5, 8), (2, 5, 8)), {"is_causal": True})
+    yield Sample(three((2, 1, 3, 8), (1, 2, 5, 8), (2, 2, 5, 8)))
+    yield Sample(three((1, 2, 3, 8), (1, 2, 0, 8), (1, 2, 0, 8)))
+    yield Sample(three((0, 2, 3, 8), (0, 2, 4, 8), (0, 2, 4, 8)))
+
+
+def _errors() -> Iterator[ErrorSample]:
+    one = Array((2, 3, 8))
+    yield ErrorSample((Array((8,)), one, one), ShapeError, "at least 2 dimensional, but got query.dim: 1 key.dim: 3")
+    yield ErrorSample((one, Array((2, 3, 4)), one), ShapeError, r"key \[2, 3, 4\] .* do not fit")
+    yield ErrorSample((one, Array((2, 3, 8), dtype="float64"), one), DtypeError, "key.dtype: float64")
+    integers = Array((2, 3, 8), dtype="int64")
+    yield ErrorSample((integers, integers, integers), DtypeError, "must be floating point, got int64")
+    yield ErrorSample((one, Array((3, 3, 8)), Array((3, 3, 8))), ShapeError, "broadcast")
+    mask = Array((3, 3), 0, 2, dtype="bool")
+    yield ErrorSample((one, one, one, mask, 0.0, True), ArgumentError, "should not be set when is_causal=True")
+    yield ErrorSample(
+        (one, one, one, Array((3, 3), dtype="int64")), DtypeError, "attn_mask.dtype: int64 and query.dtype: float32"
+    )
+    yield ErrorSample((one, one, one), ArgumentError, "has to be between 0 and 1, but got 1.5", {"dropout_p": 1.5})
+    yield ErrorSample((Array((3, 3, 8)), one, one), ShapeError, "2 and 2 do not divide 3", {"enable_gqa": True})
+
+
+@composite(samples=_samples, errors=_errors, dtypes=FLOATING_TYPES, method=False, function=False)
+def scaled_dot_product_attention(
+    query: Operand, key: Operand, value: Operand, attn_mask: Operand | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+) -> Any:  # fmt: skip
+    """softmax(scale * query @ key^T + mask) @ value.
+
+    attn_mask: bool, True where a query sees a key, or numbers that are added to the scores.
+    dropout_p: the probability with which a weight is set to 0, the others growing by 1 / (1 - dropout_p); also outside
+    of training.  is_causal: query i sees keys 0 to i.  scale: 1 / sqrt(d) if None.  enable_gqa: a head of
+    key and value serves several heads of the query.
+    Its second derivative is not implemented for half types without mask and dropout.
+    Shapes: [*, q, d] with [*, k, d] and [*, k, e] gives [*, q, e]; leading sizes broadcast, and a mask to [*, q, k].
+    Host:   returns at once.
+    Raises: ShapeError if shapes do not fit, DtypeError if types differ, ArgumentError for a causal call with a mask.
+    """
+    _check(query, key, value, attn_mask, is_causal)
+    factor = scale if scale is not None else 1 / sqrt(query.shape[-1]) if query.shape[-1] else 1.0
+    is_plain = attn_mask is None and not dropout_p
+    if enable_gqa and not (is_plain and _is_grouped(query, key, value)):
+        key, value = _grouped(query, key, value)
+    if not is_plain or not _is_fused(query, key, value):
+        return _composed(query, key, value, attn_mask, dropout_p, is_causal, factor)
+    if not enable_gqa and not query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
+        lead = st.broadcast([each.shape[:-2] for each in (query, key, value)], "scaled_dot_product_attention")
+        query, key, value = (each.expand((*lead, *each.shape[-2:])) for each in (query, key, value))
+    return _fused(query, key, value, is_causal, factor)
+
+
+def _is_grouped(query: Any, key: Any, value: Any) -> bool:
+    """Whether groups of heads can be left to the fused problem."""
+    shapes = [tuple(each.shape) for each in (query, key, value)]
+    if not _is_fused(query, key, value) or len(shapes[0]) != 4:
+        return False
+    return shapes[1][:2] == shapes[2][:2] and shapes[0][0] == shapes[1][0] and shapes[0][1] % shapes[1][1] == 0
