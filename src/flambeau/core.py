@@ -33,6 +33,10 @@ class TensorCore:
     )  # fmt: skip
 
     def __init__(self, storage: Storage, layout: Layout, offset: int = 0) -> None:
+        self.begin(storage, layout, offset)
+
+    def begin(self, storage: Storage, layout: Layout, offset: int) -> None:
+        """Become a leaf over a storage."""
         self.storage = storage
         self.layout = layout
         self.offset = offset
@@ -141,8 +145,8 @@ def empty(
 
 def new(storage: Storage, layout: Layout, offset: int = 0) -> TensorCore:
     """A tensor over a storage: `layout`, `offset` elements from its start."""
-    made: TensorCore = object.__new__(Result.type)
-    TensorCore.__init__(made, storage, layout, offset)
+    made: TensorCore = Result.type.__new__(Result.type)
+    made.begin(storage, layout, offset)
     return made
 
 

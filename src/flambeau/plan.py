@@ -105,7 +105,7 @@ class Launch:
             return 0
         return value
 
-    def packed(self, addresses: Sequence[int], bound: Sequence[Any], drawn: Sequence[int]) -> bytes:
+    def filled(self, addresses: Sequence[int], bound: Sequence[Any], drawn: Sequence[int]) -> bytes:
         """The argument buffer of one call."""
         buffer = bytearray(self.template)
         for at, place, start in self.addresses:
@@ -243,7 +243,7 @@ class Plan:
         drawn = [number for count, source in self.draws for number in _draw(machine, self.device, count, source)]
         for step in self.steps:
             if type(step) is Launch:
-                buffer = step.packed(addresses, bound, drawn)
+                buffer = step.filled(addresses, bound, drawn)
                 if stream is None:
                     run_on_host(step.kernel.bind(buffer), step.kernel.reference)
                 else:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from flambeau.driver.api import Capabilities
 from flambeau.errors import OutOfMemoryError
 
 MIB = 1 << 20
@@ -13,6 +14,8 @@ class FakeDriver:
 
     `log` has the calls that matter for order.  It fails at once if blocks overlap, or if memory with work is freed.
     """
+
+    capabilities = Capabilities("fake", watches_blocks=True)
 
     def __init__(self, capacity=1 << 40):
         self.capacity = capacity

@@ -12,6 +12,7 @@ from flambeau import trace
 from flambeau.errors import AcceleratorError, ArgumentError, ArgumentTypeError, OutOfMemoryError
 from flambeau.memory.caching import CachingAllocator
 from flambeau.memory.pool import Block
+from flambeau.memory.raw import RawBlocks
 from flambeau.memory.settings import Settings, parse
 from flambeau.memory.statistics import FIELDS, KINDS
 
@@ -522,15 +523,16 @@ def test_the_snapshot():
 # addresses
 def test_raw_addresses():
     _, allocator = make()
-    assert allocator.allocate_raw(0, 1) == 0
-    allocator.free_raw(0)
-    address = allocator.allocate_raw(1000, 1)
+    raw = RawBlocks(allocator)
+    assert raw.allocate(0, 1) == 0
+    raw.free(0)
+    address = raw.allocate(1000, 1)
     assert allocator.owns(address) and allocator.owns(address + 2 * MIB - 1)
     assert not allocator.owns(address - 1) and not allocator.owns(address + 2 * MIB)
-    allocator.free_raw(address)
+    raw.free(address)
     assert allocator.allocated_bytes == 0
-    with pytest.raises(AcceleratorError, match=f"free_raw: invalid device pointer: {address:#x}"):
-        allocator.free_raw(address)
+    with pytest.raises(AcceleratorError, match=f"free: invalid device pointer: {address:#x}"):
+        raw.free(address)
 
 
 def test_a_block_is_freed_once():

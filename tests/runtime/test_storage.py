@@ -43,7 +43,8 @@ def test_a_recorded_stream_keeps_the_block_until_its_work_is_done(made):
     x.record_stream(side)
     address = x.address()
     del x
-    assert torch.empty(1 << 24, device="cuda").address() != address
+    other = torch.empty(1 << 24, device="cuda")
+    assert other.address() != address
     side.synchronize()
     assert torch.empty(1 << 24, device="cuda").address() == address
 

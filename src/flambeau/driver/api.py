@@ -63,6 +63,7 @@ class Capabilities:
     ipc: bool = False
     faults: bool = False
     modelled_time: bool = False
+    watches_blocks: bool = False  # block_taken and block_given do something
     libraries: frozenset[str] = field(default_factory=frozenset)
 
 

@@ -25,7 +25,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from .. import trace
-from ..driver.api import Address, Driver, StreamHandle
+from ..driver.api import Driver, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError
 from .pending import Pending, RecordEvent
 from .pool import SMALL_LIMIT, Block, Pool, segment_size
@@ -56,11 +56,11 @@ class CachingAllocator:
     ) -> None:
         self.device = device
         self._driver = driver
+        self._watches_blocks = driver.capabilities.watches_blocks
         self._process_usage = process_usage
         self._lock = threading.Lock()
         self._given: deque[Block] = deque()
         self._pending: Pending[Block] = Pending(driver, record_event)
-        self._raw: dict[int, Block] = {}
         self._segments = Segments(driver, device, record_event)
         self._total = Counters()
         self._small = Pool(True, self._total)
@@ -87,12 +87,10 @@ class CachingAllocator:
             if self._pending.queues:
                 self._poll()
             block = pool.take(size, stream) or self._find_room(pool, size, stream)
-            try:
-                self._driver.block_taken(self.device, block.address, nbytes, stream)
-            except BaseException:
-                pool.put(block)
-                raise
+            if self._watches_blocks:
+                self._show_taken(pool, block, nbytes, stream)
             block.requested = nbytes
+            block.served = size
             block.allocated = True
             counters = pool.counters
             counters.allocation.allocated += 1
@@ -104,6 +102,13 @@ class CachingAllocator:
             if trace.on_block_taken is not None:
                 trace.on_block_taken(block, stream)
         return block
+
+    def _show_taken(self, pool: Pool, block: Block, nbytes: int, stream: StreamHandle) -> None:
+        try:
+            self._driver.block_taken(self.device, block.address, nbytes, stream)
+        except BaseException:
+            pool.put(block)
+            raise
 
     def free(self, block: Block) -> None:
         """Give a block back.  Safe in finalizers and under any lock; takes effect when the next call drains it.
@@ -128,23 +133,6 @@ class CachingAllocator:
         with self._lock:
             if stream not in block.streams:
                 block.streams.append(stream)
-
-    def allocate_raw(self, nbytes: int, stream: StreamHandle) -> Address:
-        """As `allocate`, for those who keep an address only; 0 for 0 bytes."""
-        if nbytes == 0:
-            return Address(0)
-        block = self.allocate(nbytes, stream)
-        self._raw[block.address] = block
-        return block.address
-
-    def free_raw(self, address: int) -> None:
-        """Give back what `allocate_raw` gave.  Nothing for 0.  Raises: AcceleratorError for any other address."""
-        if address == 0:
-            return
-        block = self._raw.pop(address, None)
-        if block is None:
-            raise _invalid_pointer("free_raw", address)
-        self.free(block)
 
     def owns(self, address: int) -> bool:
         """Whether the address lies in one of this allocator's segments."""
@@ -206,7 +194,7 @@ class CachingAllocator:
         Host: waits for the work that may still use the segments.
         """
         with self._lock:
-            self._drain()
+            self._settle()
             if not self._pending.is_capturing:
                 self._wait_for_events()
                 self._hand_back_idle()
@@ -216,7 +204,7 @@ class CachingAllocator:
     def allocated_bytes(self) -> int:
         """Bytes in blocks that have an owner."""
         with self._lock:
-            self._drain()
+            self._settle()
             return self._small.counters.allocated_bytes.current + self._large.counters.allocated_bytes.current
 
     @property
@@ -240,7 +228,7 @@ class CachingAllocator:
     def snapshot(self) -> list[dict[str, object]]:
         """Every segment and its blocks, in address order, by the names of torch.cuda.memory_snapshot."""
         with self._lock:
-            self._drain()
+            self._settle()
             return self._segments.snapshot()
 
     def reset_peak_statistics(self) -> None:
@@ -267,7 +255,8 @@ class CachingAllocator:
             block = given[0]
             if block.streams:
                 self._pending.add(block)
-            self._driver.block_given(self.device, block.address, block.requested)
+            if self._watches_blocks:
+                self._driver.block_given(self.device, block.address, block.requested)
             given.popleft()
             if trace.on_block_given is not None:
                 trace.on_block_given(block)
@@ -283,7 +272,13 @@ class CachingAllocator:
                 counters.awaiting_bytes += block.nbytes
             else:
                 counters.requested_bytes.freed += block.requested
-                pool.put(block)
+                pool.keep(block)
+
+    def _settle(self) -> None:
+        """Take back what was freed, and let every pool say all that it has."""
+        self._drain()
+        self._small.settle()
+        self._large.settle()
 
     def _poll(self) -> None:
         note_peaks(self._small.counters, self._large.counters, self._total)
@@ -302,6 +297,8 @@ class CachingAllocator:
         """A block of `size` bytes that the pool did not have.  Raises: OutOfMemoryError."""
         if size >= TOO_LARGE_TO_TRY:
             raise too_large()
+        self._small.settle()
+        self._large.settle()
         block = self._find_at_once(pool, size, stream)
         if block is None and not self._pending.is_capturing:
             block = self._find_after_waiting(pool, size, stream)
@@ -320,7 +317,7 @@ class CachingAllocator:
         return block
 
     def _find_after_waiting(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
-        self._drain()
+        self._settle()
         if self.settings.max_split_size != UNLIMITED and self._segments.hand_back_oversize(self._large, size, stream):
             block = self._segments.grow(pool, size, stream)
             if block is not None:
@@ -363,7 +360,7 @@ class CachingAllocator:
 
     # numbers
     def _bring_up_to_date(self) -> None:
-        self._drain()
+        self._settle()
         settle(self._small.counters, self._large.counters, self._total)
 
     def _levels(self) -> tuple[tuple[str, Counters], ...]:

@@ -4,6 +4,8 @@
 - Blocks tile their segment in address order.  A block is with an owner, waits for events, or is idle.
 - Idle blocks are in one list per stream, sorted by size, then address: the first that is big enough is the best fit.
 - No two neighbours are both idle: `put` merges.  A block that waits for events is not idle, and merges with nothing.
+- In front of the lists, blocks that were just given back wait for a request of the very size that they served, the last
+  one first; they are not idle yet.  A request that finds none, and whoever looks at the pool, calls `settle`.
 - In a split and in a merge the lower Block object lives on, so the first block of a segment never changes.
 - A pool has no lock: its allocator holds one.
 """
@@ -51,7 +53,7 @@ class Segment:
 class Block:
     """Bytes of a segment that an owner holds, or may get.
 
-    nbytes:     its size, a multiple of 512;  requested: what the owner asked for, in bytes.
+    nbytes:     its size, a multiple of 512;  requested: what the owner asked for, in bytes;  served: that, rounded.
     streams:    recorded streams other than its own that have no event yet;  pending: events that are not done.
     allocated:  its owner has not freed it yet;  is_idle: it is in its pool's list.
     idle_since: the pool's allocation count when its whole segment became idle.
@@ -70,6 +72,7 @@ class Block:
         "prev",
         "requested",
         "segment",
+        "served",
         "stream",
         "streams",
     )  # fmt: skip
@@ -78,6 +81,7 @@ class Block:
         self.address = Address(address)
         self.nbytes = nbytes
         self.requested = 0
+        self.served = 0
         self.stream = segment.stream
         self.segment = segment
         self.allocated = False
@@ -101,7 +105,7 @@ class Pool:
 
     __slots__ = (
         "counters", "idle", "is_small", "max_excess", "max_split", "smallest_remainder", "total",
-        "_parts", "_all_parts", "_part_bytes", "_all_part_bytes",
+        "_front", "_parts", "_all_parts", "_part_bytes", "_all_part_bytes",
     )  # fmt: skip
 
     def __init__(self, is_small: bool, total: Counters) -> None:
@@ -114,9 +118,32 @@ class Pool:
         self.max_split = UNLIMITED
         self.max_excess = DEFAULT_NON_SPLIT_ROUNDING
         self.smallest_remainder = SMALL_REMAINDER if is_small else LARGE_REMAINDER
+        self._front: dict[tuple[StreamHandle, int], list[Block]] = {}
 
     def take(self, nbytes: int, stream: StreamHandle) -> Block | None:
-        """The best fit for `nbytes`, a multiple of 512, no longer idle; None if `stream` has none."""
+        """A block that just served `nbytes`, a multiple of 512, else the best fit; None if `stream` has none."""
+        kept = self._front.get((stream, nbytes))
+        if kept:
+            return kept.pop()
+        self.settle()
+        return self._best_fit(nbytes, stream)
+
+    def keep(self, block: Block) -> None:
+        """Have a block that was given back ready for a request of the size that it served."""
+        key = (block.stream, block.served)
+        kept = self._front.get(key)
+        if kept is None:
+            self._front[key] = [block]
+        else:
+            kept.append(block)
+
+    def settle(self) -> None:
+        """Make the blocks idle that are kept for requests of their size."""
+        for kept in self._front.values():
+            while kept:
+                self.put(kept.pop())
+
+    def _best_fit(self, nbytes: int, stream: StreamHandle) -> Block | None:
         blocks = self.idle.get(stream)
         if not blocks:
             return None

@@ -15,6 +15,7 @@ from ..kernel import Kernel
 from ..memory import settings
 from ..memory.caching import CachingAllocator
 from ..memory.pinned import PinnedCache
+from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
 from ..problem import Problem
 from . import state
@@ -49,6 +50,7 @@ class Accelerator:
         self.properties: DeviceProperties = self.driver.properties(index)
         self.default_stream = Stream.adopt(machine, index, self.driver.stream_adopt(index, 0))
         self.allocator = CachingAllocator(self.driver, index, machine.record_event, machine.settings)
+        self.raw_blocks = RawBlocks(self.allocator)
         self.generator = Generator(index)
         self.plans = Plans()
         self.kernels: dict[Kernel, KernelHandle] = {}

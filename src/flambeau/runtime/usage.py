@@ -111,13 +111,13 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
         if isinstance(chosen, Stream)
         else state.machine().driver.stream_adopt(devices.cuda_index(device), chosen)
     )
-    return _allocator(device).allocate_raw(size, handle)
+    return state.machine().devices[devices.cuda_index(device)].raw_blocks.allocate(size, handle)
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
     """Give back what `caching_allocator_alloc` gave.  Raises AcceleratorError for another address."""
     owner = next((each for each in state.machine().devices if each.allocator.owns(mem_ptr)), None)
-    (owner or state.machine().devices[0]).allocator.free_raw(mem_ptr)
+    (owner or state.machine().devices[0]).raw_blocks.free(mem_ptr)
 
 
 def host_memory_stats() -> dict[str, int]:

@@ -13,6 +13,7 @@ from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
+from ..runtime.storage import Storage
 from ..runtime.stream import Stream
 from . import legacy, methods, operators
 from .arguments import sizes, to_arguments
@@ -23,7 +24,7 @@ class _TensorClass(type):
     """The class of Tensor: `Tensor(2, 3)` and `Tensor([1, 2])` are the legacy FloatTensor."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is Tensor and not (args and isinstance(args[0], core.Storage)):
+        if cls is Tensor and not (args and isinstance(args[0], Storage)):
             return legacy.make(legacy.TYPES["FloatTensor"], *args, **kwargs)
         return type.__call__(cls, *args, **kwargs)
 

@@ -59,7 +59,9 @@ class VirtualDriver(Denied):
     """
 
     def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
-        self.capabilities = Capabilities("virtual", faults=True, modelled_time=True, libraries=LIBRARIES)
+        self.capabilities = Capabilities(
+            "virtual", faults=True, modelled_time=True, watches_blocks=True, libraries=LIBRARIES
+        )
         self.faults = Faults()
         self._lock = threading.RLock()
         self._engine = Engine(choice, schedule or from_text(choice.schedule))

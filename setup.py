@@ -1,0 +1,38 @@
+"""Compiles the hot path where Cython and a C compiler are at hand; without them the same .py files run.
+
+FLAMBEAU_PURE=1 leaves the compiled files out.
+"""
+
+import os
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+ROOT = Path(__file__).parent / "src"
+DIRECTIVES = {
+    "language_level": 3,
+    "annotation_typing": False,  # annotations are for people: `x: float` takes None, as it does uncompiled
+    "binding": True,
+    "embedsignature": False,
+}
+
+
+def extensions() -> list[Extension]:
+    """One for each .py file with a .pxd beside it, and for each .pyx file."""
+    if os.environ.get("FLAMBEAU_PURE", "0") not in ("", "0"):
+        return []
+    try:
+        from Cython.Build import cythonize
+    except ImportError:
+        return []
+    sources = [each.with_suffix(".py") for each in ROOT.rglob("*.pxd")] + list(ROOT.rglob("*.pyx"))
+    wanted = [
+        Extension(
+            ".".join(each.relative_to(ROOT).with_suffix("").parts), [str(each.relative_to(ROOT.parent))], optional=True
+        )
+        for each in sorted(sources)
+    ]
+    return cythonize(wanted, compiler_directives=DIRECTIVES, build_dir="build/cython", quiet=True)
+
+
+setup(package_dir={"": "src"}, ext_modules=extensions())

@@ -1,0 +1,11 @@
+cdef class Layout:
+    cdef readonly object dtype
+    cdef readonly object shape
+    cdef readonly object strides
+    cdef readonly bint aligned
+    cdef readonly bint dense
+    cdef readonly Py_ssize_t numel
+    cdef readonly Py_ssize_t nbytes
+
+cpdef Layout layout_of(dtype, shape, strides, bint aligned=*)
+cpdef Layout dense_layout(dtype, shape)

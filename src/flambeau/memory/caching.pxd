@@ -1,0 +1,25 @@
+from .pool cimport Block, Pool
+
+cdef class CachingAllocator:
+    cdef public int device
+    cdef object _driver
+    cdef bint _watches_blocks
+    cdef object _process_usage
+    cdef object _lock
+    cdef object _given
+    cdef object _pending
+    cdef object _segments
+    cdef object _total
+    cdef Pool _small
+    cdef Pool _large
+    cdef object _oversize
+    cdef object _fraction
+    cdef object _divisions
+    cdef object _retries
+    cdef object _out_of_memories
+    cdef object _waits
+    cdef object __weakref__
+
+    cpdef allocate(self, long long nbytes, stream)
+    cpdef free(self, Block block)
+    cpdef _drain(self)

@@ -1,0 +1,33 @@
+"""Blocks for those who keep an address and nothing else, such as other libraries."""
+
+from __future__ import annotations
+
+from ..driver.api import Address, StreamHandle
+from ..errors import AcceleratorError
+from .caching import INVALID_VALUE, CachingAllocator
+from .pool import Block
+
+
+class RawBlocks:
+    """Blocks of one allocator, by address."""
+
+    def __init__(self, allocator: CachingAllocator) -> None:
+        self._allocator = allocator
+        self._blocks: dict[int, Block] = {}
+
+    def allocate(self, nbytes: int, stream: StreamHandle) -> Address:
+        """As the allocator's `allocate`; 0 for 0 bytes."""
+        if nbytes == 0:
+            return Address(0)
+        block = self._allocator.allocate(nbytes, stream)
+        self._blocks[block.address] = block
+        return block.address
+
+    def free(self, address: int) -> None:
+        """Give back what `allocate` gave.  Nothing for 0.  Raises: AcceleratorError for any other address."""
+        if address == 0:
+            return
+        block = self._blocks.pop(address, None)
+        if block is None:
+            raise AcceleratorError(f"free: invalid device pointer: {address:#x}", error_code=INVALID_VALUE)
+        self._allocator.free(block)

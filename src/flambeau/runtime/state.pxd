@@ -1,0 +1,5 @@
+cpdef machine()
+cpdef current_device()
+cpdef set_device(index)
+cpdef current_stream(index)
+cpdef set_stream(stream)

@@ -1,0 +1,15 @@
+cdef class Storage:
+    cdef public Py_ssize_t nbytes
+    cdef public int device
+    cdef public object machine
+    cdef public Py_ssize_t version
+    cdef public bint aligned
+    cdef unsigned long long _address
+    cdef public object _block
+    cdef public object _give_back
+    cdef public object _array
+    cdef object __weakref__
+
+    cpdef address(self)
+
+cpdef Storage on_device(machine, int device, Py_ssize_t nbytes, stream)
