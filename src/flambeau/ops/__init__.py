@@ -6,6 +6,7 @@ from . import (  # noqa: F401
     alias,
     arithmetic,
     bounds,
+    class_entropy,
     combine,
     compare,
     convert,
