@@ -25,7 +25,7 @@ EXPECTED = {
     "with stream": {},
     "wait_stream": {"record": 1, "stream wait": 1},
     "event.record": {"record": 1},
-    "forward + backward": {"block": 17, "launch": 15},
+    "forward + backward": {"block": 16, "launch": 13},
     "AdamW.step": {"launch": 1},
     "SGD.step": {"launch": 1},
     "zero_grad": {},

@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 
+import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import AcceleratorError, ArgumentError, IndexRangeError
 from flambeau.ops.cross_entropy import binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy
 from flambeau.tensor.factories import tensor
-from flambeau.testing import machine
+from flambeau.testing import gradcheck, machine
 
 RANDOM = np.random.default_rng(5)
 DEVICE_ASSERT = 710
@@ -144,3 +145,51 @@ def test_binary_losses_check_their_input():
         with pytest.raises(AcceleratorError) as caught:
             found.item()
         assert caught.value.error_code == DEVICE_ASSERT
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "float64"])
+@pytest.mark.parametrize("classes", [2, 5, 1000, 1024, 20000])
+def test_logits_of_any_size(classes, kind, device):
+    """The loss and its gradient, which are made without the probabilities in between."""
+    count, ignored = 7, 1
+    x = tensor(RANDOM.standard_normal((count, classes)) * 2, dtype=getattr(dtypes, kind), device=device)
+    labels = RANDOM.integers(0, classes, count)
+    labels[:2] = ignored, 0
+    weights = tensor(RANDOM.random(classes) + 0.5, dtype=x.dtype, device=device)
+    found = cross_entropy(x.requires_grad_(), tensor(labels, device=device), weights, ignored)
+    found.backward()
+    wide, scale = x.detach().cpu().double().numpy(), weights.cpu().double().numpy()[labels]
+    logs, scale = log_softmax(wide), np.where(labels == ignored, 0, scale)
+    near = {"float32": 1e-6, "bfloat16": 1e-2, "float64": 1e-13}[kind]
+    assert found.item() == pytest.approx(-(scale * logs[range(count), labels]).sum() / scale.sum(), rel=near)
+    slope = np.exp(logs)
+    slope[range(count), labels] -= 1
+    np.testing.assert_allclose(x.grad.cpu().double().numpy(), slope * scale[:, None] / scale.sum(), rtol=0, atol=near)
+
+
+def test_logits_far_from_zero(device):
+    """Row norms are kept apart, so that the gradient does not lose what their sum would round away."""
+    x = tensor(np.array([[10000.0, 10001.0, 9999.0]], np.float32), device=device).requires_grad_()
+    cross_entropy(x, tensor([1], device=device)).backward()
+    expected = np.exp(log_softmax(np.array([[0.0, 1.0, -1.0]]))) - [[0, 1, 0]]
+    np.testing.assert_allclose(x.grad.cpu().numpy(), expected, atol=1e-6)
+
+
+def test_many_rows_of_logits(device):
+    count = 70000
+    logits = RANDOM.standard_normal((count, 3)).astype(np.float32)
+    labels = RANDOM.integers(0, 3, count)
+    found = cross_entropy(tensor(logits, device=device), tensor(labels, device=device)).item()
+    assert found == pytest.approx(-log_softmax(logits.astype(np.float64))[range(count), labels].mean(), rel=1e-5)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_second_derivative_of_classes(reduction):
+    target, weight = tensor([1, 2, 0]), double(WEIGHT)
+    x = tensor(RANDOM.standard_normal((3, 3)), requires_grad=True)
+
+    def gradient(x):
+        loss = cross_entropy(x, target, weight, 2, reduction)
+        return torch.autograd.grad((loss * loss).sum(), x, create_graph=True)[0]
+
+    gradcheck(gradient, [x])

@@ -68,3 +68,72 @@ def test_second_derivative_of_softmax(function):
     grad, x = leaf(RANDOM.standard_normal((2, 4))), leaf(RANDOM.standard_normal((2, 4)))
     backward = softmax_backward if function is softmax else log_softmax_backward
     gradcheck(lambda g, y: backward(g, function(y, 1), 1), [grad, x])
+
+
+def assert_near(found, wanted, kind):
+    tolerance = {"float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2, "float64": 1e-12}[kind]
+    scale = max(np.abs(wanted).max(), 1e-30)
+    np.testing.assert_allclose(found.cpu().double().numpy(), wanted, rtol=0, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16", "float64"])
+@pytest.mark.parametrize("size", [1, 2, 8, 31, 512, 1000, 4096, 4097, 16640, 40000])
+def test_rows_of_any_size(size, kind, device):
+    """Below, at and beyond the edges of runs, warps, blocks and tiles."""
+    dtype = getattr(dtypes, kind)
+    x, g = (tensor(RANDOM.standard_normal((5, size)) * 3, dtype=dtype, device=device) for _ in range(2))
+    values, slopes = x.cpu().double().numpy(), g.cpu().double().numpy()
+    expected = expected_of(values, 1)
+    assert_near(softmax(x, 1), expected, kind)
+    assert_near(log_softmax(x, 1), np.log(expected), kind)
+    y = softmax(x, 1)
+    wide = y.cpu().double().numpy()
+    assert_near(softmax_backward(g, y, 1), wide * (slopes - (slopes * wide).sum(1, keepdims=True)), kind)
+    y = log_softmax(x, 1)
+    of_sum = np.exp(y.cpu().double().numpy()) * slopes.sum(1, keepdims=True)
+    assert_near(log_softmax_backward(g, y, 1), slopes - of_sum, kind)
+
+
+@pytest.mark.parametrize("size", [64, 65])
+def test_rows_that_are_misaligned_strided_or_repeated(size, device):
+    base = RANDOM.standard_normal((4, 2 * size + 2)).astype(np.float32)
+    x = tensor(base, device=device)
+    for seen, values in (
+        (x[:, 1 : size + 1], base[:, 1 : size + 1]),
+        (x[:, 4 : size + 4], base[:, 4 : size + 4]),
+        (x[:, ::2], base[:, ::2]),
+        (x[:1, :size].expand(3, size), np.broadcast_to(base[:1, :size], (3, size))),
+    ):
+        y = softmax(seen, 1)
+        expected = expected_of(values.astype(np.float64), 1)
+        assert_near(y, expected, "float32")
+        repeated = tensor([2.0], dtype=dtypes.float32, device=device).expand(*values.shape)
+        assert_near(log_softmax_backward(repeated, y.log(), 1), 2 - expected * 2 * values.shape[1], "float32")
+
+
+def test_many_small_rows(device):
+    values = RANDOM.standard_normal((1237, 12)).astype(np.float32)
+    assert_near(softmax(tensor(values, device=device), 1), expected_of(values.astype(np.float64), 1), "float32")
+
+
+@pytest.mark.parametrize("size", [4, 300, 20000, 20001])
+def test_extremes_in_one_of_many_places(size, device):
+    """What a thread, a warp or a tile sees alone must not spoil the rest of the row."""
+    values = np.full((4, size), -INF, np.float32)
+    values[0, size // 2] = 3.0
+    values[1, :] = 5.0
+    values[1, size - 1] = np.nan
+    values[2, 0] = INF
+    found = softmax(tensor(values, device=device), 1).cpu().numpy()
+    assert found[0, size // 2] == 1 and found[0].sum() == 1
+    assert np.isnan(found[1]).all() and np.isnan(found[3]).all()
+    assert np.isnan(found[2, 0])
+    logs = log_softmax(tensor(values[:1], device=device), 1).cpu().numpy()[0]
+    assert logs[size // 2] == 0 and np.isneginf(np.delete(logs, size // 2)).all()
+
+
+def test_a_row_is_written_over_itself(device):
+    values = RANDOM.standard_normal((2, 20000)).astype(np.float32)
+    x = tensor(values, device=device)
+    assert softmax(x, 1, out=x) is x
+    assert_near(x, expected_of(values.astype(np.float64), 1), "float32")

@@ -7,6 +7,7 @@ from . import (  # noqa: F401
     arithmetic,
     attention,
     bounds,
+    class_entropy,
     combine,
     compare,
     convert,

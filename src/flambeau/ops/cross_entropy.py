@@ -9,6 +9,7 @@ from typing import Any
 from ..dtypes import FLOATING_TYPES
 from ..errors import ArgumentError
 from ..host import np
+from .class_entropy import entropy_each, entropy_total
 from .loss import check_reduction, reduced
 from .nll_loss import IGNORED, class_errors, class_loss, class_samples
 from .operator import Array, ErrorSample, Operand, Sample, Value, composite
@@ -54,6 +55,11 @@ def cross_entropy(
     check_reduction("cross_entropy", reduction)
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"cross_entropy: label_smoothing must be between 0.0 and 1.0, got {label_smoothing}")
+    is_flat = len(input.shape) <= 2 and input.shape[-1:] != (0,)
+    if is_flat and label_smoothing == 0 and not target.dtype.is_floating_point:
+        if reduction == "none":
+            return entropy_each(input, target, weight, ignore_index)[0]
+        return entropy_total(input, target, weight, ignore_index, reduction == "mean")[0]
     dim = 0 if len(input.shape) <= 1 else 1
     logs: Any = log_softmax(input, dim)
     if target.dtype.is_floating_point:

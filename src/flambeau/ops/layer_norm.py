@@ -1,4 +1,4 @@
-"""Layer norm.  kernels/rows.cu has its device code.
+"""Layer norm.  kernels/layer_norm.cu has its device code.
 
 - Half types are computed in float32, and each result is rounded once.
 - Operands are made contiguous first: a row is the normalised dimensions.
@@ -12,45 +12,51 @@ from math import prod
 from typing import Any
 
 from ..dtypes import FLOATING_TYPES, dtype
-from ..errors import AutogradError, DtypeError, ShapeError
+from ..errors import DtypeError, ShapeError
 from ..host import np
-from ..kernel import Kernel, Pointer, Scalar
+from ..kernel import Grid, Kernel, Pointer, Scalar
 from .operator import Array, ErrorSample, Operand, Sample, composite, operator
-from .pointwise import THREADS
-from .reduction import SUM, TARGET_BLOCKS, run_fold, spread_of
-from .rows import SOURCE, row_grid
+from .pointwise import THREADS, source_text
+from .reduction import SUM, run_fold
+from .rows import ROW_ARGUMENTS, ROW_BOUNDS, ROW_NUMBERS, WIDEST_ACCESS, even, rows_of
+from .rows import SOURCE as ROWS
 
-COLUMN_LANES = 8
+SOURCE = ROWS + source_text("layer_norm.cu")
+COLUMN_LANES = 32  # at most, of those that share a block for the parameter gradients
+COLUMN_BLOCKS = 132 * 4  # of the parameter gradients: what runs at once
+COLUMN_BOUNDS = f"__launch_bounds__({THREADS}, 4)"
 ROWS_PER_PIECE = 64  # of the parameter gradients
 
 
-def _norm_source(name: str, kind: dtype, lanes: int, arguments: str, values: str) -> tuple[str, str]:
+def _norm_source(name: str, kind: dtype, is_even: bool, bound: str, arguments: str, values: str) -> tuple[str, str]:
     """(entry, source) of a kernel that calls the template `name`."""
-    entry = f"{name}_{kind.name}_{lanes}"
+    end, choice = even(is_even)
+    entry = f"{name}_{kind.name}{end}"
     return (
         entry,
         f"""{SOURCE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments}) {{
-  {name}<{lanes}, {kind.wide.cuda}, {kind.cuda}>({values});
+extern "C" __global__ void {bound} {entry}({arguments}) {{
+  {name}<{choice}, {kind.wide.cuda}>({values});
 }}
 """,
     )
 
 
 @cache
-def layer_norm_kernel(kind: dtype, lanes: int) -> Kernel:
+def layer_norm_kernel(kind: dtype, is_even: bool) -> Kernel:
     """Normalised rows, their means and 1 / standard deviations."""
     t, c = kind.cuda, kind.wide.cuda
     arguments = (
-        f"{t}* out, {c}* mean, {c}* rstd, const {t}* input, const {t}* weight, const {t}* bias, long long rows, "
+        f"{t}* out, {c}* mean, {c}* rstd, const {t}* input, const {t}* weight, const {t}* bias, {ROW_ARGUMENTS}, "
     )
-    arguments += "long long size, double eps"
-    values = f"out, mean, rstd, input, weight, bias, rows, size, ({c})eps"
-    entry, source = _norm_source("layer_norm", kind, lanes, arguments, values)
+    arguments += "double eps"
+    values = f"out, mean, rstd, input, weight, bias, rows, size, tiles, (int)lanes, ({c})eps"
+    entry, source = _norm_source("layer_norm", kind, is_even, ROW_BOUNDS, arguments, values)
 
     def reference(
-        out: Any, mean: Any, rstd: Any, input: Any, weight: Any, bias: Any, rows: int, size: int, eps: float
-    ) -> None:
+        out: Any, mean: Any, rstd: Any, input: Any, weight: Any, bias: Any,
+        rows: int, size: int, tiles: int, lanes: int, eps: float,
+    ) -> None:  # fmt: skip
         x = input.astype(kind.wide.numpy, copy=False)
         mean[...] = x.mean(axis=1)
         x = x - mean[:, None]
@@ -66,8 +72,7 @@ def layer_norm_kernel(kind: dtype, lanes: int) -> Kernel:
         Pointer("input", kind, "r", ("rows", "size")),
         Pointer("weight", kind, "r", ("size",)),
         Pointer("bias", kind, "r", ("size",)),
-        Scalar("rows", "int64"),
-        Scalar("size", "int64"),
+        *ROW_NUMBERS,
         Scalar("eps", "float64"),
     ]
     return Kernel(entry, source, params, reference, 8.0)
@@ -83,15 +88,18 @@ def _norm_operands(kind: dtype) -> list[Pointer]:
 
 
 @cache
-def layer_norm_backward_kernel(kind: dtype, lanes: int) -> Kernel:
+def layer_norm_backward_kernel(kind: dtype, is_even: bool) -> Kernel:
     """The gradient of the input."""
     t, c = kind.cuda, kind.wide.cuda
     arguments = f"{t}* out, const {t}* grad, const {t}* input, const {c}* mean, const {c}* rstd, const {t}* weight, "
-    arguments += "long long rows, long long size"
-    values = "out, grad, input, mean, rstd, weight, rows, size"
-    entry, source = _norm_source("layer_norm_backward", kind, lanes, arguments, values)
+    arguments += ROW_ARGUMENTS
+    values = "out, grad, input, mean, rstd, weight, rows, size, tiles, (int)lanes"
+    entry, source = _norm_source("layer_norm_backward", kind, is_even, ROW_BOUNDS, arguments, values)
 
-    def reference(out: Any, grad: Any, input: Any, mean: Any, rstd: Any, weight: Any, rows: int, size: int) -> None:
+    def reference(
+        out: Any, grad: Any, input: Any, mean: Any, rstd: Any, weight: Any,
+        rows: int, size: int, tiles: int, lanes: int,
+    ) -> None:  # fmt: skip
         wide = kind.wide.numpy
         normal = (input.astype(wide) - mean[:, None]) * rstd[:, None]
         slope = grad.astype(wide) * (1 if weight is None else weight.astype(wide))
@@ -102,24 +110,24 @@ def layer_norm_backward_kernel(kind: dtype, lanes: int) -> Kernel:
         Pointer("out", kind, "w", ("rows", "size")),
         *_norm_operands(kind),
         Pointer("weight", kind, "r", ("size",)),
-        Scalar("rows", "int64"),
-        Scalar("size", "int64"),
+        *ROW_NUMBERS,
     ]
     return Kernel(entry, source, params, reference, 12.0)
 
 
 @cache
-def layer_norm_columns_kernel(kind: dtype) -> Kernel:
+def layer_norm_columns_kernel(kind: dtype, is_even: bool) -> Kernel:
     """The gradients of weight and bias, summed over pieces of the rows."""
     t, c = kind.cuda, kind.wide.cuda
     arguments = f"{c}* of_weight, {c}* of_bias, const {t}* grad, const {t}* input, const {c}* mean, const {c}* rstd, "
-    arguments += "long long rows, long long size, long long parts"
-    values = "of_weight, of_bias, grad, input, mean, rstd, rows, size, parts"
-    entry, source = _norm_source("layer_norm_columns", kind, COLUMN_LANES, arguments, values)
+    arguments += "long long rows, long long size, long long parts, long long lanes"
+    values = "of_weight, of_bias, grad, input, mean, rstd, rows, size, parts, (int)lanes"
+    entry, source = _norm_source("layer_norm_columns", kind, is_even, COLUMN_BOUNDS, arguments, values)
 
     def reference(
-        of_weight: Any, of_bias: Any, grad: Any, input: Any, mean: Any, rstd: Any, rows: int, size: int, parts: int
-    ) -> None:
+        of_weight: Any, of_bias: Any, grad: Any, input: Any, mean: Any, rstd: Any,
+        rows: int, size: int, parts: int, lanes: int,
+    ) -> None:  # fmt: skip
         slope = grad.astype(kind.wide.numpy)
         product = slope * ((input.astype(kind.wide.numpy) - mean[:, None]) * rstd[:, None])
         chunk = -(-rows // parts)
@@ -131,7 +139,7 @@ def layer_norm_columns_kernel(kind: dtype) -> Kernel:
         Pointer("of_weight", kind.wide, "w", ("parts", "size")),
         Pointer("of_bias", kind.wide, "w", ("parts", "size")),
         *_norm_operands(kind),
-        *[Scalar(name, "int64") for name in ("rows", "size", "parts")],
+        *[Scalar(name, "int64") for name in ("rows", "size", "parts", "lanes")],
     ]
     return Kernel(entry, source, params, reference, 6.0)
 
@@ -188,19 +196,15 @@ def native_layer_norm(
     _check_norm(input, normalized_shape, weight, bias)
     kind, size = input.dtype, prod(normalized_shape)
     lead = len(input.shape) - len(normalized_shape)
-    rows = prod(input.shape[:lead])
+    count = prod(input.shape[:lead])
     out = call.output(input.shape, kind)
     shape = (*input.shape[:lead], *[1] * len(normalized_shape))
     mean, rstd = call.output(shape, kind.wide), call.output(shape, kind.wide)
-    if rows * size:
+    if count * size:
         operands = [None if each is None else call.contiguous(each) for each in (input, weight, bias)]
-        lanes = _norm_lanes(size)
-        call.launch(layer_norm_kernel(kind, lanes), row_grid(rows, lanes), out, mean, rstd, *operands, rows, size, eps)
+        is_even, rows = rows_of(count, size, (out, *operands))
+        call.launch(layer_norm_kernel(kind, is_even), rows.grid(), out, mean, rstd, *operands, *rows, eps)
     return out, mean, rstd
-
-
-def _norm_lanes(size: int) -> int:
-    return spread_of(1, max(size, COLUMN_LANES + 1), True, may_split=False).lanes
 
 
 @native_layer_norm.derivative
@@ -236,17 +240,16 @@ def _row_samples() -> Iterator[Sample]:
 def layer_norm_backward(
     call: Any, grad_output: Operand, input: Operand, mean: Operand, rstd: Operand, weight: Operand | None = None
 ) -> Any:
-    """The gradient of the input of `native_layer_norm`.  It has no derivative.
+    """The gradient of the input of `native_layer_norm`.
 
     Shapes: the result has the input's shape.
     Host:   returns at once.
-    Raises: AutogradError if it is differentiated.
     """
     kind = input.dtype
-    rows = mean.numel()
-    size = input.numel() // rows if rows else 0
+    count = mean.numel()
+    size = input.numel() // count if count else 0
     out = call.output(input.shape, kind)
-    if rows * size:
+    if count * size:
         operands = [
             call.contiguous(grad_output, kind),
             call.contiguous(input),
@@ -254,8 +257,8 @@ def layer_norm_backward(
             call.contiguous(rstd),
         ]
         weight = None if weight is None else call.contiguous(weight)
-        lanes = _norm_lanes(size)
-        call.launch(layer_norm_backward_kernel(kind, lanes), row_grid(rows, lanes), out, *operands, weight, rows, size)
+        is_even, rows = rows_of(count, size, (out, *operands[:2], weight))
+        call.launch(layer_norm_backward_kernel(kind, is_even), rows.grid(), out, *operands, weight, *rows)
     return out
 
 
@@ -268,41 +271,89 @@ def _column_samples() -> Iterator[Sample]:
 def layer_norm_columns(
     call: Any, grad_output: Operand, input: Operand, mean: Operand, rstd: Operand, normalized_shape: Any
 ) -> Any:
-    """The gradients of weight and bias of `native_layer_norm`.  It has no derivative.
+    """The gradients of weight and bias of `native_layer_norm`.
 
     Shapes: two results of normalized_shape.
     Host:   returns at once.
-    Raises: AutogradError if it is differentiated.
     """
     kind = input.dtype
     rows, size = mean.numel(), prod(normalized_shape)
     results = call.output(normalized_shape, kind), call.output(normalized_shape, kind)
-    parts = _column_parts(rows, size)
+    lanes, tiles = _column_tiles(size, kind)
+    parts = _column_parts(rows, tiles)
     pieces = call.scratch((parts, size), kind.wide), call.scratch((parts, size), kind.wide)
     if rows * size:
         operands = [call.contiguous(each) for each in (grad_output, input, mean, rstd)]
-        blocks = row_grid(size * parts, COLUMN_LANES)
-        call.launch(layer_norm_columns_kernel(kind), blocks, *pieces, *operands, rows, size, parts)
+        is_even, _ = rows_of(rows, size, operands[:2])
+        grid = Grid((tiles * parts, 1, 1), THREADS)
+        call.launch(layer_norm_columns_kernel(kind, is_even), grid, *pieces, *operands, rows, size, parts, lanes)
     for piece, out in zip(pieces, results):
         run_fold(call, SUM, piece, (0,), out, kind.wide)
     return results
 
 
-def _column_parts(rows: int, size: int) -> int:
+def _column_tiles(size: int, kind: dtype) -> tuple[int, int]:
+    """(threads of a block that lie along the columns, blocks that cover all columns)"""
+    runs = -(-size * kind.itemsize // WIDEST_ACCESS)
+    lanes = 1
+    while lanes < min(runs, COLUMN_LANES):
+        lanes *= 2
+    return lanes, -(-runs // lanes)
+
+
+def _column_parts(rows: int, tiles: int) -> int:
     """Into how many pieces the rows are cut, so that the device is busy; 0 if there are none."""
-    tiles = max(-(-size * COLUMN_LANES // THREADS), 1)
-    parts = max(1, min(rows // ROWS_PER_PIECE, TARGET_BLOCKS // tiles))
+    parts = max(1, min(rows // ROWS_PER_PIECE, COLUMN_BLOCKS // max(tiles, 1)))
     return -(-rows // -(-rows // parts)) if rows else 0
 
 
+# the second derivative: mean and rstd count as operands, and native_layer_norm says what flows back from them
+
+
 @layer_norm_backward.derivative
-def _(grad: Any) -> Any:
-    raise AutogradError("layer_norm_backward: the second derivative of layer_norm is not implemented")
+def _(grad: Any, grad_output: Any, input: Any, mean: Any, rstd: Any, weight: Any, needs: Any) -> Any:
+    normal, scaled = (input - mean) * rstd, grad * rstd
+    slope = grad_output if weight is None else grad_output * weight
+    of_slope = scaled - _row_mean(scaled, mean) - normal * _row_mean(scaled * normal, mean)
+    of_normal = -(scaled * _row_mean(slope * normal, mean) + slope * _row_mean(scaled * normal, mean))
+    of_scale = (grad * (slope - _row_mean(slope, mean) - normal * _row_mean(slope * normal, mean))).sum(
+        _row_dims(mean), True
+    )
+    of_input, of_mean, of_rstd = _through_normal(of_normal, input, mean, rstd)
+    of_grad = of_slope if weight is None else of_slope * weight
+    of_weight = _column_sum(of_slope * grad_output, weight) if needs[4] else None
+    return of_grad.to(input.dtype), of_input, of_mean, of_rstd + of_scale, of_weight
 
 
 @layer_norm_columns.derivative
-def _(grads: Any) -> Any:
-    raise AutogradError("layer_norm_columns: the second derivative of layer_norm is not implemented")
+def _(grads: Any, grad_output: Any, input: Any, mean: Any, rstd: Any) -> Any:
+    of_weight, of_bias = grads
+    parts = [] if of_bias is None else [of_bias.expand(input.shape)]
+    if of_weight is None:
+        return parts[0], None, None, None
+    parts.append((input - mean) * rstd * of_weight)
+    of_grad = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    return of_grad.to(input.dtype), *_through_normal(grad_output * of_weight, input, mean, rstd)
+
+
+def _through_normal(of_normal: Any, input: Any, mean: Any, rstd: Any) -> tuple[Any, Any, Any]:
+    """The gradients of input, mean and rstd from that of (input - mean) * rstd."""
+    of_input, dims = of_normal * rstd, _row_dims(mean)
+    return of_input.to(input.dtype), -of_input.sum(dims, True), (of_normal * (input - mean)).sum(dims, True)
+
+
+def _row_dims(mean: Any) -> list[int]:
+    """The normalised dimensions; also others of size 1, where a sum changes nothing."""
+    return [dim for dim, size in enumerate(mean.shape) if size == 1]
+
+
+def _row_mean(terms: Any, mean: Any) -> Any:
+    return terms.sum(_row_dims(mean), True) * (mean.numel() / max(terms.numel(), 1))
+
+
+def _column_sum(terms: Any, weight: Any) -> Any:
+    lead = len(terms.shape) - len(weight.shape)
+    return (terms.sum(list(range(lead))) if lead else terms).to(weight.dtype)
 
 
 @composite(samples=_norm_samples, errors=_norm_errors, dtypes=FLOATING_TYPES, method=False)
@@ -311,7 +362,6 @@ def layer_norm(
 ) -> Any:
     """(input - mean) / sqrt(variance + eps) * weight + bias, over the last dimensions, which normalized_shape names.
 
-    Its second derivative is not implemented.
     Shapes: the result has the input's shape; weight and bias have normalized_shape.
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if types differ or are not floating point.

@@ -1,4 +1,4 @@
-"""The negative log-likelihood of classes.  kernels/rows.cu has its device code.
+"""The negative log-likelihood of classes.  kernels/classes.cu has its device code.
 
 - A class index outside the classes raises IndexRangeError at once on the CPU; on a GPU it stops the device as a failed
   assertion does (AcceleratorError 710 at the next call that waits).
@@ -19,10 +19,11 @@ from ..kernel import Grid, Kernel, Pointer, Scalar
 from .embedding import check_range
 from .loss import check_reduction
 from .operator import Array, ErrorSample, Operand, Sample, composite, operator
-from .pointwise import THREADS, grid_over
+from .pointwise import THREADS, grid_over, source_text
 from .reduction import TARGET_BLOCKS
-from .rows import SOURCE
+from .rows import SOURCE as ROWS
 
+SOURCE = ROWS + source_text("classes.cu")
 IGNORED = -100
 TERMS_PER_PIECE = 4096
 
@@ -32,7 +33,7 @@ TERMS_PER_PIECE = 4096
 
 @cache
 def _class_kernel(name: str, kind: dtype) -> Kernel:
-    """nll_each, nll_pieces, nll_finish or nll_backward (kernels/rows.cu) for one type."""
+    """nll_each, nll_pieces, nll_finish or nll_backward (kernels/classes.cu) for one type."""
     return _CLASS_KERNELS[name](kind)
 
 
@@ -56,8 +57,8 @@ def _picked_params(kind: dtype) -> list[Any]:
     ]
 
 
-def _weights_of(target: Any, weight: Any, classes: int, ignored: int, wide: Any) -> Any:
-    """The weight of each target, 0 where it is ignored.  Raises IndexRangeError."""
+def weights_of(target: Any, weight: Any, classes: int, ignored: int, wide: Any) -> Any:
+    """For references: the weight of each target, 0 where it is ignored.  Raises IndexRangeError."""
     counted = target != ignored
     check_range("nll_loss", np.where(counted, target, 0), classes, "classes", "target")
     if weight is None:
@@ -65,8 +66,9 @@ def _weights_of(target: Any, weight: Any, classes: int, ignored: int, wide: Any)
     return np.where(counted, weight.astype(wide)[np.where(counted, target, 0)], wide.type(0))
 
 
-def _losses_of(input: Any, target: Any, weight: Any, classes: int, ignored: int, wide: Any) -> tuple[Any, Any]:
-    weights = _weights_of(target, weight, classes, ignored, wide)
+def losses_of(input: Any, target: Any, weight: Any, classes: int, ignored: int, wide: Any) -> tuple[Any, Any]:
+    """For references: the loss and the weight of each target of log-probabilities [n, classes, inner]."""
+    weights = weights_of(target, weight, classes, ignored, wide)
     chosen = np.where(target == ignored, 0, target)
     picked = np.take_along_axis(input, chosen[:, None], axis=1)[:, 0].astype(wide)
     return np.where(target == ignored, wide.type(0), -weights * picked), weights
@@ -79,7 +81,7 @@ def _each_kernel(kind: dtype) -> Kernel:
     def reference(
         out: Any, input: Any, target: Any, weight: Any, n: int, classes: int, inner: int, ignored: int, choice: int
     ) -> None:
-        out[...] = _losses_of(input, target, weight, classes, ignored, kind.wide.numpy)[0]
+        out[...] = losses_of(input, target, weight, classes, ignored, kind.wide.numpy)[0]
 
     return Kernel(entry, code, [Pointer("out", kind, "w", ("n", "inner")), *_picked_params(kind)], reference)
 
@@ -101,7 +103,7 @@ def _pieces_kernel(kind: dtype) -> Kernel:
         ignored: int,
         parts: int,
     ) -> None:
-        found = _losses_of(input, target, weight, classes, ignored, kind.wide.numpy)
+        found = losses_of(input, target, weight, classes, ignored, kind.wide.numpy)
         for out, values in zip((losses, weights), found):
             chunk = -(-n * inner // parts)
             out[...] = [values.reshape(-1)[part * chunk : (part + 1) * chunk].sum() for part in range(parts)]
@@ -140,7 +142,7 @@ def _backward_kernel(kind: dtype) -> Kernel:
         n: int, classes: int, inner: int, ignored: int, grads: int,
     ) -> None:  # fmt: skip
         wide = kind.wide.numpy
-        slopes = -_weights_of(target, weight, classes, ignored, wide)
+        slopes = -weights_of(target, weight, classes, ignored, wide)
         slopes = slopes * grad.astype(wide).reshape(1 if grads == 1 else (n, inner))
         slopes = slopes if total is None else slopes / total
         chosen = (target[:, None] == np.arange(classes)[:, None]) & (target != ignored)[:, None]
@@ -167,7 +169,8 @@ def _class_sizes(shape: Sequence[int]) -> tuple[int, int, int]:
     return (1, shape[0], 1) if len(shape) == 1 else (shape[0], shape[1], prod(shape[2:]))
 
 
-def _check_classes(input: Any, target: Any, weight: Any) -> None:
+def check_classes(input: Any, target: Any, weight: Any) -> None:
+    """Raise DtypeError, ArgumentError or ShapeError if these do not make a loss of classes."""
     if not input.dtype.is_floating_point:
         raise DtypeError(
             f"nll_loss: input must be floating point, got {input.dtype.name}", hint="convert with .float()"
@@ -235,7 +238,7 @@ def nll_each(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED
 ) -> Any:
     """The loss of each target: what `nll_loss` calls for reduction "none"."""
-    _check_classes(input, target, weight)
+    check_classes(input, target, weight)
     n, classes, inner = _class_sizes(input.shape)
     out = call.output(target.shape, input.dtype)
     if out.numel():
@@ -261,7 +264,7 @@ def nll_total(
     is_mean: bool = True,
 ) -> Any:  # fmt: skip
     """(sum or weighted mean of the losses, total weight): what `nll_loss` calls."""
-    _check_classes(input, target, weight)
+    check_classes(input, target, weight)
     n, classes, inner = _class_sizes(input.shape)
     kind, count = input.dtype, n * inner
     out, total = call.output((), kind), call.output((), kind.wide)
@@ -271,9 +274,14 @@ def nll_total(
         operands = call.contiguous(input), call.contiguous(target), None if weight is None else call.contiguous(weight)
         numbers = n, classes, inner, ignore_index, parts
         call.launch(_class_kernel("pieces", kind), Grid((parts, 1, 1), THREADS), *pieces, *operands, *numbers)
-    grid = Grid((1, 1, 1), THREADS)
-    call.launch(_class_kernel("finish", kind), grid, out, total, *pieces, parts if count else 0, int(is_mean))
+    run_finish(call, out, total, *pieces, parts if count else 0, is_mean)
     return out, total
+
+
+def run_finish(call: Any, out: Any, total: Any, losses: Any, weights: Any, count: int, is_mean: bool) -> None:
+    """Launch what makes the loss and the total weight of `count` sums of either."""
+    kernel = _class_kernel("finish", out.dtype)
+    call.launch(kernel, Grid((1, 1, 1), THREADS), out, total, losses, weights, count, int(is_mean))
 
 
 @nll_total.derivative

@@ -1,7 +1,8 @@
-"""Softmax and its logarithm.  kernels/rows.cu has their device code.
+"""Softmax and its logarithm.  kernels/softmax.cu has their device code.
 
 - Half types are computed in float32, and each result is rounded once.
-- They work along any dimension of any strides.
+- They work along any dimension of any strides: along the innermost, threads hold rows; else neighbours make rows next
+  to each other.
 """
 
 from __future__ import annotations
@@ -17,67 +18,115 @@ from ..host import np
 from ..kernel import Kernel, Pointer, Scalar, Strided
 from .dims import bad_dims
 from .operator import Array, ErrorSample, Operand, Sample, operator
-from .pointwise import THREADS
+from .pointwise import THREADS, source_text
 from .reduction import lines_of, spread_of
-from .rows import SOURCE, row_grid
+from .rows import ROW_ARGUMENTS, ROW_BOUNDS, ROW_NUMBERS, across_grid, even, rows_of
+from .rows import SOURCE as ROWS
+
+SOURCE = ROWS + source_text("softmax.cu")
+OPERATIONS = 8.0  # per element
+_ACROSS = [Scalar(name, "int64") for name in ("rows", "size", "lanes", "logarithm")]
 
 
-def _softmax_reference(logarithm: bool, wide: dtype) -> Any:
-    def reference(out: Any, input: Any, rows: int, size: int) -> None:
-        x = input.astype(wide.numpy, copy=False)
-        x = x - x.max(axis=-1, keepdims=True)
-        if logarithm:
-            out[...] = x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
-            return
-        x = np.exp(x)
-        out[...] = x / x.sum(axis=-1, keepdims=True)
+def _softmax_reference(out: Any, input: Any, wide: dtype, logarithm: int) -> None:
+    x = input.astype(wide.numpy, copy=False)
+    x = x - x.max(axis=-1, keepdims=True)
+    if logarithm:
+        out[...] = x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
+        return
+    x = np.exp(x)
+    out[...] = x / x.sum(axis=-1, keepdims=True)
 
-    return reference
+
+def _backward_reference(out: Any, grad: Any, output: Any, wide: dtype, logarithm: int) -> None:
+    g, y = grad.astype(wide.numpy, copy=False), output.astype(wide.numpy, copy=False)
+    if logarithm:
+        out[...] = g - np.exp(y) * g.sum(axis=-1, keepdims=True)
+    else:
+        out[...] = y * (g - (g * y).sum(axis=-1, keepdims=True))
 
 
 @cache
-def softmax_kernel(logarithm: bool, source: dtype, out: dtype, lanes: int, across: bool) -> Kernel:
-    """Softmax, or its logarithm, of `source` values written as `out`."""
-    entry = f"{'log_' if logarithm else ''}softmax_{source.name}_{out.name}_{lanes}{'_across' if across else ''}"
-    choice = f"{lanes}, {str(across).lower()}, {str(logarithm).lower()}, {out.wide.cuda}"
+def softmax_kernel(source: dtype, out: dtype, is_even: bool) -> Kernel:
+    """Softmax, or its logarithm, of `source` values written as `out`, of rows that threads hold."""
+    end, choice = even(is_even)
+    entry = f"softmax_{source.name}_{out.name}{end}"
+    code = f"""{SOURCE}
+extern "C" __global__ void {ROW_BOUNDS} {entry}({out.cuda}* out, const {source.cuda}* input,
+    const __grid_constant__ Layout<2> layout, {ROW_ARGUMENTS},
+    long long logarithm) {{
+  softmax<{choice}, {out.wide.cuda}>(out, input, layout, rows, size, tiles, (int)lanes, logarithm != 0);
+}}
+"""
+
+    def reference(result: Any, input: Any, rows: int, size: int, tiles: int, lanes: int, logarithm: int) -> None:
+        _softmax_reference(result, input, out.wide, logarithm)
+
+    params = [*_layout_params(("out", out), ("input", source)), *ROW_NUMBERS, Scalar("logarithm", "int64")]
+    return Kernel(entry, code, params, reference, OPERATIONS)
+
+
+@cache
+def softmax_across_kernel(source: dtype, out: dtype) -> Kernel:
+    """The same of rows that lie next to each other."""
+    entry = f"softmax_across_{source.name}_{out.name}"
     code = f"""{SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, const {source.cuda}* input,
-    const __grid_constant__ Layout<2> layout, long long rows, long long size) {{
-  softmax<{choice}>(out, input, layout, rows, size);
+    const __grid_constant__ Layout<2> layout, long long rows, long long size, long long lanes, long long logarithm) {{
+  softmax_across<{out.wide.cuda}>(out, input, layout, rows, size, (int)lanes, logarithm != 0);
 }}
 """
-    params = [
-        Pointer("out", out, "w", "layout"),
-        Pointer("input", source, "r", "layout"),
-        Strided("layout", ("out", "input")),
-    ]
-    numbers = [Scalar("rows", "int64"), Scalar("size", "int64")]
-    return Kernel(entry, code, [*params, *numbers], _softmax_reference(logarithm, out.wide), 8.0)
+
+    def reference(result: Any, input: Any, rows: int, size: int, lanes: int, logarithm: int) -> None:
+        _softmax_reference(result, input, out.wide, logarithm)
+
+    return Kernel(entry, code, [*_layout_params(("out", out), ("input", source)), *_ACROSS], reference, OPERATIONS)
 
 
 @cache
-def softmax_backward_kernel(logarithm: bool, kind: dtype, lanes: int, across: bool) -> Kernel:
-    """The gradient of softmax, or of its logarithm."""
-    entry = f"{'log_' if logarithm else ''}softmax_backward_{kind.name}_{lanes}{'_across' if across else ''}"
-    choice = f"{lanes}, {str(across).lower()}, {str(logarithm).lower()}, {kind.wide.cuda}"
+def softmax_backward_kernel(kind: dtype, is_even: bool) -> Kernel:
+    """The gradient of softmax, or of its logarithm, of rows that threads hold."""
+    end, choice = even(is_even)
+    entry, t, c = f"softmax_backward_{kind.name}{end}", kind.cuda, kind.wide.cuda
     code = f"""{SOURCE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({kind.cuda}* out, const {kind.cuda}* grad,
-    const {kind.cuda}* output, const __grid_constant__ Layout<3> layout, long long rows, long long size) {{
-  softmax_backward<{choice}>(out, grad, output, layout, rows, size);
+extern "C" __global__ void {ROW_BOUNDS} {entry}({t}* out, const {t}* grad, const {t}* output,
+    const __grid_constant__ Layout<3> layout, {ROW_ARGUMENTS},
+    long long logarithm) {{
+  softmax_backward<{choice}, {c}>(out, grad, output, layout, rows, size, tiles, (int)lanes, logarithm != 0);
 }}
 """
 
-    def reference(out: Any, grad: Any, output: Any, rows: int, size: int) -> None:
-        g, y = grad.astype(kind.wide.numpy, copy=False), output.astype(kind.wide.numpy, copy=False)
-        if logarithm:
-            out[...] = g - np.exp(y) * g.sum(axis=-1, keepdims=True)
-        else:
-            out[...] = y * (g - (g * y).sum(axis=-1, keepdims=True))
+    def reference(
+        out: Any, grad: Any, output: Any, rows: int, size: int, tiles: int, lanes: int, logarithm: int
+    ) -> None:
+        _backward_reference(out, grad, output, kind.wide, logarithm)
 
-    names = ("out", "grad", "output")
-    params = [Pointer(name, kind, "w" if name == "out" else "r", "layout") for name in names]
-    numbers = [Scalar("rows", "int64"), Scalar("size", "int64")]
-    return Kernel(entry, code, [*params, Strided("layout", names), *numbers], reference, 6.0)
+    arrays = _layout_params(("out", kind), ("grad", kind), ("output", kind))
+    return Kernel(entry, code, [*arrays, *ROW_NUMBERS, Scalar("logarithm", "int64")], reference, OPERATIONS)
+
+
+@cache
+def softmax_backward_across_kernel(kind: dtype) -> Kernel:
+    """The same of rows that lie next to each other."""
+    entry, t = f"softmax_backward_across_{kind.name}", kind.cuda
+    code = f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* grad, const {t}* output,
+    const __grid_constant__ Layout<3> layout, long long rows, long long size, long long lanes, long long logarithm) {{
+  softmax_backward_across<{kind.wide.cuda}>(out, grad, output, layout, rows, size, (int)lanes, logarithm != 0);
+}}
+"""
+
+    def reference(out: Any, grad: Any, output: Any, rows: int, size: int, lanes: int, logarithm: int) -> None:
+        _backward_reference(out, grad, output, kind.wide, logarithm)
+
+    arrays = _layout_params(("out", kind), ("grad", kind), ("output", kind))
+    return Kernel(entry, code, [*arrays, *_ACROSS], reference, OPERATIONS)
+
+
+def _layout_params(*arrays: tuple[str, dtype]) -> list[Any]:
+    """Arrays of one shape, of which the first is written."""
+    pointers = [Pointer(name, kind, "r" if at else "w", "layout") for at, (name, kind) in enumerate(arrays)]
+    return [*pointers, Strided("layout", tuple(name for name, _ in arrays))]
 
 
 def _run_softmax(call: Any, logarithm: bool, input: Any, dim: int, wanted: dtype | None) -> Any:
@@ -87,22 +136,41 @@ def _run_softmax(call: Any, logarithm: bool, input: Any, dim: int, wanted: dtype
         raise DtypeError(f"{call.name}: input must be floating point, got {kind.name}", hint="pass dtype=torch.float32")
     out = call.output(input.shape, kind)
     if out.numel():
-        layout, rows, size, is_inner = lines_of(input.shape, [out.strides, input.strides], dim)
-        lanes, across, _ = spread_of(rows, size, is_inner, may_split=False)
-        kernel = softmax_kernel(logarithm, input.dtype, kind, lanes, across)
-        call.launch(kernel, row_grid(rows, lanes), out, input, layout, rows, size)
+        layout, count, size, is_inner = lines_of(input.shape, [out.strides, input.strides], dim)
+        if is_inner and layout[1][0][-1] == 1:
+            is_even, rows = rows_of(count, size, (out, input), layout[1])
+            call.launch(
+                softmax_kernel(input.dtype, kind, is_even),
+                rows.grid(),
+                out,
+                input,
+                layout,
+                *rows,
+                int(logarithm),
+            )
+        else:
+            lanes = spread_of(count, size, False, may_split=False).lanes
+            kernel = softmax_across_kernel(input.dtype, kind)
+            call.launch(kernel, across_grid(count, lanes), out, input, layout, count, size, lanes, int(logarithm))
     return out
 
 
 def _run_softmax_backward(call: Any, logarithm: bool, grad: Any, output: Any, dim: int) -> Any:
     dim = st.wrap_dim(dim, len(output.shape), call.name)
-    grad = call.contiguous(grad, output.dtype) if grad.dtype is not output.dtype else grad
-    out = call.output(output.shape, output.dtype)
+    kind = output.dtype
+    grad = grad if grad.dtype is kind else call.contiguous(grad, kind)
+    out = call.output(output.shape, kind)
     if out.numel():
-        layout, rows, size, is_inner = lines_of(output.shape, [out.strides, grad.strides, output.strides], dim)
-        lanes, across, _ = spread_of(rows, size, is_inner, may_split=False)
-        kernel = softmax_backward_kernel(logarithm, output.dtype, lanes, across)
-        call.launch(kernel, row_grid(rows, lanes), out, grad, output, layout, rows, size)
+        layout, count, size, is_inner = lines_of(output.shape, [out.strides, grad.strides, output.strides], dim)
+        if is_inner and layout[1][0][-1] == 1:
+            is_even, rows = rows_of(count, size, (out, grad, output), layout[1])
+            kernel = softmax_backward_kernel(kind, is_even)
+            call.launch(kernel, rows.grid(), out, grad, output, layout, *rows, int(logarithm))
+        else:
+            lanes = spread_of(count, size, False, may_split=False).lanes
+            kernel = softmax_backward_across_kernel(kind)
+            numbers = count, size, lanes, int(logarithm)
+            call.launch(kernel, across_grid(count, lanes), out, grad, output, layout, *numbers)
     return out
 
 

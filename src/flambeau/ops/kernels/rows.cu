@@ -1,200 +1,243 @@
-// Rows: softmax, layer norm and class losses.  Follows reduce.cu.
+// Rows: what softmax, layer norm and class losses share.  Follows reduce.cu.
 //
-//  - A row is the last dimension of a layout; the dimensions before it count rows.
-//  - A group of LANES threads makes one row at a time, in several passes over it; after the first, caches serve it.
+//  - `lanes` neighbouring threads make one row: a power of two below a warp, or else whole warps, which are the block.
+//  - They hold it tile by tile, each thread RUNS runs of V elements.  A row of one tile is read once.
+//  - Of an even row a run is WIDEST_ACCESS bytes of neighbours, read and written at once: every operand is dense along
+//    it, starts at a multiple of WIDEST_ACCESS, and V divides the size.  Of any other row it is every lanes-th element.
+//  - Lanes without a row have one of no elements: all threads of a block join.
 //  - C is the type that is computed in: float or double.
 
-struct Plus { template <class C> C join(C a, C b) const { return a + b; } };
-struct Greater { template <class C> C join(C a, C b) const { return a > b || a != a ? a : b; } };
+#define WIDEST_ACCESS 16
+#define RUNS 4
+#define MOST_SCATTERED 4  // elements of a run of a row that is not even
+
+struct Plus {
+    template <class C> static C none() { return C(0); }
+    template <class C> C join(C a, C b) const { return a + b; }
+};
+struct Greater {  // of numbers: NaN shows in the sums that follow
+    template <class C> static C none() { return -INFINITY; }
+    template <class C> C join(C a, C b) const { return fmax(a, b); }
+};
 
 template <class C> struct Two { C first, second; };
 template <class C> inline Two<C> from_lane(Two<C> mine, int step) {
     return {from_lane(mine.first, step), from_lane(mine.second, step)};
 }
 struct PlusTwo {
+    template <class S> static S none() { return {0, 0}; }
     template <class C> Two<C> join(Two<C> a, Two<C> b) const { return {a.first + b.first, a.second + b.second}; }
 };
 
-// Call body(row, lane) for every row; `row` is `rows` or more in groups that have none, which must still join.
-template <int LANES, bool ACROSS, class Body> inline void each_row(long long rows, Body body) {
-    const int groups = BLOCK / LANES, lane = lane_in_group<LANES, ACROSS>(), group = group_in_block<LANES, ACROSS>();
-    for (long long first = blockIdx.x * (long long)groups; first < rows; first += (long long)gridDim.x * groups)
-        body(first + group, lane);
-}
-
-// out = exp(x) / sum(exp(x)), or with LOG its logarithm.
-template <int LANES, bool ACROSS, bool LOG, class C, class OUT, class T>
-inline void softmax(OUT* out, const T* input, const Layout<2>& layout, long long rows, long long size) {
-    each_row<LANES, ACROSS>(rows, [&](long long row, int lane) {
-        const long long stop = row < rows ? size : 0;
-        const Line<2> to(layout, 0, row < rows ? row : 0), from(layout, 1, row < rows ? row : 0);
-        C peak = -INFINITY, total = 0;
-#pragma unroll 8
-        for (long long i = lane; i < stop; i += LANES) peak = Greater().join(peak, load<C>(input[from.at(i)]));
-        peak = join_group<LANES, ACROSS>(Greater(), peak);
-#pragma unroll 8
-        for (long long i = lane; i < stop; i += LANES) total += exp(load<C>(input[from.at(i)]) - peak);
-        total = join_group<LANES, ACROSS>(Plus(), total);
-        const C shift = LOG ? log(total) : C(1) / total;
-#pragma unroll 8
-        for (long long i = lane; i < stop; i += LANES) {
-            const C x = load<C>(input[from.at(i)]) - peak;
-            out[to.at(i)] = store<OUT>(LOG ? x - shift : exp(x) * shift);
-        }
-    });
-}
-
-// The gradient of softmax (or with LOG of its logarithm) from that of its output, and the output.
-template <int LANES, bool ACROSS, bool LOG, class C, class T>
-inline void softmax_backward(T* out, const T* grad, const T* output, const Layout<3>& layout, long long rows, long long size) {
-    each_row<LANES, ACROSS>(rows, [&](long long row, int lane) {
-        const long long stop = row < rows ? size : 0, safe = row < rows ? row : 0;
-        const Line<3> to(layout, 0, safe), g(layout, 1, safe), y(layout, 2, safe);
-        C total = 0;
-#pragma unroll 8
-        for (long long i = lane; i < stop; i += LANES)
-            total += LOG ? load<C>(grad[g.at(i)]) : load<C>(grad[g.at(i)]) * load<C>(output[y.at(i)]);
-        total = join_group<LANES, ACROSS>(Plus(), total);
-#pragma unroll 8
-        for (long long i = lane; i < stop; i += LANES) {
-            const C slope = load<C>(grad[g.at(i)]), value = load<C>(output[y.at(i)]);
-            out[to.at(i)] = store<T>(LOG ? slope - exp(value) * total : value * (slope - total));
-        }
-    });
-}
-
-// out = (x - mean) * rstd * weight + bias; a null weight is 1, a null bias 0.  All arrays are contiguous.
-template <int LANES, class C, class T>
-inline void layer_norm(T* out, C* mean, C* rstd, const T* input, const T* weight, const T* bias, long long rows,
-                       long long size, C eps) {
-    each_row<LANES, false>(rows, [&](long long row, int lane) {
-        const long long stop = row < rows ? size : 0;
-        const T* x = input + row * size;
-        C total = 0, squares = 0;
-#pragma unroll 8
-        for (long long i = lane; i < stop; i += LANES) total += load<C>(x[i]);
-        const C center = join_group<LANES, false>(Plus(), total) / (C)size;
-#pragma unroll 8
-        for (long long i = lane; i < stop; i += LANES) {
-            const C distance = load<C>(x[i]) - center;
-            squares += distance * distance;
-        }
-        const C scale = C(1) / sqrt(join_group<LANES, false>(Plus(), squares) / (C)size + eps);
-#pragma unroll 8
-        for (long long i = lane; i < stop; i += LANES) {
-            const C normal = (load<C>(x[i]) - center) * scale;
-            out[row * size + i] = store<T>(normal * (weight ? load<C>(weight[i]) : C(1)) + (bias ? load<C>(bias[i]) : C(0)));
-        }
-        if (lane == 0 && row < rows) mean[row] = center, rstd[row] = scale;
-    });
-}
-
-template <int LANES, class C, class T>
-inline void layer_norm_backward(T* out, const T* grad, const T* input, const C* mean, const C* rstd, const T* weight,
-                                long long rows, long long size) {
-    each_row<LANES, false>(rows, [&](long long row, int lane) {
-        const long long stop = row < rows ? size : 0, start = row * size;
-        const C center = row < rows ? mean[row] : C(0), scale = row < rows ? rstd[row] : C(0);
-        Two<C> sums = {0, 0};
-#pragma unroll 8
-        for (long long i = lane; i < stop; i += LANES) {
-            const C slope = load<C>(grad[start + i]) * (weight ? load<C>(weight[i]) : C(1));
-            sums.first += slope;
-            sums.second += slope * (load<C>(input[start + i]) - center) * scale;
-        }
-        sums = join_group<LANES, false>(PlusTwo(), sums);
-        const C mean_slope = sums.first / (C)size, mean_product = sums.second / (C)size;
-#pragma unroll 8
-        for (long long i = lane; i < stop; i += LANES) {
-            const C slope = load<C>(grad[start + i]) * (weight ? load<C>(weight[i]) : C(1));
-            const C normal = (load<C>(input[start + i]) - center) * scale;
-            out[start + i] = store<T>(scale * (slope - mean_slope - normal * mean_product));
-        }
-    });
-}
-
-// Sums over rows of grad * normal and of grad, for each column, in `parts` pieces of the rows.
-template <int LANES, class C, class T>
-inline void layer_norm_columns(C* of_weight, C* of_bias, const T* grad, const T* input, const C* mean, const C* rstd,
-                               long long rows, long long size, long long parts) {
-    const long long chunk = (rows + parts - 1) / parts;
-    const int columns = BLOCK / LANES;
-    const long long tiles = (size + columns - 1) / columns;
-    for (long long at = blockIdx.x; at < tiles * parts; at += gridDim.x) {
-        const long long part = at / tiles, column = (at - part * tiles) * columns + group_in_block<LANES, true>();
-        const long long first = part * chunk, stop = first + chunk < rows ? first + chunk : rows;
-        Two<C> sums = {0, 0};
-        if (column < size)
-            for (long long row = first + lane_in_group<LANES, true>(); row < stop; row += LANES) {
-                const C slope = load<C>(grad[row * size + column]);
-                sums.first += slope * (load<C>(input[row * size + column]) - mean[row]) * rstd[row];
-                sums.second += slope;
-            }
-        sums = join_group<LANES, true>(PlusTwo(), sums);
-        if (lane_in_group<LANES, true>() == 0 && column < size) {
-            of_weight[part * size + column] = sums.first;
-            of_bias[part * size + column] = sums.second;
-        }
+// The join of all lanes' values, in each of them.  PLACE differs where a kernel calls it twice with one Op.
+template <int PLACE = 0, class Op, class S> inline S join_lanes(int lanes, const Op& op, S mine) {
+    if (lanes < WARP) {
+        for (int step = lanes / 2; step > 0; step /= 2) mine = op.join(mine, from_lane(mine, step));
+        return mine;
     }
+#pragma unroll
+    for (int step = WARP / 2; step > 0; step /= 2) mine = op.join(mine, from_lane(mine, step));
+    if (lanes > WARP) {
+        __shared__ S of_warps[WARP];
+        const int lane = threadIdx.x % WARP;
+        if (lane == 0) of_warps[threadIdx.x / WARP] = mine;
+        __syncthreads();
+        mine = lane < lanes / WARP ? of_warps[lane] : op.template none<S>();
+#pragma unroll
+        for (int step = WARP / 2; step > 0; step /= 2) mine = op.join(mine, from_lane(mine, step));
+    }
+    return mine;
 }
 
-// The loss of picking class target[i] from a contiguous [n, classes, inner] array of log-probabilities, where i counts
-// [n, inner]: -weight * x and weight.  Target `ignored` counts as nothing; any other outside the classes stops the kernel.
-template <class C, class T> struct Picked {
-    const T* input;
-    const long long* target;
-    const T* weight;
-    long long classes, inner, ignored;
-    C weight_of(long long chosen) const {
-        if (chosen == ignored) return C(0);
-        if (chosen < 0 || chosen >= classes) __trap();
-        return weight ? load<C>(weight[chosen]) : C(1);
-    }
-    Two<C> at(long long i) const {
-        const long long chosen = target[i];
-        const C scale = weight_of(chosen);
-        if (chosen == ignored) return {C(0), C(0)};
-        const long long n = i / inner;
-        return {-scale * load<C>(input[(n * classes + chosen) * inner + i - n * inner]), scale};
+// Which row a thread works on, and as which of its lanes.
+struct Place {
+    long long row;
+    int lane;
+    bool is_there;
+    Place(int lanes, long long rows) {
+        const int groups = blockDim.x / lanes, group = threadIdx.x / lanes;
+        row = blockIdx.x * (long long)groups + group;
+        lane = threadIdx.x - group * lanes;
+        is_there = row < rows;
+        row = is_there ? row : 0;
     }
 };
 
-template <class C, class T>
-inline void nll_each(T* out, const Picked<C, T>& picked, long long count) {
-    for (long long i = blockIdx.x * (long long)BLOCK + threadIdx.x; i < count; i += (long long)gridDim.x * BLOCK)
-        out[i] = store<T>(picked.at(i).first);
+// Where a row of each operand starts: the last dimension of a layout is along rows, those before it count them.
+template <int N> struct Starts {
+    long long at[N];
+    Starts(const Layout<N>& layout, long long row) {
+#pragma unroll
+        for (int each = 0; each < N; ++each) at[each] = 0;
+#pragma unroll 1
+        for (int dim = (int)layout.ndim - 2; dim >= 0; --dim) {
+            long long index = row;
+            if (dim > 0) row = divide(row, layout.size[dim], index);
+#pragma unroll
+            for (int each = 0; each < N; ++each) at[each] += index * layout.stride[each][dim];
+        }
+    }
+};
+template <int N> inline long long along(const Layout<N>& layout, int operand) {
+    return layout.stride[operand][layout.ndim - 1];
 }
 
-// Sums of losses and weights, one pair per block.
-template <class C, class T>
-inline void nll_pieces(C* losses, C* weights, const Picked<C, T>& picked, long long count) {
-    const long long chunk = (count + gridDim.x - 1) / gridDim.x, start = blockIdx.x * chunk;
-    const long long stop = start + chunk < count ? start + chunk : count;
-    Two<C> sums = {0, 0};
-    for (long long i = start + threadIdx.x; i < stop; i += BLOCK) sums = PlusTwo().join(sums, picked.at(i));
-    sums = join_group<BLOCK, false>(PlusTwo(), sums);
-    if (threadIdx.x == 0) losses[blockIdx.x] = sums.first, weights[blockIdx.x] = sums.second;
+// ---- tiles ----
+
+// V neighbours as memory has them: half types stay packed, two to a register.
+template <class T, int V> struct alignas(sizeof(T) * V) Run {
+    unsigned int words[sizeof(T) * V / 4];
+    T at(int j) const {
+        T element;
+        if constexpr (sizeof(T) == 2) element.bits = (unsigned short)(words[j / 2] >> j % 2 * 16);
+        else memcpy(&element, words + j * sizeof(T) / 4, sizeof(T));
+        return element;
+    }
+    void set(int j, T element) {
+        if constexpr (sizeof(T) == 2)
+            words[j / 2] = j % 2 ? (words[j / 2] & 0xffffu) | (unsigned int)element.bits << 16
+                                 : (words[j / 2] & 0xffff0000u) | element.bits;
+        else memcpy(words + j * sizeof(T) / 4, &element, sizeof(T));
+    }
+    static Run of(T element) {
+        Run run = {};
+#pragma unroll
+        for (int j = 0; j < V; ++j) run.set(j, element);
+        return run;
+    }
+};
+
+template <bool EVEN, class T> constexpr int length() {
+    constexpr int most = WIDEST_ACCESS / (int)sizeof(T);
+    return EVEN || most < MOST_SCATTERED ? most : MOST_SCATTERED;
+}
+template <bool EVEN, class T, class U> constexpr int length() {
+    return length<EVEN, T>() < length<EVEN, U>() ? length<EVEN, T>() : length<EVEN, U>();
 }
 
-template <class C, class T>
-inline void nll_finish(T* out, C* total, const C* losses, const C* weights, long long parts, bool is_mean) {
-    Two<C> sums = {0, 0};
-    for (long long i = threadIdx.x; i < parts; i += BLOCK) sums = PlusTwo().join(sums, Two<C>{losses[i], weights[i]});
-    sums = join_group<BLOCK, false>(PlusTwo(), sums);
-    if (threadIdx.x == 0) *out = store<T>(is_mean ? sums.first / sums.second : sums.first), *total = sums.second;
-}
+// What a thread holds of a tile: storage types of an even row, else the compute type.
+template <bool EVEN, class C, class T, int V> struct Held { Run<T, V> at[RUNS]; };
+template <class C, class T, int V> struct Held<false, C, T, V> { Run<C, V> at[RUNS]; };
 
-// grad has one value, or one per target; a null total is 1.
-template <class C, class T>
-inline void nll_backward(T* out, const T* grad, const C* total, const Picked<C, T>& picked, long long count, bool is_single) {
-    const long long numel = count * picked.classes;
-    for (long long at = blockIdx.x * (long long)BLOCK + threadIdx.x; at < numel; at += (long long)gridDim.x * BLOCK) {
-        long long inside, class_index;
-        const long long n = divide(divide(at, picked.inner, inside), picked.classes, class_index);
-        const long long i = n * picked.inner + inside, chosen = picked.target[i];
-        C slope = 0;
-        if (chosen == class_index && chosen != picked.ignored)
-            slope = -picked.weight_of(chosen) * load<C>(grad[is_single ? 0 : i]) / (total ? *total : C(1));
-        out[at] = store<T>(slope);
+// The places in a row of the elements of one tile that a thread holds.
+template <int V, bool EVEN> struct Span {
+    long long start;  // of the tile
+    int lane, lanes, left;
+    Span(int lane, int lanes, long long tile, long long size) : lane(lane), lanes(lanes) {
+        const int length = RUNS * V * lanes;
+        start = tile * length;
+        left = size - start < length ? (int)(size - start) : length;
+    }
+    int place(int k, int j) const { return EVEN ? (k * lanes + lane) * V + j : (k * V + j) * lanes + lane; }
+    bool has(int k, int j) const { return place(k, EVEN ? 0 : j) < left; }
+};
+
+// Read a span of a row; where it has no element, `absent`.
+template <bool EVEN, class C, int V, class T>
+inline void fetch(Held<EVEN, C, T, V>& held, const T* row, long long stride, const Span<V, EVEN>& span, C absent) {
+    if constexpr (EVEN) {
+        row += span.start;
+#pragma unroll
+        for (int k = 0; k < RUNS; ++k) {
+            held.at[k] = Run<T, V>::of(store<T>(absent));
+            if (span.has(k, 0)) held.at[k] = *(const Run<T, V>*)(row + span.place(k, 0));
+        }
+    } else {
+        const long long step = span.lanes * stride;
+        row += (span.start + span.lane) * stride;
+#pragma unroll
+        for (int k = 0; k < RUNS; ++k)
+#pragma unroll
+            for (int j = 0; j < V; ++j, row += step) held.at[k].set(j, span.has(k, j) ? load<C>(*row) : absent);
     }
 }
+
+// Run k of a dense array that may be null, which is `absent` everywhere.
+template <bool EVEN, class C, int V, class T>
+inline auto run_or(const T* row, const Span<V, EVEN>& span, int k, C absent) {
+    if constexpr (EVEN) {
+        Run<T, V> run = Run<T, V>::of(store<T>(absent));
+        if (row && span.has(k, 0)) run = *(const Run<T, V>*)(row + span.start + span.place(k, 0));
+        return run;
+    } else {
+        Run<C, V> run = Run<C, V>::of(absent);
+#pragma unroll
+        for (int j = 0; j < V; ++j)
+            if (row && span.has(k, j)) run.set(j, load<C>(row[span.start + span.place(k, j)]));
+        return run;
+    }
+}
+
+// Write a run if `is_there`, without a branch: loads that follow need not wait.
+template <class T, int V> inline void write(T* to, const Run<T, V>& run, bool is_there) {
+    const auto& w = run.words;
+    if constexpr (sizeof(run) == 16)
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %5, 0; @p st.global.v4.u32 [%0], {%1, %2, %3, %4}; }" ::"l"(to),
+                     "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"((int)is_there));
+    else if constexpr (sizeof(run) == 8)
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p st.global.v2.u32 [%0], {%1, %2}; }" ::"l"(to), "r"(w[0]),
+                     "r"(w[1]), "r"((int)is_there));
+    else if (is_there) *(unsigned int*)to = w[0];
+}
+
+// Write value(j) to the elements of run k of a dense row.
+template <int V, bool EVEN, class T, class Value>
+inline void put_run(T* row, const Span<V, EVEN>& span, int k, Value value) {
+    row += span.start;
+    if constexpr (EVEN) {
+        Run<T, V> run = {};
+#pragma unroll
+        for (int j = 0; j < V; ++j) run.set(j, store<T>(value(j)));
+        write(row + span.place(k, 0), run, span.has(k, 0));
+    } else {
+#pragma unroll
+        for (int j = 0; j < V; ++j)
+            if (span.has(k, j)) row[span.place(k, j)] = store<T>(value(j));
+    }
+}
+
+// Write value(k, j) to the elements of a span.
+template <int V, bool EVEN, class T, class Value> inline void put(T* row, const Span<V, EVEN>& span, Value value) {
+#pragma unroll
+    for (int k = 0; k < RUNS; ++k) put_run(row, span, k, [&](int j) { return value(k, j); });
+}
+
+// Call body(k, j) for every element of a tile.
+template <int V, class Body> inline void each_element(Body body) {
+#pragma unroll
+    for (int k = 0; k < RUNS; ++k)
+#pragma unroll
+        for (int j = 0; j < V; ++j) body(k, j);
+}
+
+// ---- exponentials: the largest value and the sum of exp(x - largest), one tile after another ----
+
+// exp(x), as exact as results of type T need it.
+template <class T, class C> inline C exponential(C x) {
+    if constexpr (sizeof(T) == 2) {
+        float power;
+        asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.4426950408889634f));
+        return power;
+    } else {
+        return exp(x);
+    }
+}
+
+template <class C> inline C finite_or_zero(C peak) { return peak == -INFINITY ? C(0) : peak; }
+
+template <class OUT, class C> struct Exponentials {
+    C peak = -INFINITY, total = 0;
+    template <int V, class Values> void take(const Values& held) {
+        C higher = peak, more = 0;
+        each_element<V>([&](int k, int j) { higher = fmax(higher, load<C>(held.at[k].at(j))); });
+        const C center = finite_or_zero(higher);
+        each_element<V>([&](int k, int j) { more += exponential<OUT>(load<C>(held.at[k].at(j)) - center); });
+        total = total * exp(peak - center) + more;
+        peak = higher;
+    }
+    void join(int lanes) {
+        const C highest = join_lanes(lanes, Greater(), peak);
+        total = join_lanes(lanes, Plus(), total * exp(peak - finite_or_zero(highest)));
+        peak = highest;
+    }
+};
