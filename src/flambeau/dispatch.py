@@ -11,10 +11,12 @@ from .autograd import record
 from .autograd.mode import mode
 from .core import TensorCore
 from .errors import ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError
+from .layout import Layout, layout_of
 from .ops.operator import COMPOSITE, REGISTRY, VIEW, Operator, Runner
 from .plan import also_read, check_fits, lowered
 from .runtime import device as devices
 from .runtime import state
+from .runtime.storage import WIDEST_ACCESS
 
 NUMBERS = (int, float, bool)
 
@@ -35,8 +37,7 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     Raises: DeviceMismatchError, and what the operator says; nothing has changed then.
     """
     given = kwargs.pop("out", None) if kwargs else None
-    whole = not kwargs and len(args) == operator.positional == len(operator.parameters)
-    bound = list(args) if whole else operator.bind(args, kwargs)
+    bound = operator.bind(args, kwargs)
     kind = operator.kind
     if kind is COMPOSITE:
         result = operator.body(*bound)
@@ -70,13 +71,17 @@ def _call_mutating(operator: Operator, bound: list[Any], device: int) -> Any:
 
 def _run(operator: Operator, bound: list[Any], given: Any, device: int) -> Any:
     """Run the plan of a call; the first of its kind is lowered."""
-    machine = state.machine()
-    plans = machine.cpu_plans if device < 0 else machine.devices[device].plans
+    plans = _plans(device)
     key = _key(operator, bound, given)
     plan = plans.get(key)
     if plan is None:
         plan = plans[key] = lowered(operator, bound, given, device)
     return plan.run(bound, given)
+
+
+def _plans(device: int) -> Any:
+    machine = state.machine()
+    return machine.cpu_plans if device < 0 else machine.devices[device].plans
 
 
 def _key(operator: Operator, bound: Sequence[Any], given: Any) -> tuple[Any, ...]:
@@ -107,11 +112,27 @@ def _fixed(value: Any) -> Any:
 
 
 def _view(operator: Operator, bound: list[Any]) -> Any:
-    source = bound[0]
-    shape, strides, offset = operator.body(*bound)
-    result = core.alias(source, shape, strides, source.offset + offset)
+    source: TensorCore = bound[0]
+    plans = _plans(source.storage.device)
+    key = _key(operator, bound, None)
+    if operator.by_place:
+        key += (source.offset, source.storage.nbytes)
+    found = plans.get(key)
+    if found is None:
+        found = plans[key] = _view_plan(operator, bound)
+    aligned, misaligned, step = found
+    offset = source.offset + step
+    is_aligned = source.storage.aligned and offset * aligned.dtype.itemsize % WIDEST_ACCESS == 0
+    result = core.new(source.storage, aligned if is_aligned else misaligned, offset)
     record.link_view(operator, bound, result)
     return result
+
+
+def _view_plan(operator: Operator, bound: list[Any]) -> tuple[Layout, Layout, int]:
+    """A view's layout if it begins where the widest access can, its layout if not, and its offset from the source."""
+    shape, strides, offset = operator.body(*bound)
+    kind, size, steps = bound[0].dtype, st.Size(shape), tuple(strides)
+    return layout_of(kind, size, steps, True), layout_of(kind, size, steps, False), offset
 
 
 def _call_out(operator: Operator, bound: list[Any], given: Any, device: int) -> Any:

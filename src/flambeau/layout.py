@@ -35,6 +35,7 @@ class Layout:
 
 
 _known: dict[tuple[dtype, Size, Shape, bool], Layout] = {}
+_dense: dict[tuple[dtype, Size], Layout] = {}
 
 
 def layout_of(dtype: dtype, shape: Size, strides: Shape, aligned: bool = True) -> Layout:
@@ -44,10 +45,16 @@ def layout_of(dtype: dtype, shape: Size, strides: Shape, aligned: bool = True) -
     if found is None:
         if len(_known) >= MAX_KNOWN:
             _known.clear()
+            _dense.clear()
         found = _known[key] = Layout(dtype, shape, strides, aligned)
     return found
 
 
 def dense_layout(dtype: dtype, shape: Size) -> Layout:
     """The layout of a new tensor: row-major, without gaps, aligned."""
-    return layout_of(dtype, shape, contiguous(shape))
+    key = (dtype, shape)
+    found = _dense.get(key)
+    if found is None:
+        found = layout_of(dtype, shape, contiguous(shape))  # first: it may clear both tables
+        _dense[key] = found
+    return found

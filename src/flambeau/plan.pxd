@@ -39,3 +39,4 @@ cdef class Plan:
     cpdef run(self, bound, given)
 
 cpdef also_read(bound, TensorCore given)
+cpdef put_address(bytearray buffer, Py_ssize_t at, unsigned long long address)

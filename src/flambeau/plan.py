@@ -26,6 +26,7 @@ from .runtime import state, storage
 from .runtime.stream import Stream
 
 ADDRESS = Struct("@Q")
+IS_COMPILED = not __file__.endswith(".py")
 
 
 class Slot:
@@ -109,7 +110,7 @@ class Launch:
         """The argument buffer of one call."""
         buffer = bytearray(self.template)
         for at, place, start in self.addresses:
-            ADDRESS.pack_into(buffer, at, addresses[place] + start)
+            put_address(buffer, at, addresses[place] + start)
         for at, packer, number in self.numbers:
             value = bound[number.index]
             for conversion in number.conversions:
@@ -118,6 +119,17 @@ class Launch:
         for at, packer, place in self.draws:
             packer.pack_into(buffer, at, drawn[place])
         return bytes(buffer)
+
+
+def put_address(buffer: bytearray, at: int, address: int) -> None:
+    """Write 8 bytes, little-endian."""
+    if IS_COMPILED:
+        for _ in range(8):  # becomes one store
+            buffer[at] = address & 0xFF
+            address >>= 8
+            at += 1
+    else:
+        ADDRESS.pack_into(buffer, at, address)
 
 
 def _struct_of(param: Any) -> Struct:

@@ -70,6 +70,14 @@ def test_a_sample_gives_its_gradients_kernels(monkeypatch):
     assert entries[0].startswith("relu_float32") and entries[1].startswith("relu_backward_float32")
 
 
+def test_a_sample_that_writes_its_operands_gives_its_kernels(monkeypatch):
+    operator = REGISTRY["adam_step"]
+    sample = next(iter(operator.samples()))
+    monkeypatch.setattr(build, "cases", lambda: [("", operator, FLOAT, 0, sample)])
+    (found,) = build.sample_runs()
+    assert [each.entry[:9] for each in found.kernels] == ["adam_step"]
+
+
 @pytest.fixture
 def few(tmp_path, monkeypatch):
     monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))

@@ -55,8 +55,8 @@ class FunctionNode(Node):
         super().__init__(f"{function.__name__}Backward", edges, streams_of(tensors), len(outputs))
         self.function = function
         self.context = context
-        self.metas = [(e.shape, e.dtype, e.storage.device) if isinstance(e, TensorCore) else None for e in inputs]
-        self.shapes = [(e.shape, e.dtype, e.storage.device) if isinstance(e, TensorCore) else None for e in outputs]
+        self.metas = [(e.layout, e.storage.device) if isinstance(e, TensorCore) else None for e in inputs]
+        self.shapes = [(e.layout, e.storage.device) if isinstance(e, TensorCore) else None for e in outputs]
         self.released = False
         self.saved = [self._save(each, outputs) for each in context._to_save]
 
@@ -96,8 +96,8 @@ class FunctionNode(Node):
 
 
 def _zeros(meta: tuple[Any, ...]) -> Any:
-    shape, dtype, device = meta
-    return core.empty(shape, dtype, device).zero_()  # type: ignore[attr-defined]
+    layout, device = meta
+    return core.empty(layout.shape, layout.dtype, device).zero_()  # type: ignore[attr-defined]
 
 
 class Function:

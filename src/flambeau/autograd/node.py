@@ -16,6 +16,7 @@ from typing import Any
 from .. import core
 from ..core import TensorCore
 from ..errors import AutogradError
+from ..layout import Layout
 from ..ops.operator import Operator
 from ..runtime import state
 from ..runtime.stream import Stream
@@ -27,7 +28,12 @@ _numbers = itertools.count()
 
 def streams_of(tensors: Sequence[TensorCore]) -> dict[int, Stream]:
     """The current stream of every CUDA device that the tensors live on."""
-    return {index: state.current_stream(index) for index in {t.storage.device for t in tensors} if index >= 0}
+    streams: dict[int, Stream] = {}
+    for each in tensors:
+        device = each.storage.device
+        if device >= 0 and device not in streams:
+            streams[device] = state.current_stream(device)
+    return streams
 
 
 class Saved:
@@ -105,7 +111,7 @@ class AccumulateGrad(Node):
     __slots__ = ("leaf",)
 
     def __init__(self, leaf: TensorCore) -> None:
-        super().__init__("AccumulateGrad", (), streams_of([leaf]))
+        Node.__init__(self, "AccumulateGrad", (), streams_of([leaf]))
         self.number = LAST_NUMBER + self.number
         self.leaf = leaf
 
@@ -123,9 +129,9 @@ class OperatorNode(Node):
         inputs: Sequence[Any],
         outputs: int,
     ) -> None:
-        super().__init__(_backward_name(operator.name), edges, streams, outputs)
+        Node.__init__(self, operator.node_name, edges, streams, outputs)
         self.operator = operator
-        self.inputs = inputs  # (shape, dtype, device index) per edge
+        self.inputs = inputs  # (layout, device index) per edge
         self.saved: list[Any] = []
         self.released = False
 
@@ -185,24 +191,22 @@ def _flatten(values: Sequence[Any]) -> list[Any]:
     return flat
 
 
-def _backward_name(name: str) -> str:
-    return "".join(part.capitalize() for part in name.split("_")) + "Backward0"
+def _zeros(layout: Layout, device: int) -> Any:
+    return core.empty(layout.shape, layout.dtype, device).zero_()  # type: ignore[attr-defined]
 
 
-def _zeros(shape: Sequence[int], dtype: Any, device: int) -> Any:
-    return core.empty(shape, dtype, device).zero_()  # type: ignore[attr-defined]
-
-
-def fit(grad: Any, shape: Sequence[int], dtype: Any, device: int) -> Any:
+def fit(grad: Any, layout: Layout, device: int) -> Any:
     """Bring a gradient to its input's shape (summing what was broadcast), type and device.
 
     Raises: AutogradError if the input does not broadcast to the gradient.
     """
-    if grad.shape != shape:
-        _check_broadcast(grad, shape)
-        grad = grad.sum_to_size(shape)
-    if grad.dtype is not dtype:
-        grad = grad.to(dtype)
+    if grad.layout is layout and grad.storage.device == device:
+        return grad
+    if grad.shape != layout.shape:
+        _check_broadcast(grad, layout.shape)
+        grad = grad.sum_to_size(layout.shape)
+    if grad.dtype is not layout.dtype:
+        grad = grad.to(layout.dtype)
     return grad if grad.storage.device == device else grad.to("cpu" if device < 0 else device)
 
 

@@ -82,7 +82,7 @@ def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
                 return True
             if value.base is not None and edge_of(value) is not None:
                 return True
-        elif isinstance(value, (list, tuple)) and any(each.requires_grad for each in value):
+        elif isinstance(value, (list, tuple)) and any([each.requires_grad for each in value]):
             return True
     return False
 
@@ -121,7 +121,7 @@ def _tensor_slots(operator: Operator, bound: Sequence[Any]) -> list[Any]:
 
 
 def _meta(tensor: TensorCore) -> tuple[Any, ...]:
-    return tensor.shape, tensor.dtype, tensor.storage.device
+    return tensor.layout, tensor.storage.device
 
 
 def _save(operator: Operator, name: str, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> Any:

@@ -1,4 +1,5 @@
 from .pool cimport Block, Pool
+from .statistics cimport Counters, Flow
 
 cdef class CachingAllocator:
     cdef public int device
@@ -9,10 +10,10 @@ cdef class CachingAllocator:
     cdef object _given
     cdef object _pending
     cdef object _segments
-    cdef object _total
+    cdef Counters _total
     cdef Pool _small
     cdef Pool _large
-    cdef object _oversize
+    cdef Flow _oversize
     cdef object _fraction
     cdef object _divisions
     cdef object _retries

@@ -1,7 +1,17 @@
+from .statistics cimport Counters, Flow
+
+cdef class Segment:
+    cdef public object address
+    cdef public long long nbytes
+    cdef public object stream
+    cdef public bint is_small
+    cdef public bint is_oversize
+    cdef public Block first
+
 cdef class Block:
     cdef public object address
     cdef public bint allocated
-    cdef public object idle_since
+    cdef public long long idle_since
     cdef public bint is_idle
     cdef public bint is_oversize
     cdef public long long nbytes
@@ -10,23 +20,23 @@ cdef class Block:
     cdef public Block prev
     cdef public long long requested
     cdef public long long served
-    cdef public object segment
+    cdef public Segment segment
     cdef public object stream
     cdef public list streams
 
 cdef class Pool:
-    cdef public object counters
+    cdef public Counters counters
     cdef public dict idle
     cdef public bint is_small
-    cdef public object max_excess
-    cdef public object max_split
-    cdef public object smallest_remainder
-    cdef public object total
+    cdef public long long max_excess
+    cdef public long long max_split
+    cdef public long long smallest_remainder
+    cdef public Counters total
     cdef dict _front
-    cdef object _parts
-    cdef object _all_parts
-    cdef object _part_bytes
-    cdef object _all_part_bytes
+    cdef Flow _parts
+    cdef Flow _all_parts
+    cdef Flow _part_bytes
+    cdef Flow _all_part_bytes
 
     cpdef take(self, nbytes, stream)
     cpdef keep(self, Block block)

@@ -123,9 +123,6 @@ def _(grad: Any, alpha: Any, needs: Any) -> Any:
 class Scaled(Pointwise):
     """A sum whose second operand may be scaled: where `alpha` is 1, its kernel knows nothing of it."""
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        return [*args, 1] if len(args) == 2 and not kwargs else super().bind(args, kwargs)
-
     def lower(self, call: Any, input: Any, other: Any, alpha: Any = 1) -> Any:
         if alpha == 1:
             return super().lower(call, input, other)

@@ -174,6 +174,7 @@ class Operator:
     """
 
     by_value = False  # whether a pointwise lowering decides by the values of numbers too
+    by_place = False  # whether a view's body decides by where in its storage the operand lies
 
     def __init__(
         self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
@@ -199,12 +200,19 @@ class Operator:
         self.backward: Callable[..., Any] | None = None
         self.backward_needs: tuple[str, ...] = ()
         self.only_for: dict[str, str] = {}
-        self.parameters = _parameters(body, skip_call=kind == LOWERED)
+        self.parameters = tuple(_parameters(body, skip_call=kind == LOWERED))
         self.positional = sum(not each.keyword_only for each in self.parameters)
         self.tensor_indexes = tuple(index for index, each in enumerate(self.parameters) if each.is_tensor)
         self.index_of = {each.name: index for index, each in enumerate(self.parameters)}
         self.number_indexes = frozenset(index for index, each in enumerate(self.parameters) if self._travels(each))
+        self.node_name = "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
+        self._rests = tuple([self._rest(count) for count in range(self.positional + 1)])
         REGISTRY[self.name] = self
+
+    def _rest(self, count: int) -> tuple[Any, ...] | None:
+        """The defaults that follow `count` positional arguments, or None if one is missing."""
+        defaults = tuple([each.default for each in self.parameters[count:]])
+        return None if inspect.Parameter.empty in defaults else defaults
 
     def _travels(self, parameter: Parameter) -> bool:
         """Whether numbers for this parameter come with each call, instead of being lowered anew."""
@@ -236,6 +244,13 @@ class Operator:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Every parameter's value in order.  Raises ArgumentTypeError as a Python call would."""
+        if not kwargs and len(args) <= self.positional:
+            rest = self._rests[len(args)]
+            if rest is not None:
+                return [*args, *rest]
+        return self._bind_named(args, kwargs)
+
+    def _bind_named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         if len(args) > self.positional:
             raise ArgumentTypeError(
                 f"{self.name}() takes {self.positional} positional arguments but {len(args)} were given"

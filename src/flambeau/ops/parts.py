@@ -100,6 +100,9 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
     return size, stride, start - source.offset
 
 
+as_strided.by_place = True
+
+
 @as_strided.derivative
 def _(
     grad: Any, size: Any, stride: Any, storage_offset: Any, input_shape: Any, input_strides: Any, input_offset: int

@@ -78,6 +78,11 @@ def as_device(value: Any) -> device:
         raise ArgumentTypeError(f"device: {value!r} is not a device", hint="give a torch.device, a string or an index")
     if isinstance(value, int):
         return _make("cuda", _checked_index("cuda", value))
+    return _parsed(value)
+
+
+@cache
+def _parsed(value: str) -> device:
     match = re.fullmatch(r"(cpu|cuda)(?::(0|[1-9]\d*))?", value)
     if match is None:
         raise ArgumentError(f"Invalid device string: {value!r}", hint="use 'cpu', 'cuda' or 'cuda:0'")
@@ -92,9 +97,7 @@ def resolve(value: Any) -> int:
     Raises DeviceIndexError if there is no such device, NoDeviceError if there is none at all.
     """
     chosen = state.default_device() or CPU if value is None else as_device(value)
-    if chosen.type == "cpu":
-        return CPU_INDEX
-    return cuda_index(chosen)
+    return CPU_INDEX if chosen.type == "cpu" else cuda_index(chosen)
 
 
 def cuda_index(value: Any = None) -> int:

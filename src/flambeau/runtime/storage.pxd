@@ -10,6 +10,7 @@ cdef class Storage:
     cdef public object _array
     cdef object __weakref__
 
+    cpdef begin(self, int device, Py_ssize_t nbytes, unsigned long long address, block, give_back, machine)
     cpdef address(self)
 
 cpdef Storage on_device(machine, int device, Py_ssize_t nbytes, stream)

@@ -33,6 +33,10 @@ class Storage:
     )  # fmt: skip
 
     def __init__(self, device: int, nbytes: int, address: int, block: Any, give_back: Any, machine: Any) -> None:
+        self.begin(device, nbytes, address, block, give_back, machine)
+
+    def begin(self, device: int, nbytes: int, address: int, block: Any, give_back: Any, machine: Any) -> None:
+        """Own memory.  give_back: the cache that `block` is returned to, or None."""
         self.device = device
         self.nbytes = nbytes
         self.machine = machine
@@ -75,7 +79,9 @@ def on_device(machine: Machine, device: int, nbytes: int, stream: StreamHandle) 
         return Storage(device, 0, 0, None, None, machine)
     allocator = machine.devices[device].allocator
     block = allocator.allocate(nbytes, stream)
-    return Storage(device, nbytes, block.address, block, allocator, machine)
+    made: Storage = Storage.__new__(Storage)
+    made.begin(device, nbytes, block.address, block, allocator, machine)
+    return made
 
 
 def on_host(nbytes: int) -> Storage:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from math import ceil
+from operator import index
 from typing import Any
 
 from .. import core, dtypes, transfer
@@ -140,7 +141,7 @@ def asarray(data: Any, *, dtype: dtype | None = None, device: Any = None, copy: 
 def _sizes(values: Any) -> tuple[int, ...]:
     if len(values) == 1 and isinstance(values[0], (tuple, list)):
         values = values[0]
-    return tuple(each.__index__() for each in values)
+    return tuple(map(index, values))
 
 
 def _unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: bool = False) -> Any:
@@ -164,7 +165,8 @@ def empty(
     memory_format: Any = None,
 ) -> Any:
     """A tensor with unset values.  Host: returns at once."""
-    return _unset("empty", size, dtype, device, pin_memory).requires_grad_(requires_grad)
+    made = _unset("empty", size, dtype, device, pin_memory)
+    return made.requires_grad_() if requires_grad else made
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: dtype | None = None, device: Any = None) -> Any:

@@ -29,6 +29,8 @@ def get(tensor: Any, index: Any) -> Any:
     Host:   waits for masks, and for zero-dimensional index tensors on a GPU; else returns at once.
     Raises: IndexRangeError, ArgumentError.
     """
+    if type(index) is slice and tensor.ndim and index != FULL:
+        return _sliced(tensor, 0, index)
     chosen = select(tensor, index)
     if chosen.indices:
         return REGISTRY["index"](chosen.view, chosen.indices)

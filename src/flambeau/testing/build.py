@@ -78,7 +78,8 @@ def sample_runs(types: Iterable[dtype] = ALL) -> Iterator[Run]:
 def _called(operator: Operator, kind: dtype, sample: Sample) -> list[Any]:
     def on_gpu(dense: Any, array: Array) -> Any:
         uploaded = tensor(dense, device="cuda")
-        return uploaded.requires_grad_() if array.grad and uploaded.dtype.is_floating_point else uploaded
+        wants_grad = array.grad and uploaded.dtype.is_floating_point and not operator.mutates
+        return uploaded.requires_grad_() if wants_grad else uploaded
 
     args = made(sample.args, kind, on_gpu)
     found = operator(*args, **{key: made(value, kind, on_gpu) for key, value in sample.kwargs.items()})

@@ -1,0 +1,21 @@
+cdef class Operator:
+    cdef dict __dict__
+    cdef public object name
+    cdef public object body
+    cdef public object kind
+    cdef public tuple parameters
+    cdef public Py_ssize_t positional
+    cdef public tuple tensor_indexes
+    cdef public frozenset number_indexes
+    cdef public object node_name
+    cdef public object setting
+    cdef public tuple mutates
+    cdef public bint differentiable
+    cdef public object backward
+    cdef public tuple backward_needs
+    cdef public dict only_for
+    cdef public dict index_of
+    cdef tuple _rests
+    cdef object __weakref__
+
+    cpdef bind(self, tuple args, dict kwargs)
