@@ -8,12 +8,12 @@ The device's side is kernels/philox.cu.  A call reserves counters; from the firs
   float64, `random` from more than 2^32 values, the keys of `randperm`.  A normal pair takes all four words.
 
 A fraction in [0, 1) is the leading bits of a word: 24, but 11 in float16 and 8 in bfloat16; 53 of a pair in float64.
-What is made of them are additions, multiplications, divisions and roots alone, each rounded, in the order that philox.cu
-has.  So the bits depend neither on the device nor on how work is spread over it.
+What is made of them are additions, multiplications, divisions and roots alone, each rounded, in the order that
+philox.cu has.  So the bits depend neither on the device nor on how work is spread over it.
 
 Normal values in float32 are made with fused multiplications and additions too.  The host does those in float64, where
 the product is exact, and rounds twice.  That gives the bits of one rounding unless the sum in float64 lies, inexactly,
-half way between two float32 numbers: it does so for none of the 2^24 and 2^22 values that the series below are taken at.
+half way between two float32 numbers: it does so for none of the 2^24 counts and 2^22 turns there are.
 """
 
 from __future__ import annotations
@@ -47,11 +47,10 @@ _C_TYPES = {"float64": "double", "int64": "long long", "uint64": "unsigned long 
 
 def _constants() -> str:
     """The constants of philox.cu, the same as the host's."""
-    lists = {"LOG_SERIES": LOG_SERIES, "SINE_SERIES": SINE_SERIES, "COSINE_SERIES": COSINE_SERIES}
-    lines = [
-        f"constexpr float {name}[] = {{{', '.join(f'{each!r}f' for each in values)}}};" for name, values in lists.items()
-    ]
-    return "\n".join([f"constexpr int ROOT_HALF = {ROOT_HALF};", f"constexpr float LOG_STEP = {LOG_STEP!r}f;", *lines, ""])
+    lines = [f"constexpr int ROOT_HALF = {ROOT_HALF};", f"constexpr float LOG_STEP = {LOG_STEP!r}f;"]
+    for name, terms in (("LOG", LOG_SERIES), ("SINE", SINE_SERIES), ("COSINE", COSINE_SERIES)):
+        lines.append(f"constexpr float {name}_SERIES[] = {{{', '.join(f'{each!r}f' for each in terms)}}};")
+    return "\n".join([*lines, ""])
 
 
 PHILOX = PRELUDE + _constants() + source_text("philox.cu")
@@ -105,7 +104,7 @@ def fractions_of(kind: dtype, seed: int, first: int, numel: int, bits: int = 24)
 
 def _fused(a: Any, b: Any, c: Any) -> Any:
     """a * b + c of float32, in float32, rounded once (see above)."""
-    return (np.multiply(a, b, dtype=np.float64) + np.float64(np.float32(c) if isinstance(c, float) else c)).astype(np.float32)
+    return (np.multiply(a, b, dtype=np.float64) + np.asarray(c, np.float32)).astype(np.float32)
 
 
 def _series(terms: Sequence[float], x: Any) -> Any:
@@ -120,7 +119,7 @@ def twice_negative_log(count: Any) -> Any:
     bits = count.astype(np.float32).view(np.int32) - np.int32(ROOT_HALF + (24 << 23))
     power = bits & np.int32(-1 << 23)
     f = (bits - power + np.int32(ROOT_HALF)).view(np.float32) - np.float32(1)
-    return _fused(power.astype(np.float32), np.float32(LOG_STEP), f * _series(LOG_SERIES, f))
+    return np.abs(_fused(power.astype(np.float32), np.float32(LOG_STEP), f * _series(LOG_SERIES, f)))  # never -0
 
 
 def unit_circle(turn: Any) -> tuple[Any, Any]:

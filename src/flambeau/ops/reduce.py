@@ -13,7 +13,6 @@ from .operator import REGISTRY, Operand, Sample, composite, operator
 from .reduction import SUM, Fold, fold_dims
 from .variance import run_variance
 
-
 PROD = Fold("prod", "1", "a * b", "multiply")
 ALL = Fold("all", "true", "a && b", "logical_and")
 ANY = Fold("any", "false", "a || b", "logical_or")

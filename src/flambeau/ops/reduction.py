@@ -24,13 +24,14 @@ from .dims import Dims, dims_of, reduced_shape
 from .pointwise import MAX_BLOCKS, PRELUDE, THREADS, source_text
 
 TARGET_BLOCKS = 132 * 8  # blocks that keep a large device busy
-MAX_PIECES = 132 * 8
+PIECE_BLOCKS = 132 * 16  # blocks that pieces are cut for
+MAX_PIECES = 132 * 16
 STEPS_PER_PIECE = 16  # each lane of a piece loads at least so often
 STEPS_PER_LANE = 4  # and a lane of a short result about so often
 MIN_PIECES = 4  # fewer are not worth a second launch
 WARP_STEPS = 32  # up to so many loads for each lane, a warp makes a result faster than a block does
 WARP_COUNT = 1024  # up to so many values, a warp makes a row faster than a block does
-COLUMN_THREADS = 32  # neighbouring threads that load neighbouring results, at least
+COLUMN_THREADS = 64  # neighbouring threads that load neighbouring results, at least
 LOAD_BYTES = 16
 MAX_WIDE = 8  # values that are loaded at once, at most
 SOURCE = PRELUDE + source_text("reduce.cu")
@@ -109,8 +110,9 @@ def walk_of(
     is_inner = not kept or min(steps, default=0) <= min(kept_steps)
     runs, run_steps = (sizes, steps) if is_inner else (kept, kept_steps)
     others = [*(kept_steps if is_inner else steps), *run_steps[:-1]]
-    whole = is_inner and len(runs) == 1 and runs[0] >= widest  # what is left at the end is taken one by one
-    is_wide = run_steps[-1:] == (1,) and (whole or runs[-1] % widest == 0) and all(s % widest == 0 for s in others)
+    is_whole = runs[-1:] != () and runs[-1] % widest == 0 and all(step % widest == 0 for step in others)
+    is_line = is_inner and len(runs) == 1 and runs[0] >= 2 * widest  # its ends are taken one by one
+    is_wide = run_steps[-1:] == (1,) and (is_line or is_whole)
     work = work_of(outputs, count, is_inner, widest if is_wide else 1, may_split)
     return Walk(((*kept, *sizes), [(*kept_steps, *steps)]), len(kept), outputs, count, work)
 
@@ -126,10 +128,10 @@ def work_of(outputs: int, count: int, is_inner: bool, wide: int = 1, may_split: 
         lanes = 1 if columns >= TARGET_BLOCKS * THREADS else THREADS // _power_of_two(columns, COLUMN_THREADS)
         lanes = min(lanes, _power_of_two(-(-steps // STEPS_PER_LANE), THREADS))
     blocks = -(-columns * lanes // THREADS)
-    parts = min(steps // (lanes * STEPS_PER_PIECE), TARGET_BLOCKS // max(blocks, 1), MAX_PIECES)
+    parts = min(steps // (lanes * STEPS_PER_PIECE), PIECE_BLOCKS // max(blocks, 1), MAX_PIECES)
     if not may_split or parts < MIN_PIECES:
         return Work(lanes, not is_inner, wide, 1, count)
-    unit = lanes * wide if is_inner else 1
+    unit = lanes * wide if is_inner else 1  # so that every piece begins as the first one does
     chunk = -(-count // (parts * unit)) * unit
     return Work(lanes, not is_inner, wide, -(-count // chunk), chunk)  # no piece is empty
 
@@ -208,7 +210,9 @@ struct Meaning {{
     op = f"Fold<Meaning, {value}, {source.cuda}, {out.cuda}>{{out, input, layout, scale}}"
     code += reducing(entry, f"{out.cuda}* out, const {source.cuda}* input, double scale", op, across)
 
-    def reference(result: Any, input: Any, scale: float, outputs: int, count: int, parts: int, chunk: int, *_: int) -> None:
+    def reference(
+        result: Any, input: Any, scale: float, outputs: int, count: int, parts: int, chunk: int, *_: int
+    ) -> None:
         rows = rows_of(input, outputs, count, wide)
         mapped = rows if fold.mapped is None else fold.mapped(rows)
         join = getattr(np, fold.ufunc).reduce
@@ -271,9 +275,7 @@ def pieces_of(rows: Any, parts: int, chunk: int) -> Iterator[Any]:
         yield rows[:, part * chunk : (part + 1) * chunk]
 
 
-def run_fold(
-    call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, wide: dtype, scale: float = 1.0
-) -> None:
+def run_fold(call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, wide: dtype, scale: float = 1.0) -> None:
     """Queue the launches that fold `dims` of `input` into `out`, which is contiguous."""
     if not out.numel():
         return

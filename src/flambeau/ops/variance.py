@@ -8,8 +8,9 @@ from typing import Any
 
 from ..dtypes import dtype
 from ..host import np
-from ..kernel import Kernel, Pointer, Scalar, Strided
-from .reduction import NUMBERS, SOURCE, last_walk, pieces_of, planned, reducing, rows_of
+from ..kernel import Grid, Kernel, Pointer, Scalar, Strided
+from .pointwise import MAX_BLOCKS, THREADS
+from .reduction import NUMBERS, SOURCE, pieces_of, planned, reducing, rows_of
 
 
 @cache
@@ -45,35 +46,33 @@ def variance_kernel(source: dtype, across: bool) -> Kernel:
 
 
 @cache
-def join_kernel(wide: dtype, out: dtype, across: bool) -> Kernel:
-    """The variance of values from pieces of `size` values each but the last, of `total` together."""
-    entry = f"join_variances_{wide.name}_{out.name}{'_across' if across else ''}"
-    op = f"VarianceOfPieces<{wide.cuda}, {out.cuda}>{{out, input, squares, layout, scale, root != 0, size, total}}"
-    arguments = f"{out.cuda}* out, const {wide.cuda}* input, const {wide.cuda}* squares, double scale, long long root, "
-    arguments += "long long size, long long total"
+def join_kernel(wide: dtype, out: dtype) -> Kernel:
+    """The variance of values from pieces of `chunk` values each but the last, of `count` together."""
+    entry, value = f"join_variances_{wide.name}_{out.name}", wide.cuda
+    names = ("root", "parts", "outputs", "chunk", "count")
+    code = f"""{SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, const {value}* means,
+    const {value}* squares, double scale, {", ".join(f"long long {name}" for name in names)}) {{
+  join_variances(out, means, squares, parts, outputs, scale, root != 0, chunk, count);
+}}
+"""
 
     def reference(
-        result: Any, input: Any, squares: Any, scale: float, root: int, size: int, total: int, outputs: int,
-        count: int, *_: int,
-    ) -> None:  # fmt: skip
-        number = wide.numpy.type
-        held = np.array([min(size, total - part * size) for part in range(count)], wide.numpy)[:, None]
-        means = rows_of(input, outputs, count, wide).T
-        center = (means * held).sum(axis=0) / number(total)
+        result: Any, means: Any, squares: Any, scale: float, root: int, parts: int, outputs: int, chunk: int, count: int
+    ) -> None:
+        held = np.array([min(chunk, count - part * chunk) for part in range(parts)], wide.numpy)[:, None]
+        center = (means * held).sum(axis=0) / wide.numpy.type(count)
         apart = (np.square(means - center) * held).sum(axis=0)
         result[...] = _finished(squares.sum(axis=0) + apart, scale, root)
 
     params = [
         Pointer("out", out, "w", ("outputs",)),
-        Pointer("input", wide, "r", "layout"),
-        Pointer("squares", wide, "r", ("count", "outputs")),
-        *_SCALARS,
-        Scalar("size", "int64"),
-        Scalar("total", "int64"),
-        Strided("layout", ("input",)),
-        *NUMBERS,
+        Pointer("means", wide, "r", ("parts", "outputs")),
+        Pointer("squares", wide, "r", ("parts", "outputs")),
+        Scalar("scale", "float64"),
+        *[Scalar(name, "int64") for name in names],
     ]
-    return Kernel(entry, SOURCE + reducing(entry, arguments, op, across), params, reference, 8.0)
+    return Kernel(entry, code, params, reference, 8.0)
 
 
 _SCALARS = [Scalar("scale", "float64"), Scalar("root", "int64")]
@@ -98,7 +97,6 @@ def run_variance(call: Any, input: Any, dims: Sequence[int], out: Any, scale: fl
     means, squares = call.scratch(shape, wide), call.scratch(shape, wide)
     values = (means, squares, input, scale, int(root), walk.layout, *walk.numbers())
     call.launch(kernel, walk.work.grid(walk.outputs), None, *values)
-    last = last_walk(means)
-    kernel = join_kernel(wide, out.dtype, last.work.across)
-    values = (out, means, squares, scale, int(root), walk.work.chunk, walk.length, last.layout, *last.numbers())
-    call.launch(kernel, last.work.grid(last.outputs), *values)
+    grid = Grid((min(-(-walk.outputs // (THREADS // 32)), MAX_BLOCKS), 1, 1), THREADS)
+    numbers = (scale, int(root), walk.work.parts, walk.outputs, walk.work.chunk, walk.length)
+    call.launch(join_kernel(wide, out.dtype), grid, out, means, squares, *numbers)

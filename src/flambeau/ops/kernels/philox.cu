@@ -8,9 +8,16 @@
 
 struct Words { unsigned int at[4]; };
 
+// In one instruction: from a 64-bit multiplication the compiler makes two.
+inline unsigned long long product(unsigned int a, unsigned int b) {
+    unsigned long long both;
+    asm("mul.wide.u32 %0, %1, %2;" : "=l"(both) : "r"(a), "r"(b));
+    return both;
+}
+
 inline Words philox4x32(Words x, unsigned int key0, unsigned int key1) {
     for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u) {
-        const unsigned long long a = 0xD2511F53ull * x.at[0], b = 0xCD9E8D57ull * x.at[2];
+        const unsigned long long a = product(0xD2511F53u, x.at[0]), b = product(0xCD9E8D57u, x.at[2]);
         x = {{(unsigned int)(b >> 32) ^ x.at[1] ^ key0, (unsigned int)b, (unsigned int)(a >> 32) ^ x.at[3] ^ key1, (unsigned int)a}};
     }
     return x;
@@ -72,8 +79,9 @@ inline float twice_negative_log(float count) {
     return __fmaf_rn((float)power, LOG_STEP, __fmul_rn(f, series(LOG_SERIES, f)));
 }
 
-// The square root, rounded to nearest, of 0 and of normal numbers: what __fsqrt_rn does, without the cases for others.
+// The square root of |x|, rounded to nearest, for 0 and normal numbers: what __fsqrt_rn does, without the other cases.
 inline float root_of(float x) {
+    x = fabsf(x);
     float inverse;
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
     inverse = fminf(inverse, 1e30f);  // of 0
@@ -89,7 +97,7 @@ inline void normal_pair(unsigned int u, unsigned int turn, float& first, float& 
     const float rest = __fadd_rn(__uint_as_float((near >> 7 & 0x7ffffeu) | 0x3f800000u), -1.5f);  // of it: at most 1 / 2
     const float square = __fmul_rn(rest, rest);
     const float sine = __fmul_rn(rest, series(SINE_SERIES, square)), cosine = series(COSINE_SERIES, square);
-    const bool odd = near & 0x40000000u;
+    const bool odd = (int)(near << 1) < 0;  // bit 30
     first = __fmul_rn(radius, negative_if(near + 0x40000000u, odd ? sine : cosine));
     second = __fmul_rn(radius, negative_if(near, odd ? cosine : sine));
 }
@@ -140,6 +148,10 @@ inline void normal_pair(double u, double turn, double& first, double& second) {
 
 // ---- makers: T is what memory holds, C what is computed with ----
 
+template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Pack { T value[N]; };
+
+template <class T, int N> inline bool is_aligned(const T* data) { return (unsigned long long)data % alignof(Pack<T, N>) == 0; }
+
 template <class T, class C> struct Uniform {
     static constexpr int PER = sizeof(C) == 8 ? 2 : 4;
     C low, high;
@@ -157,21 +169,22 @@ template <class T, class C> struct Uniform {
     }
 };
 
-template <class T, class C> struct Normal {
+// PLAIN: of mean 0 and deviation 1.
+template <class T, class C, bool PLAIN> struct NormalValues {
     static constexpr int PER = sizeof(C) == 8 ? 2 : 4;
     C mean, deviation;
 
     void operator()(const Words& words, long long, int, T (&value)[PER]) const {
-#pragma unroll
-        for (int k = 0; k < PER; k += 2) {
-            C z[2];
-            if constexpr (PER == 2)
-                normal_pair(fraction53(pair_of(words, 0)) + 1.0 / 9007199254740992.0, fraction53(pair_of(words, 1)), z[0], z[1]);
-            else
-                normal_pair(words.at[k], words.at[k + 1], z[0], z[1]);
-            value[k] = store<T>((Rounded<C>{z[0]} * Rounded<C>{deviation} + Rounded<C>{mean}).value);
-            value[k + 1] = store<T>((Rounded<C>{z[1]} * Rounded<C>{deviation} + Rounded<C>{mean}).value);
+        C z[PER];
+        if constexpr (PER == 2) {
+            normal_pair(fraction53(pair_of(words, 0)) + 1.0 / 9007199254740992.0, fraction53(pair_of(words, 1)), z[0], z[1]);
+        } else {
+            normal_pair(words.at[0], words.at[1], z[0], z[1]);
+            normal_pair(words.at[2], words.at[3], z[2], z[3]);
         }
+#pragma unroll
+        for (int k = 0; k < PER; ++k)
+            value[k] = store<T>(PLAIN ? z[k] : (Rounded<C>{z[k]} * Rounded<C>{deviation} + Rounded<C>{mean}).value);
     }
 };
 
@@ -224,35 +237,59 @@ template <class T, class C> struct Dropout {
     C scale;
 
     void operator()(const Words& words, long long at, int held, T (&value)[PER]) const {
+        Pack<T, PER> given;
+        Pack<bool, PER> kept;
+        const bool whole = held == PER && is_aligned<T, PER>(input) && is_aligned<bool, PER>(mask);
+        if (whole) given = *reinterpret_cast<const Pack<T, PER>*>(input + at);
 #pragma unroll
         for (int k = 0; k < PER; ++k) {
-            const bool kept = fraction<float>(words.at[k]) >= p;
-            if (k < held) mask[at + k] = kept;
-            value[k] = store<T>(kept && k < held ? load<C>(input[at + k]) * scale : (C)0);
+            kept.value[k] = fraction<float>(words.at[k]) >= p;
+            if (!whole && k < held) given.value[k] = input[at + k];
+            if (!whole && k < held) mask[at + k] = kept.value[k];
+            value[k] = store<T>(kept.value[k] && k < held ? load<C>(given.value[k]) * scale : (C)0);
         }
+        if (whole) *reinterpret_cast<Pack<bool, PER>*>(mask + at) = kept;
     }
 };
 
 // ---- filling an array ----
 
-template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Pack { T value[N]; };
+#define AT_ONCE 2  // counters that share the round keys
 
 template <class T, class Maker>
 inline void fill_random(T* out, unsigned long long seed, unsigned long long first, long long numel, const Maker& make) {
     constexpr int PER = Maker::PER;
-    const bool aligned = (unsigned long long)out % alignof(Pack<T, PER>) == 0;
-    const long long counters = (numel + PER - 1) / PER, whole = aligned ? numel / PER : 0;
-    for (long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x; c < counters; c += (long long)gridDim.x * blockDim.x) {
-        const long long at = c * PER;
-        const int held = (int)(numel - at < PER ? numel - at : PER);
-        Pack<T, PER> pack;
-        make(philox(seed, first + c), at, held, pack.value);
-        if (c < whole) {
-            *reinterpret_cast<Pack<T, PER>*>(out + at) = pack;
-        } else {
+    typedef Pack<T, PER> Values;
+    const long long counters = (numel + PER - 1) / PER, whole = is_aligned<T, PER>(out) ? numel / PER : 0;
+    const long long step = (long long)gridDim.x * blockDim.x;
+    long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    for (; c + (AT_ONCE - 1) * step < whole; c += AT_ONCE * step) {
+        Words words[AT_ONCE];
 #pragma unroll
-            for (int k = 0; k < PER; ++k)
-                if (k < held) out[at + k] = pack.value[k];
+        for (int k = 0; k < AT_ONCE; ++k) words[k] = philox(seed, first + c + k * step);
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; ++k) {
+            Values values;
+            make(words[k], (c + k * step) * PER, PER, values.value);
+            reinterpret_cast<Values*>(out)[c + k * step] = values;
         }
     }
+    for (; c < counters; c += step) {
+        const long long at = c * PER;
+        const int held = (int)(numel - at < PER ? numel - at : PER);
+        Values values;
+        make(philox(seed, first + c), at, held, values.value);
+#pragma unroll
+        for (int k = 0; k < PER; ++k)
+            if (k < held) out[at + k] = values.value[k];
+    }
+}
+
+template <class T, class C> struct Normal { C mean, deviation; };
+
+template <class T, class C>
+inline void fill_random(T* out, unsigned long long seed, unsigned long long first, long long numel, const Normal<T, C>& made) {
+    const C mean = made.mean, deviation = made.deviation;
+    if (mean == 0 && deviation == 1) fill_random(out, seed, first, numel, NormalValues<T, C, true>{mean, deviation});
+    else fill_random(out, seed, first, numel, NormalValues<T, C, false>{mean, deviation});
 }

@@ -6,7 +6,7 @@
 //    threads are lanes of neighbouring results, which is fast where results lie next to each other in memory.
 //  - `wide`: a thread loads WIDE neighbouring values at once, of one result or, with ACROSS, of neighbouring results.
 //    The host says so where every such run is aligned (ops/reduction.py).
-//  - Four or more loads are under way in each thread, but where taking a value IS_LONG.
+//  - Four or more loads are under way in each thread where one stride leads to them: memory is far away.
 //  - The order in which values are joined depends on the layout only, so results are the same in every run.
 //  - Dimensions [0, kept) of a layout count results, dimensions [kept, ndim) what is reduced.
 
@@ -24,7 +24,23 @@ template <int LANES, bool ACROSS> inline int group_in_block() {
 }
 
 template <class T> constexpr int WIDE = sizeof(T) == 1 ? 8 : 16 / sizeof(T);
-template <class T, int N> struct alignas(N * sizeof(T)) Run { T value[N]; };
+
+// Neighbouring values, loaded as words: taken apart only when they are used, they need few registers on the way.
+template <class T, int N> struct alignas(N * sizeof(T)) Run {
+    unsigned int words[N * sizeof(T) / 4];
+    T at(int k) const {
+        constexpr int PER_WORD = sizeof(T) < 4 ? 4 / sizeof(T) : 1, WORDS = sizeof(T) > 4 ? sizeof(T) / 4 : 1;
+        unsigned int bits[WORDS];
+        for (int w = 0; w < WORDS; ++w) bits[w] = words[k / PER_WORD * WORDS + w] >> (k % PER_WORD * 8 * sizeof(T) % 32);
+        T value;
+        memcpy(&value, bits, sizeof(T));
+        return value;
+    }
+};
+template <class T> struct Run<T, 1> {
+    T value;
+    T at(int) const { return value; }
+};
 
 template <class S> inline S from_lane(S mine, int step) { return (S)__shfl_xor_sync(EVERY_LANE, mine, step); }
 
@@ -77,33 +93,41 @@ template <bool STRAIGHT> struct Row {
     }
 };
 
-// Take runs of N values: from index `first`, every `step`, below `stop`.  `taken` counts what each state has taken.
+// Take runs of N values: from index `first`, every `step` (a power of two), below `stop`.
 template <int N, bool ACROSS, bool STRAIGHT, class Op, int M>
-inline void take_runs(const Op& op, const Row<STRAIGHT>& row, typename Op::State (&mine)[M], int& taken, long long first,
+inline void take_runs(const Op& op, const Row<STRAIGHT>& row, typename Op::State (&mine)[M], long long first,
                       long long stop, long long step) {
     typedef Run<typename Op::Value, N> Loaded;
-    constexpr int AHEAD = !STRAIGHT || Op::IS_LONG ? 1 : N > 1 ? 4 : 8;
-    long long i = first;
+    constexpr int AHEAD = STRAIGHT ? (N == 1 ? 8 : 4) : N == 1 ? 1 : 2;
+    if (first >= stop) return;
+    const int runs = (int)((stop - 1 - first) >> (__ffsll(step) - 1)) + 1;
+    const typename Op::Value* data = op.input + (STRAIGHT ? row.at(first) : 0);
+    const long long apart = STRAIGHT ? step * row.stride : 0;
+    typename Op::Lane lane[N];
+#pragma unroll
+    for (int k = 0; k < N; ++k) lane[k] = op.start();
+    int taken = 0;
 #pragma unroll 1
-    for (; i + (AHEAD - 1) * step < stop; i += AHEAD * step) {
+    for (; taken + AHEAD <= runs; taken += AHEAD) {
         Loaded run[AHEAD];
 #pragma unroll
-        for (int u = 0; u < AHEAD; ++u) run[u] = *reinterpret_cast<const Loaded*>(op.input + row.at(i + u * step));
+        for (int u = 0; u < AHEAD; ++u, data += apart)
+            run[u] = *reinterpret_cast<const Loaded*>(data + (STRAIGHT ? 0 : row.at(first + (taken + u) * step)));
 #pragma unroll
         for (int u = 0; u < AHEAD; ++u) {
-            const long long from = i + u * step;
 #pragma unroll
-            for (int k = 0; k < N; ++k)
-                mine[k] = op.take(mine[k], run[u].value[k], row.at(from) + k, ACROSS ? from : from + k, taken + u);
+            for (int k = 0; k < N; ++k) lane[k] = op.take(lane[k], run[u].at(k), taken + u);
         }
-        taken += AHEAD;
     }
 #pragma unroll 1
-    for (; AHEAD > 1 && i < stop; i += step, ++taken) {
-        const Loaded run = *reinterpret_cast<const Loaded*>(op.input + row.at(i));
+    for (; taken < runs; ++taken, data += apart) {
+        const Loaded run = *reinterpret_cast<const Loaded*>(data + (STRAIGHT ? 0 : row.at(first + taken * step)));
 #pragma unroll
-        for (int k = 0; k < N; ++k) mine[k] = op.take(mine[k], run.value[k], row.at(i) + k, ACROSS ? i : i + k, taken);
+        for (int k = 0; k < N; ++k) lane[k] = op.take(lane[k], run.at(k), taken);
     }
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        mine[k] = op.join(mine[k], op.settled(lane[k], taken, first + (ACROSS ? 0 : k), step));
 }
 
 // Take the values [start, stop) of results whose first value lies at `first`, as far as they fall to this lane.
@@ -111,15 +135,20 @@ template <bool ACROSS, bool STRAIGHT, class Op, int M>
 inline void take_part(const Op& op, const Work& work, typename Op::State (&mine)[M], long long first, int lane,
                       long long start, long long stop) {
     const Row<STRAIGHT> row{op.layout, work.kept, first, STRAIGHT ? op.layout.stride[0][work.kept] : 0};
-    int taken = 0;
     if (!work.wide) {
-        take_runs<1, ACROSS>(op, row, mine, taken, start + lane, stop, work.lanes);
+        take_runs<1, ACROSS>(op, row, mine, start + lane, stop, work.lanes);
     } else if constexpr (ACROSS) {
-        take_runs<M, true>(op, row, mine, taken, start + lane, stop, work.lanes);
+        take_runs<M, true>(op, row, mine, start + lane, stop, work.lanes);
+    } else if constexpr (STRAIGHT) {  // the ends, which are no aligned run, one by one
+        const long long before = M - 1 - ((first + start + M - 1) & (M - 1)), begin = start + before < stop ? start + before : stop;
+        const long long end = begin + (stop - begin) / M * M, ends = begin - start + stop - end;
+        for (long long i = lane; i < ends; i += work.lanes) {
+            const long long place = start + i < begin ? start + i : end + (start + i - begin);
+            mine[0] = op.join(mine[0], op.settled(op.take(op.start(), op.input[first + place], 0), 1, place, 1));
+        }
+        take_runs<M, false>(op, row, mine, begin + lane * M, end, work.lanes * M);
     } else {
-        const long long whole = start + (stop - start) / M * M;
-        take_runs<M, false>(op, row, mine, taken, start + lane * M, whole, work.lanes * M);
-        take_runs<1, false>(op, row, mine, taken, whole + lane, stop, work.lanes);
+        take_runs<M, false>(op, row, mine, start + lane * M, stop, work.lanes * M);
     }
 }
 
@@ -192,15 +221,17 @@ template <class A> inline A over(A total, double scale) {  // an integer sum has
 
 // One value per result.  Meaning says begin(), map(x), join(a, b) and finish(a, scale) on the type A.
 template <class Meaning, class A, class T, class Out> struct Fold {
-    static constexpr bool IS_LONG = false;
     typedef A State;
     typedef T Value;
     Out* out;
     const T* input;
     const Layout<1>& layout;
     double scale;
+    typedef A Lane;
     A begin() const { return Meaning::begin(); }
-    A take(A mine, T value, long long, long long, int) const { return Meaning::join(mine, Meaning::map(load<A>(value))); }
+    A start() const { return begin(); }
+    A take(A mine, T value, int) const { return Meaning::join(mine, Meaning::map(load<A>(value))); }
+    A settled(A mine, int, long long, long long) const { return mine; }
     A join(A a, A b) const { return Meaning::join(a, b); }
     void put(long long at, A a) const { out[at] = store<Out>(Meaning::finish(a, scale)); }
 };
@@ -213,14 +244,14 @@ template <class C> inline Found<C> from_lane(Found<C> mine, int step) {
 }
 
 template <bool LARGEST, class C> inline bool is_before(C a, C b) {
-    if (a != a || b != b) return a != a && b == b;
-    return LARGEST ? a > b : a < b;
+    if constexpr (IS_FLOATING<C>) return (LARGEST ? !(a <= b) : !(a >= b)) && b == b;
+    else return LARGEST ? a > b : a < b;
 }
 
 template <bool LARGEST, class C, class T, class Out> struct Select {
-    static constexpr bool IS_LONG = false;
     typedef Found<C> State;
     typedef T Value;
+    struct Lane { C value; int place; };  // the first value is found even if it is not before where a lane starts
     Out* values;
     long long* indexes;
     const T* input;
@@ -228,10 +259,12 @@ template <bool LARGEST, class C, class T, class Out> struct Select {
     const Layout<1>& layout;
     long long outputs;
     State begin() const { return {C(0), -1}; }
-    State take(State mine, T value, long long, long long i, int) const {  // values come in rising order of index
+    Lane start() const { return {LARGEST ? lowest<C>() : highest<C>(), 0}; }
+    Lane take(Lane mine, T value, int taken) const {
         const C wide = load<C>(value);
-        return mine.index >= 0 && !is_before<LARGEST>(wide, mine.value) ? mine : State{wide, i};
+        return is_before<LARGEST>(wide, mine.value) ? Lane{wide, taken} : mine;
     }
+    State settled(Lane mine, int, long long first, long long step) const { return {mine.value, first + mine.place * step}; }
     State join(State a, State b) const {
         if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
         if (is_before<LARGEST>(a.value, b.value)) return a;
@@ -258,11 +291,19 @@ template <class A> inline Moments<A> joined(Moments<A> a, Moments<A> b) {
     return {n, a.mean + apart * share, a.squares + b.squares + apart * apart * a.n * share};
 }
 
+// 1 / x, to a unit in the last place or two: without branches, which would part the loads before it.
+inline float inverse_of(float x) {
+    float inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
+    return inverse;
+}
+inline double inverse_of(double x) { return 1 / x; }
+
 // The variance of values, squares / scale, or its root; or what pieces of it have.
 template <class A, class T, class Out> struct Variance {
-    static constexpr bool IS_LONG = false;
     typedef Moments<A> State;
     typedef T Value;
+    struct Lane { A mean, squares; };
     Out* out;
     A* means;  // of pieces; absent where there is one
     A* squares;
@@ -271,10 +312,12 @@ template <class A, class T, class Out> struct Variance {
     double scale;
     bool root;
     State begin() const { return {0, 0, 0}; }
-    State take(State mine, T value, long long, long long, int taken) const {
-        const A x = load<A>(value), n = (A)(taken + 1), apart = x - mine.mean, mean = mine.mean + apart * (1 / n);
-        return {n, mean, mine.squares + apart * (x - mean)};
+    Lane start() const { return {0, 0}; }
+    Lane take(Lane mine, T value, int taken) const {
+        const A x = load<A>(value), apart = x - mine.mean, mean = mine.mean + apart * inverse_of((A)(taken + 1));
+        return {mean, mine.squares + apart * (x - mean)};
     }
+    State settled(Lane mine, int taken, long long, long long) const { return {(A)taken, mine.mean, mine.squares}; }
     State join(State a, State b) const { return joined(a, b); }
     void put(long long at, State found) const {
         if (means) {
@@ -287,29 +330,27 @@ template <class A, class T, class Out> struct Variance {
     }
 };
 
-// The join of such pieces, each of `chunk` values but the last, of `count` together.
-template <class A, class Out> struct VarianceOfPieces {
-    static constexpr bool IS_LONG = true;
+template <class A> struct JoinMoments {
     typedef Moments<A> State;
-    typedef A Value;
-    Out* out;
-    const A* input;
-    const A* squares;
-    const Layout<1>& layout;
-    double scale;
-    bool root;
-    long long chunk, count;
-    State begin() const { return {0, 0, 0}; }
-    State take(State mine, A mean, long long at, long long i, int) const {
-        const long long left = count - i * chunk;
-        return joined(mine, {(A)(left < chunk ? left : chunk), mean, squares[at]});
-    }
     State join(State a, State b) const { return joined(a, b); }
-    void put(long long at, State found) const {
-        const A square = found.squares / (A)scale;
-        out[at] = store<Out>(root ? sqrt(square) : square);
-    }
 };
+
+// The join of such pieces [parts, outputs], each of `chunk` values but the last, of `count` together: a warp makes one.
+template <class A, class Out>
+inline void join_variances(Out* out, const A* means, const A* squares, long long parts, long long outputs, double scale,
+                           bool root, long long chunk, long long count) {
+    const int lane = threadIdx.x % WARP;
+    for (long long i = blockIdx.x * (long long)WARPS + threadIdx.x / WARP; i < outputs; i += (long long)gridDim.x * WARPS) {
+        Moments<A> mine = {0, 0, 0};
+        for (long long part = lane; part < parts; part += WARP) {
+            const long long left = count - part * chunk, at = part * outputs + i;
+            mine = joined(mine, {(A)(left < chunk ? left : chunk), means[at], squares[at]});
+        }
+        mine = join_lanes(JoinMoments<A>(), mine, WARP);
+        const A square = mine.squares / (A)scale;
+        if (lane == 0) out[i] = store<Out>(root ? sqrt(square) : square);
+    }
+}
 
 // Where a row of one operand starts, and the step along it.
 template <int N> struct Line {
