@@ -108,3 +108,16 @@ def test_tails_hold_as_many_values_as_the_normal_distribution_says():
         expected = numel * math.erfc(deviations / math.sqrt(2))
         assert abs(np.count_nonzero(size > deviations) - expected) < 5 * math.sqrt(expected)
     assert size.max() < math.sqrt(48 * math.log(2)) + 1e-5
+
+
+@pytest.mark.devices(1)
+def test_the_greatest_fraction_gives_zero_and_no_nan(gpus):
+    """Word 2 of this counter ends in 24 ones: u is 1, and its logarithm 0."""
+    counter = 6647514
+    assert random_words(7, counter, 1)[0, 2] >> np.uint64(8) == 0xFFFFFF
+    found = []
+    for device in ("cpu", "cuda"):
+        source = torch.Generator(device).manual_seed(7)
+        source.set_offset(4 * counter)
+        found.append(torch.empty(4, device=device).normal_(generator=source).cpu().numpy())
+    assert found[0].tolist()[2:] == [0, 0] and found[0].tobytes() == found[1].tobytes()

@@ -57,12 +57,15 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
     for first in range(0, len(parts), GROUP):
         group = [call.contiguous(each, kind) for each in parts[first : first + GROUP]]
         widths = [each.shape[at] * inner for each in group]
-        unit = unit_of(kind, (*widths, shape[at] * inner, start), (out, *group))
-        most = max(each.numel() for each in group) * kind.itemsize // unit
-        grid = Grid((blocks_of(most), len(group), 1), THREADS)
+        starts = [start + sum(widths[:number]) for number in range(len(group))]
+        unit = unit_of(kind, (*widths, *starts, shape[at] * inner), (out, *group))
         padded = group + group[-1:] * (GROUP - len(group))
-        values = (out, padded, outer, shape[at] * inner, start, kind.itemsize, len(group))
-        call.launch(_cat_kernel(kind, unit), grid, *values)
+        columns = [
+            each * kind.itemsize // unit for sizes in (widths, starts) for each in sizes + [0] * (GROUP - len(group))
+        ]
+        most = max(each.numel() for each in group) * kind.itemsize // unit
+        numbers = (*columns, outer, shape[at] * inner * kind.itemsize // unit, shape[at] * inner, start, len(group))
+        call.launch(_cat_kernel(kind, unit), Grid((blocks_of(most), len(group), 1), THREADS), out, padded, *numbers)
         start += sum(widths)
     return out
 
@@ -118,22 +121,23 @@ def _cat_kernel(kind: dtype, unit: int) -> Kernel:
     entry = f"cat_{unit}"
     source = f"""{PRELUDE}{MOVING}{source_text("join.cu")}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
-    void* out, const __grid_constant__ Pointers<void, {GROUP}> parts, long long outer, long long width, long long start,
-    long long bytes, long long held) {{
-  join<{UNITS[unit]}>(out, parts, outer, width, start, bytes);
+    void* out, const __grid_constant__ Pointers<void, {GROUP}> parts, const __grid_constant__ Columns columns,
+    long long outer, long long units, long long width, long long start, long long held) {{
+  join(({UNITS[unit]}*)out, parts, columns, outer, units);
 }}
 """
 
-    def reference(out: Any, parts: Any, outer: int, width: int, start: int, bytes: int, held: int) -> None:
+    def reference(out: Any, parts: Any, *numbers: int) -> None:
+        outer, _, _, start, held = numbers[2 * GROUP :]
         for part in parts[:held]:
             own = part.size // outer
             out[:, start : start + own] = part.reshape(outer, own)
             start += own
 
-    names = ("outer", "width", "start", "bytes", "held")
+    names = [f"{name}{number}" for name in ("own", "start") for number in range(GROUP)]
     params: list[Param] = [
         Pointer("out", kind, "w", ("outer", "width")), Pointers("parts", GROUP, kind, "r"),
-        *[Scalar(name, "int64") for name in names],
+        *[Scalar(name, "int64") for name in (*names, "outer", "units", "width", "start", "held")],
     ]  # fmt: skip
     return Kernel(entry, source, params, reference, 0.0)
 

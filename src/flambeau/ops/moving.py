@@ -16,11 +16,12 @@ UNITS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigne
 WARP = 32
 AHEAD = 4  # units that a thread loads before it stores the first
 MAX_BLOCKS = 2**31 - 1
+ROW_BLOCKS = 132 * 64  # of rows out of order, fewer blocks that go on are faster
 SOURCE = source_text("moving.cu")
 
 
 def blocks_of(threads: int) -> int:
-    """Blocks of so many threads: what only moves is fastest in a grid that holds all of it."""
+    """Blocks of so many threads: copies in order are fastest in a grid that holds all of them."""
     return min(-(-threads // THREADS), MAX_BLOCKS)
 
 
@@ -47,7 +48,7 @@ class Move(NamedTuple):
         if not self.width:
             return grid_over(rows * inner)
         each = AHEAD if self.width <= self.lanes else 1
-        return Grid((blocks_of(-(-rows // each) * self.lanes), 1, 1), THREADS)
+        return Grid((min(blocks_of(-(-rows // each) * self.lanes), ROW_BLOCKS), 1, 1), THREADS)
 
 
 def lanes_of(width: int) -> int:

@@ -14,7 +14,8 @@ struct Entries {
     const long long* index;
     long long size, count, lowest;
     long long row_of(long long i, long long& block, long long& entry) const {
-        block = divide(i, count, entry);
+        block = 0, entry = i;
+        if (i >= count) block = divide(i, count, entry);
         return checked(index[entry], lowest, size);
     }
 };

@@ -1,16 +1,15 @@
 // Joining and reversing: every element is moved once.
 
-// Part blockIdx.y, seen as [outer, own], goes to columns start + (what the parts before it are wide) of out [outer, width].
-// Elements have `bytes`, and are moved in units M: rows and their starts are multiples of it.
+// How wide a row of each part is, and at which column of the result it begins: in units.
+struct Columns { long long own[8], start[8]; };
+
+// Part blockIdx.y, seen as [outer, own], goes to columns of out [outer, width].  A unit M is 1 to 16 bytes.
 template <class M, class T, int N>
-inline void join(T* to, const Pointers<T, N>& parts, long long outer, long long width, long long start, long long bytes) {
+inline void join(M* out, const Pointers<T, N>& parts, const Columns& columns, long long outer, long long width) {
     const int part = blockIdx.y;
-    long long rest;
-    for (int before = 0; before < part; ++before) start += divide(parts.at[before].numel, outer, rest);
-    const long long own = divide(parts.at[part].numel, outer, rest) * bytes / sizeof(M), numel = own * outer;
     const M* data = reinterpret_cast<const M*>(parts.at[part].data);
-    M* out = reinterpret_cast<M*>(to) + start * bytes / sizeof(M);
-    width = width * bytes / sizeof(M);
+    const long long own = columns.own[part], numel = own * outer;
+    out += columns.start[part];
     for (long long i = first_index(); i < numel; i += index_step()) {
         const M held = data[i];
         long long column = i;
