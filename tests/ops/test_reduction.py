@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from flambeau import dtypes
 from flambeau.ops import extremes, reduce, running
-from flambeau.ops.reduction import MAX_PIECES, spread_of, walk_of
+from flambeau.ops.reduction import MAX_PIECES, walk_of, work_of
 from flambeau.tensor.factories import tensor
 from flambeau.testing import machine
 
@@ -42,20 +42,89 @@ def test_every_layout_and_choice_of_dimensions_agrees_with_numpy(case):
     close(running.cumsum(x, dims[0]), seen.cumsum(dims[0]))
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.integers(1, 10**9), st.integers(1, 10**9), st.booleans())
-def test_pieces_cover_everything_and_none_is_empty(outputs, count, is_inner):
-    spread = spread_of(outputs, count, is_inner)
-    chunk = -(-count // spread.parts)
-    assert 1 <= spread.parts <= MAX_PIECES
-    assert (spread.parts - 1) * chunk < count <= spread.parts * chunk
-    assert spread_of(outputs, count, is_inner, may_split=False).parts == 1
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 10**9), st.integers(1, 10**9), st.booleans(), st.sampled_from([1, 2, 4, 8]))
+def test_pieces_cover_everything_and_none_is_empty(outputs, count, is_inner, wide):
+    work = work_of(outputs * (1 if is_inner else wide), count, is_inner, wide)
+    assert 1 <= work.parts <= MAX_PIECES
+    assert (work.parts - 1) * work.chunk < count <= work.parts * work.chunk
+    assert work.parts == 1 or not is_inner or work.chunk % wide == 0
+    assert work.lanes in (1, 2, 4, 8, 16, 32, 64, 128, 256)
+    assert work.across or work.lanes <= 32 or work.lanes == 256
+    assert work_of(outputs, count, is_inner, wide, may_split=False).parts == 1
 
 
 def test_one_sum_of_many_elements_uses_many_blocks():
     walk = walk_of((1 << 24,), (1,), (0,))
-    assert walk.spread.parts > 500
-    assert walk.spread.grid(walk.outputs).blocks[0] == walk.spread.parts
+    assert walk.work.parts > 500
+    assert walk.work.grid(walk.outputs).blocks[0] == walk.work.parts
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "dims", "wide"),
+    [
+        ((6, 8), (8, 1), (1,), 4),
+        ((6, 8), (8, 1), (0,), 4),
+        ((6, 9), (9, 1), (1,), 4),
+        ((6, 7), (7, 1), (1,), 1),
+        ((6, 9), (9, 1), (0,), 1),
+        ((6, 9), (12, 1), (1,), 4),
+        ((9,), (1,), (0,), 4),
+        ((3,), (1,), (0,), 1),
+        ((6, 8), (16, 2), (1,), 1),
+        ((2, 3, 8), (24, 8, 1), (0, 2), 4),
+        ((2, 3, 6), (18, 6, 1), (0, 2), 1),
+        ((2, 3, 8), (24, 8, 1), (1,), 4),
+        ((8, 6), (1, 8), (0,), 4),
+    ],
+)
+def test_loads_are_wide_where_every_one_is_aligned(shape, strides, dims, wide):
+    assert walk_of(shape, strides, dims, widest=4).work.wide == wide
+    assert walk_of(shape, strides, dims, widest=1).work.wide == 1
+
+
+EDGES = [1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 127, 128, 129, 257, 1023, 4097]
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "float64", "int8"])
+def test_sizes_around_every_width_from_every_start(kind, gpus):
+    """Rows, columns and all of [3, size] and [size, 3], aligned and not, dense and not, against NumPy."""
+    kind = dtypes.BY_NAME[kind]
+    for size in EDGES:
+        values = np.random.default_rng(size).integers(-4, 5, 1 + 3 * size)
+        for start in (0, 1):
+            flat = tensor(values, dtype=kind).cuda()[start : start + 3 * size]
+            for shape in ((3, size), (size, 3)):
+                check_reductions(flat.view(*shape), values[start : start + 3 * size].reshape(shape))
+            check_reductions(flat.view(3, size)[:, ::2], values[start : start + 3 * size].reshape(3, size)[:, ::2])
+
+
+def check_reductions(x, expected):
+    for dim in (0, 1, (0, 1)):
+        assert reduce.sum_(x, dim, dtype=dtypes.float64).tolist() == expected.sum(dim).tolist()
+        assert extremes.amin(x, dim).tolist() == expected.min(dim).tolist()
+    for dim in (0, 1):
+        assert extremes.argmax(x, dim).tolist() == expected.argmax(dim).tolist()
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 16, 5), (4, 8, 8, 8), (3, 1000, 1, 7)])
+def test_several_dimensions_at_once(shape, gpus):
+    values = np.random.default_rng(4).integers(-9, 9, shape)
+    x = tensor(values, dtype=dtypes.float32).cuda()
+    for dims in ((0, 2, 3), (1, 3), (0, 1), (2, 3), (0, 3)):
+        assert reduce.sum_(x, dims).tolist() == values.sum(dims).tolist()
+        found = reduce.var(x, dims).cpu().numpy()
+        np.testing.assert_allclose(found, values.var(dims, ddof=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(300_000,), (5, 70_000), (70_000, 5), (40, 900), (900, 40)])
+def test_variance_is_read_once_and_does_not_cancel(shape, gpus):
+    values = np.random.default_rng(5).standard_normal(shape) + 100
+    x = tensor(values, dtype=dtypes.float32).cuda()
+    rounded = values.astype(np.float32).astype(np.float64)
+    for dim in range(len(shape)):
+        np.testing.assert_allclose(reduce.var(x, dim).cpu().numpy(), rounded.var(dim, ddof=1), rtol=3e-5)
+        np.testing.assert_allclose(reduce.std(x, dim).cpu().numpy(), rounded.std(dim, ddof=1), rtol=3e-5)
 
 
 def test_reduced_dimensions_collapse():
@@ -68,7 +137,7 @@ def test_reduced_dimensions_collapse():
 def test_pieces_give_the_same_values_as_numpy(shape):
     values = np.random.default_rng(1).integers(-1000, 1000, shape)
     x = tensor(values)
-    assert walk_of(x.shape, x.strides, (x.shape.index(max(shape)),)).spread.parts > 1
+    assert walk_of(x.shape, x.strides, (x.shape.index(max(shape)),)).work.parts > 1
     for dim in range(len(shape)):
         assert reduce.sum_(x, dim).tolist() == values.sum(dim).tolist()
         assert extremes.argmin(x, dim).tolist() == values.argmin(dim).tolist()

@@ -15,11 +15,12 @@ from ..dtypes import FLOATING_TYPES, dtype, int32, int64
 from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar
+from .moving import SOURCE as MOVING
+from .moving import UNITS, move_of
 from .operator import Array, ErrorSample, Operand, Sample, composite, operator
-from .pointwise import MAX_BLOCKS, PRELUDE, THREADS, grid_over, source_text
+from .pointwise import PRELUDE, THREADS, grid_over, source_text
 
-SOURCE = PRELUDE + source_text("embedding.cu")
-WARPS = THREADS // 32
+SOURCE = PRELUDE + MOVING + source_text("embedding.cu")
 TARGET_BLOCKS = 132 * 8  # blocks that keep a large device busy
 NO_ROW = -1
 
@@ -35,17 +36,18 @@ def check_range(name: str, indexes: Any, size: int, what: str, noun: str = "inde
 
 
 @cache
-def gather_kernel(kind: dtype, index: dtype) -> Kernel:
+def gather_kernel(kind: dtype, index: dtype, unit: int) -> Kernel:
     """out[i] = weight[indexes[i]]"""
-    entry = f"gather_rows_{kind.name}_{index.name}"
+    entry, moved = f"gather_rows_{unit}_{index.name}", UNITS[unit]
     code = f"""{SOURCE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({kind.cuda}* out, const {kind.cuda}* weight,
-    const {index.cuda}* indexes, long long count, long long rows, long long width) {{
-  gather_rows(out, weight, indexes, count, rows, width);
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(void* out, const void* weight,
+    const {index.cuda}* indexes, long long count, long long rows, long long width, long long units, long long lanes) {{
+  const Named<{index.cuda}> named{{indexes, rows, units}};
+  move_rows(({moved}*)out, (const {moved}*)weight, count, units, (int)lanes, named);
 }}
 """
 
-    def reference(out: Any, weight: Any, indexes: Any, count: int, rows: int, width: int) -> None:
+    def reference(out: Any, weight: Any, indexes: Any, count: int, rows: int, width: int, *_: int) -> None:
         check_range("embedding", indexes, rows, "embeddings")
         out[...] = weight[indexes]
 
@@ -53,7 +55,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({kind.cuda}* out
         Pointer("out", kind, "w", ("count", "width")),
         Pointer("weight", kind, "r", ("rows", "width")),
         Pointer("indexes", index, "r", ("count",)),
-        *[Scalar(name, "int64") for name in ("count", "rows", "width")],
+        *[Scalar(name, "int64") for name in ("count", "rows", "width", "units", "lanes")],
     ]
     return Kernel(entry, code, params, reference, 0.0)
 
@@ -153,9 +155,11 @@ def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | Non
     _padding(padding_idx, rows)
     out, count = call.output((*input.shape, width), weight.dtype), input.numel()
     if out.numel():
-        grid = Grid((min(-(-count // WARPS), MAX_BLOCKS), 1, 1), THREADS)
-        operands = call.contiguous(weight), call.contiguous(input)
-        call.launch(gather_kernel(weight.dtype, input.dtype), grid, out, *operands, count, rows, width)
+        table = call.contiguous(weight)
+        move = move_of(weight.dtype, (rows, width), (width, 1), 0, (out, table))
+        kernel = gather_kernel(weight.dtype, input.dtype, move.unit)
+        values = (out, table, call.contiguous(input), count, rows, width, move.width, move.lanes)
+        call.launch(kernel, move.grid(count, width), *values)
     return out
 
 

@@ -45,20 +45,20 @@ def _gather_kernel(kind: dtype) -> Kernel:
     bits = BITS[kind.itemsize]
     arguments = (
         f"{bits}* out, const long long* index, const {bits}* input, Layout<1> walk, Layout<1> layout, "
-        "long long numel, long long dim"
+        "long long numel, long long dim, long long axis"
     )
     params: list[Param] = [
         Pointer("out", kind, "w", ("numel",)), Pointer("index", int64, "r", "walk"),
         Pointer("input", kind, "r", "layout"),
-        Strided("walk", ("index",)), Strided("layout", ("input",)), *scalars("numel", "dim"),
+        Strided("walk", ("index",)), Strided("layout", ("input",)), *scalars("numel", "dim", "axis"),
     ]  # fmt: skip
 
-    def reference(out: Any, index: Any, input: Any, numel: int, dim: int) -> None:
+    def reference(out: Any, index: Any, input: Any, numel: int, dim: int, axis: int) -> None:
         places = list(np.indices(index.shape, sparse=True))
-        places[dim] = check_index(index, 0, input.shape[dim], dim)
+        places[axis] = check_index(index, 0, input.shape[axis], dim)
         out[...] = input[tuple(places)].reshape(-1)
 
-    body = "gather_elements(out, index, input, walk, layout, numel, dim)"
+    body = "gather_elements(out, index, input, walk, layout, numel, (int)axis)"
     return indexing_kernel(f"gather_{8 * kind.itemsize}", arguments, body, params, reference)
 
 
@@ -89,15 +89,20 @@ def gather(call: Call, input: Operand, dim: int, index: Operand) -> Any:
     numel = index.numel()
     if numel:
         places = index if index.dtype is int64 else call.contiguous(index, int64)
-        call.launch(
-            _gather_kernel(input.dtype), grid_over(numel), out, places, input, _dims(places), _dims(input), numel, at
-        )
+        walk, layout, axis = _walked(places, input, at)
+        call.launch(_gather_kernel(input.dtype), grid_over(numel), out, places, input, walk, layout, numel, at, axis)
     return out
 
 
-def _dims(operand: Any) -> tuple[Any, Any]:
-    """A Strided value with every dimension of an operand, one where it has none."""
-    return (operand.shape, [operand.strides]) if operand.shape else ((1,), [(1,)])
+def _walked(index: Any, input: Any, dim: int) -> tuple[Any, Any, int]:
+    """Layouts of an index and an input, their dimensions before and behind `dim` merged, and where `dim` is then."""
+    if not input.shape:
+        return ((1,), [(1,)]), ((1,), [(1,)]), 0
+    before, steps = st.collapse(index.shape[:dim], [index.strides[:dim], input.strides[:dim]])
+    behind, rests = st.collapse(index.shape[dim + 1 :], [index.strides[dim + 1 :], input.strides[dim + 1 :]])
+    walks = [(*steps[i], each.strides[dim], *rests[i]) for i, each in enumerate((index, input))]
+    sizes = [(*before, each.shape[dim], *behind) for each in (index, input)]
+    return (sizes[0], [walks[0]]), (sizes[1], [walks[1]]), len(before)
 
 
 @gather.derivative

@@ -12,20 +12,21 @@ from .. import strides as st
 from ..dtypes import dtype, int64
 from ..errors import DtypeError, IndexRangeError, ShapeError
 from ..kernel import Kernel, Param, Pointer, Strided
+from .moving import UNITS, move_of
 from .operator import Array, Call, ErrorSample, Operand, Sample, operator
-from .pointwise import PER_THREAD, grid_over
 from .scatter import (
+    ROW_ARGUMENTS,
+    ROW_CALL,
+    ROW_NUMBERS,
     Rows,
     accumulate,
     check_index,
     indexing_kernel,
-    is_wide,
     layout_of,
-    moving,
     scalars,
     wrapped,
     write,
-)  # fmt: skip
+)
 
 INDEX_TYPES = dtypes.INTEGER_TYPES
 
@@ -61,24 +62,21 @@ def given_input(call: Call, input: Operand) -> Any:
 
 
 @cache
-def _select_kernel(kind: dtype, wide: bool) -> Kernel:
-    tag, bits, moved, inner_size = moving(kind, wide)
-    names = ("outer", "size", "inner", "count", "lowest", "dim")
-    arguments = f"{bits}* out, const long long* index, const {bits}* input, Layout<1> layout, "
+def _select_kernel(kind: dtype, unit: int) -> Kernel:
+    moved = UNITS[unit]
+    arguments = "void* out, const long long* index, const void* input, Layout<1> layout, "
     params: list[Param] = [
         Pointer("out", kind, "w", ("outer", "count", "inner")), Pointer("index", int64, "r", ("count",)),
-        Pointer("input", kind, "r", "layout"), Strided("layout", ("input",)), *scalars(*names),
+        Pointer("input", kind, "r", "layout"), Strided("layout", ("input",)), *scalars(*ROW_NUMBERS),
     ]  # fmt: skip
 
     def reference(
-        out: Any, index: Any, input: Any, outer: int, size: int, inner: int, count: int, lowest: int, dim: int
+        out: Any, index: Any, input: Any, outer: int, size: int, inner: int, count: int, lowest: int, dim: int, *_: int
     ) -> None:
         out[...] = input.reshape(outer, size, inner)[:, check_index(index, lowest, size, dim)]
 
-    arguments += ", ".join(f"long long {name}" for name in names)
-    pointers = f"({moved}*)out, index, (const {moved}*)input"
-    body = f"select_rows({pointers}, layout, outer, size, {inner_size}, count, lowest)"
-    return indexing_kernel(f"select_rows_{tag}", arguments, body, params, reference)
+    body = f"select_rows(({moved}*)out, (const {moved}*)input, {ROW_CALL}, outer, inner, width, lanes)"
+    return indexing_kernel(f"select_rows_{unit}", arguments + ROW_ARGUMENTS, body, params, reference)
 
 
 def _select_samples() -> Iterator[Sample]:
@@ -108,12 +106,11 @@ def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: boo
     count = index.numel()
     out = call.output(_replaced(input.shape, at, count), input.dtype)
     if outer * count * inner:
+        move = move_of(input.dtype, input.shape or (1,), input.strides or (1,), at, (out, input))
         layout = layout_of(input.shape, input.strides)
-        rows = (outer, size, inner, count, -size if wrap else 0, at)
-        wide = input.is_contiguous() and is_wide(input.dtype, (inner,), (out, input))
-        grid = grid_over(outer * count * inner, PER_THREAD * (4 if wide else 1))
-        values = (out, call.contiguous(index, int64), input, layout, *rows)
-        call.launch(_select_kernel(input.dtype, wide), grid, *values)
+        numbers = (outer, size, inner, count, -size if wrap else 0, at, *move[1:])
+        values = (out, call.contiguous(index, int64), input, layout, *numbers)
+        call.launch(_select_kernel(input.dtype, move.unit), move.grid(outer * count, inner), *values)
     return out
 
 

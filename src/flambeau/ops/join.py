@@ -13,12 +13,14 @@ from ..dtypes import dtype, promote
 from ..errors import ArgumentError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar, Strided
+from .moving import SOURCE as MOVING
+from .moving import UNITS, blocks_of, unit_of
 from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
-from .pointwise import MAX_BLOCKS, PRELUDE, THREADS, grid_over, source_text
-from .scatter import BITS, WIDE_BYTES, is_wide
+from .pointwise import PRELUDE, THREADS, grid_over, source_text
+from .scatter import BITS
 from .views import expand, reshape, unsqueeze, wrap_dims
 
-GROUP = 8  # tensors that one launch of cat copies
+GROUP = 8  # tensors that one launch of cat copies, at most; the last one stands for those that are missing
 
 
 def _cat_samples() -> Iterator[Sample]:
@@ -55,10 +57,15 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
     for first in range(0, len(parts), GROUP):
         group = [call.contiguous(each, kind) for each in parts[first : first + GROUP]]
         widths = [each.shape[at] * inner for each in group]
-        blocks = min(-(-max(each.numel() for each in group) // (THREADS * 4)), MAX_BLOCKS)
-        values = (out, group, outer, shape[at] * inner, start)
-        wide = is_wide(kind, (*widths, shape[at] * inner, start), (out, *group))
-        call.launch(_cat_kernel(kind, len(group), wide), Grid((blocks, len(group), 1), THREADS), *values)
+        starts = [start + sum(widths[:number]) for number in range(len(group))]
+        unit = unit_of(kind, (*widths, *starts, shape[at] * inner), (out, *group))
+        padded = group + group[-1:] * (GROUP - len(group))
+        columns = [
+            each * kind.itemsize // unit for sizes in (widths, starts) for each in sizes + [0] * (GROUP - len(group))
+        ]
+        most = max(each.numel() for each in group) * kind.itemsize // unit
+        numbers = (*columns, outer, shape[at] * inner * kind.itemsize // unit, shape[at] * inner, start, len(group))
+        call.launch(_cat_kernel(kind, unit), Grid((blocks_of(most), len(group), 1), THREADS), out, padded, *numbers)
         start += sum(widths)
     return out
 
@@ -110,26 +117,27 @@ def _(grad: Any, dim: int, tensors_shape: Any, needs: Any) -> Any:
 
 
 @cache
-def _cat_kernel(kind: dtype, count: int, wide: bool) -> Kernel:
-    bits = BITS[kind.itemsize]
-    entry = f"cat_{8 * kind.itemsize}_{count}{'_wide' if wide else ''}"
-    moved = f"Wide, {WIDE_BYTES // kind.itemsize}" if wide else f"{bits}, 1"
-    source = f"""{PRELUDE}{source_text("join.cu")}
+def _cat_kernel(kind: dtype, unit: int) -> Kernel:
+    entry = f"cat_{unit}"
+    source = f"""{PRELUDE}{MOVING}{source_text("join.cu")}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
-    {bits}* out, Pointers<{bits}, {count}> parts, long long outer, long long width, long long start) {{
-  join<{moved}>(out, parts, outer, width, start);
+    void* out, const __grid_constant__ Pointers<void, {GROUP}> parts, const __grid_constant__ Columns columns,
+    long long outer, long long units, long long width, long long start, long long held) {{
+  join(({UNITS[unit]}*)out, parts, columns, outer, units);
 }}
 """
 
-    def reference(out: Any, parts: Any, outer: int, width: int, start: int) -> None:
-        for part in parts:
+    def reference(out: Any, parts: Any, *numbers: int) -> None:
+        outer, _, _, start, held = numbers[2 * GROUP :]
+        for part in parts[:held]:
             own = part.size // outer
             out[:, start : start + own] = part.reshape(outer, own)
             start += own
 
+    names = [f"{name}{number}" for name in ("own", "start") for number in range(GROUP)]
     params: list[Param] = [
-        Pointer("out", kind, "w", ("outer", "width")), Pointers("parts", count, kind, "r"),
-        Scalar("outer", "int64"), Scalar("width", "int64"), Scalar("start", "int64"),
+        Pointer("out", kind, "w", ("outer", "width")), Pointers("parts", GROUP, kind, "r"),
+        *[Scalar(name, "int64") for name in (*names, "outer", "units", "width", "start", "held")],
     ]  # fmt: skip
     return Kernel(entry, source, params, reference, 0.0)
 
@@ -292,7 +300,7 @@ def _(grad: Any, dims: Any) -> Any:
 def _flip_kernel(kind: dtype) -> Kernel:
     bits = BITS[kind.itemsize]
     entry = f"flip_{8 * kind.itemsize}"
-    source = f"""{PRELUDE}{source_text("join.cu")}
+    source = f"""{PRELUDE}{MOVING}{source_text("join.cu")}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     {bits}* out, const {bits}* input, Layout<1> layout, long long numel, long long mask) {{
   reverse(out, input, layout, numel, mask);

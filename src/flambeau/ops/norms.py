@@ -22,7 +22,7 @@ def norm_fold(p: float) -> Fold:
         return SUM._replace(name="norm2", map="x * x", finish="sqrt(a)", mapped=_squares, finished=_square_root)
     name = f"norm{p:g}".replace(".", "_").replace("-", "minus").replace("+", "")
 
-    def mapped(rows: Any, center: Any) -> Any:
+    def mapped(rows: Any) -> Any:
         return np.abs(rows) ** rows.dtype.type(p)
 
     def finished(total: Any, scale: Any) -> Any:
@@ -33,7 +33,7 @@ def norm_fold(p: float) -> Fold:
     )
 
 
-def _squares(rows: Any, center: Any) -> Any:
+def _squares(rows: Any) -> Any:
     return np.square(rows)
 
 

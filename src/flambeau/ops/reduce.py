@@ -8,30 +8,14 @@ from typing import Any
 from .. import dtypes
 from ..dtypes import FLOATING_TYPES, bool_, dtype, int64, uint8
 from ..errors import DtypeError
-from ..host import np
 from .dims import Dims, bad_floats, bad_lists, count_of, dims_of, folds, reduced_shape, restored
 from .operator import REGISTRY, Operand, Sample, composite, operator
-from .reduction import SUM, Fold, fold_dims, run_fold
-
-
-def _square(rows: Any, center: Any) -> Any:
-    return np.square(rows - center[:, None])
-
-
-def _divide(total: Any, scale: Any) -> Any:
-    return total / total.dtype.type(scale)
-
-
-def _root(total: Any, scale: Any) -> Any:
-    return np.sqrt(_divide(total, scale))
-
+from .reduction import SUM, Fold, fold_dims
+from .variance import run_variance
 
 PROD = Fold("prod", "1", "a * b", "multiply")
-MEAN = SUM._replace(name="mean", finish="a / (A)scale", finished=_divide)
 ALL = Fold("all", "true", "a && b", "logical_and")
 ANY = Fold("any", "false", "a || b", "logical_or")
-VARIANCE = MEAN._replace(name="var", map="(x - center) * (x - center)", mapped=_square)
-DEVIATION = VARIANCE._replace(name="std", finish="sqrt(a / (A)scale)", finished=_root)
 
 
 # sums and products
@@ -99,7 +83,7 @@ def mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dty
     """
     kind = _floating(call.name, input, dtype)
     count = count_of(input.shape, dims_of(call.name, dim, len(input.shape)))
-    return fold_dims(call, MEAN, input, dim, keepdim, kind, kind.wide, count)
+    return fold_dims(call, SUM, input, dim, keepdim, kind, kind.wide, count)
 
 
 @mean.derivative
@@ -115,22 +99,20 @@ def _spreads() -> Iterator[Sample]:
 @operator(samples=_spreads, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def variance(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
     """Mean squared distance from the mean, with count - correction for the count: what `var` calls."""
-    return _spread_about_mean(call, VARIANCE, input, dim, keepdim, correction)
+    return _spread(call, False, input, dim, keepdim, correction)
 
 
 @operator(samples=_spreads, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def deviation(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
     """Square root of `variance`: what `std` calls."""
-    return _spread_about_mean(call, DEVIATION, input, dim, keepdim, correction)
+    return _spread(call, True, input, dim, keepdim, correction)
 
 
-def _spread_about_mean(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool, correction: float) -> Any:
+def _spread(call: Any, root: bool, input: Any, dim: Dims, keepdim: bool, correction: float) -> Any:
     kind = _floating(call.name, input)
     dims = dims_of(call.name, dim, len(input.shape))
-    shape, count = reduced_shape(input.shape, dims, keepdim), count_of(input.shape, dims)
-    center, out = call.scratch(shape, kind.wide), call.output(shape, kind)
-    run_fold(call, MEAN, input, dims, center, kind.wide, count)
-    run_fold(call, fold, input, dims, out, kind.wide, max(count - correction, 0), center)
+    out = call.output(reduced_shape(input.shape, dims, keepdim), kind)
+    run_variance(call, input, dims, out, max(count_of(input.shape, dims) - correction, 0), root)
     return out
 
 

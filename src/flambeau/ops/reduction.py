@@ -3,7 +3,9 @@
 - Half types are accumulated in float32 and integers in int64; each result is rounded once.
 - The reduced dimensions are moved last and collapsed; nothing is copied.
 - Few results of many elements are made in two launches: pieces first, then the join of the pieces.
-- The order of accumulation depends on sizes and strides alone, so results repeat exactly.
+- Threads load 16 bytes at once (8 of one-byte types) where the values of a result, or the results, lie next to each
+  other and every such run begins at a multiple of that.
+- The order of accumulation depends on sizes, strides and alignment alone, so results repeat exactly.
 """
 
 from __future__ import annotations
@@ -22,15 +24,24 @@ from .dims import Dims, dims_of, reduced_shape
 from .pointwise import MAX_BLOCKS, PRELUDE, THREADS, source_text
 
 TARGET_BLOCKS = 132 * 8  # blocks that keep a large device busy
-STEPS_PER_PIECE = 16  # each lane of a piece joins at least so many values
+PIECE_BLOCKS = 132 * 16  # blocks that pieces are cut for
+MAX_PIECES = 132 * 16
+STEPS_PER_PIECE = 16  # each lane of a piece loads at least so often
+STEPS_PER_LANE = 4  # and a lane of a short result about so often
 MIN_PIECES = 4  # fewer are not worth a second launch
-MAX_PIECES = 1024
-WARP_COUNT = 1024  # up to so many values, a warp makes a result faster than a block does
+WARP_STEPS = 32  # up to so many loads for each lane, a warp makes a result faster than a block does
+WARP_COUNT = 1024  # up to so many values, a warp makes a row faster than a block does
+COLUMN_THREADS = 64  # neighbouring threads that load neighbouring results, at least
+LOAD_BYTES = 16
+MAX_WIDE = 8  # values that are loaded at once, at most
 SOURCE = PRELUDE + source_text("reduce.cu")
 
 
 class Fold(NamedTuple):
-    """One value per result: `finish(join over map(x, center), scale)`, in CUDA C++ and in NumPy."""
+    """One value per result: `finish(join over map(x), scale)`, in CUDA C++ and in NumPy.
+
+    A scale of 1 leaves a value as it is where finish is `over`.
+    """
 
     name: str
     begin: str
@@ -38,23 +49,39 @@ class Fold(NamedTuple):
     ufunc: str
     map: str = "x"
     finish: str = "a"
-    mapped: Callable[[Any, Any], Any] | None = None
+    mapped: Callable[[Any], Any] | None = None
     finished: Callable[[Any, Any], Any] | None = None
 
+    def of_pieces(self) -> Fold:
+        """What makes pieces of this fold."""
+        return self if self.finish == OVER else self._replace(finish="a", finished=None)
 
-SUM = Fold("sum", "0", "a + b", "add")
+
+OVER = "over(a, scale)"
 
 
-class Spread(NamedTuple):
-    """How results are spread over threads: `lanes` per result (see kernels/reduce.cu), and pieces per result."""
+def _over(total: Any, scale: float) -> Any:
+    return total / total.dtype.type(scale) if total.dtype.kind == "f" else total
+
+
+SUM = Fold("sum", "0", "a + b", "add", finish=OVER, finished=_over)
+
+
+class Work(NamedTuple):
+    """How results are spread over threads: `lanes` per result, and pieces of `chunk` values (see kernels/reduce.cu).
+
+    wide: how many neighbouring values, or with `across` neighbouring results, a thread loads at once.
+    """
 
     lanes: int
     across: bool
+    wide: int
     parts: int
+    chunk: int
 
     def grid(self, outputs: int) -> Grid:
-        blocks = -(-outputs * self.lanes // THREADS) * self.parts
-        return Grid((min(blocks, MAX_BLOCKS), 1, 1), THREADS)
+        per_block = THREADS // self.lanes * (self.wide if self.across else 1)
+        return Grid((min(-(-outputs // per_block) * self.parts, MAX_BLOCKS), 1, 1), THREADS)
 
 
 class Walk(NamedTuple):
@@ -64,37 +91,77 @@ class Walk(NamedTuple):
     kept: int
     outputs: int
     length: int
-    spread: Spread
+    work: Work
 
-    def numbers(self, parts: int) -> tuple[int, int, int, int]:
-        return self.outputs, self.length, parts, self.kept
+    def numbers(self) -> tuple[int, ...]:
+        """The values of NUMBERS."""
+        lanes, _, wide, parts, chunk = self.work
+        return self.outputs, self.length, parts, chunk, self.kept, lanes, int(wide > 1)
 
 
-def walk_of(shape: Sequence[int], strides: Sequence[int], dims: Sequence[int], may_split: bool = True) -> Walk:
-    """Plan the reduction of `dims` (counted from the front)."""
+def walk_of(
+    shape: Sequence[int], strides: Sequence[int], dims: Sequence[int], widest: int = 1, may_split: bool = True
+) -> Walk:
+    """Plan the reduction of `dims` (counted from the front).  widest: how many values an aligned load may take."""
     rest = [dim for dim in range(len(shape)) if dim not in dims]
     kept, (kept_steps,) = st.collapse([shape[dim] for dim in rest], [[strides[dim] for dim in rest]])
     sizes, (steps,) = st.collapse([shape[dim] for dim in dims], [[strides[dim] for dim in dims]])
     outputs, count = prod(kept), prod(sizes)
     is_inner = not kept or min(steps, default=0) <= min(kept_steps)
-    spread = spread_of(outputs, count, is_inner, may_split)
-    return Walk(((*kept, *sizes), [(*kept_steps, *steps)]), len(kept), outputs, count, spread)
+    runs, run_steps = (sizes, steps) if is_inner else (kept, kept_steps)
+    others = [*(kept_steps if is_inner else steps), *run_steps[:-1]]
+    is_whole = runs[-1:] != () and runs[-1] % widest == 0 and all(step % widest == 0 for step in others)
+    is_line = is_inner and len(runs) == 1 and runs[0] >= 2 * widest  # its ends are taken one by one
+    is_wide = run_steps[-1:] == (1,) and (is_line or is_whole)
+    work = work_of(outputs, count, is_inner, widest if is_wide else 1, may_split)
+    return Walk(((*kept, *sizes), [(*kept_steps, *steps)]), len(kept), outputs, count, work)
 
 
-def spread_of(outputs: int, count: int, is_inner: bool, may_split: bool = True) -> Spread:
+def work_of(outputs: int, count: int, is_inner: bool, wide: int = 1, may_split: bool = True) -> Work:
+    """is_inner: whether the values of one result lie closer together than the results do."""
+    steps, columns = (-(-count // wide), outputs) if is_inner else (count, outputs // wide)
+    if is_inner:
+        lanes = _power_of_two(-(-steps // STEPS_PER_LANE), 32)
+        if steps > 32 * WARP_STEPS or (steps > 32 * STEPS_PER_LANE and outputs * 32 < TARGET_BLOCKS * THREADS):
+            lanes = THREADS
+    else:
+        lanes = 1 if columns >= TARGET_BLOCKS * THREADS else THREADS // _power_of_two(columns, COLUMN_THREADS)
+        lanes = min(lanes, _power_of_two(-(-steps // STEPS_PER_LANE), THREADS))
+    blocks = -(-columns * lanes // THREADS)
+    parts = min(steps // (lanes * STEPS_PER_PIECE), PIECE_BLOCKS // max(blocks, 1), MAX_PIECES)
+    if not may_split or parts < MIN_PIECES:
+        return Work(lanes, not is_inner, wide, 1, count)
+    unit = lanes * wide if is_inner else 1  # so that every piece begins as the first one does
+    chunk = -(-count // (parts * unit)) * unit
+    return Work(lanes, not is_inner, wide, -(-count // chunk), chunk)  # no piece is empty
+
+
+class Spread(NamedTuple):
+    """How a kernel of whole rows spreads one over threads (`join_group` of kernels/reduce.cu); always in one part."""
+
+    lanes: int
+    across: bool
+    parts: int
+
+
+def spread_of(outputs: int, count: int, is_inner: bool, may_split: bool = False) -> Spread:
     """is_inner: whether the values of one result lie closer together than the results do."""
     lanes = THREADS if is_inner and count > WARP_COUNT else 32 if is_inner else 8
-    if not is_inner and not may_split and outputs * lanes < TARGET_BLOCKS * THREADS and count > WARP_COUNT:
+    if not is_inner and outputs * lanes < TARGET_BLOCKS * THREADS and count > WARP_COUNT:
         lanes = 32
     if count <= 8 or (not is_inner and outputs >= TARGET_BLOCKS * THREADS):
         lanes = 1
-    across = lanes == 1 or not is_inner
-    blocks = -(-outputs * lanes // THREADS)
-    parts = min(count // (lanes * STEPS_PER_PIECE), TARGET_BLOCKS // max(blocks, 1), MAX_PIECES)
-    if not may_split or parts < MIN_PIECES:
-        return Spread(lanes, across, 1)
-    chunk = -(-count // parts)
-    return Spread(lanes, across, -(-count // chunk))  # no piece is empty
+    return Spread(lanes, lanes == 1 or not is_inner, 1)
+
+
+def _power_of_two(wanted: int, limit: int) -> int:
+    """The least power of two from `wanted` on, or the limit."""
+    return min(1 << max(wanted - 1, 0).bit_length(), limit)
+
+
+def widest_load(operand: Any) -> int:
+    """How many elements of an operand one load may take."""
+    return min(LOAD_BYTES // operand.dtype.itemsize, MAX_WIDE) if operand.is_aligned() else 1
 
 
 def lines_of(
@@ -110,150 +177,147 @@ def lines_of(
     return layout, prod(sizes), size, is_inner
 
 
-_NUMBERS = [Scalar(name, "int64") for name in ("outputs", "count", "parts", "kept")]
+NUMBERS = [Scalar(name, "int64") for name in ("outputs", "count", "parts", "chunk", "kept", "lanes", "wide")]
+WORK = "const Work work{outputs, count, parts, chunk, kept, lanes, wide};"
+WORK_ARGUMENTS = ", ".join(f"long long {each.name}" for each in NUMBERS)
+
+
+def reducing(entry: str, arguments: str, op: str, across: bool) -> str:
+    """The source of an entry that reduces by `op`, an expression of kernels/reduce.cu."""
+    return f"""
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments},
+    const __grid_constant__ Layout<1> layout, {WORK_ARGUMENTS}) {{
+  {WORK}
+  reduce<{str(across).lower()}>({op}, work);
+}}
+"""
 
 
 @cache
-def fold_kernel(fold: Fold, source: dtype, wide: dtype, out: dtype, lanes: int, across: bool) -> Kernel:
+def fold_kernel(fold: Fold, source: dtype, wide: dtype, out: dtype, across: bool) -> Kernel:
     """The kernel that reads `source`, accumulates in `wide` and writes `out`."""
-    entry = f"{fold.name}_{source.name}_{wide.name}_{out.name}_{lanes}{'_across' if across else ''}"
+    entry = f"{fold.name}_{source.name}_{wide.name}_{out.name}{'_across' if across else ''}"
     value = wide.cuda
     code = f"""{SOURCE}
 struct Meaning {{
   typedef {value} A;
   static A begin() {{ return {fold.begin}; }}
-  static A map(A x, A center) {{ return {fold.map}; }}
+  static A map(A x) {{ return {fold.map}; }}
   static A join(A a, A b) {{ return {fold.join}; }}
   static A finish(A a, double scale) {{ return {fold.finish}; }}
 }};
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, const {source.cuda}* input,
-    const {value}* center, const __grid_constant__ Layout<1> layout, long long outputs, long long count,
-    long long parts, long long kept, double scale) {{
-  const Fold<Meaning, {value}, {source.cuda}, {out.cuda}> fold{{out, input, center, layout, kept, scale}};
-  reduce<{lanes}, {str(across).lower()}>(fold, outputs, count, parts);
-}}
 """
+    op = f"Fold<Meaning, {value}, {source.cuda}, {out.cuda}>{{out, input, layout, scale}}"
+    code += reducing(entry, f"{out.cuda}* out, const {source.cuda}* input, double scale", op, across)
 
     def reference(
-        result: Any, input: Any, center: Any, outputs: int, count: int, parts: int, kept: int, scale: float
+        result: Any, input: Any, scale: float, outputs: int, count: int, parts: int, chunk: int, *_: int
     ) -> None:
-        rows = _rows(input, outputs, count, wide)
-        mapped = rows if fold.mapped is None else fold.mapped(rows, center)
+        rows = rows_of(input, outputs, count, wide)
+        mapped = rows if fold.mapped is None else fold.mapped(rows)
         join = getattr(np, fold.ufunc).reduce
-        total = np.stack([join(piece, axis=1, dtype=wide.numpy) for piece in _pieces(mapped, parts)])
+        total = np.stack([join(piece, axis=1, dtype=wide.numpy) for piece in pieces_of(mapped, parts, chunk)])
         result[...] = total if fold.finished is None else fold.finished(total, scale)
 
     params = [
         Pointer("out", out, "w", ("parts", "outputs")),
         Pointer("input", source, "r", "layout"),
-        Pointer("center", wide, "r", ("outputs",)),
-        Strided("layout", ("input",)),
-        *_NUMBERS,
         Scalar("scale", "float64"),
+        Strided("layout", ("input",)),
+        *NUMBERS,
     ]
     return Kernel(entry, code, params, reference)
 
 
 @cache
-def select_kernel(largest: bool, source: dtype, out: dtype, lanes: int, across: bool) -> Kernel:
+def select_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
     """The kernel that writes the largest or smallest of the values (unless absent), and its index."""
-    entry = f"{'largest' if largest else 'smallest'}_{source.name}_{out.name}_{lanes}{'_across' if across else ''}"
-    value = source.wide.cuda
-    code = f"""{SOURCE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* values, long long* indexes,
-    const {source.cuda}* input, const long long* numbers, const __grid_constant__ Layout<1> layout, long long outputs,
-    long long count, long long parts, long long kept) {{
-  typedef Select<{str(largest).lower()}, {value}, {source.cuda}, {out.cuda}> Selecting;
-  const Selecting select{{values, indexes, input, numbers, layout, kept, outputs}};
-  reduce<{lanes}, {str(across).lower()}>(select, outputs, count, parts);
-}}
-"""
+    entry = f"{'largest' if largest else 'smallest'}_{source.name}{'_across' if across else ''}"
+    kind = source.cuda
+    op = f"Select<{str(largest).lower()}, {source.wide.cuda}, {kind}, {kind}>"
+    op += "{values, indexes, input, numbers, layout, outputs}"
+    arguments = f"{kind}* values, long long* indexes, const {kind}* input, const long long* numbers"
 
     def reference(
-        values: Any, indexes: Any, input: Any, known: Any, outputs: int, count: int, parts: int, kept: int
+        values: Any, indexes: Any, input: Any, known: Any, outputs: int, count: int, parts: int, chunk: int, *_: int
     ) -> None:
-        rows = _rows(input, outputs, count, source.wide)
+        rows = rows_of(input, outputs, count, source.wide)
         find = np.argmax if largest else np.argmin
-        start, every = 0, np.arange(outputs)
-        for part, piece in enumerate(_pieces(rows, parts)):
-            at = start + find(piece, axis=1)
+        every = np.arange(outputs)
+        for part, piece in enumerate(pieces_of(rows, parts, chunk)):
+            at = part * chunk + find(piece, axis=1)
             indexes[part] = at if known is None else known[at, every]
             if values is not None:
                 values[part] = rows[every, at]
-            start += piece.shape[1]
 
     pair = ("parts", "outputs")
     params = [
-        Pointer("values", out, "w", pair),
+        Pointer("values", source, "w", pair),
         Pointer("indexes", int64, "w", pair),
         Pointer("input", source, "r", "layout"),
         Pointer("numbers", int64, "r", ("count", "outputs")),
         Strided("layout", ("input",)),
-        *_NUMBERS,
+        *NUMBERS,
     ]
-    return Kernel(entry, code, params, reference)
+    return Kernel(entry, SOURCE + reducing(entry, arguments, op, across), params, reference)
 
 
-def _rows(input: Any, outputs: int, count: int, wide: dtype) -> Any:
+def rows_of(input: Any, outputs: int, count: int, wide: dtype) -> Any:
+    """The values of each result, on the host."""
     if input is None or count == 0:
         return np.empty((outputs, count), wide.numpy)
     return input.astype(wide.numpy, copy=False).reshape(outputs, count)
 
 
-def _pieces(rows: Any, parts: int) -> Iterator[Any]:
-    chunk = max(-(-rows.shape[1] // parts), 1)
+def pieces_of(rows: Any, parts: int, chunk: int) -> Iterator[Any]:
+    """The values of each piece, on the host."""
     for part in range(parts):
         yield rows[:, part * chunk : (part + 1) * chunk]
 
 
-def run_fold(
-    call: Any,
-    fold: Fold,
-    input: Any,
-    dims: Sequence[int],
-    out: Any,
-    wide: dtype,
-    scale: float = 1.0,
-    center: Any = None,
-) -> None:
+def run_fold(call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, wide: dtype, scale: float = 1.0) -> None:
     """Queue the launches that fold `dims` of `input` into `out`, which is contiguous."""
     if not out.numel():
         return
-    walk = _planned(call, input, dims)
-    lanes, across, parts = walk.spread
-    if parts == 1:
-        kernel = fold_kernel(fold, input.dtype, wide, out.dtype, lanes, across)
-        call.launch(kernel, walk.spread.grid(walk.outputs), out, input, center, walk.layout, *walk.numbers(1), scale)
+    walk = planned(call, input, dims)
+    across = walk.work.across
+    if walk.work.parts == 1:
+        kernel = fold_kernel(fold, input.dtype, wide, out.dtype, across)
+        call.launch(kernel, walk.work.grid(walk.outputs), out, input, scale, walk.layout, *walk.numbers())
         return
-    pieces = call.scratch((parts, walk.outputs), wide)
-    kernel = fold_kernel(fold._replace(finish="a", finished=None), input.dtype, wide, wide, lanes, across)
-    call.launch(kernel, walk.spread.grid(walk.outputs), pieces, input, center, walk.layout, *walk.numbers(parts), scale)
-    last = walk_of(pieces.shape, pieces.strides, (0,), may_split=False)
-    kernel = fold_kernel(fold._replace(map="x", mapped=None), wide, wide, out.dtype, *last.spread[:2])
-    call.launch(kernel, last.spread.grid(last.outputs), out, pieces, None, last.layout, *last.numbers(1), scale)
+    pieces = call.scratch((walk.work.parts, walk.outputs), wide)
+    kernel = fold_kernel(fold.of_pieces(), input.dtype, wide, wide, across)
+    call.launch(kernel, walk.work.grid(walk.outputs), pieces, input, 1.0, walk.layout, *walk.numbers())
+    last = last_walk(pieces)
+    kernel = fold_kernel(fold._replace(map="x", mapped=None), wide, wide, out.dtype, last.work.across)
+    call.launch(kernel, last.work.grid(last.outputs), out, pieces, scale, last.layout, *last.numbers())
 
 
 def run_select(call: Any, largest: bool, input: Any, dims: Sequence[int], values: Any, indexes: Any) -> None:
     """Queue the launches that find the largest or smallest along `dims`; `values` may be None."""
     if not indexes.numel():
         return
-    walk = _planned(call, input, dims)
-    lanes, across, parts = walk.spread
-    if parts == 1:
-        kernel = select_kernel(largest, input.dtype, input.dtype, lanes, across)
-        call.launch(kernel, walk.spread.grid(walk.outputs), values, indexes, input, None, walk.layout, *walk.numbers(1))
+    walk = planned(call, input, dims)
+    kernel = select_kernel(largest, input.dtype, walk.work.across)
+    if walk.work.parts == 1:
+        call.launch(kernel, walk.work.grid(walk.outputs), values, indexes, input, None, walk.layout, *walk.numbers())
         return
-    pieces = call.scratch((parts, walk.outputs), input.dtype)
-    places = call.scratch((parts, walk.outputs), int64)
-    kernel = select_kernel(largest, input.dtype, input.dtype, lanes, across)
-    call.launch(kernel, walk.spread.grid(walk.outputs), pieces, places, input, None, walk.layout, *walk.numbers(parts))
-    last = walk_of(pieces.shape, pieces.strides, (0,), may_split=False)
-    kernel = select_kernel(largest, input.dtype, input.dtype, *last.spread[:2])
-    call.launch(kernel, last.spread.grid(last.outputs), values, indexes, pieces, places, last.layout, *last.numbers(1))
+    shape = walk.work.parts, walk.outputs
+    pieces, places = call.scratch(shape, input.dtype), call.scratch(shape, int64)
+    call.launch(kernel, walk.work.grid(walk.outputs), pieces, places, input, None, walk.layout, *walk.numbers())
+    last = last_walk(pieces)
+    kernel = select_kernel(largest, input.dtype, last.work.across)
+    call.launch(kernel, last.work.grid(last.outputs), values, indexes, pieces, places, last.layout, *last.numbers())
 
 
-def _planned(call: Any, input: Any, dims: Sequence[int]) -> Walk:
-    walk = walk_of(input.shape, input.strides, dims)
+def last_walk(pieces: Any) -> Walk:
+    """The walk that joins the pieces of each result."""
+    return walk_of(pieces.shape, pieces.strides, (0,), widest_load(pieces), may_split=False)
+
+
+def planned(call: Any, input: Any, dims: Sequence[int]) -> Walk:
+    """The walk over an operand.  Raises ShapeError for too many dimensions."""
+    walk = walk_of(input.shape, input.strides, dims, widest_load(input))
     if len(walk.layout[0]) > MAX_DIMS:
         raise ShapeError(
             f"{call.name}: {len(walk.layout[0])} dimensions do not collapse to {MAX_DIMS} or fewer: shape "

@@ -20,12 +20,13 @@ from ..errors import IndexRangeError, ShapeError
 from ..host import np
 from ..kernel import MAX_DIMS, Kernel, Param, Pointer, Scalar, Strided
 from .convert import fill_kernel
+from .moving import SOURCE as MOVING
+from .moving import UNITS, move_of
 from .operator import Call, Operand
-from .pointwise import PER_THREAD, PRELUDE, THREADS, grid_over, source_text
+from .pointwise import PRELUDE, THREADS, grid_over, source_text
 from .sort import sort_rows_of
 
 BITS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}  # C types by bytes
-WIDE_BYTES = 16  # what a thread moves at once where rows allow it
 C_NUMBERS = {"float64": "double", "int64": "long long"}
 
 Rows = tuple[int, int, int]  # outer, size, inner
@@ -36,27 +37,13 @@ def indexing_kernel(
 ) -> Kernel:
     """A kernel whose body is one call of a template of indexing.cu."""
     head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}({arguments})'
-    return Kernel(entry, f"{PRELUDE}{source_text('indexing.cu')}\n{head} {{ {call}; }}\n", params, reference, 0.0)
+    source = PRELUDE + MOVING + source_text("indexing.cu")
+    return Kernel(entry, f"{source}\n{head} {{ {call}; }}\n", params, reference, 0.0)
 
 
 def scalars(*names: str) -> list[Param]:
     """64-bit integer parameters."""
     return [Scalar(name, "int64") for name in names]
-
-
-def is_wide(kind: dtype, counts: Sequence[int], operands: Sequence[Any]) -> bool:
-    """Whether these counts of elements, and where the operands begin, are multiples of WIDE_BYTES."""
-    return all(count * kind.itemsize % WIDE_BYTES == 0 for count in counts) and all(
-        each.is_aligned() for each in operands
-    )
-
-
-def moving(kind: dtype, wide: bool) -> tuple[str, str, str, str]:
-    """How a kernel that only moves elements names itself, its element type, what it casts pointers to, and `inner`."""
-    bits = BITS[kind.itemsize]
-    if not wide:
-        return str(8 * kind.itemsize), bits, bits, "inner"
-    return f"{8 * kind.itemsize}_wide", bits, "Wide", f"inner / {WIDE_BYTES // kind.itemsize}"
 
 
 def check_index(index: Any, lowest: int, size: int, dim: int) -> Any:
@@ -89,32 +76,31 @@ def numeric(call: Call, value: Any, like: dtype) -> Any:
     return one
 
 
+ROW_NUMBERS = ("outer", "size", "inner", "count", "lowest", "dim", "block", "row", "width", "lanes")
+ROW_ARGUMENTS = ", ".join(f"long long {name}" for name in ROW_NUMBERS)
+ROW_CALL = "layout, Entries{index, size, count, lowest}, Steps{block, row}"
+
+
 @cache
-def _write_kernel(kind: dtype, wide: bool) -> Kernel:
-    tag, bits, moved, inner = moving(kind, wide)
-    entry = f"write_rows_{tag}"
-    names = ("outer", "size", "inner", "count", "lowest", "dim")
-    arguments = (
-        f"{bits}* out, const long long* index, const {bits}* source, const long long* winner, Layout<1> layout, "
-        + ", ".join(f"long long {name}" for name in names)
-    )
-    call = (
-        f"write_rows(({moved}*)out, index, (const {moved}*)source, winner, layout, outer, size, {inner}, count, lowest)"
-    )
+def _write_kernel(kind: dtype, unit: int) -> Kernel:
+    moved = UNITS[unit]
+    arguments = "void* out, const long long* index, const void* source, const long long* winner, Layout<1> layout, "
+    call = f"write_rows(({moved}*)out, (const {moved}*)source, winner, {ROW_CALL}, outer, inner, width, lanes)"
     params: list[Param] = [
         Pointer("out", kind, "rw", ("outer", "size", "inner")),
         Pointer("index", int64, "r", ("count",)),
         Pointer("source", kind, "r", "layout"),
         Pointer("winner", int64, "r", ("size",)),
         Strided("layout", ("source",)),
-        *scalars(*names),
+        *scalars(*ROW_NUMBERS),
     ]
-    return indexing_kernel(entry, arguments, call, params, _write_reference)
+    return indexing_kernel(f"write_rows_{unit}", arguments + ROW_ARGUMENTS, call, params, _write_reference)
 
 
 def _write_reference(
-    out: Any, index: Any, source: Any, winner: Any, outer: int, size: int, inner: int, count: int, lowest: int, dim: int
-) -> None:
+    out: Any, index: Any, source: Any, winner: Any, outer: int, size: int, inner: int, count: int, lowest: int,
+    dim: int, *_: int,
+) -> None:  # fmt: skip
     rows = check_index(index, lowest, size, dim)
     entries = source.reshape(outer, count, inner)
     if winner is not None:
@@ -162,12 +148,20 @@ def write(
         call.launch(_winner_kernel("clear"), grid_over(count), winner, index, *sizes)
         call.launch(_winner_kernel("find"), grid_over(count), winner, index, *sizes)
     entries = apart(call, numeric(call, source, out.dtype), out)
-    layout = layout_of(shape, st.expand(entries.shape, entries.strides, shape))
-    wide = entries.shape == tuple(shape) and entries.is_contiguous() and is_wide(out.dtype, (inner,), (out, entries))
+    steps = st.expand(entries.shape, entries.strides, shape)
+    move = move_of(out.dtype, *_as_rows(shape, steps, dim, inner * outer > 1), (out, entries))
     call.launch(
-        _write_kernel(out.dtype, wide), grid_over(outer * inner * count, PER_THREAD * (4 if wide else 1)),
-        out, index, entries, winner, layout, outer, size, inner, count, lowest, dim,
+        _write_kernel(out.dtype, move.unit), move.grid(outer * count, inner),
+        out, index, entries, winner, layout_of(shape, steps), outer, size, inner, count, lowest, dim, *move[1:],
     )  # fmt: skip
+
+
+def _as_rows(shape: Sequence[int], steps: Sequence[int], dim: int, has_rows: bool) -> tuple[Any, Any, int]:
+    """(shape, strides, dimension of entries) of a source whose entries are rows, or single elements of any shape."""
+    if has_rows:
+        return shape, steps, dim
+    sizes, (walked,) = st.collapse(shape, [steps])
+    return (sizes, walked, 0) if len(sizes) == 1 else ((*sizes, 1), (*walked, 1), len(sizes))
 
 
 def apart(call: Call, source: Any, out: Any) -> Any:

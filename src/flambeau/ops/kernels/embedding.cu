@@ -7,16 +7,17 @@
 #define THREADS 256
 #define WARP_THREADS 32
 
-template <class T, class I>
-inline void gather_rows(T* out, const T* weight, const I* indexes, long long count, long long rows, long long width) {
-    const int lane = threadIdx.x % WARP_THREADS;
-    const long long warps = (long long)gridDim.x * (THREADS / WARP_THREADS);
-    for (long long at = (blockIdx.x * (long long)THREADS + threadIdx.x) / WARP_THREADS; at < count; at += warps) {
-        const long long row = indexes[at];
+template <class I> struct Named {
+    const I* indexes;
+    long long rows, width;
+    bool find(long long i, long long& from, long long& to) const {
+        const long long row = indexes[i];
         if (row < 0 || row >= rows) __trap();
-        for (long long i = lane; i < width; i += WARP_THREADS) out[at * width + i] = weight[row * width + i];
+        from = row * width;
+        to = i * width;
+        return true;
     }
-}
+};
 
 // C is what sums are kept in, and the type of out.  Index `skipped` gets no gradient.
 template <class C, class T, class I>

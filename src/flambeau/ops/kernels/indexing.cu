@@ -9,22 +9,43 @@ inline long long checked(long long index, long long lowest, long long size) {
     return index < 0 ? index + size : index;
 }
 
-// Sixteen bytes of any elements: what a thread moves at once where rows allow it.
-struct __align__(16) Wide { unsigned long long low, high; };
+// An array seen as rows of `count` entries in each of `outer` blocks, and which row of [outer, size] an entry names.
+struct Entries {
+    const long long* index;
+    long long size, count, lowest;
+    long long row_of(long long i, long long& block, long long& entry) const {
+        block = 0, entry = i;
+        if (i >= count) block = divide(i, count, entry);
+        return checked(index[entry], lowest, size);
+    }
+};
 
-inline long long first_index() { return blockIdx.x * (long long)blockDim.x + threadIdx.x; }
-inline long long index_step() { return (long long)gridDim.x * blockDim.x; }
+// The strided side, in units: blocks and rows lie so far apart.
+struct Steps { long long block, row; };
 
-template <class T>
-inline void select_rows(T* out, const long long* index, const T* input, const Layout<1>& layout, long long outer,
-                        long long size, long long inner, long long count, long long lowest) {
-    const long long numel = outer * count * inner;
-    for (long long i = first_index(); i < numel; i += index_step()) {
-        long long column, entry;
-        const long long rest = divide(i, inner, column);
-        const long long block = divide(rest, count, entry);
-        const long long row = checked(index[entry], lowest, size);
-        out[i] = input[offset(layout, 0, (block * size + row) * inner + column)];
+struct Selected {
+    Entries entries;
+    Steps steps;
+    long long width;
+    bool find(long long i, long long& from, long long& to) const {
+        long long block, entry;
+        const long long row = entries.row_of(i, block, entry);
+        from = block * steps.block + row * steps.row;
+        to = i * width;
+        return true;
+    }
+};
+
+// Rows have `width` units M where the input's are dense; else (0) they are moved element by element.
+template <class M>
+inline void select_rows(M* out, const M* input, const Layout<1>& layout, const Entries& entries, const Steps& steps,
+                        long long outer, long long inner, long long width, long long lanes) {
+    const long long rows = outer * entries.count;
+    if (width) return move_rows(out, input, rows, width, (int)lanes, Selected{entries, steps, width});
+    for (long long i = first_index(); i < rows * inner; i += index_step()) {
+        long long column, block, entry;
+        const long long row = entries.row_of(divide(i, inner, column), block, entry);
+        out[i] = input[offset(layout, 0, (block * entries.size + row) * inner + column)];
     }
 }
 
@@ -38,17 +59,31 @@ inline void find_winners(long long* winner, const long long* index, long long si
         atomicMax(&winner[checked(index[i], lowest, size)], i);
 }
 
-template <class T>
-inline void write_rows(T* out, const long long* index, const T* source, const long long* winner, const Layout<1>& layout,
-                       long long outer, long long size, long long inner, long long count, long long lowest) {
-    const long long numel = outer * count * inner;
-    for (long long i = first_index(); i < numel; i += index_step()) {
-        long long column, entry;
-        const long long rest = divide(i, inner, column);
-        const long long block = divide(rest, count, entry);
-        const long long row = checked(index[entry], lowest, size);
+struct Written {
+    Entries entries;
+    Steps steps;
+    const long long* winner;
+    long long width;
+    bool find(long long i, long long& from, long long& to) const {
+        long long block, entry;
+        const long long row = entries.row_of(i, block, entry);
+        from = block * steps.block + entry * steps.row;
+        to = (block * entries.size + row) * width;
+        return winner == nullptr || winner[row] == entry;
+    }
+};
+
+// As select_rows, the other way; `winner`, where there is one, says which entry of a row is written.
+template <class M>
+inline void write_rows(M* out, const M* source, const long long* winner, const Layout<1>& layout, const Entries& entries,
+                       const Steps& steps, long long outer, long long inner, long long width, long long lanes) {
+    const long long rows = outer * entries.count;
+    if (width) return move_rows(out, source, rows, width, (int)lanes, Written{entries, steps, winner, width});
+    for (long long i = first_index(); i < rows * inner; i += index_step()) {
+        long long column, block, entry;
+        const long long row = entries.row_of(divide(i, inner, column), block, entry);
         if (winner == nullptr || winner[row] == entry)
-            out[(block * size + row) * inner + column] = source[offset(layout, 0, i)];
+            out[(block * entries.size + row) * inner + column] = source[offset(layout, 0, i)];
     }
 }
 
@@ -87,12 +122,39 @@ inline long long replaced(const Layout<1>& walk, const Layout<1>& operand, long 
     return at;
 }
 
+// Element i of the result is read where the index lies at i, but with what the index says along `dim`.
 template <class T>
 inline void gather_elements(T* out, const long long* index, const T* input, const Layout<1>& walk, const Layout<1>& layout,
-                            long long numel, long long dim) {
-    for (long long i = first_index(); i < numel; i += index_step()) {
-        const long long place = checked(index[offset(walk, 0, i)], 0, layout.size[dim]);
-        out[i] = input[replaced(walk, layout, i, dim, place)];
+                            long long numel, int dim) {
+    const long long size = layout.size[dim], along = layout.stride[0][dim], tile = AHEAD * blockDim.x;
+    const int last = (int)walk.ndim - 1;
+    const long long width = walk.size[last], step = walk.stride[0][last], far = dim == last ? 0 : layout.stride[0][last];
+    for (long long i = blockIdx.x * tile + threadIdx.x; i < numel; i += gridDim.x * tile) {
+        long long said[AHEAD], from[AHEAD], row = 0, column = 0, start = 0, base = 0;
+        T held[AHEAD];
+#pragma unroll
+        for (int u = 0; u < AHEAD; ++u) {
+            column += blockDim.x;
+            if (u == 0 || column >= width) {  // another row of the last dimension: where it starts
+                row = divide(i + u * blockDim.x < numel ? i + u * blockDim.x : i, width, column);
+                start = base = 0;
+#pragma unroll 1
+                for (int d = last - 1; d >= 0; --d) {
+                    long long place = row;
+                    if (d > 0) row = divide(row, walk.size[d], place);
+                    start += place * walk.stride[0][d];
+                    if (d != dim) base += place * layout.stride[0][d];
+                }
+            }
+            from[u] = base + column * far;
+            said[u] = i + u * blockDim.x < numel ? index[start + column * step] : 0;
+        }
+#pragma unroll
+        for (int u = 0; u < AHEAD; ++u)
+            if (i + u * blockDim.x < numel) held[u] = input[from[u] + checked(said[u], 0, size) * along];
+#pragma unroll
+        for (int u = 0; u < AHEAD; ++u)
+            if (i + u * blockDim.x < numel) out[i + u * blockDim.x] = held[u];
     }
 }
 

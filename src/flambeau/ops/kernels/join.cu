@@ -1,22 +1,20 @@
 // Joining and reversing: every element is moved once.
 
-// Sixteen bytes of any elements: what a thread moves at once where rows allow it.
-struct __align__(16) Wide { unsigned long long low, high; };
+// How wide a row of each part is, and at which column of the result it begins: in units.
+struct Columns { long long own[8], start[8]; };
 
-// Part blockIdx.y, seen as [outer, own], goes to columns start + (what the parts before it are wide) of out [outer, width].
-// `Moved` holds `PER` elements; rows and their starts are multiples of it.
-template <class Moved, int PER, class T, int N>
-inline void join(T* to, const Pointers<T, N>& parts, long long outer, long long width, long long start) {
+// Part blockIdx.y, seen as [outer, own], goes to columns of out [outer, width].  A unit M is 1 to 16 bytes.
+template <class M, class T, int N>
+inline void join(M* out, const Pointers<T, N>& parts, const Columns& columns, long long outer, long long width) {
     const int part = blockIdx.y;
-    for (int before = 0; before < part; ++before) start += parts.at[before].numel / outer;
-    const long long numel = parts.at[part].numel / PER, own = numel / outer, step = (long long)gridDim.x * blockDim.x;
-    const Moved* data = reinterpret_cast<const Moved*>(parts.at[part].data);
-    Moved* out = reinterpret_cast<Moved*>(to);
-    width /= PER, start /= PER;
-    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += step) {
-        long long column;
-        const long long row = divide(i, own, column);
-        out[row * width + start + column] = data[i];
+    const M* data = reinterpret_cast<const M*>(parts.at[part].data);
+    const long long own = columns.own[part], numel = own * outer;
+    out += columns.start[part];
+    for (long long i = first_index(); i < numel; i += index_step()) {
+        const M held = data[i];
+        long long column = i;
+        const long long row = outer > 1 ? divide(i, own, column) : 0;
+        out[row * width + column] = held;
     }
 }
 

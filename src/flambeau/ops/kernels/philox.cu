@@ -1,15 +1,23 @@
 // Random values from counters: Philox4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 //
 //  - An element's value depends on the seed, the first counter and the element's index, never on grid or thread.
-//  - Nothing here may be fused or approximated: the host repeats every operation and gets the same bits.
+//  - Nothing here may be fused or approximated but where it says so: the host repeats every operation and gets the
+//    same bits.
 //  - A maker fills PER neighbouring elements from the four words of one counter.  ops/philox.py says which element
 //    gets which words.
 
 struct Words { unsigned int at[4]; };
 
+// In one instruction: from a 64-bit multiplication the compiler makes two.
+inline unsigned long long product(unsigned int a, unsigned int b) {
+    unsigned long long both;
+    asm("mul.wide.u32 %0, %1, %2;" : "=l"(both) : "r"(a), "r"(b));
+    return both;
+}
+
 inline Words philox4x32(Words x, unsigned int key0, unsigned int key1) {
     for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u) {
-        const unsigned long long a = 0xD2511F53ull * x.at[0], b = 0xCD9E8D57ull * x.at[2];
+        const unsigned long long a = product(0xD2511F53u, x.at[0]), b = product(0xCD9E8D57u, x.at[2]);
         x = {{(unsigned int)(b >> 32) ^ x.at[1] ^ key0, (unsigned int)b, (unsigned int)(a >> 32) ^ x.at[3] ^ key1, (unsigned int)a}};
     }
     return x;
@@ -39,9 +47,6 @@ FLAMBEAU_ROUNDED(double, *, __dmul_rn)
 FLAMBEAU_ROUNDED(double, /, __ddiv_rn)
 #undef FLAMBEAU_ROUNDED
 
-inline Rounded<float> root_of(Rounded<float> x) { return {__fsqrt_rn(x.value)}; }
-inline Rounded<double> root_of(Rounded<double> x) { return {__dsqrt_rn(x.value)}; }
-
 // ---- fractions in [0, 1) ----
 
 // As many bits as the type holds, so that rounding never gives 1.
@@ -55,56 +60,97 @@ template <class T> inline float fraction(unsigned int word) {
 
 inline double fraction53(unsigned long long pair) { return (double)(pair >> 11) * (1.0 / 9007199254740992.0); }
 
-// ---- normal values ----
+// ---- normal values: Box and Muller's transform of 0 < u <= 1 and a turn, first = root(-2 log u) cos(2 pi turn) ----
 
-// Terms of the series below: enough for float, and for double, on the ranges they are used on.
-template <class C> constexpr int LOG_TERMS = 4;
-template <> constexpr int LOG_TERMS<double> = 11;
-template <class C> constexpr int SINE_TERMS = 5;
-template <> constexpr int SINE_TERMS<double> = 9;
+// In float, from two words; ops/philox.py has the constants and says why the host gets the same bits.
+
+// c[0] + c[1] x + c[2] x^2 + ...
+template <int N> inline float series(const float (&c)[N], float x) {
+    float sum = c[N - 1];
+#pragma unroll
+    for (int k = N - 2; k >= 0; --k) sum = __fmaf_rn(sum, x, c[k]);
+    return sum;
+}
+
+// -2 log(count / 2^24) for a count from 1 to 2^24, which is m 2^e with m near 1.
+inline float twice_negative_log(float count) {
+    const int bits = __float_as_int(count) - (ROOT_HALF + (24 << 23)), power = bits & 0xff800000;
+    const float f = __fadd_rn(__int_as_float(bits - power + ROOT_HALF), -1.0f);
+    return __fmaf_rn((float)power, LOG_STEP, __fmul_rn(f, series(LOG_SERIES, f)));
+}
+
+// The square root of |x|, rounded to nearest, for 0 and normal numbers: what __fsqrt_rn does, without the other cases.
+inline float root_of(float x) {
+    x = fabsf(x);
+    float inverse;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
+    inverse = fminf(inverse, 1e30f);  // of 0
+    const float root = __fmul_rn(x, inverse), half = __fmul_rn(inverse, 0.5f);
+    return __fmaf_rn(__fmaf_rn(-root, root, x), half, root);
+}
+
+inline float negative_if(unsigned int sign, float x) { return __uint_as_float(__float_as_uint(x) ^ (sign & 0x80000000u)); }
+
+inline void normal_pair(unsigned int u, unsigned int turn, float& first, float& second) {
+    const float radius = root_of(twice_negative_log((float)((u >> 8) + 1)));
+    const unsigned int near = turn + 0x20000000u;  // its leading two bits are the nearest quarter turn
+    const float rest = __fadd_rn(__uint_as_float((near >> 7 & 0x7ffffeu) | 0x3f800000u), -1.5f);  // of it: at most 1 / 2
+    const float square = __fmul_rn(rest, rest);
+    const float sine = __fmul_rn(rest, series(SINE_SERIES, square)), cosine = series(COSINE_SERIES, square);
+    const bool odd = (int)(near << 1) < 0;  // bit 30
+    first = __fmul_rn(radius, negative_if(near + 0x40000000u, odd ? sine : cosine));
+    second = __fmul_rn(radius, negative_if(near, odd ? cosine : sine));
+}
+
+// In double, from fractions.
+
+constexpr int LOG_TERMS = 11, SINE_TERMS = 9;
 
 // The logarithm for 0 < x <= 1: x = m 2^e with m near 1, log m = 2 artanh((m - 1) / (m + 1)).
-template <class C> inline Rounded<C> logarithm(C x) {
+inline Rounded<double> logarithm(double x) {
     int exponent;
-    C m = frexp(x, &exponent);
-    if (m < (C)0.7071067811865476) {
+    double m = frexp(x, &exponent);
+    if (m < 0.7071067811865476) {
         m = m * 2;
         exponent = exponent - 1;
     }
-    const Rounded<C> f = {m - 1}, s = f / (f + Rounded<C>{2}), z = s * s;
-    Rounded<C> sum = {(C)1 / (C)(2 * LOG_TERMS<C> + 1)};
+    const Rounded<double> f = {m - 1}, s = f / (f + Rounded<double>{2}), z = s * s;
+    Rounded<double> sum = {1.0 / (2 * LOG_TERMS + 1)};
 #pragma unroll
-    for (int k = LOG_TERMS<C> - 1; k >= 0; --k) sum = sum * z + Rounded<C>{(C)1 / (C)(2 * k + 1)};
-    return Rounded<C>{(C)exponent} * Rounded<C>{(C)0.6931471805599453} + (s + s) * sum;
+    for (int k = LOG_TERMS - 1; k >= 0; --k) sum = sum * z + Rounded<double>{1.0 / (2 * k + 1)};
+    return Rounded<double>{(double)exponent} * Rounded<double>{0.6931471805599453} + (s + s) * sum;
 }
 
 // Cosine and sine of 2 pi turn, for 0 <= turn < 1, from a quarter turn and an angle of at most pi / 4.
-template <class C> inline void circle(C turn, Rounded<C>& cosine, Rounded<C>& sine) {
-    const C quarters = turn * 4;
-    const int quarter = (int)(quarters + (C)0.5);
-    const Rounded<C> angle = Rounded<C>{quarters - quarter} * Rounded<C>{(C)1.5707963267948966}, square = angle * angle;
-    Rounded<C> s = {1}, c = {1};
+inline void circle(double turn, Rounded<double>& cosine, Rounded<double>& sine) {
+    const double quarters = turn * 4;
+    const int quarter = (int)(quarters + 0.5);
+    const Rounded<double> angle = Rounded<double>{quarters - quarter} * Rounded<double>{1.5707963267948966};
+    const Rounded<double> square = angle * angle, zero = {0};
+    Rounded<double> s = {1}, c = {1};
 #pragma unroll
-    for (int k = SINE_TERMS<C>; k > 0; --k) {
-        s = Rounded<C>{1} - square * Rounded<C>{(C)1 / (C)(2 * k * (2 * k + 1))} * s;
-        c = Rounded<C>{1} - square * Rounded<C>{(C)1 / (C)(2 * k * (2 * k - 1))} * c;
+    for (int k = SINE_TERMS; k > 0; --k) {
+        s = Rounded<double>{1} - square * Rounded<double>{1.0 / (2 * k * (2 * k + 1))} * s;
+        c = Rounded<double>{1} - square * Rounded<double>{1.0 / (2 * k * (2 * k - 1))} * c;
     }
     s = angle * s;
-    const Rounded<C> zero = {0};
     cosine = quarter % 4 == 0 ? c : quarter == 1 ? zero - s : quarter == 2 ? zero - c : s;
     sine = quarter % 4 == 0 ? s : quarter == 1 ? c : quarter == 2 ? zero - s : zero - c;
 }
 
-// Box and Muller's transform of 0 < u <= 1 and a turn.
-template <class C> inline void normal_pair(C u, C turn, Rounded<C>& first, Rounded<C>& second) {
-    const Rounded<C> radius = root_of(Rounded<C>{-2} * logarithm(u));
-    Rounded<C> cosine, sine;
+inline void normal_pair(double u, double turn, double& first, double& second) {
+    const Rounded<double> radius = {__dsqrt_rn((Rounded<double>{-2} * logarithm(u)).value)};
+    Rounded<double> cosine, sine;
     circle(turn, cosine, sine);
-    first = radius * cosine;
-    second = radius * sine;
+    first = (radius * cosine).value;
+    second = (radius * sine).value;
 }
 
 // ---- makers: T is what memory holds, C what is computed with ----
+
+template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Pack { T value[N]; };
+
+template <class T, int N> inline bool is_aligned(const T* data) { return (unsigned long long)data % alignof(Pack<T, N>) == 0; }
 
 template <class T, class C> struct Uniform {
     static constexpr int PER = sizeof(C) == 8 ? 2 : 4;
@@ -123,26 +169,22 @@ template <class T, class C> struct Uniform {
     }
 };
 
-template <class T, class C> struct Normal {
+// PLAIN: of mean 0 and deviation 1.
+template <class T, class C, bool PLAIN> struct NormalValues {
     static constexpr int PER = sizeof(C) == 8 ? 2 : 4;
     C mean, deviation;
 
     void operator()(const Words& words, long long, int, T (&value)[PER]) const {
-#pragma unroll
-        for (int k = 0; k < PER; k += 2) {
-            C u, turn;
-            if constexpr (PER == 2) {
-                u = fraction53(pair_of(words, 0)) + 1.0 / 9007199254740992.0;
-                turn = fraction53(pair_of(words, 1));
-            } else {
-                u = fraction<float>(words.at[k]) + 1.0f / 16777216.0f;
-                turn = fraction<float>(words.at[k + 1]);
-            }
-            Rounded<C> z[2];
-            normal_pair(u, turn, z[0], z[1]);
-            value[k] = store<T>((z[0] * Rounded<C>{deviation} + Rounded<C>{mean}).value);
-            value[k + 1] = store<T>((z[1] * Rounded<C>{deviation} + Rounded<C>{mean}).value);
+        C z[PER];
+        if constexpr (PER == 2) {
+            normal_pair(fraction53(pair_of(words, 0)) + 1.0 / 9007199254740992.0, fraction53(pair_of(words, 1)), z[0], z[1]);
+        } else {
+            normal_pair(words.at[0], words.at[1], z[0], z[1]);
+            normal_pair(words.at[2], words.at[3], z[2], z[3]);
         }
+#pragma unroll
+        for (int k = 0; k < PER; ++k)
+            value[k] = store<T>(PLAIN ? z[k] : (Rounded<C>{z[k]} * Rounded<C>{deviation} + Rounded<C>{mean}).value);
     }
 };
 
@@ -195,34 +237,59 @@ template <class T, class C> struct Dropout {
     C scale;
 
     void operator()(const Words& words, long long at, int held, T (&value)[PER]) const {
+        Pack<T, PER> given;
+        Pack<bool, PER> kept;
+        const bool whole = held == PER && is_aligned<T, PER>(input) && is_aligned<bool, PER>(mask);
+        if (whole) given = *reinterpret_cast<const Pack<T, PER>*>(input + at);
 #pragma unroll
         for (int k = 0; k < PER; ++k) {
-            const bool kept = fraction<float>(words.at[k]) >= p;
-            if (k < held) mask[at + k] = kept;
-            value[k] = store<T>(kept && k < held ? load<C>(input[at + k]) * scale : (C)0);
+            kept.value[k] = fraction<float>(words.at[k]) >= p;
+            if (!whole && k < held) given.value[k] = input[at + k];
+            if (!whole && k < held) mask[at + k] = kept.value[k];
+            value[k] = store<T>(kept.value[k] && k < held ? load<C>(given.value[k]) * scale : (C)0);
         }
+        if (whole) *reinterpret_cast<Pack<bool, PER>*>(mask + at) = kept;
     }
 };
 
 // ---- filling an array ----
 
-template <class T, int N> struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Pack { T value[N]; };
+#define AT_ONCE 2  // counters that share the round keys
 
 template <class T, class Maker>
 inline void fill_random(T* out, unsigned long long seed, unsigned long long first, long long numel, const Maker& make) {
     constexpr int PER = Maker::PER;
-    const bool aligned = (unsigned long long)out % alignof(Pack<T, PER>) == 0;
-    for (long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x; c * PER < numel; c += (long long)gridDim.x * blockDim.x) {
-        const long long at = c * PER;
-        const int held = (int)(numel - at < PER ? numel - at : PER);
-        Pack<T, PER> pack;
-        make(philox(seed, first + c), at, held, pack.value);
-        if (aligned && held == PER) {
-            *reinterpret_cast<Pack<T, PER>*>(out + at) = pack;
-        } else {
+    typedef Pack<T, PER> Values;
+    const long long counters = (numel + PER - 1) / PER, whole = is_aligned<T, PER>(out) ? numel / PER : 0;
+    const long long step = (long long)gridDim.x * blockDim.x;
+    long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    for (; c + (AT_ONCE - 1) * step < whole; c += AT_ONCE * step) {
+        Words words[AT_ONCE];
 #pragma unroll
-            for (int k = 0; k < PER; ++k)
-                if (k < held) out[at + k] = pack.value[k];
+        for (int k = 0; k < AT_ONCE; ++k) words[k] = philox(seed, first + c + k * step);
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; ++k) {
+            Values values;
+            make(words[k], (c + k * step) * PER, PER, values.value);
+            reinterpret_cast<Values*>(out)[c + k * step] = values;
         }
     }
+    for (; c < counters; c += step) {
+        const long long at = c * PER;
+        const int held = (int)(numel - at < PER ? numel - at : PER);
+        Values values;
+        make(philox(seed, first + c), at, held, values.value);
+#pragma unroll
+        for (int k = 0; k < PER; ++k)
+            if (k < held) out[at + k] = values.value[k];
+    }
+}
+
+template <class T, class C> struct Normal { C mean, deviation; };
+
+template <class T, class C>
+inline void fill_random(T* out, unsigned long long seed, unsigned long long first, long long numel, const Normal<T, C>& made) {
+    const C mean = made.mean, deviation = made.deviation;
+    if (mean == 0 && deviation == 1) fill_random(out, seed, first, numel, NormalValues<T, C, true>{mean, deviation});
+    else fill_random(out, seed, first, numel, NormalValues<T, C, false>{mean, deviation});
 }

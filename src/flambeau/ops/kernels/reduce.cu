@@ -1,9 +1,13 @@
 // Reductions: groups of threads, each of which joins many values into one; and running sums.
 //
-//  - A block has BLOCK threads, cut into groups of LANES.  A group makes one result at a time.
+//  - A block has BLOCK threads, cut into groups of `lanes` (1 to 32, or BLOCK), a power of two.  A group makes one
+//    result at a time, or, with ACROSS, as many neighbouring results as one load holds.
 //  - ACROSS false: a group's lanes are neighbours, and read along the reduced dimensions.  ACROSS true: neighbouring
 //    threads are lanes of neighbouring results, which is fast where results lie next to each other in memory.
-//  - The order in which values are joined depends on sizes only, so results are the same in every run.
+//  - `wide`: a thread loads WIDE neighbouring values at once, of one result or, with ACROSS, of neighbouring results.
+//    The host says so where every such run is aligned (ops/reduction.py).
+//  - Four or more loads are under way in each thread where one stride leads to them: memory is far away.
+//  - The order in which values are joined depends on the layout only, so results are the same in every run.
 //  - Dimensions [0, kept) of a layout count results, dimensions [kept, ndim) what is reduced.
 
 #define BLOCK 256
@@ -18,6 +22,25 @@ template <int LANES, bool ACROSS> inline int lane_in_group() {
 template <int LANES, bool ACROSS> inline int group_in_block() {
     return ACROSS ? (int)threadIdx.x % (BLOCK / LANES) : (int)threadIdx.x / LANES;
 }
+
+template <class T> constexpr int WIDE = sizeof(T) == 1 ? 8 : 16 / sizeof(T);
+
+// Neighbouring values, loaded as words: taken apart only when they are used, they need few registers on the way.
+template <class T, int N> struct alignas(N * sizeof(T)) Run {
+    unsigned int words[N * sizeof(T) / 4];
+    T at(int k) const {
+        constexpr int PER_WORD = sizeof(T) < 4 ? 4 / sizeof(T) : 1, WORDS = sizeof(T) > 4 ? sizeof(T) / 4 : 1;
+        unsigned int bits[WORDS];
+        for (int w = 0; w < WORDS; ++w) bits[w] = words[k / PER_WORD * WORDS + w] >> (k % PER_WORD * 8 * sizeof(T) % 32);
+        T value;
+        memcpy(&value, bits, sizeof(T));
+        return value;
+    }
+};
+template <class T> struct Run<T, 1> {
+    T value;
+    T at(int) const { return value; }
+};
 
 template <class S> inline S from_lane(S mine, int step) { return (S)__shfl_xor_sync(EVERY_LANE, mine, step); }
 
@@ -45,10 +68,14 @@ template <int LANES, bool ACROSS, class Op, class S> inline S join_group(const O
     return mine;
 }
 
+// `count` values for each of `outputs` results, in `parts` pieces of `chunk` values.
+struct Work { long long outputs, count, parts, chunk, kept, lanes, wide; };
+
 // Where element `linear` of dimensions [first, last) lies, counted in row-major order.
 template <int N>
 inline long long walk(const Layout<N>& layout, int operand, long long first, long long last, long long linear) {
     long long at = 0;
+#pragma unroll 1  // divisions are long
     for (long long dim = last - 1; dim > first; --dim) {
         long long index;
         linear = divide(linear, layout.size[dim], index);
@@ -57,56 +84,154 @@ inline long long walk(const Layout<N>& layout, int operand, long long first, lon
     return last > first ? at + linear * layout.stride[operand][first] : at;
 }
 
-// Join `count` values for each of `outputs` results, in `parts` pieces; piece p of result r is put at p * outputs + r.
-template <int LANES, bool ACROSS, class Op>
-inline void reduce(const Op& op, long long outputs, long long count, long long parts) {
-    const int groups = BLOCK / LANES, lane = lane_in_group<LANES, ACROSS>(), group = group_in_block<LANES, ACROSS>();
-    const long long chunk = (count + parts - 1) / parts, tiles = (outputs + groups - 1) / groups;
-    for (long long at = blockIdx.x; at < tiles * parts; at += gridDim.x) {
-        const long long part = at / tiles, output = (at - part * tiles) * groups + group;
-        const long long start = part * chunk, stop = start + chunk < count ? start + chunk : count;
-        typename Op::State mine = op.begin();
-        if (output < outputs) {
-            const auto place = op.place(output);
-            if (place.row.stride >= 0) {  // apart, so that many loads are under way at once
-#pragma unroll 8
-                for (long long i = start + lane; i < stop; i += LANES)
-                    mine = op.take(mine, place, place.row.start + i * place.row.stride, i);
-            } else {
-                for (long long i = start + lane; i < stop; i += LANES) mine = op.take(mine, place, place.row.at(i), i);
-            }
+// The values of a result: value i lies at start + i * stride where the reduction is STRAIGHT, of one dimension.
+template <bool STRAIGHT> struct Row {
+    const Layout<1>& layout;
+    long long kept, start, stride;
+    long long at(long long i) const {
+        return STRAIGHT ? start + i * stride : start + walk(layout, 0, kept, layout.ndim, i);
+    }
+};
+
+// Take runs of N values: from index `first`, every `step` (a power of two), below `stop`.
+template <int N, bool ACROSS, bool STRAIGHT, class Op, int M>
+inline void take_runs(const Op& op, const Row<STRAIGHT>& row, typename Op::State (&mine)[M], long long first,
+                      long long stop, long long step) {
+    typedef Run<typename Op::Value, N> Loaded;
+    constexpr int AHEAD = STRAIGHT ? (N == 1 ? 8 : 4) : N == 1 ? 1 : 2;
+    if (first >= stop) return;
+    const int runs = (int)((stop - 1 - first) >> (__ffsll(step) - 1)) + 1;
+    const typename Op::Value* data = op.input + (STRAIGHT ? row.at(first) : 0);
+    const long long apart = STRAIGHT ? step * row.stride : 0;
+    typename Op::Lane lane[N];
+#pragma unroll
+    for (int k = 0; k < N; ++k) lane[k] = op.start();
+    int taken = 0;
+#pragma unroll 1
+    for (; taken + AHEAD <= runs; taken += AHEAD) {
+        Loaded run[AHEAD];
+#pragma unroll
+        for (int u = 0; u < AHEAD; ++u, data += apart)
+            run[u] = *reinterpret_cast<const Loaded*>(data + (STRAIGHT ? 0 : row.at(first + (taken + u) * step)));
+#pragma unroll
+        for (int u = 0; u < AHEAD; ++u) {
+#pragma unroll
+            for (int k = 0; k < N; ++k) lane[k] = op.take(lane[k], run[u].at(k), taken + u);
         }
-        mine = join_group<LANES, ACROSS>(op, mine);
-        if (lane == 0 && output < outputs) op.put(part * outputs + output, mine);
+    }
+#pragma unroll 1
+    for (; taken < runs; ++taken, data += apart) {
+        const Loaded run = *reinterpret_cast<const Loaded*>(data + (STRAIGHT ? 0 : row.at(first + taken * step)));
+#pragma unroll
+        for (int k = 0; k < N; ++k) lane[k] = op.take(lane[k], run.at(k), taken);
+    }
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        mine[k] = op.join(mine[k], op.settled(lane[k], taken, first + (ACROSS ? 0 : k), step));
+}
+
+// Take the values [start, stop) of results whose first value lies at `first`, as far as they fall to this lane.
+template <bool ACROSS, bool STRAIGHT, class Op, int M>
+inline void take_part(const Op& op, const Work& work, typename Op::State (&mine)[M], long long first, int lane,
+                      long long start, long long stop) {
+    const Row<STRAIGHT> row{op.layout, work.kept, first, STRAIGHT ? op.layout.stride[0][work.kept] : 0};
+    if (!work.wide) {
+        take_runs<1, ACROSS>(op, row, mine, start + lane, stop, work.lanes);
+    } else if constexpr (ACROSS) {
+        take_runs<M, true>(op, row, mine, start + lane, stop, work.lanes);
+    } else if constexpr (STRAIGHT) {  // the ends, which are no aligned run, one by one
+        const long long before = M - 1 - ((first + start + M - 1) & (M - 1)), begin = start + before < stop ? start + before : stop;
+        const long long end = begin + (stop - begin) / M * M, ends = begin - start + stop - end;
+        for (long long i = lane; i < ends; i += work.lanes) {
+            const long long place = start + i < begin ? start + i : end + (start + i - begin);
+            mine[0] = op.join(mine[0], op.settled(op.take(op.start(), op.input[first + place], 0), 1, place, 1));
+        }
+        take_runs<M, false>(op, row, mine, begin + lane * M, end, work.lanes * M);
+    } else {
+        take_runs<M, false>(op, row, mine, start + lane * M, stop, work.lanes * M);
     }
 }
 
-// Strided values as a row of their own.  stride is negative where no single one leads along it.
-template <int N> struct Row {
-    const Layout<N>& layout;
-    long long kept, start, stride;
-    Row(const Layout<N>& layout, int operand, long long kept, long long output) : layout(layout), kept(kept) {
-        start = walk(layout, operand, 0, kept, output);
-        stride = layout.ndim - kept == 1 ? layout.stride[operand][kept] : -1;
-    }
-    long long at(long long i) const { return start + walk(layout, 0, kept, layout.ndim, i); }
-};
+// The join of the values of a group of neighbouring lanes.  All threads of the block must call it; lane 0 has it.
+template <class Op> inline typename Op::State join_lanes(const Op& op, typename Op::State mine, int lanes) {
+    for (int step = (lanes < WARP ? lanes : WARP) / 2; step > 0; step /= 2) mine = op.join(mine, from_lane(mine, step));
+    if (lanes <= WARP) return mine;
+    __shared__ typename Op::State of_warps[WARPS];
+    __syncthreads();
+    if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = mine;
+    __syncthreads();
+    mine = of_warps[threadIdx.x % WARPS];
+    for (int step = WARPS / 2; step > 0; step /= 2) mine = op.join(mine, from_lane(mine, step));
+    return mine;
+}
 
-// One value per result.  Meaning says begin(), map(x, center), join(a, b) and finish(a, scale) on the type A.
+// As join_lanes, of groups whose lanes are BLOCK / lanes threads apart, for M results each.
+template <class Op, int M> inline void join_across(const Op& op, typename Op::State (&mine)[M], int lanes) {
+    if (lanes == 1) return;
+    __shared__ typename Op::State of_lanes[M][BLOCK];
+    const int groups = BLOCK / lanes, lane = threadIdx.x / groups;
+    __syncthreads();
+    for (int k = 0; k < M; ++k) of_lanes[k][threadIdx.x] = mine[k];
+    for (int half = lanes / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (lane >= half) continue;
+        for (int k = 0; k < M; ++k)
+            mine[k] = of_lanes[k][threadIdx.x] = op.join(mine[k], of_lanes[k][threadIdx.x + half * groups]);
+    }
+}
+
+template <bool ACROSS, class Op> inline void reduce(const Op& op, const Work& work) {
+    constexpr int M = WIDE<typename Op::Value>;
+    const int lanes = (int)work.lanes, groups = BLOCK / lanes, held = ACROSS && work.wide ? M : 1;
+    const int lane = ACROSS ? threadIdx.x / groups : threadIdx.x % lanes;
+    const int group = ACROSS ? threadIdx.x % groups : threadIdx.x / lanes;
+    const bool straight = op.layout.ndim - work.kept == 1;
+    const long long per_tile = (long long)groups * held, tiles = (work.outputs + per_tile - 1) / per_tile;
+    for (long long at = blockIdx.x; at < tiles * work.parts; at += gridDim.x) {
+        long long tile;
+        const long long part = divide(at, tiles, tile), output = tile * per_tile + group * held;
+        const long long start = part * work.chunk;
+        const long long stop = start + work.chunk < work.count ? start + work.chunk : work.count;
+        typename Op::State mine[M];
+#pragma unroll
+        for (int k = 0; k < M; ++k) mine[k] = op.begin();
+        if (output < work.outputs) {
+            const long long first = walk(op.layout, 0, 0, work.kept, output);
+            if (straight) take_part<ACROSS, true>(op, work, mine, first, lane, start, stop);
+            else take_part<ACROSS, false>(op, work, mine, first, lane, start, stop);
+        }
+        if constexpr (ACROSS) {
+            join_across(op, mine, lanes);
+        } else {
+#pragma unroll
+            for (int k = 1; k < M; ++k) mine[0] = op.join(mine[0], mine[k]);
+            mine[0] = join_lanes(op, mine[0], lanes);
+        }
+        if (lane == 0 && output < work.outputs)
+#pragma unroll
+            for (int k = 0; k < (ACROSS ? M : 1); ++k)
+                if (k < held) op.put(part * work.outputs + output + k, mine[k]);
+    }
+}
+
+template <class A> inline A over(A total, double scale) {  // an integer sum has no scale
+    if constexpr (IS_FLOATING<A>) return total / (A)scale;
+    else return total;
+}
+
+// One value per result.  Meaning says begin(), map(x), join(a, b) and finish(a, scale) on the type A.
 template <class Meaning, class A, class T, class Out> struct Fold {
     typedef A State;
-    struct Place { Row<1> row; A center; };
+    typedef T Value;
     Out* out;
     const T* input;
-    const A* center;
     const Layout<1>& layout;
-    long long kept;
     double scale;
+    typedef A Lane;
     A begin() const { return Meaning::begin(); }
-    Place place(long long output) const { return {Row<1>(layout, 0, kept, output), center ? center[output] : A(0)}; }
-    A take(A mine, const Place& place, long long at, long long) const {
-        return Meaning::join(mine, Meaning::map(load<A>(input[at]), place.center));
-    }
+    A start() const { return begin(); }
+    A take(A mine, T value, int) const { return Meaning::join(mine, Meaning::map(load<A>(value))); }
+    A settled(A mine, int, long long, long long) const { return mine; }
     A join(A a, A b) const { return Meaning::join(a, b); }
     void put(long long at, A a) const { out[at] = store<Out>(Meaning::finish(a, scale)); }
 };
@@ -119,26 +244,27 @@ template <class C> inline Found<C> from_lane(Found<C> mine, int step) {
 }
 
 template <bool LARGEST, class C> inline bool is_before(C a, C b) {
-    if (a != a || b != b) return a != a && b == b;
-    return LARGEST ? a > b : a < b;
+    if constexpr (IS_FLOATING<C>) return (LARGEST ? !(a <= b) : !(a >= b)) && b == b;
+    else return LARGEST ? a > b : a < b;
 }
 
 template <bool LARGEST, class C, class T, class Out> struct Select {
     typedef Found<C> State;
+    typedef T Value;
+    struct Lane { C value; int place; };  // the first value is found even if it is not before where a lane starts
     Out* values;
     long long* indexes;
     const T* input;
-    const long long* numbers;  // the index that each value stands for, where that is not its place
+    const long long* numbers;  // [count, outputs]: the index that each value stands for, where that is not its place
     const Layout<1>& layout;
-    long long kept, outputs;
-    struct Place { Row<1> row; long long output; };
+    long long outputs;
     State begin() const { return {C(0), -1}; }
-    Place place(long long output) const { return {Row<1>(layout, 0, kept, output), output}; }
-    State take(State mine, const Place& place, long long at, long long i) const {  // values come in rising order of index
-        const C value = load<C>(input[at]);
-        if (mine.index >= 0 && !is_before<LARGEST>(value, mine.value)) return mine;
-        return {value, numbers ? numbers[i * outputs + place.output] : i};
+    Lane start() const { return {LARGEST ? lowest<C>() : highest<C>(), 0}; }
+    Lane take(Lane mine, T value, int taken) const {
+        const C wide = load<C>(value);
+        return is_before<LARGEST>(wide, mine.value) ? Lane{wide, taken} : mine;
     }
+    State settled(Lane mine, int, long long first, long long step) const { return {mine.value, first + mine.place * step}; }
     State join(State a, State b) const {
         if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
         if (is_before<LARGEST>(a.value, b.value)) return a;
@@ -147,9 +273,84 @@ template <bool LARGEST, class C, class T, class Out> struct Select {
     }
     void put(long long at, State found) const {
         if (values) values[at] = store<Out>(found.value);
-        indexes[at] = found.index;
+        indexes[at] = numbers ? numbers[found.index * outputs + at] : found.index;
     }
 };
+
+// How many values, their mean, and the sum of their squared distances from it, in one pass (B. P. Welford, 1962; joined
+// as by T. F. Chan, G. H. Golub and R. J. LeVeque, 1979).
+template <class A> struct Moments { A n, mean, squares; };
+
+template <class A> inline Moments<A> from_lane(Moments<A> mine, int step) {
+    return {from_lane(mine.n, step), from_lane(mine.mean, step), from_lane(mine.squares, step)};
+}
+
+template <class A> inline Moments<A> joined(Moments<A> a, Moments<A> b) {
+    if (a.n == 0 || b.n == 0) return a.n == 0 ? b : a;
+    const A n = a.n + b.n, apart = b.mean - a.mean, share = b.n / n;
+    return {n, a.mean + apart * share, a.squares + b.squares + apart * apart * a.n * share};
+}
+
+// 1 / x, to a unit in the last place or two: without branches, which would part the loads before it.
+inline float inverse_of(float x) {
+    float inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
+    return inverse;
+}
+inline double inverse_of(double x) { return 1 / x; }
+
+// The variance of values, squares / scale, or its root; or what pieces of it have.
+template <class A, class T, class Out> struct Variance {
+    typedef Moments<A> State;
+    typedef T Value;
+    struct Lane { A mean, squares; };
+    Out* out;
+    A* means;  // of pieces; absent where there is one
+    A* squares;
+    const T* input;
+    const Layout<1>& layout;
+    double scale;
+    bool root;
+    State begin() const { return {0, 0, 0}; }
+    Lane start() const { return {0, 0}; }
+    Lane take(Lane mine, T value, int taken) const {
+        const A x = load<A>(value), apart = x - mine.mean, mean = mine.mean + apart * inverse_of((A)(taken + 1));
+        return {mean, mine.squares + apart * (x - mean)};
+    }
+    State settled(Lane mine, int taken, long long, long long) const { return {(A)taken, mine.mean, mine.squares}; }
+    State join(State a, State b) const { return joined(a, b); }
+    void put(long long at, State found) const {
+        if (means) {
+            means[at] = found.mean;
+            squares[at] = found.squares;
+        } else {
+            const A square = found.squares / (A)scale;
+            out[at] = store<Out>(root ? sqrt(square) : square);
+        }
+    }
+};
+
+template <class A> struct JoinMoments {
+    typedef Moments<A> State;
+    State join(State a, State b) const { return joined(a, b); }
+};
+
+// The join of such pieces [parts, outputs], each of `chunk` values but the last, of `count` together: a warp makes one.
+template <class A, class Out>
+inline void join_variances(Out* out, const A* means, const A* squares, long long parts, long long outputs, double scale,
+                           bool root, long long chunk, long long count) {
+    const int lane = threadIdx.x % WARP;
+    for (long long i = blockIdx.x * (long long)WARPS + threadIdx.x / WARP; i < outputs; i += (long long)gridDim.x * WARPS) {
+        Moments<A> mine = {0, 0, 0};
+        for (long long part = lane; part < parts; part += WARP) {
+            const long long left = count - part * chunk, at = part * outputs + i;
+            mine = joined(mine, {(A)(left < chunk ? left : chunk), means[at], squares[at]});
+        }
+        mine = join_lanes(JoinMoments<A>(), mine, WARP);
+        const A square = mine.squares / (A)scale;
+        if (lane == 0) out[i] = store<Out>(root ? sqrt(square) : square);
+    }
+}
 
 // Where a row of one operand starts, and the step along it.
 template <int N> struct Line {
