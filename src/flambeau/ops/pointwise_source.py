@@ -1,0 +1,130 @@
+"""The text of pointwise kernels, and how their operands are walked.
+
+- One kernel serves every layout of its types.  Operands that are dense, or dense along the fastest dimension, are taken
+  in accesses of 16 bytes if their addresses allow it, which the kernel sees for itself; others element by element.
+- An access holds as many elements of every operand as the widest of them has in 16 bytes.
+- No kernel divides by a size: the layout's last row has the reciprocals (kernels/pointwise.cu).
+- Loads in flight come from many threads: a thread makes one access of each operand, and registers are bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from pathlib import Path
+from string import Template
+
+from .. import strides as st
+from ..dtypes import FLOATING, dtype
+from ..kernel import Grid
+
+THREADS = 256
+ACCESS_BYTES = 16
+SINGLES = 4  # elements that a thread loads at once where they are not packed
+BLOCKS_OF_INPUTS = {0: 8, 1: 8, 2: 6, 3: 5}  # tensors read -> blocks of a multiprocessor, which bounds registers
+MANY_INPUTS_BLOCKS = 4
+WAVE_BLOCKS = 132 * 8  # with fewer blocks, part of a large device is idle
+MAX_BLOCKS = 2**31 - 1
+MAX_OFFSETS = 2**32 - 2**16  # 32 bits, and a thread may count somewhat past the end
+WALK = "walk"  # the name of a layout's last row
+_BODY = (Path(__file__).parent / "kernels" / "pointwise_body.cu").read_text()
+
+Input = tuple[str, dtype | None, dtype]  # name, type in memory (None: a number), compute type
+Tensor = tuple[str, dtype, dtype]
+Walk = tuple[st.Shape, list[st.Shape]]
+
+
+def walked(shape: Sequence[int], strides: Sequence[Sequence[int]], pack: int) -> Walk:
+    """The fewest dimensions that walk every operand, the one where the first moves least first, and the walk's row."""
+    order = sorted(range(len(shape)), key=lambda dim: -strides[0][dim])
+    sizes, steps = st.collapse([shape[dim] for dim in order], [[each[dim] for dim in order] for each in strides])
+    sizes, steps = sizes[::-1] or (1,), [each[::-1] or (1,) for each in steps]
+    return sizes, [*steps, _row(sizes, steps, pack)]
+
+
+def _row(sizes: st.Shape, steps: Sequence[st.Shape], pack: int) -> st.Shape:
+    is_far = max(prod(sizes), *(st.extent(sizes, each) for each in steps)) > MAX_OFFSETS
+    packs = are_packed(sizes, steps, pack)
+    if len(sizes) == 1:
+        return (int(packs) << 32 | is_far,)
+    if is_far:
+        return (-1,) + (0,) * (len(sizes) - 1)
+    inverses = [(2**32 - 1) // size for size in sizes[:-1]]
+    first = inverses[0] | (2**32 - 1) // (sizes[0] // pack) << 32 if packs else inverses[0]
+    return (first - 2**64 if first >= 2**63 else first, *inverses[1:], 0)
+
+
+def are_packed(sizes: Sequence[int], steps: Sequence[Sequence[int]], pack: int) -> bool:
+    """Whether every operand lies in whole packs, or repeats one element, along dimension 0."""
+    if pack == 1 or len(sizes) > 1 and sizes[0] % pack:
+        return False
+    return all(each[0] == 0 or each[0] == 1 and all(step % pack == 0 for step in each[1:]) for each in steps)
+
+
+def pack_of(types: Iterable[dtype]) -> int:
+    """How many elements one access holds."""
+    return ACCESS_BYTES // max(each.itemsize for each in types)
+
+
+def grid_of(walk: Walk, pack: int) -> Grid:
+    """A grid in which every thread loads once, or fewer elements if that leaves the device idle."""
+    sizes, steps = walk
+    numel = prod(sizes)
+    if steps[-1][0] != -1 and steps[-1][0] >> 32:
+        blocks = -(-numel // (pack * THREADS))
+    else:
+        blocks = max(-(-numel // (SINGLES * THREADS)), min(-(-numel // THREADS), WAVE_BLOCKS))
+    return Grid((max(1, min(blocks, MAX_BLOCKS)), 1, 1), THREADS)
+
+
+def kernel_text(entry: str, out: dtype, inputs: Sequence[Input], cuda: str) -> str:
+    """The kernel's definition; what it calls is in prelude.cu, math.cu and pointwise.cu."""
+    tensors = [(name, kind, compute.wide) for name, kind, compute in inputs if kind is not None]
+    operands = 1 + len(tensors)
+    arguments = [f"{out.cuda}* out", *map(_argument, inputs), f"const __grid_constant__ Layout<{operands + 1}> layout"]
+    body = Template(_BODY).substitute(_parts(out, inputs, tensors), EXPRESSION=cuda)
+    return f"""
+extern "C" __global__ void __launch_bounds__({THREADS}, {BLOCKS_OF_INPUTS.get(len(tensors), MANY_INPUTS_BLOCKS)})
+{entry}({", ".join(arguments)}) {{
+  constexpr int threads = {THREADS}, singles = {SINGLES}, operands = {operands};
+  constexpr int pack = {pack_of([out, *(kind for _, kind, _ in tensors)])};
+{body}}}
+"""
+
+
+def _parts(out: dtype, inputs: Sequence[Input], tensors: Sequence[Tensor]) -> dict[str, str]:
+    """What stands for each $PART of the body."""
+
+    def every(statement: str) -> str:
+        values = [
+            {"n": name, "t": kind.cuda, "c": wide.cuda, "at": at} for at, (name, kind, wide) in enumerate(tensors, 1)
+        ]
+        return " ".join(statement.format(**each) for each in values)
+
+    numbers = "".join(f"const {c.wide.cuda} {n} = ({c.wide.cuda}){n}_number; " for n, kind, c in inputs if kind is None)
+    aligned = every("&& (layout.stride[{at}][0] == 0 || is_aligned({n}_data, pack))")
+    return {
+        "T": out.cuda,
+        "ALIGNED": f"is_aligned(out, pack) {aligned}",
+        "PACKS": every("Loaded<{t}, pack> {n}_pack;"),
+        "FETCH_LINE": every(
+            "if (layout.stride[{at}][0]) {n}_pack.fetch({n}_data + place); else {n}_pack.fetch_one({n}_data);"
+        ),
+        "FETCH": every(
+            "if (layout.stride[{at}][0]) {n}_pack.fetch({n}_data + at[0][{at}]); "
+            "else {n}_pack.fetch_one({n}_data + at[0][{at}]);"
+        ),
+        "REPEAT": every("if (layout.stride[{at}][0] == 0) {n}_pack.repeat();"),
+        "OF_PACK": numbers + every("const {c} {n} = load<{c}>({n}_pack[lane]);"),
+        "ONES": every("{t} {n}_one[singles];"),
+        "FETCH_ONE": every("{n}_one[each] = {n}_data[at[each][{at}]];"),
+        "OF_ONE": numbers + every("const {c} {n} = load<{c}>({n}_one[each]);"),
+        "OF_FAR": numbers + every("const {c} {n} = load<{c}>({n}_data[at[{at}]]);"),
+    }
+
+
+def _argument(each: Input) -> str:
+    name, kind, compute = each
+    if kind is None:
+        return f"{'double' if compute.category == FLOATING else 'long long'} {name}_number"
+    return f"const {kind.cuda}* {name}_data"
