@@ -30,7 +30,6 @@ WALK = "walk"  # the name of a layout's last row
 _BODY = (Path(__file__).parent / "kernels" / "pointwise_body.cu").read_text()
 
 Input = tuple[str, dtype | None, dtype]  # name, type in memory (None: a number), compute type
-Tensor = tuple[str, dtype, dtype]
 Walk = tuple[st.Shape, list[st.Shape]]
 
 
@@ -79,29 +78,36 @@ def grid_of(walk: Walk, pack: int) -> Grid:
 
 def kernel_text(entry: str, out: dtype, inputs: Sequence[Input], cuda: str) -> str:
     """The kernel's definition; what it calls is in prelude.cu, math.cu and pointwise.cu."""
-    tensors = [(name, kind, compute.wide) for name, kind, compute in inputs if kind is not None]
+    tensors = [(name, kind) for name, kind, _ in inputs if kind is not None]
     operands = 1 + len(tensors)
     arguments = [f"{out.cuda}* out", *map(_argument, inputs), f"const __grid_constant__ Layout<{operands + 1}> layout"]
-    body = Template(_BODY).substitute(_parts(out, inputs, tensors), EXPRESSION=cuda)
+    values = ", ".join(f"{compute.wide.cuda} {name}" for name, _, compute in inputs)
     return f"""
+inline {out.cuda} value({values}) {{ return store<{out.cuda}>({cuda}); }}
+
 extern "C" __global__ void __launch_bounds__({THREADS}, {BLOCKS_OF_INPUTS.get(len(tensors), MANY_INPUTS_BLOCKS)})
 {entry}({", ".join(arguments)}) {{
   constexpr int threads = {THREADS}, singles = {SINGLES}, operands = {operands};
-  constexpr int pack = {pack_of([out, *(kind for _, kind, _ in tensors)])};
-{body}}}
+  constexpr int pack = {pack_of([out, *(kind for _, kind in tensors)])};
+{Template(_BODY).substitute(_parts(out, inputs, tensors))}}}
 """
 
 
-def _parts(out: dtype, inputs: Sequence[Input], tensors: Sequence[Tensor]) -> dict[str, str]:
+def _parts(out: dtype, inputs: Sequence[Input], tensors: Sequence[tuple[str, dtype]]) -> dict[str, str]:
     """What stands for each $PART of the body."""
 
     def every(statement: str) -> str:
-        values = [
-            {"n": name, "t": kind.cuda, "c": wide.cuda, "at": at} for at, (name, kind, wide) in enumerate(tensors, 1)
-        ]
-        return " ".join(statement.format(**each) for each in values)
+        return " ".join(statement.format(n=name, t=kind.cuda, at=at) for at, (name, kind) in enumerate(tensors, 1))
 
-    numbers = "".join(f"const {c.wide.cuda} {n} = ({c.wide.cuda}){n}_number; " for n, kind, c in inputs if kind is None)
+    def values(place: str) -> str:
+        at = iter(range(1, len(inputs) + 1))
+        return ", ".join(
+            f"({c.wide.cuda}){name}_number"
+            if kind is None
+            else f"load<{c.wide.cuda}>({place.format(n=name, at=next(at))})"
+            for name, kind, c in inputs
+        )
+
     aligned = every("&& (layout.stride[{at}][0] == 0 || is_aligned({n}_data, pack))")
     return {
         "T": out.cuda,
@@ -115,11 +121,11 @@ def _parts(out: dtype, inputs: Sequence[Input], tensors: Sequence[Tensor]) -> di
             "else {n}_pack.fetch_one({n}_data + at[0][{at}]);"
         ),
         "REPEAT": every("if (layout.stride[{at}][0] == 0) {n}_pack.repeat();"),
-        "OF_PACK": numbers + every("const {c} {n} = load<{c}>({n}_pack[lane]);"),
+        "OF_PACK": values("{n}_pack[lane]"),
         "ONES": every("{t} {n}_one[singles];"),
         "FETCH_ONE": every("{n}_one[each] = {n}_data[at[each][{at}]];"),
-        "OF_ONE": numbers + every("const {c} {n} = load<{c}>({n}_one[each]);"),
-        "OF_FAR": numbers + every("const {c} {n} = load<{c}>({n}_data[at[{at}]]);"),
+        "OF_ONE": values("{n}_one[each]"),
+        "OF_FAR": values("{n}_data[at[{at}]]"),
     }
 
 

@@ -22,10 +22,7 @@
       $REPEAT
       Pack<$T, pack> result;
       #pragma unroll
-      for (int lane = 0; lane < pack; ++lane) {
-        $OF_PACK
-        result.at[lane] = store<$T>($EXPRESSION);
-      }
+      for (int lane = 0; lane < pack; ++lane) result.at[lane] = value($OF_PACK);
       *reinterpret_cast<Pack<$T, pack>*>(out + place) = result;
     }
     done = count * pack;
@@ -36,8 +33,7 @@
     for (long long position = done + place_in_wave; position < numel; position += wave) {
       long long at[operands];
       find_far(layout, position, at);
-      $OF_FAR
-      out[at[0]] = store<$T>($EXPRESSION);
+      out[at[0]] = value($OF_FAR);
     }
     return;
   }
@@ -50,8 +46,6 @@
     #pragma unroll
     for (int each = 0; each < singles; ++each) { $FETCH_ONE }
     #pragma unroll
-    for (int each = 0; each < singles; ++each) {
-      $OF_ONE
-      if (first + each * threads < numel) out[at[each][0]] = store<$T>($EXPRESSION);
-    }
+    for (int each = 0; each < singles; ++each)
+      if (first + each * threads < numel) out[at[each][0]] = value($OF_ONE);
   }
