@@ -6,6 +6,8 @@ import pytest
 import flambeau as torch
 from flambeau import dtypes
 
+pytestmark = pytest.mark.devices(1)
+
 KINDS = (dtypes.bool_, dtypes.uint8, dtypes.bfloat16, dtypes.int32, dtypes.float64)
 
 

@@ -13,6 +13,8 @@ from flambeau.ops import pointwise_source as source
 from flambeau.strides import contiguous
 from flambeau.testing import machine
 
+pytestmark = pytest.mark.devices(1)
+
 EDGES = (1, 3, 4, 7, 8, 15, 16, 17, 255, 257, 1023, 1024, 1025, 4099)
 KINDS = (dtypes.float32, dtypes.bfloat16, dtypes.uint8, dtypes.int64, dtypes.float64)
 
@@ -140,3 +142,11 @@ def test_one_kernel_serves_every_layout_of_its_types():
         assert [each.entry for each in made.devices[0].kernels if each.entry.startswith("add")] == [
             "add_float32_float32_float32"
         ]
+
+
+def test_a_pack_is_16_bytes_of_the_widest_and_32_where_the_result_is_narrower():
+    assert source.pack_of(dtypes.float32, [dtypes.float32]) == 4
+    assert source.pack_of(dtypes.float32, [dtypes.bfloat16]) == 4
+    assert source.pack_of(dtypes.bfloat16, [dtypes.float32]) == 8
+    assert source.pack_of(dtypes.bool_, [dtypes.float64, dtypes.float64]) == 4
+    assert source.pack_of(dtypes.uint8, []) == 16

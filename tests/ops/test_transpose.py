@@ -8,6 +8,8 @@ from flambeau import dtypes
 from flambeau.ops import transpose
 from flambeau.testing import machine
 
+pytestmark = pytest.mark.devices(1)
+
 PERMUTED = [
     ((64, 64), (1, 0)),
     ((100, 37), (1, 0)),

@@ -9,10 +9,10 @@ from typing import Any
 
 from .. import dtypes
 from ..dtypes import dtype
-from ..kernel import Kernel, Pointer, Scalar
+from ..kernel import Grid, Kernel, Pointer, Scalar
 from .operator import Array, Call, Operand, Sample, operator
-from .pointwise import THREADS, WALKING, Plan, Pointwise, grid_over
-from .pointwise_source import ACCESS_BYTES
+from .pointwise import THREADS, WALKING, Plan, Pointwise
+from .pointwise_source import ACCESS_BYTES, MAX_BLOCKS
 from .transpose import crossed, tiles, transposing
 
 
@@ -86,7 +86,7 @@ fill_{kind.name}({kind.cuda}* out, {_C[number]} value, long long numel) {{
   Pack<{kind.cuda}, pack> filled;
   for (int lane = 0; lane < pack; ++lane) filled.at[lane] = stored;
   const long long step = (long long)gridDim.x * blockDim.x, first = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-  const long long packs = is_aligned(out, pack) ? numel / pack : 0;
+  const long long packs = is_aligned<pack>(out) ? numel / pack : 0;
   for (long long i = first; i < packs; i += step) reinterpret_cast<Pack<{kind.cuda}, pack>*>(out)[i] = filled;
   for (long long i = packs * pack + first; i < numel; i += step) out[i] = stored;
 }}
@@ -118,7 +118,8 @@ def fill(call: Call, input: Operand, value: int | float | bool) -> Any:
     numel = prod(input.shape)
     if numel:
         number = float(value) if input.dtype.is_floating_point else int(value)
-        call.launch(fill_kernel(input.dtype), grid_over(numel), out, number, numel)
+        blocks = -(-numel * input.dtype.itemsize // (ACCESS_BYTES * THREADS))
+        call.launch(fill_kernel(input.dtype), Grid((min(blocks, MAX_BLOCKS), 1, 1), THREADS), out, number, numel)
     return out
 
 

@@ -166,7 +166,7 @@ class Pointwise(Operator):
         numbers = {i: _PYTHON[computes[i].category] for i, each in enumerate(operands) if not hasattr(each, "strides")}
         if numel == 0:
             return Plan(kernel, grid_over(numel), shape, result, None, numel, numbers)
-        pack = pack_of([result, *(each.dtype for each in tensors)])
+        pack = pack_of(result, [each.dtype for each in tensors])
         layout = walked(shape, strides, pack)
         return Plan(kernel, grid_of(layout, pack), shape, result, layout, numel, numbers)
 

@@ -2,14 +2,15 @@
 
 - One kernel serves every layout of its types.  Operands that are dense, or dense along the fastest dimension, are taken
   in accesses of 16 bytes if their addresses allow it, which the kernel sees for itself; others element by element.
-- An access holds as many elements of every operand as the widest of them has in 16 bytes.
+- A pack holds as many elements of every operand as the widest of them has in 16 bytes; or in 32, two accesses, where
+  the result is narrower than that.
 - No kernel divides by a size: the layout's last row has the reciprocals (kernels/pointwise.cu).
-- Loads in flight come from many threads: a thread makes one access of each operand, and registers are bounded.
+- Loads in flight come from many threads: a thread takes one pack of each operand, and registers are bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from string import Template
@@ -20,9 +21,10 @@ from ..kernel import Grid
 
 THREADS = 256
 ACCESS_BYTES = 16
-SINGLES = 4  # elements that a thread loads at once where they are not packed
-BLOCKS_OF_INPUTS = {0: 8, 1: 8, 2: 6, 3: 5}  # tensors read -> blocks of a multiprocessor, which bounds registers
-MANY_INPUTS_BLOCKS = 4
+# How many tensors are read -> elements that a thread loads at once where they are not packed, and blocks that a
+# multiprocessor must hold, which bounds registers.  Measured on an H200: more of either spills.
+LOADS_AND_BLOCKS = {0: (4, 8), 1: (4, 8), 2: (3, 7), 3: (3, 6)}
+LOADS_AND_BLOCKS_OF_MANY = (3, 5)
 WAVE_BLOCKS = 132 * 8  # with fewer blocks, part of a large device is idle
 MAX_BLOCKS = 2**31 - 1
 MAX_OFFSETS = 2**32 - 2**16  # 32 bits, and a thread may count somewhat past the end
@@ -60,9 +62,12 @@ def are_packed(sizes: Sequence[int], steps: Sequence[Sequence[int]], pack: int) 
     return all(each[0] == 0 or each[0] == 1 and all(step % pack == 0 for step in each[1:]) for each in steps)
 
 
-def pack_of(types: Iterable[dtype]) -> int:
-    """How many elements one access holds."""
-    return ACCESS_BYTES // max(each.itemsize for each in types)
+def pack_of(out: dtype, inputs: Sequence[dtype]) -> int:
+    """How many elements a pack holds."""
+    widest = max(each.itemsize for each in (out, *inputs))
+    if out.itemsize == widest:
+        return ACCESS_BYTES // widest
+    return min(ACCESS_BYTES // out.itemsize, 2 * ACCESS_BYTES // widest)
 
 
 def grid_of(walk: Walk, pack: int) -> Grid:
@@ -72,7 +77,8 @@ def grid_of(walk: Walk, pack: int) -> Grid:
     if steps[-1][0] != -1 and steps[-1][0] >> 32:
         blocks = -(-numel // (pack * THREADS))
     else:
-        blocks = max(-(-numel // (SINGLES * THREADS)), min(-(-numel // THREADS), WAVE_BLOCKS))
+        singles, _ = LOADS_AND_BLOCKS.get(len(steps) - 2, LOADS_AND_BLOCKS_OF_MANY)
+        blocks = max(-(-numel // (singles * THREADS)), min(-(-numel // THREADS), WAVE_BLOCKS))
     return Grid((max(1, min(blocks, MAX_BLOCKS)), 1, 1), THREADS)
 
 
@@ -80,15 +86,16 @@ def kernel_text(entry: str, out: dtype, inputs: Sequence[Input], cuda: str) -> s
     """The kernel's definition; what it calls is in prelude.cu, math.cu and pointwise.cu."""
     tensors = [(name, kind) for name, kind, _ in inputs if kind is not None]
     operands = 1 + len(tensors)
+    singles, blocks = LOADS_AND_BLOCKS.get(len(tensors), LOADS_AND_BLOCKS_OF_MANY)
     arguments = [f"{out.cuda}* out", *map(_argument, inputs), f"const __grid_constant__ Layout<{operands + 1}> layout"]
     values = ", ".join(f"{compute.wide.cuda} {name}" for name, _, compute in inputs)
     return f"""
 inline {out.cuda} value({values}) {{ return store<{out.cuda}>({cuda}); }}
 
-extern "C" __global__ void __launch_bounds__({THREADS}, {BLOCKS_OF_INPUTS.get(len(tensors), MANY_INPUTS_BLOCKS)})
+extern "C" __global__ void __launch_bounds__({THREADS}, {blocks})
 {entry}({", ".join(arguments)}) {{
-  constexpr int threads = {THREADS}, singles = {SINGLES}, operands = {operands};
-  constexpr int pack = {pack_of([out, *(kind for _, kind in tensors)])};
+  constexpr int threads = {THREADS}, singles = {singles}, operands = {operands};
+  constexpr int pack = {pack_of(out, [kind for _, kind in tensors])};
 {Template(_BODY).substitute(_parts(out, inputs, tensors))}}}
 """
 
@@ -108,10 +115,10 @@ def _parts(out: dtype, inputs: Sequence[Input], tensors: Sequence[tuple[str, dty
             for name, kind, c in inputs
         )
 
-    aligned = every("&& (layout.stride[{at}][0] == 0 || is_aligned({n}_data, pack))")
+    aligned = every("&& (layout.stride[{at}][0] == 0 || is_aligned<pack>({n}_data))")
     return {
         "T": out.cuda,
-        "ALIGNED": f"is_aligned(out, pack) {aligned}",
+        "ALIGNED": f"is_aligned<pack>(out) {aligned}",
         "PACKS": every("Loaded<{t}, pack> {n}_pack;"),
         "FETCH_LINE": every(
             "if (layout.stride[{at}][0]) {n}_pack.fetch({n}_data + place); else {n}_pack.fetch_one({n}_data);"

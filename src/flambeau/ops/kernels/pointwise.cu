@@ -4,7 +4,7 @@
 //  - A layout's last row describes the walk.  The high half of row[0] is not 0 where `pack` neighbouring elements may be
 //    one position.  Row[dim] is floor((2**32 - 1) / size) of every dimension but the last, in row[0]'s high half of
 //    dimension 0 in packs.  Row[0] is -1 (along one dimension: odd) where offsets need 64 bits.
-//  - In a pack, an operand of stride 1 takes one access of up to 16 bytes; one of stride 0 repeats an element.
+//  - In a pack, an operand of stride 1 takes accesses of up to 16 bytes, two at most; one of stride 0 repeats an element.
 
 template <class T> inline T of_bits(unsigned int bits) { return (T)bits; }
 template <> inline bool of_bits<bool>(unsigned int bits) { return (bits & 255) != 0; }
@@ -16,7 +16,8 @@ template <> struct WordOf<2> { typedef unsigned short type; };
 template <> struct WordOf<1> { typedef unsigned char type; };
 
 // `pack` elements as they lie in memory.
-template <class T, int pack> struct alignas(sizeof(T) * pack) Pack { T at[pack]; };
+template <class T, int pack> constexpr int ALIGNMENT = sizeof(T) * pack < 16 ? (int)sizeof(T) * pack : 16;
+template <class T, int pack> struct alignas(ALIGNMENT<T, pack>) Pack { T at[pack]; };
 
 // The same as they are loaded: small elements stay together in words until they are used, since to take them apart
 // is to wait for them.
@@ -43,8 +44,8 @@ template <class T, int pack> struct Loaded<T, pack, true> {
     }
 };
 
-template <class T> inline bool is_aligned(const T* data, int pack) {
-    return ((unsigned long long)data & (sizeof(T) * pack - 1)) == 0;
+template <int pack, class T> inline bool is_aligned(const T* data) {
+    return ((unsigned long long)data & (ALIGNMENT<T, pack> - 1)) == 0;
 }
 
 // Where `several` positions, blockDim.x apart, lie in every operand.  Past the end stands the last position.
