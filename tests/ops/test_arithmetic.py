@@ -134,7 +134,7 @@ def test_a_plain_sum_launches_a_kernel_without_alpha():
         x + x
         x.add(x, alpha=2)
         entries = [kernel.entry for kernel in made.devices[0].kernels if kernel.entry.startswith("add")]
-    assert entries == ["add_float32_float32_float32_dense", "add_scaled_float32_float32_float32_nfloat32_dense"]
+    assert entries == ["add_float32_float32_float32", "add_scaled_float32_float32_float32_nfloat32"]
 
 
 def test_sign_is_zero_for_zero_and_nan():

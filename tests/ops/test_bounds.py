@@ -42,7 +42,7 @@ def test_clamp_is_one_launch_in_place_too():
         assert x.clamp_(0, 1) is x
         assert x.tolist() == [0.0, 0.5, 1.0]
         entries = [kernel.entry for kernel in made.devices[0].kernels]
-    assert entries == ["clamp_float32_float32_nfloat32_nfloat32_dense"]
+    assert entries == ["clamp_float32_float32_nfloat32_nfloat32"]
 
 
 def test_the_gradient_of_clamp_at_and_beyond_its_bounds():

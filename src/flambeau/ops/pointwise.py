@@ -1,8 +1,7 @@
 """The pointwise family: one body, one CUDA expression, every layout and every mix of types.
 
 Each input is read as its compute type (`load`), the expression is evaluated, and the result is rounded once to
-the output type (`store`).  Numbers travel by value.  Dense operands are walked as one dimension; anything else
-through a collapsed Layout.
+the output type (`store`).  Numbers travel by value.  One kernel walks every layout (pointwise_source.py).
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from ..errors import DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
 from .operator import POINTWISE, Number, Operator, Value, passed_as
+from .pointwise_source import WALK, Walk, grid_of, kernel_text, pack_of, walked
 
 THREADS = 256
 PER_THREAD = 4
@@ -36,6 +36,7 @@ def source_text(name: str) -> str:
 
 
 PRELUDE = source_text("prelude.cu") + source_text("math.cu")
+WALKING = PRELUDE + source_text("pointwise.cu")
 
 
 # dtype rules: (operator, input types, their common type) -> (the type each input is read as, the result's type)
@@ -112,67 +113,43 @@ class Pointwise(Operator):
         if out is not None:
             check_out(self.name, out, shape, out.dtype if self.casts else kind)
         result = call.output(shape, kind) if out is None else out
-        if numel := prod(shape):
-            walked = [result.strides, *[st.expand(each.shape, each.strides, shape) for each in tensors]]
-            dense = all(st.is_contiguous(shape, each) for each in walked)
+        if prod(shape):
             inputs = [kind if is_tensor(each) else None for kind, each in zip(types, operands)]
-            kernel = self.kernel(result.dtype, inputs, tuple(computes), dense)
+            kernel = self.kernel(result.dtype, inputs, tuple(computes))
             values = [
                 each if is_tensor(each) else passed_as(each, PYTHON[c.category]) for each, c in zip(operands, computes)
             ]
-            call.launch(kernel, grid_over(numel), result, *values, numel if dense else st.collapse(shape, walked))
+            pack = pack_of(result.dtype, [each.dtype for each in tensors])
+            strides = [result.strides, *[st.expand(each.shape, each.strides, shape) for each in tensors]]
+            kernel, grid, walk = self.spread(kernel, walked(shape, strides, pack), pack)
+            call.launch(kernel, grid, result, *values, walk)
         return result
 
-    def kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: tuple[dtype, ...], dense: bool) -> Kernel:
+    def spread(self, kernel: Kernel, walk: Walk, pack: int) -> tuple[Kernel, Grid, Walk]:
+        """The kernel to launch, its grid and how it walks its operands."""
+        return kernel, grid_of(walk, pack), walk
+
+    def kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: tuple[dtype, ...]) -> Kernel:
         """The kernel for these types; an input of None is a number."""
-        key = (out, tuple(inputs), computes, dense)
+        key = (out, tuple(inputs), computes)
         if key not in self.kernels:
-            self.kernels[key] = self._make_kernel(out, inputs, computes, dense)
+            self.kernels[key] = self._make_kernel(out, inputs, computes)
         return self.kernels[key]
 
-    def _make_kernel(
-        self, out: dtype, inputs: Sequence[dtype | None], computes: Sequence[dtype], dense: bool
-    ) -> Kernel:
+    def _make_kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: Sequence[dtype]) -> Kernel:
         names = [parameter.name for parameter in self.parameters]
         tensors = [name for name, each in zip(names, inputs) if each is not None]
-        shape: Any = ("numel",) if dense else "layout"
-        params: list[Param] = [Pointer("out", out, "w", shape)]
+        params: list[Param] = [Pointer("out", out, "w", "layout")]
         for name, each, compute in zip(names, inputs, computes):
             if each is None:
                 params.append(Scalar(name, "float64" if compute.category == FLOATING else "int64"))
             else:
-                params.append(Pointer(name, each, "r", shape))
-        params.append(Scalar("numel", "int64") if dense else Strided("layout", ("out", *tensors)))
+                params.append(Pointer(name, each, "r", "layout"))
+        params.append(Strided("layout", ("out", *tensors, WALK)))
         tags = [out.name] + [each.name if each else f"n{compute.name}" for each, compute in zip(inputs, computes)]
-        entry = "_".join([self.name, *tags, "dense" if dense else "strided"])
-        source = _source(entry, out, list(zip(names, inputs, computes)), self.cuda, dense)
+        entry = "_".join([self.name, *tags])
+        source = WALKING + kernel_text(entry, out, list(zip(names, inputs, computes)), self.cuda)
         return Kernel(entry, source, params, _reference(self.body, computes), self.cost)
-
-
-def _source(entry: str, out: dtype, inputs: list[tuple[str, dtype | None, dtype]], cuda: str, dense: bool) -> str:
-    tensors = [name for name, each, _ in inputs if each is not None]
-    arguments = [f"{out.cuda}* out"]
-    reads = [] if dense else [f"long long at[{1 + len(tensors)}]; offsets(layout, i, at);"]
-    for name, each, compute in inputs:
-        kind = compute.wide.cuda
-        if each is None:
-            arguments.append(f"{'double' if compute.category == FLOATING else 'long long'} {name}_number")
-            reads.append(f"const {kind} {name} = ({kind}){name}_number;")
-        else:
-            place = "i" if dense else f"at[{1 + tensors.index(name)}]"
-            arguments.append(f"const {each.cuda}* {name}_data")
-            reads.append(f"const {kind} {name} = load<{kind}>({name}_data[{place}]);")
-    arguments.append("long long numel" if dense else f"Layout<{1 + len(tensors)}> layout")
-    return f"""{PRELUDE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({", ".join(arguments)}) {{
-  {"" if dense else "const long long numel = count(layout);"}
-  const long long step = (long long)gridDim.x * blockDim.x;
-  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += step) {{
-    {" ".join(reads)}
-    out[{"i" if dense else "at[0]"}] = store<{out.cuda}>({cuda});
-  }}
-}}
-"""
 
 
 def _number(value: int | float) -> Any:
