@@ -26,7 +26,7 @@ template <int LANES, bool ACROSS> inline int group_in_block() {
 template <class T> constexpr int WIDE = sizeof(T) == 1 ? 8 : 16 / sizeof(T);
 
 // Neighbouring values, loaded as words: taken apart only when they are used, they need few registers on the way.
-template <class T, int N> struct alignas(N * sizeof(T)) Run {
+template <class T, int N> struct alignas(N * sizeof(T)) Words {
     unsigned int words[N * sizeof(T) / 4];
     T at(int k) const {
         constexpr int PER_WORD = sizeof(T) < 4 ? 4 / sizeof(T) : 1, WORDS = sizeof(T) > 4 ? sizeof(T) / 4 : 1;
@@ -37,7 +37,7 @@ template <class T, int N> struct alignas(N * sizeof(T)) Run {
         return value;
     }
 };
-template <class T> struct Run<T, 1> {
+template <class T> struct Words<T, 1> {
     T value;
     T at(int) const { return value; }
 };
@@ -97,7 +97,7 @@ template <bool STRAIGHT> struct Row {
 template <int N, bool ACROSS, bool STRAIGHT, class Op, int M>
 inline void take_runs(const Op& op, const Row<STRAIGHT>& row, typename Op::State (&mine)[M], long long first,
                       long long stop, long long step) {
-    typedef Run<typename Op::Value, N> Loaded;
+    typedef Words<typename Op::Value, N> Loaded;
     constexpr int AHEAD = STRAIGHT ? (N == 1 ? 8 : 4) : N == 1 ? 1 : 2;
     if (first >= stop) return;
     const int runs = (int)((stop - 1 - first) >> (__ffsll(step) - 1)) + 1;
