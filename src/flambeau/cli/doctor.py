@@ -6,6 +6,7 @@ import json
 import os
 import platform
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +16,7 @@ from .. import __version__, config, driver
 from ..errors import FlambeauError
 
 MISSING = "not installed"
+PACKAGE = Path(__file__).parents[1]
 NAME_WIDTH = 18  # columns
 EXTRAS = {
     "cuda13": ("cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cublas"),
@@ -43,7 +45,7 @@ def report() -> Report:
         "shipped": shipped(),
         "cudnn": cudnn(),
         "cache": cache(),
-        "compiled modules": [],
+        "compiled modules": compiled_modules(),
         "extras": {name: extra(packages) for name, packages in EXTRAS.items()},
     }
 
@@ -90,6 +92,12 @@ def nvrtc() -> str:
     except FlambeauError as failure:
         return failure.fact
     return f"{major}.{minor}"
+
+
+def compiled_modules() -> list[str]:
+    """The modules of the hot path that were compiled when the package was built; empty for a pure one."""
+    found = (each.relative_to(PACKAGE) for each in PACKAGE.rglob("*.so"))
+    return sorted(".".join((*each.parent.parts, each.name.partition(".")[0])) for each in found)
 
 
 def cublas() -> str:
