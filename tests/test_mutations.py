@@ -41,8 +41,8 @@ MUTATIONS = (
     Mutation(
         "the driver called around the stream",
         "plan.py",
-        "                    stream.launch(step.handle, step.grid, buffer)\n",
-        "                    machine.driver.launch(step.handle, step.grid, buffer, stream.handle)\n",
+        "        stream.launch(step.handle, step.grid, buffer)\n",
+        "        state.machine().driver.launch(step.handle, step.grid, buffer, stream.handle)\n",
         ("tests/test_layers.py", "-k", "test_only_streams_put_work_in_order"),
     ),
     Mutation(

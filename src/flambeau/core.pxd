@@ -1,4 +1,6 @@
-from .layout cimport Layout
+cimport cython
+from .layout cimport Layout, dense_layout, known_dense
+from .runtime cimport state, storage
 from .runtime.storage cimport Storage
 
 cdef class TensorCore:
@@ -15,12 +17,15 @@ cdef class TensorCore:
     cdef public object hooks
     cdef object __weakref__
 
-    cpdef begin(self, Storage storage, Layout layout, Py_ssize_t offset)
-    cpdef address(self)
+    cpdef unsigned long long address(self)
     cpdef is_contiguous(self)
     cpdef is_aligned(self)
     cpdef numel(self)
 
+@cython.locals(made=TensorCore)
 cpdef TensorCore new(Storage storage, Layout layout, Py_ssize_t offset=*)
 cpdef TensorCore over(Storage storage, dtype, shape, strides, Py_ssize_t offset=*)
 cpdef TensorCore alias(TensorCore source, shape, strides, Py_ssize_t offset)
+cpdef TensorCore empty(shape, dtype, int device, bint pin_memory=*, name=*)
+cpdef begin(TensorCore tensor, Storage storage, Layout layout, Py_ssize_t offset)
+cpdef unsigned long long address_of(TensorCore tensor)

@@ -10,7 +10,7 @@ from . import host
 from . import strides as st
 from .dtypes import dtype
 from .errors import ArgumentError, OutOfMemoryError
-from .layout import Layout, dense_layout, layout_of
+from .layout import Layout, dense_layout, known_dense, layout_of
 from .runtime import device as devices
 from .runtime import state, storage
 from .runtime.storage import WIDEST_ACCESS, Storage
@@ -27,27 +27,25 @@ class TensorCore:
     base: for a view, the tensor that it views;  view_version: the storage's version when grad_fn was made.
     """
 
+    storage: Storage
+    layout: Layout
+    offset: int
+    _requires_grad: bool
+    _grad_fn: Any
+    output_index: int
+    grad: Any
+    accumulator: Any
+    base: Any
+    view_version: int
+    hooks: Any
+
     __slots__ = (
         "__weakref__", "_grad_fn", "_requires_grad", "accumulator", "base", "grad", "hooks", "layout", "offset",
         "output_index", "storage", "view_version",
     )  # fmt: skip
 
     def __init__(self, storage: Storage, layout: Layout, offset: int = 0) -> None:
-        self.begin(storage, layout, offset)
-
-    def begin(self, storage: Storage, layout: Layout, offset: int) -> None:
-        """Become a leaf over a storage."""
-        self.storage = storage
-        self.layout = layout
-        self.offset = offset
-        self._requires_grad = False
-        self._grad_fn: Any = None
-        self.output_index = 0
-        self.grad: Any = None
-        self.accumulator: Any = None
-        self.base: Any = None
-        self.view_version = 0
-        self.hooks: Any = None
+        begin(self, storage, layout, offset)
 
     @property
     def dtype(self) -> dtype:
@@ -101,7 +99,7 @@ class TensorCore:
 
     def address(self) -> int:
         """Where the first element lies."""
-        return self.storage.address() + self.offset * self.layout.dtype.itemsize
+        return address_of(self)
 
     def array(self) -> Any:
         """A NumPy array over the same host memory, which it keeps alive."""
@@ -115,38 +113,57 @@ class TensorCore:
         return f"{self.dtype.name}{list(self.shape)} on {self.device}"
 
 
+def begin(tensor: TensorCore, storage: Storage, layout: Layout, offset: int) -> None:
+    """Make a leaf over a storage of an object that has no attributes yet."""
+    tensor.storage = storage
+    tensor.layout = layout
+    tensor.offset = offset
+    tensor._requires_grad = False
+    tensor._grad_fn = None
+    tensor.output_index = 0
+    tensor.grad = None
+    tensor.accumulator = None
+    tensor.base = None
+    tensor.view_version = 0
+    tensor.hooks = None
+
+
+def address_of(tensor: TensorCore) -> int:
+    """Where a tensor's first element lies."""
+    return tensor.storage.address() + tensor.offset * tensor.layout.itemsize
+
+
 class Result:
     """The class of the tensors that operators make; tensor.Tensor registers itself here."""
 
     type: type[TensorCore] = TensorCore
 
 
-def empty(
-    shape: Sequence[int], dtype: dtype, device: int, *, pin_memory: bool = False, name: str = "empty"
-) -> TensorCore:
+def empty(shape: Sequence[int], dtype: dtype, device: int, pin_memory: bool = False, name: str = "empty") -> TensorCore:
     """A contiguous tensor with unset values, on CUDA device `device` or, if negative, on the CPU.
 
     On a GPU its first use is on the current stream.  Raises: ArgumentError, OutOfMemoryError.
     """
-    size = shape if type(shape) is Size else checked_size(shape, name)
+    layout = known_dense(dtype, shape) or _checked_layout(shape, dtype, name)
+    if device >= 0:
+        return new(
+            storage.on_device(state.machine(), device, layout.nbytes, state.current_stream(device).handle), layout
+        )
+    return new(storage.pinned(state.machine(), layout.nbytes) if pin_memory else storage.on_host(layout.nbytes), layout)
+
+
+def _checked_layout(shape: Sequence[int], dtype: dtype, name: str) -> Layout:
+    size = checked_size(shape, name)
     nbytes = prod(size) * dtype.itemsize
     if nbytes >= MAX_NBYTES:
         raise OutOfMemoryError(f"{name}: {dtype.name}{list(size)} needs {nbytes} bytes, more than 1EB memory")
-    if device >= 0:
-        machine = state.machine()
-        machine.start()
-        memory = storage.on_device(machine, device, nbytes, state.current_stream(device).handle)
-    elif pin_memory:
-        memory = storage.pinned(state.machine(), nbytes)
-    else:
-        memory = storage.on_host(nbytes)
-    return new(memory, dense_layout(dtype, size))
+    return dense_layout(dtype, size)
 
 
 def new(storage: Storage, layout: Layout, offset: int = 0) -> TensorCore:
     """A tensor over a storage: `layout`, `offset` elements from its start."""
     made: TensorCore = Result.type.__new__(Result.type)
-    made.begin(storage, layout, offset)
+    begin(made, storage, layout, offset)
     return made
 
 

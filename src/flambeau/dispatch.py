@@ -18,7 +18,10 @@ from .runtime import device as devices
 from .runtime import state
 from .runtime.storage import WIDEST_ACCESS
 
+MAX_PLANS = 4096  # of one device; with more, all are decided anew
 NUMBERS = (int, float, bool)
+CPU_INDEX = -1
+NOWHERE = -2  # no tensor was seen yet
 
 
 def read(tensor: TensorCore) -> Any:
@@ -75,11 +78,18 @@ def _run(operator: Operator, bound: list[Any], given: Any, device: int) -> Any:
     key = _key(operator, bound, given)
     plan = plans.get(key)
     if plan is None:
-        plan = plans[key] = lowered(operator, bound, given, device)
+        plan = lowered(operator, bound, given, device)
+        _remember(plans, key, plan)
     return plan.run(bound, given)
 
 
-def _plans(device: int) -> Any:
+def _remember(plans: dict[Any, Any], key: Any, decided: Any) -> None:
+    if len(plans) >= MAX_PLANS:
+        plans.clear()
+    plans[key] = decided
+
+
+def _plans(device: int) -> dict[Any, Any]:
     machine = state.machine()
     return machine.cpu_plans if device < 0 else machine.devices[device].plans
 
@@ -89,7 +99,8 @@ def _key(operator: Operator, bound: Sequence[Any], given: Any) -> tuple[Any, ...
     key: list[Any] = [operator, operator.setting()] if operator.setting is not None else [operator]
     for index, value in enumerate(bound):
         if isinstance(value, TensorCore):
-            key.append(value.layout)
+            tensor = value
+            key.append(tensor.layout)
         elif index in operator.number_indexes and type(value) in NUMBERS:
             key.append(type(value))
         else:
@@ -119,7 +130,8 @@ def _view(operator: Operator, bound: list[Any]) -> Any:
         key += (source.offset, source.storage.nbytes)
     found = plans.get(key)
     if found is None:
-        found = plans[key] = _view_plan(operator, bound)
+        found = _view_plan(operator, bound)
+        _remember(plans, key, found)
     aligned, misaligned, step = found
     offset = source.offset + step
     is_aligned = source.storage.aligned and offset * aligned.dtype.itemsize % WIDEST_ACCESS == 0
@@ -218,23 +230,23 @@ def common_device(operator: Operator, bound: list[Any]) -> int:
 
     Raises DeviceMismatchError, naming every operand.
     """
-    found: int | None = None
+    found = NOWHERE
     mixed = False
     for index in operator.tensor_indexes:
         value = bound[index]
         if isinstance(value, TensorCore):
-            where = value.storage.device
-            mixed = mixed or (found is not None and where != found)
-            found = where if found is None else found
-        elif type(value) in (list, tuple):
-            for each in value:
-                mixed = mixed or (found is not None and each.storage.device != found)
-                found = each.storage.device if found is None else found
+            tensor = value
+            mixed = mixed or (found != NOWHERE and tensor.storage.device != found)
+            found = tensor.storage.device
+        elif type(value) is list or type(value) is tuple:
+            for tensor in value:
+                mixed = mixed or (found != NOWHERE and tensor.storage.device != found)
+                found = tensor.storage.device
         elif value is not None and type(value) not in (int, float, bool):
             bound[index] = _plain_number(operator, index, value)
     if mixed:
         return _settle_mixed(operator, bound)
-    return -1 if found is None else found
+    return CPU_INDEX if found == NOWHERE else found
 
 
 def _plain_number(operator: Operator, index: int, value: Any) -> Any:

@@ -23,6 +23,7 @@ from .errors import ArgumentError
 from .strides import contiguous, extent
 
 MAX_DIMS = 8
+Buffer = bytes | bytearray  # of a launch; whoever is handed one may keep it, and nobody writes to it any more
 _FORMATS = {"int32": "i", "int64": "q", "uint32": "I", "uint64": "Q", "float32": "f", "float64": "d"}
 _ABSENT = (0,) * MAX_DIMS
 _NO_ARRAY = (0, 0)
@@ -155,7 +156,7 @@ class Kernel:
                 flat.append(value)
         return self._struct.pack(*flat)
 
-    def bind(self, buffer: bytes) -> list[Any]:
+    def bind(self, buffer: Buffer) -> list[Any]:
         """What `pack` was given, as the kernel will see it: Access, list of Access, number, or None if absent.
 
         A list has no entry for an array of address 0.
@@ -172,7 +173,7 @@ class Kernel:
                 bound.append(found[param.name])
         return bound
 
-    def _unpack(self, buffer: bytes) -> dict[str, Any]:
+    def _unpack(self, buffer: Buffer) -> dict[str, Any]:
         words = iter(self._struct.unpack(buffer))
         found: dict[str, Any] = {}
         for param in self.params:

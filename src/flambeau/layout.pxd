@@ -1,3 +1,6 @@
+cimport cython
+
+@cython.final
 cdef class Layout:
     cdef readonly object dtype
     cdef readonly object shape
@@ -6,6 +9,8 @@ cdef class Layout:
     cdef readonly bint dense
     cdef readonly Py_ssize_t numel
     cdef readonly Py_ssize_t nbytes
+    cdef readonly Py_ssize_t itemsize
 
 cpdef Layout layout_of(dtype, shape, strides, bint aligned=*)
 cpdef Layout dense_layout(dtype, shape)
+cpdef Layout known_dense(dtype, shape)

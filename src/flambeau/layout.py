@@ -5,6 +5,7 @@ Equal layouts are the same object, so that what was decided for one is found by 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from .dtypes import dtype
@@ -19,15 +20,16 @@ class Layout:
     aligned: whether the first element lies at a multiple of 16 bytes, the widest access of a GPU.
     """
 
-    __slots__ = ("aligned", "dense", "dtype", "nbytes", "numel", "shape", "strides")
+    __slots__ = ("aligned", "dense", "dtype", "itemsize", "nbytes", "numel", "shape", "strides")
 
     def __init__(self, dtype: dtype, shape: Size, strides: Shape, aligned: bool) -> None:
         self.dtype = dtype
         self.shape = shape
         self.strides = strides
         self.aligned = aligned
+        self.itemsize = dtype.itemsize
         self.numel = prod(shape)
-        self.nbytes = self.numel * dtype.itemsize
+        self.nbytes = self.numel * self.itemsize
         self.dense = is_contiguous(shape, strides)
 
     def __repr__(self) -> str:
@@ -35,7 +37,7 @@ class Layout:
 
 
 _known: dict[tuple[dtype, Size, Shape, bool], Layout] = {}
-_dense: dict[tuple[dtype, Size], Layout] = {}
+_dense: dict[tuple[dtype, tuple[int, ...]], Layout] = {}
 
 
 def layout_of(dtype: dtype, shape: Size, strides: Shape, aligned: bool = True) -> Layout:
@@ -48,6 +50,11 @@ def layout_of(dtype: dtype, shape: Size, strides: Shape, aligned: bool = True) -
             _dense.clear()
         found = _known[key] = Layout(dtype, shape, strides, aligned)
     return found
+
+
+def known_dense(dtype: dtype, shape: Sequence[int]) -> Layout | None:
+    """The layout that `dense_layout` gives for these sizes, if it was asked before."""
+    return _dense.get((dtype, shape)) if isinstance(shape, tuple) else None
 
 
 def dense_layout(dtype: dtype, shape: Size) -> Layout:

@@ -106,11 +106,16 @@ class Launch:
             return 0
         return value
 
-    def filled(self, addresses: Sequence[int], bound: Sequence[Any], drawn: Sequence[int]) -> bytes:
+    def filled(self, operands: Sequence[TensorCore], bound: Sequence[Any], drawn: Sequence[int]) -> bytearray:
         """The argument buffer of one call."""
         buffer = bytearray(self.template)
         for at, place, start in self.addresses:
-            put_address(buffer, at, addresses[place] + start)
+            put_address(buffer, at, core.address_of(operands[place]) + start)
+        if self.numbers or self.draws:
+            self._put_numbers(buffer, bound, drawn)
+        return buffer
+
+    def _put_numbers(self, buffer: bytearray, bound: Sequence[Any], drawn: Sequence[int]) -> None:
         for at, packer, number in self.numbers:
             value = bound[number.index]
             for conversion in number.conversions:
@@ -118,7 +123,6 @@ class Launch:
             packer.pack_into(buffer, at, value)
         for at, packer, place in self.draws:
             packer.pack_into(buffer, at, drawn[place])
-        return bytes(buffer)
 
 
 def put_address(buffer: bytearray, at: int, address: int) -> None:
@@ -251,18 +255,21 @@ class Plan:
             operands.append(given)
         for layout in self.taken:
             operands.append(core.new(_memory(machine, stream, layout.nbytes), layout))
-        addresses = [each.address() for each in operands]
-        drawn = [number for count, source in self.draws for number in _draw(machine, self.device, count, source)]
+        drawn = _drawn(machine, self.device, self.draws) if self.draws else None
         for step in self.steps:
-            if type(step) is Launch:
-                buffer = step.filled(addresses, bound, drawn)
-                if stream is None:
-                    run_on_host(step.kernel.bind(buffer), step.kernel.reference)
-                else:
-                    stream.launch(step.handle, step.grid, buffer)
+            if isinstance(step, Launch):
+                _launch(step, stream, operands, bound, drawn)
             else:
-                _run_library(machine, stream, step, addresses)
+                _run_library(machine, stream, step, operands)
         return _built(self.result, operands)
+
+
+def _launch(step: Launch, stream: Stream | None, operands: list[TensorCore], bound: Sequence[Any], drawn: Any) -> None:
+    buffer = step.filled(operands, bound, drawn)
+    if stream is None:
+        run_on_host(step.kernel.bind(buffer), step.kernel.reference)
+    else:
+        stream.launch(step.handle, step.grid, buffer)
 
 
 def _memory(machine: Any, stream: Stream | None, nbytes: int) -> storage.Storage:
@@ -271,14 +278,14 @@ def _memory(machine: Any, stream: Stream | None, nbytes: int) -> storage.Storage
     return storage.on_device(machine, stream.device_index, nbytes, stream.handle)
 
 
-def _draw(machine: Any, device: int, count: int, source: Any) -> tuple[int, int]:
-    if source is None:
-        source = machine.cpu_generator if device < 0 else machine.devices[device].generator
-    return source.reserve(count)  # type: ignore[no-any-return]
+def _drawn(machine: Any, device: int, draws: Sequence[tuple[int, Any]]) -> list[int]:
+    """The seed and first counter of every draw."""
+    own = machine.cpu_generator if device < 0 else machine.devices[device].generator
+    return [number for count, source in draws for number in (own if source is None else source).reserve(count)]
 
 
-def _run_library(machine: Any, stream: Stream | None, step: Any, addresses: Sequence[int]) -> None:
-    given = tuple([0 if place is None else addresses[place] for place in step.places])
+def _run_library(machine: Any, stream: Stream | None, step: Library, operands: Sequence[TensorCore]) -> None:
+    given = tuple([0 if place is None else core.address_of(operands[place]) for place in step.places])
     if stream is None:
         run_on_host(step.problem.accesses(given), step.problem.reference)
         return

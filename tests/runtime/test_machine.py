@@ -8,7 +8,7 @@ import flambeau as torch
 from flambeau import errors
 from flambeau.config import Gpus
 from flambeau.runtime import state
-from flambeau.runtime.machine import MAX_PLANS, Machine, Plans, choose
+from flambeau.runtime.machine import Machine, choose
 from flambeau.testing import machine
 
 
@@ -69,13 +69,6 @@ def test_machines_nest_and_each_thread_falls_back_to_device_0():
         with machine(devices=1) as inner:
             assert state.machine() is inner and torch.cuda.current_device() == 0
         assert state.machine() is outer
-
-
-def test_plans_are_bounded():
-    plans = Plans()
-    for number in range(MAX_PLANS + 1):
-        plans[number] = number
-    assert list(plans) == [MAX_PLANS]
 
 
 def test_the_allocator_settings_of_the_environment_are_used(monkeypatch):

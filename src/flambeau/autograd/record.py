@@ -73,17 +73,16 @@ def _part_node(edge: Edge, base: TensorCore, view: TensorCore) -> OperatorNode:
 
 def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
     """Whether this call belongs in a graph."""
-    if not mode.enabled:
-        return False
     for index in operator.tensor_indexes:
         value = bound[index]
         if isinstance(value, TensorCore):
-            if value._requires_grad or value._grad_fn is not None:
+            tensor = value
+            if tensor._requires_grad or tensor._grad_fn is not None:
+                return mode.enabled
+            if tensor.base is not None and mode.enabled and edge_of(tensor) is not None:
                 return True
-            if value.base is not None and edge_of(value) is not None:
-                return True
-        elif isinstance(value, (list, tuple)) and any([each.requires_grad for each in value]):
-            return True
+        elif (type(value) is list or type(value) is tuple) and any([each.requires_grad for each in value]):
+            return mode.enabled
     return False
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NewType, Protocol
 
-from ..kernel import Grid, Kernel
+from ..kernel import Buffer, Grid, Kernel
 from ..problem import Problem
 
 Address = NewType("Address", int)
@@ -155,7 +155,7 @@ class Driver(Protocol):
     def kernel_load(self, device: int, kernel: Kernel) -> KernelHandle:
         """Compile (or find compiled) and load a kernel on a device.  The same kernel gives the same handle."""
 
-    def launch(self, kernel: KernelHandle, grid: Grid, arguments: bytes, stream: StreamHandle) -> None: ...  # order
+    def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None: ...  # order
     def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
         """A handle for a problem of a kind in `capabilities.libraries`, and the bytes of workspace a run needs."""
 

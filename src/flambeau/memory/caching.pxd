@@ -1,13 +1,16 @@
+cimport cython
 from .pool cimport Block, Pool
-from .statistics cimport Counters, Flow
+from .statistics cimport Counters, Flow, note_peaks
 
+@cython.final
 cdef class CachingAllocator:
     cdef public int device
     cdef object _driver
     cdef bint _watches_blocks
     cdef object _process_usage
     cdef object _lock
-    cdef object _given
+    cdef list _given
+    cdef dict _awaited
     cdef object _pending
     cdef object _segments
     cdef Counters _total
@@ -16,11 +19,13 @@ cdef class CachingAllocator:
     cdef Flow _oversize
     cdef object _fraction
     cdef object _divisions
-    cdef object _retries
-    cdef object _out_of_memories
-    cdef object _waits
+    cdef dict _rare
     cdef object __weakref__
 
-    cpdef allocate(self, long long nbytes, stream)
+    @cython.locals(size=cython.longlong, pool=Pool, block=Block, counters=Counters)
+    cpdef Block allocate(self, long long nbytes, stream)
     cpdef free(self, Block block)
+    @cython.locals(given=list, block=Block, done=Py_ssize_t)
     cpdef _drain(self)
+    @cython.locals(pool=Pool, counters=Counters)
+    cpdef _take_back(self, Block block)

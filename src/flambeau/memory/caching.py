@@ -11,7 +11,7 @@ Policy
   back every idle segment, give up.  After that, all numbers are what they were.
 
 Invariants
-- `free` takes no lock: it may run in a finalizer, inside any lock, this one included.  It appends to a deque, which the
+- `free` takes no lock: it may run in a finalizer, inside any lock, this one included.  It appends to a list, which the
   next call that takes the lock drains.
 - Under the lock: driver calls, `record_event` and the block hooks.  They must not call this allocator, `free` excepted,
   and whoever calls this allocator holds no lock that `record_event` takes.
@@ -21,20 +21,17 @@ Invariants
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from .. import trace
 from ..driver.api import Driver, StreamHandle
-from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError
 from .pending import Pending, RecordEvent
-from .pool import SMALL_LIMIT, Block, Pool, segment_size
+from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer, segment_size
 from .segments import Segments
 from .settings import BLOCK_GRAIN, UNLIMITED, Settings, rounded
 from .shortage import TOO_LARGE_TO_TRY, Shortage, too_large
 from .statistics import Counters, Flow, note_peaks, settle
-
-INVALID_VALUE = 1  # the CUresult of an invalid pointer
 
 ProcessUsage = Callable[[], Sequence[tuple[int, int]]]
 
@@ -59,8 +56,9 @@ class CachingAllocator:
         self._watches_blocks = driver.capabilities.watches_blocks
         self._process_usage = process_usage
         self._lock = threading.Lock()
-        self._given: deque[Block] = deque()
+        self._given: list[Block] = []
         self._pending: Pending[Block] = Pending(driver, record_event)
+        self._awaited = self._pending.queues
         self._segments = Segments(driver, device, record_event)
         self._total = Counters()
         self._small = Pool(True, self._total)
@@ -81,16 +79,19 @@ class CachingAllocator:
             raise ArgumentError(f"allocate: {nbytes} bytes were asked for; a block has at least 1")
         size = rounded(nbytes, self._divisions) if self._divisions else (nbytes + BLOCK_GRAIN - 1) & -BLOCK_GRAIN
         pool = self._small if size <= SMALL_LIMIT else self._large
-        with self._lock:
+        self._lock.acquire()
+        try:
             if self._given:
                 self._drain()
-            if self._pending.queues:
+            if self._awaited:
                 self._poll()
             block = pool.take(size, stream) or self._find_room(pool, size, stream)
             if self._watches_blocks:
                 self._show_taken(pool, block, nbytes, stream)
             block.requested = nbytes
-            block.served = size
+            if block.served != size:
+                block.served = size
+                block.shelf = None
             block.allocated = True
             counters = pool.counters
             counters.allocation.allocated += 1
@@ -101,6 +102,8 @@ class CachingAllocator:
                 self._oversize.add(1)
             if trace.on_block_taken is not None:
                 trace.on_block_taken(block, stream)
+        finally:
+            self._lock.release()
         return block
 
     def _show_taken(self, pool: Pool, block: Block, nbytes: int, stream: StreamHandle) -> None:
@@ -117,7 +120,7 @@ class CachingAllocator:
         Raises: AcceleratorError if the block was freed already.
         """
         if not block.allocated:
-            raise _invalid_pointer("free", block.address)
+            raise invalid_pointer("free", block.address)
         block.allocated = False
         self._given.append(block)
 
@@ -127,7 +130,7 @@ class CachingAllocator:
         Nothing for the block's own stream.  Host: returns at once.  Raises: AcceleratorError if the block was freed.
         """
         if not block.allocated:
-            raise _invalid_pointer("record_stream", block.address)
+            raise invalid_pointer("record_stream", block.address)
         if stream == block.stream:
             return
         with self._lock:
@@ -250,29 +253,37 @@ class CachingAllocator:
     def _drain(self) -> None:
         """Take back the blocks that were freed since the last time.  A block that fails stays to be drained."""
         note_peaks(self._small.counters, self._large.counters, self._total)
-        given = self._given
-        while given:
-            block = given[0]
-            if block.streams:
-                self._pending.add(block)
-            if self._watches_blocks:
-                self._driver.block_given(self.device, block.address, block.requested)
-            given.popleft()
-            if trace.on_block_given is not None:
-                trace.on_block_given(block)
-            pool = self._small if block.segment.is_small else self._large
-            counters = pool.counters
-            counters.allocation.freed += 1
-            counters.allocated_bytes.freed += block.nbytes
-            if block.is_oversize:
-                block.is_oversize = False
-                self._oversize.remove(1)
-            if block.pending:
-                counters.awaiting += 1
-                counters.awaiting_bytes += block.nbytes
+        given, done = self._given, 0
+        try:
+            for block in given:  # which may grow meanwhile
+                self._take_back(block)
+                done += 1
+        finally:
+            if done < len(given):
+                del given[:done]
             else:
-                counters.requested_bytes.freed += block.requested
-                pool.keep(block)
+                given.clear()
+
+    def _take_back(self, block: Block) -> None:
+        if block.streams:
+            self._pending.add(block)
+        if self._watches_blocks:
+            self._driver.block_given(self.device, block.address, block.requested)
+        if trace.on_block_given is not None:
+            trace.on_block_given(block)
+        pool = self._small if block.segment.is_small else self._large
+        counters = pool.counters
+        counters.allocation.freed += 1
+        counters.allocated_bytes.freed += block.nbytes
+        if block.is_oversize:
+            block.is_oversize = False
+            self._oversize.remove(1)
+        if block.pending:
+            counters.awaiting += 1
+            counters.awaiting_bytes += block.nbytes
+        else:
+            counters.requested_bytes.freed += block.requested
+            pool.keep(block)
 
     def _settle(self) -> None:
         """Take back what was freed, and let every pool say all that it has."""
@@ -303,7 +314,7 @@ class CachingAllocator:
         if block is None and not self._pending.is_capturing:
             block = self._find_after_waiting(pool, size, stream)
         if block is None:
-            self._out_of_memories += 1
+            self._rare["num_ooms"] += 1
             raise self._shortage(pool, size, stream).error()
         return block
 
@@ -327,11 +338,11 @@ class CachingAllocator:
         if block is not None:
             return block
         self._hand_back_idle()
-        self._retries += 1
+        self._rare["num_alloc_retries"] += 1
         return self._segments.grow(pool, size, stream)
 
     def _wait_for_events(self) -> None:
-        self._waits += 1
+        self._rare["num_sync_all_streams"] += 1
         note_peaks(self._small.counters, self._large.counters, self._total)
         self._pending.wait(self._finish)
 
@@ -376,9 +387,7 @@ class CachingAllocator:
     def _counts(self) -> dict[str, int]:
         limit = self.settings.max_split_size
         return {
-            "num_alloc_retries": self._retries,
-            "num_ooms": self._out_of_memories,
-            "num_sync_all_streams": self._waits,
+            **self._rare,
             "num_device_alloc": self._segments.allocations,
             "num_device_free": self._segments.frees,
             "num_oom_rejections": 0,
@@ -386,9 +395,5 @@ class CachingAllocator:
         }
 
     def _reset_counts(self) -> None:
-        self._retries = self._out_of_memories = self._waits = 0
+        self._rare = dict.fromkeys(("num_alloc_retries", "num_ooms", "num_sync_all_streams"), 0)
         self._segments.allocations = self._segments.frees = 0
-
-
-def _invalid_pointer(operator: str, address: int) -> AcceleratorError:
-    return AcceleratorError(f"{operator}: invalid device pointer: {address:#x}", error_code=INVALID_VALUE)

@@ -1,5 +1,7 @@
+cimport cython
 from .statistics cimport Counters, Flow
 
+@cython.final
 cdef class Segment:
     cdef public object address
     cdef public long long nbytes
@@ -8,6 +10,7 @@ cdef class Segment:
     cdef public bint is_oversize
     cdef public Block first
 
+@cython.final
 cdef class Block:
     cdef public object address
     cdef public bint allocated
@@ -21,9 +24,11 @@ cdef class Block:
     cdef public long long requested
     cdef public long long served
     cdef public Segment segment
+    cdef public list shelf
     cdef public object stream
     cdef public list streams
 
+@cython.final
 cdef class Pool:
     cdef public Counters counters
     cdef public dict idle
@@ -32,13 +37,14 @@ cdef class Pool:
     cdef public long long max_split
     cdef public long long smallest_remainder
     cdef public Counters total
-    cdef dict _front
+    cdef dict _shelves
     cdef Flow _parts
     cdef Flow _all_parts
     cdef Flow _part_bytes
     cdef Flow _all_part_bytes
 
-    cpdef take(self, nbytes, stream)
+    @cython.locals(shelves=dict, shelf=list)
+    cpdef Block take(self, nbytes, stream)
     cpdef keep(self, Block block)
     cpdef settle(self)
     cpdef put(self, Block block)

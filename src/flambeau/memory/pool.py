@@ -16,6 +16,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 
 from ..driver.api import Address, StreamHandle
+from ..errors import AcceleratorError
 from .settings import BLOCK_GRAIN, DEFAULT_NON_SPLIT_ROUNDING, SMALLEST_OWN_SEGMENT, UNLIMITED
 from .statistics import Counters, change
 
@@ -23,6 +24,7 @@ SMALL_LIMIT = 1 << 20  # bytes: the largest block of the small pool
 SMALL_SEGMENT = 2 << 20  # bytes
 OWN_SEGMENT_GRAIN = 2 << 20  # bytes: segments made for one request are a multiple of this
 SMALL_REMAINDER = BLOCK_GRAIN  # bytes: the least that is split off in the small pool
+INVALID_VALUE = 1  # the CUresult of an invalid pointer
 LARGE_REMAINDER = (1 << 20) + BLOCK_GRAIN  # bytes: the least that is split off in the large pool
 
 
@@ -73,6 +75,7 @@ class Block:
         "requested",
         "segment",
         "served",
+        "shelf",
         "stream",
         "streams",
     )  # fmt: skip
@@ -92,6 +95,7 @@ class Block:
         self.next: Block | None = None
         self.idle_since = 0
         self.is_oversize = False
+        self.shelf: list[Block] | None = None
 
 
 Idle = tuple[int, int, Block]
@@ -105,7 +109,7 @@ class Pool:
 
     __slots__ = (
         "counters", "idle", "is_small", "max_excess", "max_split", "smallest_remainder", "total",
-        "_front", "_parts", "_all_parts", "_part_bytes", "_all_part_bytes",
+        "_shelves", "_parts", "_all_parts", "_part_bytes", "_all_part_bytes",
     )  # fmt: skip
 
     def __init__(self, is_small: bool, total: Counters) -> None:
@@ -118,30 +122,31 @@ class Pool:
         self.max_split = UNLIMITED
         self.max_excess = DEFAULT_NON_SPLIT_ROUNDING
         self.smallest_remainder = SMALL_REMAINDER if is_small else LARGE_REMAINDER
-        self._front: dict[tuple[StreamHandle, int], list[Block]] = {}
+        self._shelves: dict[StreamHandle, dict[int, list[Block]]] = {}
 
     def take(self, nbytes: int, stream: StreamHandle) -> Block | None:
         """A block that just served `nbytes`, a multiple of 512, else the best fit; None if `stream` has none."""
-        kept = self._front.get((stream, nbytes))
-        if kept:
-            return kept.pop()
+        shelves = self._shelves.get(stream)
+        shelf = shelves.get(nbytes) if shelves is not None else None
+        if shelf:
+            return shelf.pop()
         self.settle()
         return self._best_fit(nbytes, stream)
 
     def keep(self, block: Block) -> None:
         """Have a block that was given back ready for a request of the size that it served."""
-        key = (block.stream, block.served)
-        kept = self._front.get(key)
-        if kept is None:
-            self._front[key] = [block]
-        else:
-            kept.append(block)
+        if block.shelf is None:
+            block.shelf = self._shelves.setdefault(block.stream, {}).setdefault(block.served, [])
+        block.shelf.append(block)
 
     def settle(self) -> None:
         """Make the blocks idle that are kept for requests of their size."""
-        for kept in self._front.values():
-            while kept:
-                self.put(kept.pop())
+        for shelves in self._shelves.values():
+            for shelf in shelves.values():
+                while shelf:
+                    block = shelf.pop()
+                    block.shelf = None
+                    self.put(block)
 
     def _best_fit(self, nbytes: int, stream: StreamHandle) -> Block | None:
         blocks = self.idle.get(stream)
@@ -264,3 +269,8 @@ def _absorb(block: Block, after: Block) -> None:
         after.next.prev = block
     after.prev = after.next = None
     after.is_idle = False
+
+
+def invalid_pointer(operator: str, address: int) -> AcceleratorError:
+    """The error for a block that has no owner."""
+    return AcceleratorError(f"{operator}: invalid device pointer: {address:#x}", error_code=INVALID_VALUE)

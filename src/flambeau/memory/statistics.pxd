@@ -1,3 +1,5 @@
+cimport cython
+@cython.final
 cdef class Flow:
     cdef public long long allocated
     cdef public long long freed
@@ -7,6 +9,7 @@ cdef class Flow:
 
     cpdef note(self)
 
+@cython.final
 cdef class Counters:
     cdef public Flow allocation
     cdef public Flow segment

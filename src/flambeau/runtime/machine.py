@@ -24,20 +24,10 @@ from .stream import Stream
 
 STREAMS_PER_POOL = 32
 PRIORITIES = 4
-MAX_PLANS = 4096
 HINT = (
     "set FLAMBEAU_GPUS=virtual:2, call flambeau.virtual(2) before the first use, or run with "
     "`flambeau run --gpus virtual:2`"
 )
-
-
-class Plans(dict[Any, Any]):
-    """What dispatch decided once for operands of given types and layouts; emptied when it is full."""
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if len(self) >= MAX_PLANS:
-            self.clear()
-        super().__setitem__(key, value)
 
 
 class Accelerator:
@@ -52,7 +42,7 @@ class Accelerator:
         self.allocator = CachingAllocator(self.driver, index, machine.record_event, machine.settings)
         self.raw_blocks = RawBlocks(self.allocator)
         self.generator = Generator(index)
-        self.plans = Plans()
+        self.plans: dict[Any, Any] = {}  # what dispatch decided once
         self.kernels: dict[Kernel, KernelHandle] = {}
         self._library_plans: dict[Problem, tuple[PlanHandle, int]] = {}
         self._pools: dict[int, list[Stream]] = {}
@@ -105,7 +95,7 @@ class Machine:
         self.streams: dict[StreamHandle, Stream] = {}
         self.launch_blocking = False
         self.cpu_generator = Generator(-1)
-        self.cpu_plans = Plans()
+        self.cpu_plans: dict[Any, Any] = {}
         self._on_start: list[Callable[[], object]] = []
         self._started = False
         self._starting: int | None = None

@@ -10,21 +10,24 @@ if TYPE_CHECKING:
     from .stream import Stream
 
 
-class _Thread(threading.local):
+class Thread:
     """What one host thread has chosen.  A new thread starts at device 0 and on default streams."""
 
-    machine: Any = None
-    device: int = 0
-    default_devices: list[Any]
-    streams: dict[int, Stream]
-    deterministic: bool = False
+    __slots__ = ("default_devices", "device", "machine", "streams")
 
     def __init__(self) -> None:
-        self.streams = {}
-        self.default_devices = []
+        self.machine: Any = None
+        self.device = 0
+        self.streams: dict[int, Any] = {}
+        self.default_devices: list[Any] = []
 
 
-_thread = _Thread()
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.thread = Thread()
+
+
+_local = _Local()
 _lock = threading.RLock()
 _machine: Machine | None = None
 
@@ -53,12 +56,13 @@ def swap_machine(new: Machine | None) -> Machine | None:
     return previous
 
 
-def _here() -> _Thread:
-    if _thread.machine is not _machine:
-        _thread.machine = _machine
-        _thread.device = 0
-        _thread.streams = {}
-    return _thread
+def _here() -> Thread:
+    here = _local.thread
+    if here.machine is not _machine:
+        here.machine = _machine
+        here.device = 0
+        here.streams = {}
+    return here
 
 
 def current_device() -> int:
@@ -88,16 +92,17 @@ def streams() -> dict[int, Stream]:
 
 def default_device() -> Any:
     """The device that factories use, or None for the CPU."""
-    return _thread.default_devices[-1] if _thread.default_devices else None
+    chosen = _local.thread.default_devices
+    return chosen[-1] if chosen else None
 
 
 def push_default_device(device: Any) -> None:
-    _thread.default_devices.append(device)
+    _local.thread.default_devices.append(device)
 
 
 def pop_default_device() -> None:
-    _thread.default_devices.pop()
+    _local.thread.default_devices.pop()
 
 
 def set_default_device(device: Any) -> None:
-    _thread.default_devices[:1] = [device] if device is not None else []
+    _local.thread.default_devices[:1] = [device] if device is not None else []

@@ -1,3 +1,7 @@
+cimport cython
+from ..memory.caching cimport CachingAllocator
+from ..memory.pool cimport Block
+@cython.final
 cdef class Storage:
     cdef public Py_ssize_t nbytes
     cdef public int device
@@ -11,6 +15,7 @@ cdef class Storage:
     cdef object __weakref__
 
     cpdef begin(self, int device, Py_ssize_t nbytes, unsigned long long address, block, give_back, machine)
-    cpdef address(self)
+    cpdef unsigned long long address(self)
 
+@cython.locals(allocator=CachingAllocator, block=Block, made=Storage)
 cpdef Storage on_device(machine, int device, Py_ssize_t nbytes, stream)

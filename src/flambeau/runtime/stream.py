@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import trace
 from ..driver.api import Address, CopyKind, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError
-from ..kernel import Grid
+from ..kernel import Buffer, Grid
 from . import device as devices
 from . import state
 
@@ -118,7 +118,7 @@ class Stream:
 
     # work
 
-    def launch(self, kernel: KernelHandle, grid: Grid, arguments: bytes) -> None:
+    def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer) -> None:
         """Queue a kernel whose arguments are packed."""
         self.machine.driver.launch(kernel, grid, arguments, self.handle)
         if trace.on_launch is not None:

@@ -1,1 +1,2 @@
-# Compiled as it is.
+from .. cimport dispatch
+from ..core cimport TensorCore

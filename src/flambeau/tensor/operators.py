@@ -15,6 +15,7 @@ BINARY = {
     "pow": "pow", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
 }  # fmt: skip
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+NO_NAMES: dict[str, Any] = {}
 UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 
 
@@ -60,7 +61,7 @@ def _inplace_method(operator: Operator) -> Callable[..., Any]:
 def _binary(operator: Operator, swap: bool) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, (TensorCore, int, float)) or (is_numpy_loaded() and isinstance(other, np.generic)):
-            return dispatch.call(operator, (other, self) if swap else (self, other), {})
+            return dispatch.call(operator, (other, self) if swap else (self, other), NO_NAMES)
         return NotImplemented
 
     return method

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any
 
 from ...errors import AcceleratorError, NotSupportedError
-from ...kernel import Grid, Kernel
+from ...kernel import Buffer, Grid, Kernel
 from ...problem import Problem
 from ..api import (
     Address,
@@ -258,7 +258,7 @@ class NvidiaDriver:
         with self._lock:
             return self._load(device, kernel)
 
-    def launch(self, kernel: KernelHandle, grid: Grid, arguments: bytes, stream: StreamHandle) -> None:
+    def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
         loaded, of = self._kernels[kernel], self._streams[stream]
         if loaded.device != of.device:
             raise _elsewhere(loaded.entry, loaded.device, stream, of)
@@ -338,7 +338,7 @@ class NvidiaDriver:
         result = self._cu.cuPointerGetAttribute(attribute, address)
         return int(check(result, "cuPointerGetAttribute", address=hex(address)))
 
-    def _launch(self, kernel: LoadedKernel, grid: Grid, arguments: bytes, stream: Stream) -> None:
+    def _launch(self, kernel: LoadedKernel, grid: Grid, arguments: Buffer, stream: Stream) -> None:
         self._devices.use(kernel.device)
         self._launcher.launch(kernel, grid, arguments, stream)
 

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any
 
 from ...errors import ArgumentError
-from ...kernel import Grid, Kernel
+from ...kernel import Buffer, Grid, Kernel
 from .handles import Stream
 from .library import check
 
@@ -75,7 +75,7 @@ class Launcher:
         self._launch = cu.cuLaunchKernel
         self._spare: list[Passage] = []
 
-    def launch(self, loaded: LoadedKernel, grid: Grid, arguments: bytes, stream: Stream) -> None:
+    def launch(self, loaded: LoadedKernel, grid: Grid, arguments: Buffer, stream: Stream) -> None:
         """Queue one launch.  The kernel's device is current.  Raises AcceleratorError."""
         if len(arguments) > MAX_ARGUMENT_BYTES:
             raise ArgumentError(
@@ -87,7 +87,7 @@ class Launcher:
             passage = self._spare.pop()
         except IndexError:
             passage = Passage()
-        passage.data.raw = arguments
+        passage.data.raw = bytes(arguments)
         passage.size.value = len(arguments)
         result = self._launch(function, x, y, z, threads, 1, 1, shared, stream.cu, 0, passage.address)
         self._spare.append(passage)

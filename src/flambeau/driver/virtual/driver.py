@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from ...config import Gpus
 from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
-from ...kernel import Access, Grid, Kernel
+from ...kernel import Access, Buffer, Grid, Kernel
 from ...problem import Problem
 from ..api import (
     Address,
@@ -299,7 +299,7 @@ class VirtualDriver(Denied):
 
         return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration)
 
-    def launch(self, kernel: KernelHandle, grid: Grid, arguments: bytes, stream: StreamHandle) -> None:
+    def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
         with self._lock:
             queue = self._queue(stream)
             loaded = self._lookup(self._kernels, kernel, "kernel")
@@ -314,7 +314,7 @@ class VirtualDriver(Denied):
                 raise AcceleratorError(
                     f"{loaded.name}: {shared} bytes of shared memory; {MAX_SHARED} can be had", error_code=INVALID_VALUE
                 )
-            self._enqueue(queue, loaded, arguments)
+            self._enqueue(queue, loaded, bytes(arguments))
 
     def _enqueue(self, queue: Queue, loaded: Loaded, arguments: object) -> None:
         engine, device, name = self._engine, queue.device, loaded.name

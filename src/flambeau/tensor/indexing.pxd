@@ -1,0 +1,2 @@
+from .. cimport core
+from ..core cimport TensorCore
