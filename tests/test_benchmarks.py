@@ -5,6 +5,8 @@ there.  Nothing here depends on a time.
 import ctypes
 import json
 import math
+import shutil
+import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 import flambeau
 from benchmarks import __main__, chart, check, device_rows, host_rows, product_rows, raw, report, startup, times
 from benchmarks.goals import at_least, at_most, judged
+from flambeau.driver.nvidia import nvrtc
 from flambeau.testing import machine
 
 TINY = times.Sizes(
@@ -168,6 +171,50 @@ def test_the_loop_in_c_launches_as_often_as_it_is_told():
     assert loop(ctypes.cast(launch, ctypes.c_void_p), 64, None, 3) == 0
     assert seen == [(64, 1, 1, 1, 32, 1, 1, 0, None, None, None)] * 3
     assert loop(ctypes.cast(launch, ctypes.c_void_p), 64, None, 10) == 700 and len(seen) == 5
+
+
+STUB = """
+int launched = 0;
+unsigned long copied = 0;
+int cuModuleLoadData(void **module, const char *cubin) { *module = (void *)8; return cubin[0] != 'c'; }
+int cuModuleGetFunction(void **kernel, void *module, const char *name) {
+    *kernel = (void *)64;
+    return module != (void *)8;
+}
+int cuLaunchKernel(void *kernel, unsigned x, unsigned y, unsigned z, unsigned a, unsigned b, unsigned c,
+                   unsigned shared, void *stream, void **given, void **extra) {
+    launched += x * y * z == 1;
+    return kernel != (void *)64;
+}
+int cuMemcpyHtoDAsync_v2(unsigned long to, void *from, unsigned long count, void *stream) { copied += count; return 0; }
+int cuMemcpyDtoHAsync_v2(void *to, unsigned long from, unsigned long count, void *stream) { copied += count; return 0; }
+"""
+
+
+@pytest.fixture
+def stub(tmp_path, monkeypatch):
+    """A driver library that counts."""
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    source, built = tmp_path / "stub.c", tmp_path / "stub.so"
+    source.write_text(STUB)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", built, source], check=True)
+    library = ctypes.CDLL(str(built))
+    monkeypatch.setattr(raw, "_driver", lambda: library)
+    monkeypatch.setattr(nvrtc, "compiled", lambda entry, source, arch: b"cubin")
+    monkeypatch.setattr(raw, "_kernel", raw._kernel.__wrapped__)
+    return library
+
+
+def test_the_raw_driver_is_called_as_it_should_be(stub):
+    assert raw.launch(TINY)() > 0
+    assert ctypes.c_int.in_dll(stub, "launched").value == times.BURST
+    for make in (raw.to_device, raw.to_host):
+        before = ctypes.c_ulong.in_dll(stub, "copied").value
+        make(TINY)
+        copied = ctypes.c_ulong.in_dll(stub, "copied").value - before
+        assert copied > 0 and copied % TINY.copied_bytes == 0
 
 
 @pytest.mark.slow
