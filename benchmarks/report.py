@@ -5,18 +5,26 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections import Counter
+from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
 import flambeau
+import flambeau.core
 
-PACKAGES = ("numpy", "torch", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cublas")
+from . import raw
+
+HEADINGS = ("what", "unit", "flambeau", "PyTorch", "ratio", "target", "")
+MAX_ERROR = 300  # characters
+PACKAGES = ("torch", "numpy", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cublas", "nvidia-cudnn-cu13")
 
 
 def machine() -> dict[str, Any]:
     """The machine and the versions that a result was made with."""
     count = flambeau.cuda.device_count()
     return {
+        "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cpu": _cpu(),
@@ -52,27 +60,85 @@ def _nvidia_driver() -> str | None:
         return None
 
 
+def conditions() -> dict[str, Any]:
+    """What is known once something ran: the libraries that both sides loaded, and how raw launches were made."""
+    is_compiled = not str(flambeau.core.__file__).endswith(".py")
+    return {"loaded": loaded(), "raw launches": raw.method(), "hot path": "compiled" if is_compiled else "uncompiled"}
+
+
+def loaded() -> list[str]:
+    """The files of NVIDIA's libraries in this process.  One file of a name means that both sides use it."""
+    try:
+        with open("/proc/self/maps") as maps:
+            paths = {line.split(maxsplit=5)[-1].strip() for line in maps}
+    except OSError:  # not Linux
+        return []
+    return sorted(path for path in paths if any(name in path for name in ("libcublasLt.so", "libcudnn.so")))
+
+
+def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Failures first, then the furthest from its target first; what has no verdict comes last."""
+    return sorted(rows, key=lambda row: (not ("error" in row or "missing" in row), -row.get("distance", 0.0)))
+
+
 def table(found: dict[str, Any]) -> str:
-    """The counts and the times, in few columns."""
+    """What was measured, furthest from its target first, and the counts."""
     where = found["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items() if version)
-    lines = [f"{', '.join(where['gpus']) or 'no GPU'} · {where['cpu']} · Python {where['python']} · {versions}"]
-    lines += ["", "counts per warm call"]
-    for each in found["counts"]:
-        listed = ", ".join(f"{count} {name}" for name, count in each["counts"].items()) or "nothing"
-        lines.append(f"  {each['name']:<24}{listed}")
-    for kind, title in (("host", "host time per call, µs"), ("device", "device"), ("startup", "a new process")):
-        rows = [each for each in found["times"] if each["kind"] == kind]
-        if rows:
-            lines += ["", f"{title:<26}{'flambeau':>22}{'PyTorch':>22}"]
-        for each in rows:
-            cells = "".join(f"{_cell(each.get(side)):>22}" for side in ("flambeau", "torch"))
-            lines.append(f"  {each['name']:<18}{each['unit']:>6}{cells}")
+    lines = [f"{', '.join(where['gpus']) or 'no GPU'} · {where['cpu']} · driver {where['nvidia_driver'] or 'none'}"]
+    lines += [f"{where['date']} · Python {where['python']} · {versions}"]
+    if found["counts"]:
+        lines += ["", "counts per warm call", *map(_counted, found["counts"])]
+    if found["rows"]:
+        lines += ["", "median (10th to 90th percentile), furthest from its target first", ""]
+        lines += _aligned([HEADINGS, *map(_cells, ordered(found["rows"]))])
+        lines += ["", *_raw(found), "", summary(found["rows"])]
     return "\n".join(lines)
 
 
+def summary(rows: list[dict[str, Any]]) -> str:
+    verdicts = Counter(_verdict(row) for row in rows)
+    seconds = sum(row["seconds"] for row in rows)
+    return ", ".join(f"{count} {name or 'without target'}" for name, count in verdicts.items()) + f"; {seconds:.0f} s"
+
+
+def _verdict(row: dict[str, Any]) -> str:
+    return next((name for name in ("error", "missing") if name in row), row.get("verdict", ""))
+
+
+def _counted(each: dict[str, Any]) -> str:
+    listed = ", ".join(f"{count} {name}" for name, count in each["counts"].items()) or "nothing"
+    return f"  {each['name']:<24}{listed}"
+
+
+def _aligned(lines: list[tuple[str, ...]]) -> list[str]:
+    """Columns as wide as their widest cell; a line of two cells is as long as it is."""
+    widths = [max(len(cells[at]) for cells in lines if len(cells) > 2 or at == 0) for at in range(len(HEADINGS))]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths)).rstrip() for cells in lines]
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    for failed in ("error", "missing"):
+        if failed in row:
+            return row["what"], f"{failed}: {' '.join(row[failed].split())[:MAX_ERROR]}"
+    ratio = f"{row['ratio']:.3g}" if "ratio" in row else "-"
+    figures = _cell(row["flambeau"]), _cell(row.get("torch"))
+    return row["what"], row["unit"], *figures, ratio, row["target"], _verdict(row)
+
+
+def _raw(found: dict[str, Any]) -> list[str]:
+    """The raw driver's own figures, and what both sides loaded."""
+    where = found["machine"]
+    lines = [
+        f"raw driver beside {row['what']}: {_cell(row['raw'])} {row['unit']}" for row in found["rows"] if "raw" in row
+    ]
+    if "hot path" in where:
+        lines += [f"raw launches: {where['raw launches']}; raw cublasLtMatmul: n/a; flambeau: {where['hot path']}"]
+    return lines + [f"loaded: {path}" for path in where.get("loaded", ())]
+
+
 def _cell(figures: dict[str, Any] | None) -> str:
-    """`median (p10 to p90)`."""
+    """`median (p10–p90)`."""
     if figures is None:
         return "-"
     return f"{figures['median']:.4g} ({figures['p10']:.4g}–{figures['p90']:.4g})"

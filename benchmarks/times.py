@@ -1,42 +1,82 @@
-"""Times, with PyTorch beside flambeau in the same run.
+"""Times, with PyTorch beside flambeau in the same run, and the raw driver where a target hangs on it.
 
-- Host time: a burst of at most 500 launches between two synchronisations, so that a full queue never blocks the host;
-  the wait is not timed.  Device time: events around the calls, one warm burst first.
-- Rounds alternate between the two libraries, so a change of clock meets both.  Median, 10th and 90th percentile.
-- Inputs are fresh random numbers.  Every device result is checked against float64 before it is timed.
+- Host time: a burst of at most 500 calls between two synchronisations, so that a full queue never blocks the host;
+  the wait is not timed.
+- Device time: events around a burst of about BURST_MS.  The burst is queued behind fills that hold the device for some
+  milliseconds, so the time is the device's even where the host is slower.
+- Rounds alternate between the sides, so a change of clock meets all.  Median, 10th and 90th percentile.
+- Inputs are fresh random numbers.  What a call computes is checked against float64 before it is timed.
+- A row that fails says so and does not stop the others.
 """
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import flambeau
 
-from . import check
+from .goals import Goal, judged
 
-ROUNDS = 21
+ROUNDS = 15
 BURST = 500  # calls of one launch or none between synchronisations
-TRAINING_BURST = 10  # training steps
-DEVICE_BURST = 10
-ELEMENTS = 1 << 30
-SQUARE = 8192
-COPY_BYTES = 1 << 30
+BURST_MS = 20.0
+MAX_DEVICE_BURST = 100  # calls
+HOLD_BYTES = 2 << 30
+HOLD_FILLS = 6  # about 3 ms
 
 Call = Callable[[], Any]
+Take = Callable[[], float]
 
 
-class Device(NamedTuple):
-    """A measurement on the device: `make(library)` gives the call and its check; reported is `amount` per second."""
+class Missing(Exception):
+    """flambeau has no such thing."""
 
-    name: str
-    make: Callable[[Any], tuple[Call, Callable[[], float]]]
-    amount: float
+
+class Sizes(NamedTuple):
+    """What the device rows work on; the tests make it small."""
+
+    elements: int = 1 << 30
+    side: int = 1 << 15  # side * side is elements
+    row: int = 4096
+    square: int = 8192
+    small_square: int = 1024
+    batch: int = 64
+    batch_square: int = 512
+    heads: tuple[int, int, int, int] = (8, 16, 4096, 64)
+    classes: tuple[int, int] = (4096, 32768)
+    parameters: tuple[int, int] = (64, 4 << 20)
+    copied_bytes: int = 256 << 20
+
+
+class Work(NamedTuple):
+    """One side's work: `call` is run once, then `error` tells how wrong what it made is, then `call` is timed.
+
+    amount: what one call on the device moves or computes, in the row's unit times seconds.  close: undoes a setting.
+    """
+
+    call: Call
+    error: Take
+    amount: float = 0.0
+    close: Callable[[], None] = lambda: None
+
+
+class Row(NamedTuple):
+    """A measurement.  raw: what makes the raw driver's side of it, from the flambeau library."""
+
+    what: str
     unit: str
-    tolerance: float
+    make: Callable[[Any, Sizes], Work]
+    goals: tuple[Goal, ...] = ()
+    tolerance: float = 0.0
+    burst: int = 0  # calls between synchronisations for host time; 0 for a rate on the device
+    raw: Callable[[Sizes], Take] | None = None
 
 
+@functools.cache
 def libraries() -> dict[str, Any]:
     """flambeau, and PyTorch where it is installed and can use a GPU of its own."""
     found: dict[str, Any] = {"flambeau": flambeau}
@@ -57,189 +97,65 @@ def is_real() -> bool:
     return state.machine().choice.kind == "nvidia"
 
 
-def measure(only: str = "", rounds: int = ROUNDS) -> list[dict[str, Any]]:
-    """Every time whose name has `only` in it: host times, and on a real GPU device times."""
-    found = [host_times(name, make, burst, rounds) for name, (make, burst) in HOST.items() if only in name]
-    if is_real():
-        found += [device_times(each, rounds) for each in DEVICE if only in each.name]
+def measure(rows: Iterable[Row], only: str = "", rounds: int = ROUNDS, sizes: Sizes | None = None) -> Iterator[Any]:
+    """Each row whose name has `only` in it, as it is done; a failure is in the row, under "error"."""
+    for row in rows:
+        if only in row.what:
+            yield attempted(row.what, functools.partial(measured, row, sizes or Sizes(), rounds), row.goals, row.unit)
+
+
+def attempted(what: str, take: Callable[[], dict[str, Any]], goals: tuple[Goal, ...], unit: str) -> dict[str, Any]:
+    """A finished row."""
+    start = time.perf_counter()
+    row: dict[str, Any] = {"what": what, "unit": unit}
+    try:
+        found = take()
+        row |= found | judged(goals, found, unit)
+    except Missing as failure:
+        row["missing"] = str(failure)
+    except Exception as failure:  # noqa: BLE001 (whatever is wrong with one row, the others are measured)
+        row["error"] = f"{type(failure).__name__}: {failure}"
+        traceback.print_exc()
+    row.setdefault("target", " and ".join(goal.text(unit) for goal in goals))
+    return row | {"seconds": round(time.perf_counter() - start, 2)}
+
+
+def measured(row: Row, sizes: Sizes, rounds: int) -> dict[str, Any]:
+    """The figures of every side, and their errors.  Raises AssertionError if a result is wrong."""
+    for library in libraries().values():
+        library.cuda.empty_cache()  # what the row before has left
+    works: dict[str, Work] = {}
+    errors = {}
+    try:
+        for side, library in libraries().items():
+            works[side] = row.make(library, sizes)
+            errors[f"{side} error"] = checked(row, works[side], side)
+        takes = _takes(row, works)
+        if row.raw is not None and is_real():
+            takes["raw"] = row.raw(sizes)
+        return errors | alternated(takes, rounds)
+    finally:
+        for work in works.values():
+            work.close()
+
+
+def checked(row: Row, work: Work, side: str = "flambeau") -> float:
+    """Run the call once and return its relative error.  Raises AssertionError if that exceeds the row's tolerance."""
+    work.call()
+    found = work.error()
+    assert found <= row.tolerance, f"{side} is off by {found:.2e}, more than {row.tolerance:.0e}"
     return found
 
 
-# host
-
-
-def host_times(name: str, make: Callable[[Any], Call], burst: int, rounds: int) -> dict[str, Any]:
-    """Microseconds of host time per call."""
-    sides = libraries()
-    made = {side: make(library) for side, library in sides.items()}
-    figures: dict[str, list[float]] = {side: [] for side in sides}
+def alternated(takes: dict[str, Take], rounds: int) -> dict[str, Any]:
+    """One figure of each side after the other, after a round that warms up."""
+    figures: dict[str, list[float]] = {side: [] for side in takes}
     for number in range(rounds + 1):
-        for side, library in sides.items():
-            taken = _burst(library, made[side], burst)
-            if number:  # the first round warms up
-                figures[side].append(taken)
-    return {"name": name, "kind": "host", "unit": "µs", **{side: spread(each) for side, each in figures.items()}}
-
-
-def _burst(library: Any, call: Call, count: int) -> float:
-    library.cuda.synchronize()
-    start = time.perf_counter_ns()
-    for _ in range(count):
-        call()
-    taken = time.perf_counter_ns() - start
-    library.cuda.synchronize()
-    return taken / count / 1000
-
-
-def _pair(library: Any, *shape: int) -> tuple[Any, Any]:
-    return library.randn(*shape, device="cuda"), library.randn(*shape, device="cuda")
-
-
-def _add(library: Any) -> Call:
-    a, b = _pair(library, 64, 64)
-    return lambda: a + b
-
-
-def _empty(library: Any) -> Call:
-    return lambda: library.empty(64, 64, device="cuda")
-
-
-def _slice(library: Any) -> Call:
-    a, _ = _pair(library, 64, 64)
-    return lambda: a[1:]
-
-
-def _matmul(library: Any) -> Call:
-    a, b = _pair(library, 64, 64)
-    return lambda: a @ b
-
-
-def _record(library: Any) -> Call:
-    event = library.cuda.Event()
-    return lambda: event.record()
-
-
-def _with_stream(library: Any) -> Call:
-    side = library.cuda.Stream()
-
-    def call() -> None:
-        with library.cuda.stream(side):
-            pass
-
-    return call
-
-
-def _training(library: Any) -> Call:
-    nn = library.nn
-    net = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)).cuda()
-    x, y = library.randn(32, 64, device="cuda"), library.randint(0, 10, (32,), device="cuda")
-
-    def call() -> None:
-        net.zero_grad()
-        nn.functional.cross_entropy(net(x), y).backward()
-
-    return call
-
-
-HOST: dict[str, tuple[Callable[[Any], Call], int]] = {
-    "add": (_add, BURST),
-    "empty": (_empty, BURST),
-    "slice": (_slice, BURST),
-    "matmul": (_matmul, BURST),
-    "event.record": (_record, BURST),
-    "with stream": (_with_stream, BURST),
-    "forward+backward": (_training, TRAINING_BURST),
-}
-
-
-# device
-
-
-def device_times(what: Device, rounds: int) -> dict[str, Any]:
-    """Rates on the device, and relative errors against float64.  Raises AssertionError if a result is wrong."""
-    sides = libraries()
-    result: dict[str, Any] = {"name": what.name, "kind": "device", "unit": what.unit}
-    figures: dict[str, list[float]] = {side: [] for side in sides}
-    made = {}
-    for side, library in sides.items():
-        made[side], error = what.make(library)
-        made[side]()
-        result[f"{side} error"] = found = error()
-        assert found <= what.tolerance, f"{what.name}: {side} is off by {found:.2e}, more than {what.tolerance:.0e}"
-    for number in range(rounds + 1):
-        for side, library in sides.items():
-            milliseconds = _device_burst(library, made[side])
+        for side, take in takes.items():
+            value = take()
             if number:
-                figures[side].append(what.amount / (milliseconds / 1000))
-    made.clear()
-    for library in sides.values():
-        library.cuda.empty_cache()
-    return result | {side: spread(each) for side, each in figures.items()}
-
-
-def _device_burst(library: Any, call: Call) -> float:
-    """Milliseconds per call."""
-    start, end = library.cuda.Event(enable_timing=True), library.cuda.Event(enable_timing=True)
-    library.cuda.synchronize()
-    start.record()
-    for _ in range(DEVICE_BURST):
-        call()
-    end.record()
-    end.synchronize()
-    return float(start.elapsed_time(end)) / DEVICE_BURST
-
-
-def _large_add(library: Any) -> tuple[Call, Callable[[], float]]:
-    a, b = _pair(library, ELEMENTS)
-    out = library.full((ELEMENTS,), float("nan"), device="cuda")
-    return lambda: library.add(a, b, out=out), lambda: check.pointwise(lambda x, y: x + y, out, a, b)
-
-
-def _large_exp(library: Any) -> tuple[Call, Callable[[], float]]:
-    a, _ = _pair(library, ELEMENTS)
-    out = library.full((ELEMENTS,), float("nan"), device="cuda")
-    return lambda: library.exp(a, out=out), lambda: check.pointwise(check.exp, out, a)
-
-
-def _large_sum(library: Any) -> tuple[Call, Callable[[], float]]:
-    a = library.rand(ELEMENTS, device="cuda")
-    return lambda: a.sum(), lambda: check.total(a.sum(), a)
-
-
-def _product(dtype: str) -> Callable[[Any], tuple[Call, Callable[[], float]]]:
-    def make(library: Any) -> tuple[Call, Callable[[], float]]:
-        a, b = (each.to(getattr(library, dtype)) for each in _pair(library, SQUARE, SQUARE))
-        return lambda: a @ b, lambda: check.product(a @ b, a, b)
-
-    return make
-
-
-def _to_device(library: Any) -> tuple[Call, Callable[[], float]]:
-    host = library.randn(COPY_BYTES // 4).pin_memory()
-    device = library.full((COPY_BYTES // 4,), float("nan"), device="cuda")
-    return lambda: device.copy_(host, non_blocking=True), lambda: check.same(device, host)
-
-
-def _to_host(library: Any) -> tuple[Call, Callable[[], float]]:
-    device = library.randn(COPY_BYTES // 4, device="cuda")
-    host = library.full((COPY_BYTES // 4,), float("nan")).pin_memory()
-
-    def error() -> float:
-        library.cuda.synchronize()
-        return check.same(device, host)
-
-    return lambda: host.copy_(device, non_blocking=True), error
-
-
-DEVICE = (
-    Device("add 1Gi float32", _large_add, 3 * 4 * ELEMENTS / 1e12, "TB/s", 1e-6),
-    Device("exp 1Gi float32", _large_exp, 2 * 4 * ELEMENTS / 1e12, "TB/s", 1e-6),
-    Device("sum 1Gi float32", _large_sum, 4 * ELEMENTS / 1e12, "TB/s", 1e-5),
-    Device("matmul bfloat16", _product("bfloat16"), 2 * SQUARE**3 / 1e12, "TFLOP", 1e-2),
-    Device("matmul float32", _product("float32"), 2 * SQUARE**3 / 1e12, "TFLOP", 1e-5),
-    Device("pinned to cuda", _to_device, COPY_BYTES / 1e9, "GB/s", 0.0),
-    Device("cuda to pinned", _to_host, COPY_BYTES / 1e9, "GB/s", 0.0),
-)
+                figures[side].append(value)
+    return {side: spread(each) for side, each in figures.items()}
 
 
 def spread(values: list[float]) -> dict[str, float]:
@@ -250,3 +166,55 @@ def spread(values: list[float]) -> dict[str, float]:
         for name, share in (("p10", 0.1), ("median", 0.5), ("p90", 0.9))
     }
     return {**at, "rounds": len(ordered)}
+
+
+def _takes(row: Row, works: dict[str, Work]) -> dict[str, Take]:
+    if row.burst:
+        return {
+            side: functools.partial(_host_us, libraries()[side], each.call, row.burst) for side, each in works.items()
+        }
+    burst = device_burst(flambeau, works["flambeau"].call)
+    return {
+        side: functools.partial(_rate, libraries()[side], each.call, burst, each.amount) for side, each in works.items()
+    }
+
+
+def _host_us(library: Any, call: Call, count: int) -> float:
+    """Microseconds of host time per call."""
+    library.cuda.synchronize()
+    start = time.perf_counter_ns()
+    for _ in range(count):
+        call()
+    taken = time.perf_counter_ns() - start
+    library.cuda.synchronize()
+    return taken / count / 1000
+
+
+def _rate(library: Any, call: Call, count: int, amount: float) -> float:
+    return amount * count / (device_ms(library, call, count) / 1000)
+
+
+def device_burst(library: Any, call: Call) -> int:
+    """How many calls take about BURST_MS."""
+    call()
+    return max(1, min(MAX_DEVICE_BURST, int(BURST_MS / max(device_ms(library, call, 2) / 2, 1e-3))))
+
+
+def device_ms(library: Any, call: Call, count: int) -> float:
+    """Milliseconds of `count` calls on the device."""
+    start, end = library.cuda.Event(enable_timing=True), library.cuda.Event(enable_timing=True)
+    library.cuda.synchronize()
+    if is_real():
+        for _ in range(HOLD_FILLS):
+            _held(library).zero_()
+    start.record()
+    for _ in range(count):
+        call()
+    end.record()
+    end.synchronize()
+    return float(start.elapsed_time(end))
+
+
+@functools.cache
+def _held(library: Any) -> Any:
+    return library.empty(HOLD_BYTES // 4, device="cuda")

@@ -1,0 +1,174 @@
+"""Host time: what the caller waits for.  Tensors are 16x16, so the device is never the bottleneck."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import check, raw
+from .goals import at_most
+from .times import BURST, Row, Sizes, Work
+
+SIDE = 16
+BACKWARD_BURST = 50  # of several launches each
+TRAINING_BURST = 10  # of some dozens
+LAUNCH_US = 1.5  # what a call may take beside the driver's own launch
+BATCH, WIDTHS = 64, (784, 256, 256, 10)
+
+Make = Callable[[Any, Sizes], Work]
+
+
+def exact() -> float:
+    """For calls that compute nothing."""
+    return 0.0
+
+
+def _square(library: Any, **options: Any) -> Any:
+    return library.randn(SIDE, SIDE, device="cuda", **options)
+
+
+def _add(library: Any, _: Sizes) -> Work:
+    a, b = _square(library), _square(library)
+    return Work(lambda: a + b, lambda: check.pointwise(np.add, a + b, a, b))
+
+
+def _relu(library: Any, _: Sizes) -> Work:
+    a = _square(library)
+    return Work(lambda: library.relu(a), lambda: check.pointwise(lambda x: np.maximum(x, 0), library.relu(a), a))
+
+
+def _sum(library: Any, _: Sizes) -> Work:
+    a = library.rand(SIDE, SIDE, device="cuda")
+    return Work(lambda: a.sum(), lambda: check.error(check.host(a.sum()), check.host(a).sum()))
+
+
+def _softmax(library: Any, _: Sizes) -> Work:
+    a = _square(library)
+    return Work(
+        lambda: library.softmax(a, -1), lambda: check.error(check.host(a.softmax(-1)), check.softmax(check.host(a)))
+    )
+
+
+def _index(library: Any, _: Sizes) -> Work:
+    a, at = _square(library), library.randint(0, SIDE, (SIDE,), device="cuda")
+    return Work(lambda: a[at], lambda: check.error(check.host(a[at]), check.host(a)[at.cpu().numpy()]))
+
+
+def _mm(library: Any, _: Sizes) -> Work:
+    a, b = _square(library), _square(library)
+    return Work(lambda: library.mm(a, b), lambda: check.product(library.mm(a, b), a, b))
+
+
+def _linear(library: Any, _: Sizes) -> Work:
+    x, weight = _square(library), _square(library, requires_grad=True)
+    bias = library.randn(SIDE, device="cuda", requires_grad=True)
+    linear = library.nn.functional.linear
+
+    def error() -> float:
+        return check.error(check.host(linear(x, weight, bias)), check.host(x) @ check.host(weight).T + check.host(bias))
+
+    return Work(lambda: linear(x, weight, bias), error)
+
+
+def _empty(library: Any, _: Sizes) -> Work:
+    return Work(lambda: library.empty(SIDE, SIDE, device="cuda"), exact)
+
+
+def _view(library: Any, _: Sizes) -> Work:
+    a = _square(library)
+    return Work(lambda: a.view(SIDE * SIDE), lambda: check.same(a.view(SIDE * SIDE).view(SIDE, SIDE), a))
+
+
+def _slice(library: Any, _: Sizes) -> Work:
+    a = _square(library)
+    return Work(lambda: a[2:8], lambda: check.error(check.host(a[2:8]), check.host(a)[2:8]))
+
+
+def _record(library: Any, _: Sizes) -> Work:
+    event = library.cuda.Event()
+    return Work(lambda: event.record(), exact)
+
+
+def _with_stream(library: Any, _: Sizes) -> Work:
+    side = library.cuda.Stream()
+
+    def call() -> None:
+        with library.cuda.stream(side):
+            pass
+
+    return Work(call, exact)
+
+
+def _current_stream(library: Any, _: Sizes) -> Work:
+    return Work(lambda: library.cuda.current_stream(), exact)
+
+
+def _wait_stream(library: Any, _: Sizes) -> Work:
+    side, current = library.cuda.Stream(), library.cuda.current_stream()
+    return Work(lambda: side.wait_stream(current), exact)
+
+
+def _backward(library: Any, _: Sizes) -> Work:
+    x, y = _square(library, requires_grad=True), _square(library)
+
+    def call() -> None:
+        x.grad = None
+        (x * y).relu().sum().backward()
+
+    return Work(call, lambda: check.pointwise(lambda a, b: np.where(a * b > 0, b, 0.0), x.grad, x, y))
+
+
+def _training(library: Any, _: Sizes) -> Work:
+    """A step with PyTorch's defaults."""
+    nn = library.nn
+    layers = [nn.Linear(*pair) for pair in itertools.pairwise(WIDTHS)]
+    net = nn.Sequential(layers[0], nn.ReLU(), layers[1], nn.ReLU(), layers[2]).cuda()
+    optimizer = library.optim.AdamW(net.parameters(), lr=1e-3)
+    x, y = library.randn(BATCH, WIDTHS[0], device="cuda"), library.randint(0, WIDTHS[-1], (BATCH,), device="cuda")
+
+    def call() -> None:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(net(x), y).backward()
+        optimizer.step()
+
+    def error() -> float:
+        found = nn.functional.cross_entropy(net(x), y).item()
+        wanted = check.mean_entropy(_perceptron(layers, check.host(x)), y.cpu().numpy())
+        return float(abs(found - wanted) / wanted)
+
+    return Work(call, error)
+
+
+def _perceptron(layers: list[Any], values: Any) -> Any:
+    for number, layer in enumerate(layers):
+        values = np.maximum(values, 0) if number else values
+        values = values @ check.host(layer.weight).T + check.host(layer.bias)
+    return values
+
+
+NEAR_RAW = (at_most(1, "raw", plus=LAUNCH_US), at_most(0.7))
+row = functools.partial(Row, unit="µs", burst=BURST, tolerance=1e-5)
+launching = functools.partial(row, goals=NEAR_RAW, raw=raw.launch)
+
+ROWS = (
+    launching("add", make=_add),
+    launching("relu", make=_relu),
+    launching("sum", make=_sum),
+    launching("softmax", make=_softmax),
+    launching("a[index]", make=_index),
+    row("mm", make=_mm, goals=(at_most(0.6),)),
+    row("linear, autograd", make=_linear, goals=(at_most(0.6),)),
+    row("empty", make=_empty, goals=(at_most(0.6),)),
+    row("view", make=_view, goals=(at_most(0.6),)),
+    row("slice", make=_slice, goals=(at_most(0.6),)),
+    row("event.record", make=_record, goals=(at_most(0.35),)),
+    row("with stream(s)", make=_with_stream, goals=(at_most(0.2),)),
+    row("current_stream", make=_current_stream, goals=(at_most(0.2),)),
+    row("wait_stream", make=_wait_stream, goals=(at_most(0.5),)),
+    row("(x*y).relu().sum() and backward", make=_backward, goals=(at_most(0.3),), burst=BACKWARD_BURST),
+    row("training step of a perceptron", make=_training, goals=(at_most(0.3),), burst=TRAINING_BURST),
+)

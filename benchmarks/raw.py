@@ -1,0 +1,135 @@
+"""What NVIDIA's driver itself takes: the floors under host time and copies.
+
+Launches are made by a loop in C, which is compiled when it is needed; where there is no C compiler, by a Python loop
+over cuda.bindings, and the result says so.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import shutil
+import subprocess
+import tempfile
+import time
+from ctypes import c_int, c_size_t, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any
+
+import flambeau
+
+from .times import BURST, Sizes, Take, device_burst, device_ms
+
+LOOP = """
+typedef int (*launch_t)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+                        void **);
+int launches(launch_t launch, void *kernel, void *stream, int count) {
+    for (int done = 0; done < count; ++done) {
+        int code = launch(kernel, 1, 1, 1, 32, 1, 1, 0, stream, 0, 0);
+        if (code) return code;
+    }
+    return 0;
+}
+"""
+EMPTY = 'extern "C" __global__ void nothing() {}'
+GRID = (1, 1, 1, 32, 1, 1)
+
+
+def method() -> str:
+    """How launches are made."""
+    return "C loop" if loop() is not None else "Python loop over cuda.bindings"
+
+
+@functools.cache
+def loop() -> Any | None:
+    """The loop in C, or None if there is no compiler that works."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        source, built = Path(folder, "loop.c"), Path(folder, "loop.so")
+        source.write_text(LOOP)
+        command = [compiler, "-O2", "-shared", "-fPIC", "-o", str(built), str(source)]
+        if subprocess.run(command, capture_output=True).returncode:
+            return None
+        function = ctypes.CDLL(str(built)).launches
+    function.argtypes, function.restype = (c_void_p, c_void_p, c_void_p, c_int), c_int
+    return function
+
+
+def launch(_: Sizes) -> Take:
+    """Microseconds of host time per launch of an empty kernel."""
+    kernel = _kernel()
+    in_c = loop()
+    if in_c is None:
+        return lambda: _launch_us(functools.partial(_python_loop, kernel))
+    address = ctypes.cast(_driver().cuLaunchKernel, c_void_p)
+    return lambda: _launch_us(lambda: in_c(address, kernel, None, BURST))
+
+
+def _launch_us(launches: Any) -> float:
+    flambeau.cuda.synchronize()
+    start = time.perf_counter_ns()
+    code = launches()
+    taken = time.perf_counter_ns() - start
+    flambeau.cuda.synchronize()
+    _check(code, "cuLaunchKernel")
+    return taken / BURST / 1000
+
+
+def _python_loop(kernel: int) -> int:
+    from cuda.bindings import driver
+
+    for _ in range(BURST):
+        code = driver.cuLaunchKernel(kernel, *GRID, 0, 0, 0, 0)[0]
+        if code:
+            return int(code)
+    return 0
+
+
+@functools.cache
+def _driver() -> Any:
+    return ctypes.CDLL("libcuda.so.1")
+
+
+def _check(code: int, what: str) -> None:
+    assert code == 0, f"{what} gave {code}"
+
+
+@functools.cache
+def _kernel() -> int:
+    """A loaded empty kernel's CUfunction."""
+    from flambeau.driver.nvidia import nvrtc
+
+    flambeau.zeros(1, device="cuda")  # makes the context current
+    major, minor = flambeau.cuda.get_device_capability(0)
+    cubin = nvrtc.compiled("nothing", EMPTY, f"sm_{major}{minor}")
+    module, function = c_void_p(), c_void_p()
+    _check(_driver().cuModuleLoadData(ctypes.byref(module), cubin), "cuModuleLoadData")
+    _check(_driver().cuModuleGetFunction(ctypes.byref(function), module, b"nothing"), "cuModuleGetFunction")
+    assert function.value is not None
+    return function.value
+
+
+def to_device(sizes: Sizes) -> Take:
+    """GB/s of copies from pinned memory."""
+    return _copies("cuMemcpyHtoDAsync_v2", sizes, (c_uint64, c_void_p, c_size_t, c_void_p))
+
+
+def to_host(sizes: Sizes) -> Take:
+    """GB/s of copies to pinned memory."""
+    return _copies("cuMemcpyDtoHAsync_v2", sizes, (c_void_p, c_uint64, c_size_t, c_void_p))
+
+
+def _copies(name: str, sizes: Sizes, argtypes: tuple[Any, ...]) -> Take:
+    copy = ctypes.CFUNCTYPE(c_int, *argtypes)((name, _driver()))
+    nbytes = sizes.copied_bytes
+    device = flambeau.empty(nbytes, dtype=flambeau.uint8, device="cuda")
+    host = flambeau.zeros(nbytes, dtype=flambeau.uint8).pin_memory()
+    to, source = (device, host) if "HtoD" in name else (host, device)
+
+    def call() -> None:
+        _check(copy(to.data_ptr(), source.data_ptr(), nbytes, None), name)
+
+    burst = device_burst(flambeau, call)
+    return lambda: nbytes / 1e9 * burst / (device_ms(flambeau, call, burst) / 1000)

@@ -1,0 +1,224 @@
+"""Every row of the benchmarks works, and its check too: in small, on a virtual GPU, and against PyTorch's CPU if it is
+there.  Nothing here depends on a time.
+"""
+
+import ctypes
+import json
+import math
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+import flambeau
+from benchmarks import __main__, chart, check, device_rows, host_rows, product_rows, raw, report, startup, times
+from benchmarks.goals import at_least, at_most, judged
+from flambeau.driver.nvidia import nvrtc
+from flambeau.testing import machine
+
+TINY = times.Sizes(
+    elements=1 << 12, side=1 << 6, row=64, square=24, small_square=16, batch=2, batch_square=8, heads=(1, 2, 16, 8),
+    classes=(8, 16), parameters=(2, 100), copied_bytes=1 << 10,
+)  # fmt: skip
+ROWS = {f"{row.what}, {row.unit}": row for row in (*host_rows.ROWS, *device_rows.ROWS, *product_rows.ROWS)}
+LOOSE = {"randn, 1 Gi, TB/s": 0.2}  # of few samples
+EVENTFUL = ("event.record", "with stream(s)", "current_stream", "wait_stream")
+
+
+def spread(median):
+    return {"p10": median * 0.9, "median": median, "p90": median * 1.1, "rounds": 3}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def virtual():
+    with machine(devices=1):
+        yield
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_every_row_is_right_in_small(name):
+    row = ROWS[name]
+    try:
+        work = row.make(flambeau, TINY)
+    except times.Missing:
+        pytest.skip("flambeau does not have it")
+    times.checked(row._replace(tolerance=LOOSE.get(name, row.tolerance)), work)
+    assert row.burst or work.amount > 0
+    assert row.burst <= times.BURST
+    work.close()
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_every_check_notices_a_wrong_result(name, monkeypatch):
+    """Whatever is read back is spoilt by noise."""
+    row = ROWS[name]
+    if row.what in EVENTFUL or row.what == "empty":
+        pytest.skip("computes nothing")
+    try:
+        work = row.make(flambeau, TINY)
+    except times.Missing:
+        pytest.skip("flambeau does not have it")
+    work.call()
+    genuine, noise = check.host, np.random.default_rng(1)
+
+    def spoilt(tensor):
+        values = genuine(tensor)
+        return values + noise.standard_normal(values.shape)
+
+    monkeypatch.setattr(check, "host", spoilt)
+    monkeypatch.setattr(check, "same", lambda one, other: math.inf)
+    assert work.error() > row.tolerance
+
+
+def test_samples_meet_every_lane_and_stay_inside():
+    for count in (1, 2, 63, 64, 1000, 1 << 12):
+        for _ in range(20):
+            chosen = range(count)[check.places(count, 16)]
+            assert 1 <= len(chosen) <= max(count, 33)
+    assert {at % 4 for at in range(1 << 12)[check.places(1 << 12, 64)]} == {0, 1, 2, 3}
+
+
+def test_goals():
+    figures = {"flambeau": spread(5.0), "torch": spread(10.0), "raw": spread(3.0)}
+    assert at_most(0.7).distance(figures) == pytest.approx(5 / 7)
+    assert at_most(1, "raw", plus=1.5).distance(figures) == pytest.approx(5 / 4.5)
+    assert at_least(0.99).distance(figures) == pytest.approx(9.9 / 5)
+    assert at_least(4.0, "").distance(figures) == pytest.approx(0.8)
+    found = judged((at_most(0.7), at_most(1, "raw", plus=1.5)), figures, "µs")
+    assert found["verdict"] == "missed" and found["ratio"] == 0.5 and found["ratio to"] == "PyTorch"
+    assert found["target"] == "≤ 0.7 × PyTorch and ≤ raw driver + 1.5 µs"
+    alone = judged((at_most(0.7),), {"flambeau": spread(5.0)}, "µs")
+    assert "verdict" not in alone and "ratio" not in alone
+
+
+def test_a_failing_row_says_so_and_the_next_is_measured():
+    def wrong(library, sizes):
+        return times.Work(lambda: None, lambda: 1.0)
+
+    def missing(library, sizes):
+        raise times.Missing("no such thing")
+
+    rows = [times.Row("wrong", "µs", wrong, burst=1), times.Row("missing", "µs", missing), ROWS["add, µs"]]
+    failed, absent, fine = times.measure(rows, "", 2, TINY)
+    assert failed["error"] == "AssertionError: flambeau is off by 1.00e+00, more than 0e+00"
+    assert absent["missing"] == "no such thing"
+    assert fine["flambeau"]["rounds"] == 2 and fine["flambeau error"] <= 1e-5
+
+
+def test_a_device_row_is_timed_by_events():
+    (found,) = times.measure([ROWS["add, 1 Gi, TB/s"]], "", 2, TINY)
+    assert "error" not in found and found["flambeau"]["median"] > 0
+
+
+def test_sides_alternate():
+    order = []
+
+    def take(name):
+        return lambda: order.append(name) or float(len(order))
+
+    found = times.alternated({"flambeau": take("flambeau"), "torch": take("torch")}, 2)
+    assert order == ["flambeau", "torch"] * 3
+    assert found["flambeau"]["p10"] == 3.0 and found["torch"]["p90"] == 6.0
+
+
+@pytest.fixture
+def run():
+    first = {"what": "add", "unit": "µs", "seconds": 0.1, "target": "", "flambeau": spread(5), "torch": spread(10)}
+    rows = [
+        first | judged((at_most(0.7),), first, "µs"),
+        {"what": "<slow>", "unit": "TB/s", "seconds": 0.1, "target": "", "flambeau": spread(1), "torch": spread(4)},
+        {"what": "broken", "unit": "TB/s", "seconds": 0.1, "target": "", "error": "ValueError: it is"},
+    ]
+    rows[1] |= judged((at_least(0.99),), rows[1], "TB/s")
+    return {"machine": report.machine() | {"gpus": ["Card"]}, "counts": [], "rows": rows}
+
+
+def test_the_table_has_failures_first_and_then_the_furthest(run):
+    text = report.table(run)
+    assert text.index("error: ValueError: it is") < text.index("<slow>") < text.index("add ")
+    assert "1 met, 1 missed, 1 error; 0 s" in text
+
+
+def test_a_kept_run_is_shown_and_drawn_again(run, tmp_path, capsys):
+    file, picture = tmp_path / "run.json", tmp_path / "run.svg"
+    file.write_text(json.dumps(run))
+    assert __main__.main(["report", str(file)]) == 0
+    assert capsys.readouterr().out == report.table(run) + "\n"
+    assert __main__.main(["chart", str(file), str(picture)]) == 0
+    drawn = ElementTree.parse(picture)
+    texts = [each.text for each in drawn.iter() if each.tag.endswith("text")]
+    assert {"&lt;slow&gt;", "<slow>"} & set(texts) and "2.00" in texts and "0.25" in texts
+    assert chart.speeds(run) == [("add, host time", 2.0), ("<slow>", 0.25)]
+
+
+def test_virtual_gpus_give_counts_alone(tmp_path, capsys):
+    file = tmp_path / "deep" / "run.json"
+    assert __main__.main(["--only", "a + b", "--json", str(file)]) == 0
+    assert "1 launch" in capsys.readouterr().out
+    kept = json.loads(file.read_text())
+    assert kept["rows"] == [] and kept["counts"]
+
+
+def test_the_loop_in_c_launches_as_often_as_it_is_told():
+    loop = raw.loop()
+    if loop is None:
+        pytest.skip("no C compiler")
+    seen = []
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
+    launch = kind(lambda *given: seen.append(given) or (700 if len(seen) == 5 else 0))
+    assert loop(ctypes.cast(launch, ctypes.c_void_p), 64, None, 3) == 0
+    assert seen == [(64, 1, 1, 1, 32, 1, 1, 0, None, None, None)] * 3
+    assert loop(ctypes.cast(launch, ctypes.c_void_p), 64, None, 10) == 700 and len(seen) == 5
+
+
+STUB = """
+int launched = 0;
+unsigned long copied = 0;
+int cuModuleLoadData(void **module, const char *cubin) { *module = (void *)8; return cubin[0] != 'c'; }
+int cuModuleGetFunction(void **kernel, void *module, const char *name) {
+    *kernel = (void *)64;
+    return module != (void *)8;
+}
+int cuLaunchKernel(void *kernel, unsigned x, unsigned y, unsigned z, unsigned a, unsigned b, unsigned c,
+                   unsigned shared, void *stream, void **given, void **extra) {
+    launched += x * y * z == 1;
+    return kernel != (void *)64;
+}
+int cuMemcpyHtoDAsync_v2(unsigned long to, void *from, unsigned long count, void *stream) { copied += count; return 0; }
+int cuMemcpyDtoHAsync_v2(void *to, unsigned long from, unsigned long count, void *stream) { copied += count; return 0; }
+"""
+
+
+@pytest.fixture
+def stub(tmp_path, monkeypatch):
+    """A driver library that counts."""
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    source, built = tmp_path / "stub.c", tmp_path / "stub.so"
+    source.write_text(STUB)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", built, source], check=True)
+    library = ctypes.CDLL(str(built))
+    monkeypatch.setattr(raw, "_driver", lambda: library)
+    monkeypatch.setattr(nvrtc, "compiled", lambda entry, source, arch: b"cubin")
+    monkeypatch.setattr(raw, "_kernel", raw._kernel.__wrapped__)
+    return library
+
+
+def test_the_raw_driver_is_called_as_it_should_be(stub):
+    assert raw.launch(TINY)() > 0
+    assert ctypes.c_int.in_dll(stub, "launched").value == times.BURST
+    for make in (raw.to_device, raw.to_host):
+        before = ctypes.c_ulong.in_dll(stub, "copied").value
+        make(TINY)
+        copied = ctypes.c_ulong.in_dll(stub, "copied").value - before
+        assert copied > 0 and copied % TINY.copied_bytes == 0
+
+
+@pytest.mark.slow
+def test_startup_rows():
+    found = {row["what"]: row for row in startup.measure()}
+    assert set(found) == set(startup.ROWS)
+    assert all(row["flambeau"]["median"] > 0 for row in found.values() if "error" not in row)
