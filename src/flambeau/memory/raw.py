@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ..driver.api import Address, StreamHandle
-from ..errors import AcceleratorError
-from .caching import INVALID_VALUE, CachingAllocator
-from .pool import Block
+from .caching import CachingAllocator
+from .pool import Block, invalid_pointer
 
 
 class RawBlocks:
@@ -29,5 +28,5 @@ class RawBlocks:
             return
         block = self._blocks.pop(address, None)
         if block is None:
-            raise AcceleratorError(f"free: invalid device pointer: {address:#x}", error_code=INVALID_VALUE)
+            raise invalid_pointer("free", address)
         self._allocator.free(block)
