@@ -259,10 +259,7 @@ class CachingAllocator:
                 self._take_back(block)
                 done += 1
         finally:
-            if done < len(given):
-                del given[:done]
-            else:
-                given.clear()
+            del given[:done]  # one operation: another thread may append at any time
 
     def _take_back(self, block: Block) -> None:
         if block.streams:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from ...dtypes import bfloat16, dtype, float16, float32, float64
 from ...errors import AcceleratorError
 from ...problem import Gemm
+from . import library
 from .handles import Stream
 from .library import SUCCESS, check_blas
 
@@ -45,7 +46,7 @@ DATA_TYPES: dict[dtype, int] = {float16: R_16F, bfloat16: R_16BF, float32: R_32F
 
 
 class HeuristicResult(ctypes.Structure):
-    """cublasLtMatmulHeuristicResult_t; `algo` is its opaque cublasLtMatmulAlgo_t."""
+    """cublasLtMatmulHeuristicResult_t; `algo` is its opaque cublasLtMatmulAlgo_t.  address: where that lies."""
 
     _fields_ = (
         ("algo", c_uint64 * 8),
@@ -54,6 +55,10 @@ class HeuristicResult(ctypes.Structure):
         ("waves_count", c_float),
         ("reserved", c_int * 4),
     )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.address = ctypes.addressof(self)
 
 
 SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -149,9 +154,9 @@ def arrange(problem: Gemm) -> Arrangement | None:
 class Blas:
     """cuBLASLt on one device."""
 
-    def __init__(self, library: Any, device: int, major: int) -> None:
+    def __init__(self, loaded: Any, device: int, major: int) -> None:
         """major: of the device's compute capability.  Raises AcceleratorError."""
-        self._library = library
+        self._library = loaded
         self.device = device
         self.workspace_nbytes = WORKSPACE_BYTES_HOPPER if major >= 9 else WORKSPACE_BYTES
         self.handle = self._make("cublasLtCreate")
@@ -163,6 +168,16 @@ class Blas:
             return None
         plan = BlasPlan(self, problem, arrangement)
         return plan if plan.find_algorithm(MAX_ALIGNMENT) is not None else None
+
+    def native_product(self, operation: c_void_p, alpha: Any, beta: Any, a: c_void_p, b: c_void_p, d: c_void_p) -> Any:
+        """cublasLtMatmul without ctypes, or None where the package was built without compiled calls."""
+        native = library.native()
+        if native is None or not isinstance(self._library, ctypes.CDLL):
+            return None
+        function = ctypes.cast(self._library.cublasLtMatmul, c_void_p)
+        scalars = (ctypes.addressof(each) for each in (alpha, beta))
+        operands = (each.value for each in (a, b, d))
+        return native.Product(function.value, self.handle.value, operation.value, *scalars, *operands)
 
     def call(self, name: str, *arguments: Any) -> None:
         check_blas(getattr(self._library, name)(*arguments), name, device=self.device)
@@ -236,6 +251,8 @@ class BlasPlan:
         self._alpha, self._beta = scalar(1), scalar(0)
         self._algorithms: dict[int, HeuristicResult] = {}
         self._lock = Lock()
+        parts = self._operation, self._alpha, self._beta, self._a, self._b, self._d
+        self._native = blas.native_product(*parts)
 
     @property
     def workspace_nbytes(self) -> int:
@@ -267,6 +284,10 @@ class BlasPlan:
         out, a, b, _ = addresses
         if not self._is_swapped:
             a, b = b, a
+        if self._native is not None:
+            status = self._native(out, a, b, algorithm.address, workspace, self.workspace_nbytes, stream.raw)
+            check_blas(status, "cublasLtMatmul", device=self._blas.device)
+            return
         self._blas.call(
             "cublasLtMatmul", self._blas.handle, self._operation, byref(self._alpha), a, self._a, b, self._b,
             byref(self._beta), out, self._d, out, self._d, byref(algorithm.algo), workspace, self.workspace_nbytes,

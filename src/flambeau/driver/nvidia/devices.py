@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...errors import AcceleratorError
@@ -29,7 +30,8 @@ class Devices:
     def __init__(self, cu: Any, count: int) -> None:
         self._cu = cu
         self._handles = [check(cu.cuDeviceGet(device), "cuDeviceGet", device=device) for device in range(count)]
-        self._contexts: dict[int, Context] = {}
+        self.contexts: dict[int, Context] = {}
+        self.is_current: Callable[[int], bool] = self._is_current
 
     @property
     def count(self) -> int:
@@ -69,27 +71,28 @@ class Devices:
         )
 
     def context(self, device: int) -> Context:
-        found = self._contexts.get(device)
+        found = self.contexts.get(device)
         return found if found is not None else self._retain(device)
 
     def use(self, device: int) -> None:
         """Make the device's primary context current in this thread."""
-        context = self.context(device)
-        found = self._cu.cuCtxGetCurrent()
-        if found[0] or int(found[1]) != context.raw:
-            check(found, "cuCtxGetCurrent")
+        context = self.contexts.get(device) or self._retain(device)
+        if not self.is_current(context.raw):
             check(self._cu.cuCtxSetCurrent(context.cu), "cuCtxSetCurrent", device=device)
+
+    def _is_current(self, context: int) -> bool:
+        return int(check(self._cu.cuCtxGetCurrent(), "cuCtxGetCurrent")) == context
 
     def use_any(self) -> None:
         """Make some context current, for calls on host memory.  Opens one only where the process has none."""
         if not int(check(self._cu.cuCtxGetCurrent(), "cuCtxGetCurrent")):
-            self.use(next(iter(self._contexts), 0))
+            self.use(next(iter(self.contexts), 0))
 
     def _retain(self, device: int) -> Context:
         retained = check(
             self._cu.cuDevicePrimaryCtxRetain(self.handle(device)), "cuDevicePrimaryCtxRetain", device=device
         )
-        return self._contexts.setdefault(device, Context(retained, int(retained)))
+        return self.contexts.setdefault(device, Context(retained, int(retained)))
 
 
 def _uuid_text(raw: bytes) -> str:

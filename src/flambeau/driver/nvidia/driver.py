@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -41,6 +42,9 @@ from .plans import LIBRARIES, Plan, Planner
 # cuda.h
 STREAM_NON_BLOCKING = 1
 EVENT_BLOCKING_SYNC, EVENT_DISABLE_TIMING, EVENT_INTERPROCESS = 1, 2, 4
+MAX_SPARE_EVENTS = (
+    64  # of a device: a destroyed event without properties serves again, and waits for it stay as they are
+)
 HOST_ALLOC_PORTABLE = 1  # pinned for every device; CU_MEMHOSTREGISTER_PORTABLE is the same
 
 
@@ -49,14 +53,19 @@ class NvidiaDriver:
 
     capabilities = Capabilities("nvidia", libraries=LIBRARIES)
 
-    def __init__(self, bindings: Any = None) -> None:
-        """bindings: stands in for the module cuda.bindings.driver, which `start` finds otherwise."""
+    def __init__(self, bindings: Any = None, shared_library: str = "") -> None:
+        """bindings: stands in for the module cuda.bindings.driver, which `start` finds otherwise.
+
+        shared_library: then the file in which the compiled calls, if there are any, find the driver's functions.
+        """
         self._cu: Any = bindings
+        self._shared_library = shared_library if bindings else library.DRIVER_LIBRARY
         self._lock = Lock()
         self._default_streams: list[StreamHandle] = []
         self._streams: Table[Stream] = Table("stream")
         self._stream_by_raw: dict[tuple[int, int], StreamHandle] = {}
         self._events: Table[Event] = Table("event")
+        self._spare_events: defaultdict[int, list[Event]] = defaultdict(list)
         self._kernels: Table[LoadedKernel] = Table("kernel")
         self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
         self._plans: Table[tuple[int, Plan]] = Table("plan")
@@ -72,6 +81,17 @@ class NvidiaDriver:
         self._planner = Planner(self._devices, self._load_for_plan)
         streams = [Stream(device, self._cu.CUstream(0), is_ours=False) for device in range(self._devices.count)]
         self._default_streams = [StreamHandle(self._streams.add(stream)) for stream in streams]
+        self._call_natively()
+
+    def _call_natively(self) -> None:
+        """Let compiled calls take the place of the methods that they are named after, which remain for what fails."""
+        native = library.native()
+        if native is not None and self._shared_library:
+            tables = self._kernels, self._streams, self._events, self._devices.contexts
+            made = native.Native(self._shared_library, self, *tables)
+            for name in native.CALLS:
+                setattr(self, name, getattr(made, name))
+            self._devices.is_current = made.is_current
 
     def device_count(self) -> int:
         return self._devices.count
@@ -171,11 +191,20 @@ class NvidiaDriver:
         flags = 0 if timing else EVENT_DISABLE_TIMING
         flags |= EVENT_BLOCKING_SYNC if blocking else 0
         flags |= EVENT_INTERPROCESS if interprocess else 0
+        is_plain = flags == EVENT_DISABLE_TIMING
+        if is_plain:
+            try:
+                return EventHandle(self._events.add(self._spare_events[device].pop()))
+            except IndexError:
+                pass  # none is left: one is made
         created = check(self._cu.cuEventCreate(flags), "cuEventCreate", device=device, flags=flags)
-        return EventHandle(self._events.add(Event(device, created, timing)))
+        return EventHandle(self._events.add(Event(device, created, timing, is_plain)))
 
     def event_destroy(self, event: EventHandle) -> None:
         gone = self._events.remove(event)
+        if gone.is_plain and len(self._spare_events[gone.device]) < MAX_SPARE_EVENTS:
+            self._spare_events[gone.device].append(gone)
+            return
         self._devices.use(gone.device)
         check(self._cu.cuEventDestroy(gone.cu), "cuEventDestroy", event=event, device=gone.device)
 

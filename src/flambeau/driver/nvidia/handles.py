@@ -6,7 +6,7 @@ Handles are counted up over the whole process and never used twice, so a destroy
 from __future__ import annotations
 
 import itertools
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from ...errors import AcceleratorError
 from .library import INVALID_HANDLE
@@ -15,54 +15,54 @@ Entry = TypeVar("Entry")
 _next = itertools.count(1).__next__
 
 
-class Table(Generic[Entry]):
+class Table(dict[int, Entry]):
     """Handles of one kind.  Any thread may call: each method is one dict operation."""
 
     def __init__(self, kind: str) -> None:
+        super().__init__()
         self._kind = kind
-        self._entries: dict[int, Entry] = {}
 
     def add(self, entry: Entry) -> int:
         handle = _next()
-        self._entries[handle] = entry
+        self[handle] = entry
         return handle
-
-    def __getitem__(self, handle: int) -> Entry:
-        """Raises AcceleratorError if there is no such handle (any more)."""
-        try:
-            return self._entries[handle]
-        except KeyError:
-            raise self._unknown(handle) from None
 
     def remove(self, handle: int) -> Entry:
         """Raises AcceleratorError if there is no such handle (any more)."""
-        entry = self._entries.pop(handle, None)
-        if entry is None:
-            raise self._unknown(handle)
-        return entry
+        entry = self.pop(handle, None)
+        return self.__missing__(handle) if entry is None else entry
 
-    def _unknown(self, handle: int) -> AcceleratorError:
-        return AcceleratorError(
+    def __missing__(self, handle: int) -> Entry:
+        raise AcceleratorError(
             f"{self._kind} {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
         )
 
 
 class Stream:
-    """cu: the CUstream, as cuda.bindings wants it; raw: its number.  is_ours: this driver made it, and destroys it."""
+    """cu: the CUstream, as cuda.bindings wants it; raw: its number.  is_ours: this driver made it, and destroys it.
 
-    __slots__ = ("cu", "device", "is_ours", "raw")
+    context: the number of its device's context, 0 while it is not known.
+    """
+
+    __slots__ = ("context", "cu", "device", "is_ours", "raw")
 
     def __init__(self, device: int, cu: Any, is_ours: bool) -> None:
         self.device = device
         self.cu = cu
         self.raw = int(cu)
         self.is_ours = is_ours
+        self.context = 0
 
 
 class Event:
-    __slots__ = ("cu", "device", "timing")
+    """cu: the CUevent, as cuda.bindings wants it; raw: its number."""
 
-    def __init__(self, device: int, cu: Any, timing: bool) -> None:
+    __slots__ = ("cu", "device", "is_plain", "raw", "timing")
+
+    def __init__(self, device: int, cu: Any, timing: bool, is_plain: bool) -> None:
+        """is_plain: it has nothing that an event can have, and may serve again after it was destroyed."""
         self.device = device
         self.cu = cu
+        self.raw = int(cu)
         self.timing = timing
+        self.is_plain = is_plain

@@ -36,35 +36,39 @@ class Passage:
 
 
 class LoadedKernel:
-    """A kernel on one device.  It keeps the module loaded, and the Kernel alive."""
+    """A kernel on one device.  It keeps the module loaded, and the Kernel alive.
 
-    __slots__ = ("_function", "_lock", "_module", "_shared_limit", "device", "entry", "kernel")
+    address: the CUfunction's number.  shared_limit: the bytes of dynamic shared memory that it may ask for.
+    """
+
+    __slots__ = ("_function", "_lock", "_module", "address", "device", "entry", "kernel", "shared_limit")
 
     def __init__(self, cu: Any, device: int, kernel: Kernel, cubin: bytes) -> None:
         """Load onto `device`, whose context is current.  Raises AcceleratorError."""
         self._module = check(cu.cuModuleLoadData(cubin), "cuModuleLoadData", kernel=kernel.entry, device=device)
         found = cu.cuModuleGetFunction(self._module, kernel.entry.encode())
         self._function = check(found, "cuModuleGetFunction", kernel=kernel.entry, device=device)
-        self._shared_limit = PLAIN_SHARED_BYTES
+        self.shared_limit = PLAIN_SHARED_BYTES
         self._lock = Lock()
+        self.address = int(self._function)
         self.device = device
         self.entry = kernel.entry
         self.kernel = kernel
 
     def function(self, cu: Any, shared: int) -> Any:
         """The CUfunction, ready for `shared` bytes of dynamic shared memory."""
-        if shared > self._shared_limit:
+        if shared > self.shared_limit:
             with self._lock:
                 self._allow(cu, shared)
         return self._function
 
     def _allow(self, cu: Any, shared: int) -> None:
-        if shared <= self._shared_limit:
+        if shared <= self.shared_limit:
             return
         attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         result = cu.cuFuncSetAttribute(self._function, attribute, shared)
         check(result, "cuFuncSetAttribute", kernel=self.entry, device=self.device, shared=shared)
-        self._shared_limit = shared
+        self.shared_limit = shared
 
 
 class Launcher:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...errors import AcceleratorError, FlambeauError, NoDeviceError, NotSupportedError, OutOfMemoryError
 
+DRIVER_LIBRARY = "libcuda.so.1"
 SUCCESS = 0
 OUT_OF_MEMORY = 2
 INVALID_DEVICE = 101
@@ -53,6 +54,14 @@ def driver_bindings() -> Any:
 def nvrtc_bindings() -> Any:
     """The module cuda.bindings.nvrtc.  Raises NoDeviceError if it is not installed."""
     return _import("cuda.bindings.nvrtc")
+
+
+def native() -> Any | None:
+    """The module with the compiled calls, or None where the package was built without."""
+    try:
+        return importlib.import_module(".native", __package__)
+    except ModuleNotFoundError:
+        return None
 
 
 def bindings_version() -> str:

@@ -1,0 +1,204 @@
+"""Launches, events, waits, copies and products without Python in between, where the package was compiled.
+
+- No header of NVIDIA's is needed: functions are found by name in libraries that are loaded; cuda.h and cublasLt.h say
+  what they take.
+- Only what goes well is done here.  A handle that is unknown, a context that is not current, an error code: all these
+  go the long way, through the driver's methods in Python, which put things right or raise.  A call that has failed is
+  made once more there, and fails again.
+- The interpreter is unlocked around each call into the driver, which may block while a queue is full.
+"""
+
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Check, PyByteArray_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_GetItem
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_GET_ITEM
+from libc.stdint cimport uintptr_t
+from posix.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
+
+from ..api import CopyKind
+from .handles cimport Event, Stream
+from .launch cimport LoadedKernel
+
+from .launch import MAX_ARGUMENT_BYTES
+
+cdef object PEER = CopyKind.PEER
+
+ctypedef int (*Launch)(
+    void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**
+) noexcept nogil
+ctypedef int (*CurrentContext)(void**) noexcept nogil
+ctypedef int (*Record)(void*, void*) noexcept nogil
+ctypedef int (*Wait)(void*, void*, unsigned) noexcept nogil
+ctypedef int (*Copy)(unsigned long long, unsigned long long, size_t, void*) noexcept nogil
+ctypedef int (*Multiply)(
+    void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, size_t, void*
+) noexcept nogil
+
+CALLS = ("launch", "event_record", "stream_wait_event", "copy")  # what stands in for the driver's own methods
+
+
+cdef void* found(void* library, bytes name) except NULL:
+    cdef void* function = dlsym(library, name)
+    if function == NULL:
+        raise OSError(f"{name.decode()} was not found: {(<bytes>dlerror()).decode()}")
+    return function
+
+
+cdef inline object entry(object table, object handle):
+    """What a handle stands for, or None."""
+    cdef PyObject* known = PyDict_GetItem(table, handle)
+    return None if known == NULL else <object>known
+
+
+cdef class Native:
+    """The calls of one driver.
+
+    path: the driver's library.  kernels, streams, events: its tables.  contexts: {device: its Context}.
+    Raises: OSError if the library, or a function in it, is not there.
+    """
+
+    cdef Launch _cu_launch
+    cdef CurrentContext _cu_current
+    cdef Record _cu_record
+    cdef Wait _cu_wait
+    cdef Copy _cu_copy
+    cdef object _kernels, _streams, _events, _contexts
+    cdef object _slow_launch, _slow_record, _slow_wait, _slow_copy
+
+    def __init__(self, path, driver, kernels, streams, events, contexts):
+        cdef void* library = dlopen(path.encode(), RTLD_LAZY)
+        if library == NULL:
+            raise OSError((<bytes>dlerror()).decode())
+        self._cu_launch = <Launch>found(library, b"cuLaunchKernel")
+        self._cu_current = <CurrentContext>found(library, b"cuCtxGetCurrent")
+        self._cu_record = <Record>found(library, b"cuEventRecord")
+        self._cu_wait = <Wait>found(library, b"cuStreamWaitEvent")
+        self._cu_copy = <Copy>found(library, b"cuMemcpyAsync")
+        self._kernels, self._streams, self._events, self._contexts = kernels, streams, events, contexts
+        self._slow_launch, self._slow_record = driver.launch, driver.event_record
+        self._slow_wait, self._slow_copy = driver.stream_wait_event, driver.copy
+
+    def is_current(self, unsigned long long context):
+        """Whether a context is the thread's."""
+        cdef void* now = NULL
+        return self._cu_current(&now) == 0 and <uintptr_t>now == context
+
+    cdef bint _is_ready(self, Stream stream):
+        """Whether the context of a stream's device is current."""
+        cdef void* now = NULL
+        if stream.context == 0:
+            if stream.device not in self._contexts:
+                return False
+            stream.context = self._contexts[stream.device].raw
+        return self._cu_current(&now) == 0 and <uintptr_t>now == stream.context
+
+    def launch(self, kernel, grid, arguments, stream):
+        """See Driver."""
+        cdef LoadedKernel loaded = entry(self._kernels, kernel)
+        cdef Stream of = entry(self._streams, stream)
+        if loaded is None or of is None or loaded.device != of.device or not self._is_ready(of):
+            return self._slow_launch(kernel, grid, arguments, stream)
+        cdef unsigned int x, y, z
+        cdef unsigned int threads = <object>PyTuple_GET_ITEM(grid, 1), shared = <object>PyTuple_GET_ITEM(grid, 2)
+        x, y, z = <tuple><object>PyTuple_GET_ITEM(grid, 0)
+        cdef size_t size
+        cdef void* data
+        if PyByteArray_Check(arguments):
+            size, data = PyByteArray_GET_SIZE(arguments), PyByteArray_AS_STRING(arguments)
+        else:
+            size, data = PyBytes_GET_SIZE(arguments), PyBytes_AS_STRING(arguments)
+        if size > MAX_BYTES or shared > loaded.shared_limit:
+            return self._slow_launch(kernel, grid, arguments, stream)
+        cdef void* extra[5]
+        extra[0], extra[1], extra[2], extra[3], extra[4] = <void*>1, data, <void*>2, &size, NULL
+        cdef int code
+        with nogil:
+            code = self._cu_launch(
+                <void*>loaded.address, x, y, z, threads, 1, 1, shared, <void*>of.raw, NULL, extra
+            )
+        if code:
+            self._slow_launch(kernel, grid, arguments, stream)
+
+    def event_record(self, event, stream, external=False):
+        """See Driver."""
+        cdef Event recorded = entry(self._events, event)
+        cdef Stream of = entry(self._streams, stream)
+        if external or recorded is None or of is None or recorded.device != of.device or not self._is_ready(of):
+            return self._slow_record(event, stream, external)
+        cdef int code
+        with nogil:
+            code = self._cu_record(<void*>recorded.raw, <void*>of.raw)
+        if code:
+            self._slow_record(event, stream, external)
+
+    def stream_wait_event(self, stream, event):
+        """See Driver."""
+        cdef Event awaited = entry(self._events, event)
+        cdef Stream of = entry(self._streams, stream)
+        if awaited is None or of is None or not self._is_ready(of):
+            return self._slow_wait(stream, event)
+        cdef int code
+        with nogil:
+            code = self._cu_wait(<void*>of.raw, <void*>awaited.raw, 0)
+        if code:
+            self._slow_wait(stream, event)
+
+    def copy(self, dst, src, nbytes, kind, stream):
+        """See Driver."""
+        cdef Stream of = entry(self._streams, stream)
+        if kind is PEER or not nbytes or of is None or not self._is_ready(of):
+            return self._slow_copy(dst, src, nbytes, kind, stream)
+        cdef unsigned long long to = dst, source = src
+        cdef size_t count = nbytes
+        cdef int code
+        with nogil:
+            code = self._cu_copy(to, source, count, <void*>of.raw)
+        if code:
+            self._slow_copy(dst, src, nbytes, kind, stream)
+
+
+cdef size_t MAX_BYTES = MAX_ARGUMENT_BYTES
+
+
+cdef class Product:
+    """cublasLtMatmul with everything but the operands, the algorithm, the workspace and the stream given, as addresses."""
+
+    cdef Multiply _multiply
+    cdef void *_handle, *_operation, *_alpha, *_beta, *_a, *_b, *_d
+
+    def __init__(
+        self,
+        unsigned long long function,
+        unsigned long long handle,
+        unsigned long long operation,
+        unsigned long long alpha,
+        unsigned long long beta,
+        unsigned long long a,
+        unsigned long long b,
+        unsigned long long d,
+    ):
+        self._multiply = <Multiply><uintptr_t>function
+        self._handle, self._operation = <void*>handle, <void*>operation
+        self._alpha, self._beta = <void*>alpha, <void*>beta
+        self._a, self._b, self._d = <void*>a, <void*>b, <void*>d
+
+    def __call__(
+        self,
+        unsigned long long out,
+        unsigned long long a,
+        unsigned long long b,
+        unsigned long long algorithm,
+        unsigned long long workspace,
+        size_t workspace_nbytes,
+        unsigned long long stream,
+    ):
+        """The cublasStatus_t."""
+        cdef int status
+        with nogil:
+            status = self._multiply(
+                self._handle, self._operation, self._alpha, <void*>a, self._a, <void*>b, self._b, self._beta,
+                <void*>out, self._d, <void*>out, self._d, <void*>algorithm, <void*>workspace, workspace_nbytes,
+                <void*>stream,
+            )
+        return status

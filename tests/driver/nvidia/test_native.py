@@ -1,0 +1,190 @@
+"""The compiled calls, on a library of our own in the place of NVIDIA's driver."""
+
+import ctypes
+import shutil
+import subprocess
+
+import pytest
+
+from flambeau.driver.api import CopyKind
+from flambeau.driver.nvidia import blas, library
+from flambeau.driver.nvidia.driver import NvidiaDriver
+from flambeau.errors import AcceleratorError
+from flambeau.kernel import Grid, Kernel, Scalar
+
+from .conftest import Code
+
+COMPILER = shutil.which("cc")
+pytestmark = [
+    pytest.mark.skipif(library.native() is None, reason="the package was built without compiled calls"),
+    pytest.mark.skipif(COMPILER is None, reason="there is no C compiler to make the stand-in with"),
+]
+GRID = Grid((2, 3, 4), 64, 8)
+STUB = r"""
+#include <string.h>
+unsigned long long calls, arguments[16], current; int fails; char buffer[256]; size_t size;
+int cuCtxGetCurrent(void** now) { *now = (void*)current; return 0; }
+int cuLaunchKernel(void* f, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty, unsigned tz, unsigned shared,
+                   void* stream, void** params, void** extra) {
+    unsigned long long given[] = {(unsigned long long)f, x, y, z, tx, ty, tz, shared, (unsigned long long)stream};
+    memcpy(arguments, given, sizeof given);
+    size = *(size_t*)extra[3];
+    memcpy(buffer, extra[1], size);
+    ++calls;
+    return params == 0 && extra[0] == (void*)1 && extra[2] == (void*)2 && extra[4] == 0 ? fails : 1;
+}
+int cuEventRecord(unsigned long long event, unsigned long long stream) {
+    arguments[0] = event, arguments[1] = stream; ++calls; return fails;
+}
+int cuStreamWaitEvent(unsigned long long stream, unsigned long long event, unsigned flags) {
+    arguments[0] = stream, arguments[1] = event, arguments[2] = flags; ++calls; return fails;
+}
+int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t count, unsigned long long stream) {
+    arguments[0] = to, arguments[1] = from, arguments[2] = count, arguments[3] = stream; ++calls; return fails;
+}
+typedef unsigned long long P;
+int multiply(P handle, P operation, P alpha, P a, P al, P b, P bl, P beta, P c, P cl, P d, P dl, P algorithm,
+             P workspace, size_t count, P stream) {
+    P given[] = {handle, operation, alpha, a, al, b, bl, beta, c, cl, d, dl, algorithm, workspace, count, stream};
+    memcpy(arguments, given, sizeof given);
+    return 7;
+}
+"""
+
+
+class Stub:
+    """The library: its path, and what it was called with."""
+
+    def __init__(self, path):
+        self.path = str(path)
+        self.loaded = ctypes.CDLL(self.path)
+
+    def number(self, name):
+        return ctypes.c_ulonglong.in_dll(self.loaded, name)
+
+    @property
+    def calls(self):
+        return self.number("calls").value
+
+    def arguments(self, count):
+        return list((ctypes.c_ulonglong * 16).in_dll(self.loaded, "arguments"))[:count]
+
+    def buffer(self):
+        return ctypes.string_at(ctypes.addressof(self.number("buffer")), self.number("size").value)
+
+    def fail(self, code):
+        ctypes.c_int.in_dll(self.loaded, "fails").value = code
+
+
+@pytest.fixture
+def stub(tmp_path):
+    source, made = tmp_path / "stub.c", tmp_path / "stub.so"
+    source.write_text(STUB)
+    subprocess.run([COMPILER, "-shared", "-fPIC", "-w", "-o", made, source], check=True)
+    return Stub(made)
+
+
+@pytest.fixture
+def native(cuda, stub):
+    """A driver whose handles come from the stand-in for cuda.bindings, and whose compiled calls go to the stub."""
+    made = NvidiaDriver(cuda, shared_library=stub.path)
+    made.start()
+    return made
+
+
+@pytest.fixture
+def side(native, stub, cuda):
+    """A stream of device 0, whose context is current."""
+    stream = native.stream_create(0, 0)
+    stub.number("current").value = cuda.current
+    return stream
+
+
+def loaded(native, device=0):
+    kernel = Kernel("nothing", "", [Scalar("n", "int64")], lambda n: None)
+    native._compiler.cubin = lambda kernel, arch: b""
+    return native.kernel_load(device, kernel)
+
+
+@pytest.mark.parametrize("buffer", (b"12345678", bytearray(b"87654321")))
+def test_a_launch(native, stub, cuda, side, buffer):
+    kernel = loaded(native)
+    native.launch(kernel, GRID, buffer, side)
+    function, stream = native._kernels[kernel].address, native._streams[side].raw
+    assert stub.arguments(9) == [function, 2, 3, 4, 64, 1, 1, 8, stream]
+    assert stub.buffer() == bytes(buffer) and stub.calls == 1
+    assert cuda.named("cuLaunchKernel") == []
+
+
+def test_an_event_a_wait_and_a_copy(native, stub, cuda, side):
+    event = native.event_create(0, True, False, False)
+    here, there = native._streams[side].raw, native._events[event].raw
+    native.event_record(event, side)
+    assert stub.arguments(2) == [there, here]
+    native.stream_wait_event(side, event)
+    assert stub.arguments(3) == [here, there, 0]
+    native.copy(1 << 41, 1 << 40, 99, CopyKind.DEVICE_TO_DEVICE, side)
+    assert stub.arguments(4) == [1 << 41, 1 << 40, 99, here]
+    assert stub.calls == 3
+    assert [name for name in ("cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync") if cuda.named(name)] == []
+
+
+def test_a_context_that_is_not_current_is_made_current_the_long_way(native, stub, cuda, side):
+    kernel = loaded(native)
+    stub.number("current").value = cuda.current = 0xDD
+    native.launch(kernel, GRID, b"12345678", side)
+    assert stub.calls == 0 and len(cuda.named("cuLaunchKernel")) == 1
+    assert cuda.named("cuCtxSetCurrent")[-1] == (0xC0,)
+
+
+def test_what_fails_is_made_again_the_long_way_and_raises(native, stub, cuda, side):
+    kernel, event = loaded(native), native.event_create(0, True, False, False)
+    stub.fail(719)
+    for name in ("cuLaunchKernel", "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync"):
+        cuda.fails[name] = Code.CUDA_ERROR_LAUNCH_FAILED
+    for call, *arguments in (
+        (native.launch, kernel, GRID, b"12345678", side),
+        (native.event_record, event, side),
+        (native.stream_wait_event, side, event),
+        (native.copy, 1 << 41, 1 << 40, 99, CopyKind.DEVICE_TO_DEVICE, side),
+    ):
+        with pytest.raises(AcceleratorError, match="719") as caught:
+            call(*arguments)
+        assert caught.value.sticky
+    assert stub.calls == 4
+
+
+def test_unknown_handles_and_other_devices_are_named(native, side):
+    kernel = loaded(native)
+    with pytest.raises(AcceleratorError, match="kernel 999999 does not exist"):
+        native.launch(999999, GRID, b"", side)
+    with pytest.raises(AcceleratorError, match="event 999999 does not exist"):
+        native.event_record(999999, side)
+    with pytest.raises(AcceleratorError, match="loaded on device 0, launched on stream .* of device 1"):
+        native.launch(kernel, GRID, b"12345678", native.stream_create(1, 0))
+
+
+def test_much_shared_memory_is_asked_for_the_long_way_and_then_known(native, stub, cuda, side):
+    kernel, grid = loaded(native), Grid((1, 1, 1), 32, 100_000)
+    native.launch(kernel, grid, b"12345678", side)
+    assert stub.calls == 0 and [each[-1] for each in cuda.named("cuFuncSetAttribute")] == [100_000]
+    native.launch(kernel, grid, b"12345678", side)
+    assert stub.calls == 1 and len(cuda.named("cuFuncSetAttribute")) == 1
+
+
+def test_a_library_without_the_functions_is_refused(cuda):
+    with pytest.raises(OSError, match="cuLaunchKernel was not found"):
+        NvidiaDriver(cuda, shared_library="libc.so.6").start()
+
+
+def test_a_product_passes_every_address(stub):
+    function = ctypes.cast(stub.loaded.multiply, ctypes.c_void_p).value
+    product = library.native().Product(function, 1, 2, 3, 4, 5, 6, 7)
+    assert product(10, 11, 12, 13, 14, 15, 16) == 7
+    assert stub.arguments(16) == [1, 2, 3, 11, 5, 12, 6, 4, 10, 7, 10, 7, 13, 14, 15, 16]
+
+
+def test_an_algorithm_knows_where_it_lies():
+    made = blas.HeuristicResult()
+    made.algo[0] = 99
+    assert ctypes.c_uint64.from_address(made.address).value == 99
