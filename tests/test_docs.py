@@ -13,6 +13,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+ANCHOR = re.compile(r"\]\(#([^)]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+FILE = re.compile(r"`([\w./-]+\.(?:py|pxd|cu|md|toml))`|`((?:\w+/)+)`")
 
 
 class Block(NamedTuple):
@@ -51,10 +54,26 @@ def test_a_block_runs_and_prints_what_the_page_says(block, tmp_path):
         assert done.stdout == block.prints
 
 
+def prose(page: Path) -> str:
+    """A page without its blocks."""
+    return FENCE.sub("", page.read_text())
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda each: each.name)
 def test_links_lead_somewhere(page):
-    lost = [target for target in LINK.findall(page.read_text()) if not (page.parent / target).exists()]
-    assert lost == []
+    text = prose(page)
+    lost = [target for target in LINK.findall(text) if not (page.parent / target).exists()]
+    headings = {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in HEADING.findall(text)}
+    assert lost == [] and set(ANCHOR.findall(text)) <= headings
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs/guides").iterdir()]
+)
+def test_files_that_a_page_names_are_there(page):
+    named = [one or other for one, other in FILE.findall(prose(page))]
+    roots = ROOT, ROOT / "src", ROOT / "src" / "flambeau"
+    assert [each for each in named if not any((root / each).exists() for root in roots)] == []
 
 
 def test_every_page_is_reached_from_the_readme():
