@@ -76,6 +76,13 @@ def test_files_that_a_page_names_are_there(page):
     assert [each for each in named if not any((root / each).exists() for root in roots)] == []
 
 
+def test_the_compiled_modules_are_those_that_the_architecture_names():
+    text = prose(ROOT / "ARCHITECTURE.md").split("## The compiled hot path")[1].split("`strides` is not")[0]
+    package = ROOT / "src" / "flambeau"
+    compiled = {str(each.relative_to(package).with_suffix("")) for each in package.rglob("*.pxd")}
+    assert set(re.findall(r"`([a-z/]+)`", text)) == compiled
+
+
 def test_every_page_is_reached_from_the_readme():
     linked = set(LINK.findall((ROOT / "README.md").read_text()))
     pages = {str(page.relative_to(ROOT)) for page in PAGES if page.name != "README.md"}
