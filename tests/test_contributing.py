@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ import pytest
 
 from flambeau import dtypes
 from flambeau.driver.nvidia.nvrtc import nvrtc_version
-from flambeau.errors import AcceleratorError
+from flambeau.errors import AcceleratorError, FlambeauError
 from flambeau.ops.operator import COMPOSITE, LOWERED, POINTWISE, REGISTRY, VIEW, Operator
 from flambeau.tensor import Tensor, operators
 from flambeau.tensor.factories import tensor
@@ -110,24 +111,20 @@ CLOSE = {"float16": 3e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-12}
 # registering a block, and taking it out again
 
 
-@pytest.fixture
-def registered(request, tmp_path, monkeypatch) -> Iterator[Operator]:
-    """The operator named by the parameter, with its whole block registered; nothing of it is left afterwards."""
-    name = request.param
-    example, before = BY_NAME[name], dict(REGISTRY)
-    assert not set(example.names) & set(before), "the project has this operator now: the guide wants another"
-    methods = set(vars(Tensor))
-    monkeypatch.setattr(sweep, "RANDOM", {*sweep.RANDOM, *RANDOM})
+@contextmanager
+def registering(example: Example, folder: Path) -> Iterator[None]:
+    """The block's operators are there, and the sweep knows them alone, on a fresh virtual GPU.  Nothing is left after."""
+    before, methods, known = dict(REGISTRY), set(vars(Tensor)), (sweep.CASES, sweep.BY_OPERATOR, sweep.RANDOM)
     try:
-        load(example, tmp_path / "example.py")
+        load(example, folder / "example.py")
         operators.install(Tensor)
         found = {case[0]: case[1:] for case in cases() if case[1].name in example.names}
-        monkeypatch.setattr(sweep, "CASES", found)
         by_operator = {each: [case for case in found if case.split("-")[0] == each] for each in example.names}
-        monkeypatch.setattr(sweep, "BY_OPERATOR", by_operator)
+        sweep.CASES, sweep.BY_OPERATOR, sweep.RANDOM = found, by_operator, {*known[2], *RANDOM}
         with machine(devices=1):
-            yield REGISTRY[name]
+            yield
     finally:
+        sweep.CASES, sweep.BY_OPERATOR, sweep.RANDOM = known
         REGISTRY.clear()
         REGISTRY.update(before)
         for method in set(vars(Tensor)) - methods:
@@ -141,11 +138,20 @@ def load(example: Example, path: Path) -> None:
     spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
+@pytest.fixture
+def registered(request, tmp_path) -> Iterator[Operator]:
+    """The operator named by the parameter, with its whole block registered."""
+    example = BY_NAME[request.param]
+    assert not set(example.names) & set(REGISTRY), "the project has this operator now: the guide wants another"
+    with registering(example, tmp_path):
+        yield REGISTRY[request.param]
+
+
 every = pytest.mark.parametrize("registered", NAMES, indirect=True)
 
 
 def test_the_guide_has_an_example_of_every_family():
-    assert len(EXAMPLES) == 10 and len(NAMES) == len(set(NAMES)) > 10
+    assert len(EXAMPLES) == 10 and len(NAMES) == len(set(NAMES)) and set(NAMES) == {*MEANINGS, *RANDOM}
     for kind in ("@pointwise(", "@operator(", "@view(", "@composite(", "Fold", "rows_of(", "call.library(", "mutates="):
         assert any(kind in each.text for each in EXAMPLES), kind
     assert all(len(line) <= 120 for each in EXAMPLES for line in each.text.splitlines())
@@ -154,16 +160,17 @@ def test_the_guide_has_an_example_of_every_family():
 # the gates of the sweep
 
 
-@every
+@pytest.mark.parametrize("registered", MEANINGS, indirect=True)
 def test_values_are_what_the_operator_means(registered):
-    name = registered.name
-    if name in RANDOM:
-        pytest.skip("its values are tested by their number and by their repetition")
-    for case in sweep.BY_OPERATOR[name]:
+    has_values(registered)
+
+
+def has_values(operator: Operator) -> None:
+    for case in sweep.BY_OPERATOR[operator.name]:
         _, kind, _, sample = sweep.CASES[case]
         _, args, kwargs = sweep.inputs(case, "cuda")
-        expected = MEANINGS[name](*wide(sample.args, kind), **sample.kwargs)
-        found = sweep.arrays(registered(*args, **kwargs))
+        expected = MEANINGS[operator.name](*wide(sample.args, kind), **sample.kwargs)
+        found = sweep.arrays(operator(*args, **kwargs))
         expected = list(expected) if isinstance(expected, tuple) else [expected]
         for one, other in zip(found, expected, strict=True):
             is_close(one, other, kind, case)
@@ -202,16 +209,20 @@ def test_a_draw_is_one_or_minus_one_and_repeats_on_every_device(registered):
 
 @every
 def test_the_sweep_accepts_it(registered):
-    name = registered.name
-    assert sweep.BY_OPERATOR[name] and registered.dtypes and registered.__doc__
+    assert sweep.BY_OPERATOR[registered.name] and registered.dtypes and registered.__doc__
+    passes_the_sweep(registered)
+
+
+def passes_the_sweep(operator: Operator) -> None:
+    name = operator.name
     sweep.test_cpu_and_gpu_agree(name)
-    if registered.inplace and name not in RANDOM:
+    if operator.inplace and name not in RANDOM:
         sweep.test_in_place_equals_out_of_place(name)
-    if registered.kind in (POINTWISE, LOWERED) and not registered.mutates:
+    if operator.kind in (POINTWISE, LOWERED) and not operator.mutates:
         sweep.test_out_receives_the_result(name)
     if name in sweep.differentiable():
         sweep.test_derivative_agrees_with_differences(name)
-    if registered.errors is not None:
+    if operator.errors is not None:
         sweep.test_wrong_input_fails_as_the_operator_says(name)
 
 
@@ -268,6 +279,34 @@ def test_its_kernels_compile(nvrtc, registered):
     assert [each.problem for each in results if each.problem] == []
 
 
+# that the gates can fail
+
+MISTAKES = {
+    "a wrong value": ("return np.hypot(input, other)", "return np.hypot(input, input)", has_values),
+    "a wrong derivative": ("slope * other if", "slope * input if", passes_the_sweep),
+    "a missing error": ("ShapeError, ", "DtypeError, ", passes_the_sweep),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_planted_mistake_is_caught(name, tmp_path):
+    old, new, gate = MISTAKES[name]
+    text = BY_NAME["hypot"].text.replace("import ShapeError", "import DtypeError, ShapeError")
+    assert text.count(old) == 1
+    mistaken = BY_NAME["hypot"]._replace(text=text.replace(old, new))
+    with registering(mistaken, tmp_path), pytest.raises((AssertionError, FlambeauError)):
+        gate(REGISTRY["hypot"])
+
+
+@pytest.mark.slow
+def test_a_mistake_in_cuda_is_caught(nvrtc, tmp_path):
+    text = BY_NAME["hypot"].text.replace('"hypot(input, other)"', '"hypot(input, missing)"')
+    with registering(BY_NAME["hypot"]._replace(text=text), tmp_path):
+        own = launched(REGISTRY["hypot"])
+        results = kernels.compiled([(each.entry, each.source) for each in own[:1]], kernels.ARCHITECTURE)
+    assert "missing" in results[0].problem
+
+
 # one file is enough
 
 IS_THERE = """
@@ -311,7 +350,7 @@ def test_one_file_is_all_that_an_operator_touches(copy, example):
     path = copy / "src" / "flambeau" / example.file
     path.write_text(path.read_text() + example.text.replace("from __future__ import annotations\n", ""))
     assert changed(ROOT / "src", copy / "src") == [path.name]
-    run(copy, "-c", IS_THERE, name, str(REGISTRY["add"].inplace and name == "hypot"))
+    run(copy, "-c", IS_THERE, name, str(name == "hypot"))
     gates = ["tests/ops/test_sweep.py", "-k", f"{name} or every_operator"]
     assert "failed" not in run(copy, "-m", "pytest", "-p", "no:cacheprovider", *gates)
     run(copy, "-m", "pytest", "-p", "no:cacheprovider", "tests/test_layers.py")
