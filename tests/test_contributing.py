@@ -113,7 +113,7 @@ CLOSE = {"float16": 3e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-12}
 
 @contextmanager
 def registering(example: Example, folder: Path) -> Iterator[None]:
-    """The block's operators are there, and the sweep knows them alone, on a fresh virtual GPU.  Nothing is left after."""
+    """The block's operators are there, on a fresh virtual GPU; the sweep knows them alone.  Nothing is left after."""
     before, methods, known = dict(REGISTRY), set(vars(Tensor)), (sweep.CASES, sweep.BY_OPERATOR, sweep.RANDOM)
     try:
         load(example, folder / "example.py")
