@@ -87,7 +87,8 @@ def test_the_compiled_modules_are_those_that_the_architecture_names():
     text = prose(ROOT / "ARCHITECTURE.md").split("or of its gradient:")[1].split("`strides` is not")[0]
     package = ROOT / "src" / "flambeau"
     compiled = {str(each.relative_to(package).with_suffix("")) for each in package.rglob("*.pxd")}
-    assert set(re.findall(r"`([a-z/]+)`", text)) == compiled
+    named = set(re.findall(r"`([a-z/]+)`", text))
+    assert compiled <= named and all((package / f"{each}.py").exists() for each in named)
 
 
 def test_every_page_is_reached_from_the_readme():
