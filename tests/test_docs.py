@@ -13,15 +13,22 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+ANCHOR = re.compile(r"\]\(#([^)]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+FILE = re.compile(r"`([\w./-]+\.(?:py|pxd|cu|md|toml))`|`((?:\w+/)+)`")
 
 
 class Block(NamedTuple):
-    """A program of a page, and what it prints where the page says so."""
+    """A program of a page, and what it prints where the page says so.
+
+    wrapped: the page breaks long lines, so only the words count.
+    """
 
     page: Path
     line: int
     program: str
     prints: str | None
+    wrapped: bool
 
 
 def blocks() -> list[Block]:
@@ -32,10 +39,11 @@ def blocks() -> list[Block]:
         for fence, following in zip(fences, [*fences[1:], None]):
             if fence["kind"] != "python":
                 continue
-            follows = following is not None and following["kind"] == "text"
+            follows = following is not None and following["kind"] in ("text", "text wrapped")
             adjacent = follows and not text[fence.end() : following.start()].strip()
             line = text.count("\n", 0, fence.start()) + 1
-            found.append(Block(page, line, fence["body"], following["body"] if adjacent else None))
+            prints, kind = (following["body"], following["kind"]) if adjacent else (None, "")
+            found.append(Block(page, line, fence["body"], prints, kind == "text wrapped"))
     return found
 
 
@@ -43,18 +51,44 @@ def blocks() -> list[Block]:
 def test_a_block_runs_and_prints_what_the_page_says(block, tmp_path):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLAMBEAU")}
     environment = {**kept, "PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "error"}
-    program = tmp_path / "program.py"
-    program.write_text(block.program)
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120, env=environment)
+    (tmp_path / "train.py").write_text(block.program)
+    command = [sys.executable, "train.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == 0, done.stderr
-    if block.prints is not None:
+    if block.wrapped:
+        assert done.stdout.replace(f"{tmp_path}/", "").split() == block.prints.split()
+    elif block.prints is not None:
         assert done.stdout == block.prints
+
+
+def prose(page: Path) -> str:
+    """A page without its blocks."""
+    return FENCE.sub("", page.read_text())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda each: each.name)
 def test_links_lead_somewhere(page):
-    lost = [target for target in LINK.findall(page.read_text()) if not (page.parent / target).exists()]
-    assert lost == []
+    text = prose(page)
+    lost = [target for target in LINK.findall(text) if not (page.parent / target).exists()]
+    headings = {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in HEADING.findall(text)}
+    assert lost == [] and set(ANCHOR.findall(text)) <= headings
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs/guides").iterdir()]
+)
+def test_files_that_a_page_names_are_there(page):
+    named = [one or other for one, other in FILE.findall(prose(page))]
+    roots = ROOT, ROOT / "src", ROOT / "src" / "flambeau"
+    assert [each for each in named if not any((root / each).exists() for root in roots)] == []
+
+
+def test_the_compiled_modules_are_those_that_the_architecture_names():
+    text = prose(ROOT / "ARCHITECTURE.md").split("or of its gradient:")[1].split("`strides` is not")[0]
+    package = ROOT / "src" / "flambeau"
+    compiled = {str(each.relative_to(package).with_suffix("")) for each in package.rglob("*.pxd")}
+    named = set(re.findall(r"`([a-z/]+)`", text))
+    assert compiled <= named and all((package / f"{each}.py").exists() for each in named)
 
 
 def test_every_page_is_reached_from_the_readme():
