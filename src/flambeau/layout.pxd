@@ -10,6 +10,7 @@ cdef class Layout:
     cdef readonly Py_ssize_t numel
     cdef readonly Py_ssize_t nbytes
     cdef readonly Py_ssize_t itemsize
+    cdef readonly bint is_floating
 
 cpdef Layout layout_of(dtype, shape, strides, bint aligned=*)
 cpdef Layout dense_layout(dtype, shape)

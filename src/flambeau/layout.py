@@ -20,7 +20,7 @@ class Layout:
     aligned: whether the first element lies at a multiple of 16 bytes, the widest access of a GPU.
     """
 
-    __slots__ = ("aligned", "dense", "dtype", "itemsize", "nbytes", "numel", "shape", "strides")
+    __slots__ = ("aligned", "dense", "dtype", "is_floating", "itemsize", "nbytes", "numel", "shape", "strides")
 
     def __init__(self, dtype: dtype, shape: Size, strides: Shape, aligned: bool) -> None:
         self.dtype = dtype
@@ -28,6 +28,7 @@ class Layout:
         self.strides = strides
         self.aligned = aligned
         self.itemsize = dtype.itemsize
+        self.is_floating = dtype.is_floating_point
         self.numel = prod(shape)
         self.nbytes = self.numel * self.itemsize
         self.dense = is_contiguous(shape, strides)

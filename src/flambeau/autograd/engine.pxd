@@ -1,3 +1,8 @@
+cimport cython
+from ..runtime cimport state
+from .node cimport AccumulateGrad, Node
+
+@cython.final
 cdef class GraphTask:
     cdef public bint keep_graph
     cdef public bint create_graph
@@ -9,6 +14,17 @@ cdef class GraphTask:
     cdef public set only_captured
     cdef public list ready
     cdef public set shared
-    cdef public set leaf_streams
+    cdef public dict leaf_streams
 
     cpdef run(self, roots, grads)
+    cpdef _push(self, Node node)
+    @cython.locals(node=Node, index=Py_ssize_t, buffer=list)
+    cpdef _deliver(self, tuple edge, grad, dict made_on)
+    cpdef _order(self, Node node, grad, dict made_on)
+    cpdef _run_node(self, Node node)
+    cpdef _apply(self, Node node, list grads)
+    cpdef _count_down(self, Node node)
+    cpdef _capture(self, Node node, grads)
+
+cpdef list _enter(dict streams)
+cpdef _leave(list former)

@@ -22,6 +22,7 @@ from .mode import GradMode
 from .node import AccumulateGrad, Edge, Node
 
 Captured = dict[Edge, Any]
+NOWHERE: dict[int, Stream] = {}  # no stream but the current ones
 _accumulating = threading.Lock()  # several threads may run backward into one leaf
 
 
@@ -39,19 +40,20 @@ class GraphTask:
         self.only_captured: set[Node] = set()
         self.ready: list[tuple[int, Node]] = []
         self.shared: set[int] = set()  # ids of storages that someone else holds too
-        self.leaf_streams: set[Stream] = set()
+        self.leaf_streams: dict[int, Stream] = {}  # by handle
 
     def run(self, roots: Sequence[Edge], grads: Sequence[Any]) -> Captured:
         """Send `grads` in at `roots`, and run every node that is needed."""
         self._plan([node for node, _ in roots])
-        for edge, grad in zip(roots, grads):
-            self.shared.add(id(grad.storage))
-            self._deliver(edge, grad, state.streams())
-        for node in {node for node, _ in roots}:
-            if self.waiting.get(node, 0) == 0 and node in self.needed:
-                self._push(node)
-        while self.ready:
-            self._run_node(heapq.heappop(self.ready)[1])
+        with GradMode(self.create_graph):
+            for edge, grad in zip(roots, grads):
+                self.shared.add(id(grad.storage))
+                self._deliver(edge, grad, NOWHERE)
+            for node in {node for node, _ in roots}:
+                if self.waiting.get(node, 0) == 0 and node in self.needed:
+                    self._push(node)
+            while self.ready:
+                self._run_node(heapq.heappop(self.ready)[1])
         self._join_leaves()
         return self.captured
 
@@ -95,20 +97,24 @@ class GraphTask:
         """Let the consumer's stream wait for the one on which the gradient was made."""
         device = grad.storage.device
         consumer = node.streams.get(device)
-        if device < 0 or consumer is None:
+        if consumer is None:
             return
-        producer = made_on.get(device) or state.machine().devices[device].default_stream
-        if consumer != producer:
+        producer = made_on.get(device) or state.current_stream(device)
+        if consumer is not producer:
             consumer.wait_stream(producer)
             grad.storage.record_stream(consumer)
 
     def _add(self, node: Node, have: Any, more: Any) -> Any:
-        with _Streams(node.streams), GradMode(self.create_graph):
+        former = _enter(node.streams)
+        try:
             return REGISTRY["add"](have, more)
+        finally:
+            _leave(former)
 
     def _run_node(self, node: Node) -> None:
-        grads = self.buffers.pop(node, [None] * node.outputs)
-        with _Streams(node.streams), GradMode(self.create_graph):
+        grads = self.buffers.pop(node, None) or [None] * node.outputs
+        former = _enter(node.streams)
+        try:
             for index, hook in node.pre_hooks:
                 if grads[index] is not None:
                     changed = hook(grads[index])
@@ -117,21 +123,23 @@ class GraphTask:
             found = self._apply(node, grads)
             for post in node.post_hooks:
                 post(found, grads)
-            made_on = state.streams()
+        finally:
+            _leave(former)
         for edge, grad in zip(node.edges, found):
             if edge is not None:
                 if grad is not None:
-                    self._deliver(edge, grad, made_on)
+                    self._deliver(edge, grad, node.streams)
                 self._count_down(edge[0])
 
     def _apply(self, node: Node, grads: list[Any]) -> Sequence[Any]:
         if isinstance(node, AccumulateGrad):
-            self.leaf_streams.update(node.streams.values())
+            for stream in node.streams.values():
+                self.leaf_streams[stream.handle] = stream
             if self.targets is None and grads[0] is not None:
                 with _accumulating:
                     self._accumulate(node.leaf, grads[0])
             return ()
-        if node in self.only_captured or all(grad is None for grad in grads):
+        if node in self.only_captured or all([grad is None for grad in grads]):
             return [None] * len(node.edges)
         found = node.apply(grads)
         if not self.keep_graph:
@@ -166,27 +174,26 @@ class GraphTask:
         return grad.detach()
 
     def _join_leaves(self) -> None:
-        for stream in self.leaf_streams:
+        for stream in self.leaf_streams.values():
             current = state.current_stream(stream.device_index)
             if current != stream:
                 current.wait_stream(stream)
 
 
-class _Streams:
-    """Makes streams current, one per device, and restores what was."""
-
-    def __init__(self, streams: dict[int, Stream]) -> None:
-        self.streams = streams
-        self.previous: list[Stream] = []
-
-    def __enter__(self) -> None:
-        self.previous = [state.current_stream(device) for device in self.streams]
-        for stream in self.streams.values():
+def _enter(streams: dict[int, Stream]) -> list[Stream]:
+    """Make streams current, one per device; those that they replaced."""
+    former = []
+    for device, stream in streams.items():
+        before = state.current_stream(device)
+        if before is not stream:
+            former.append(before)
             state.set_stream(stream)
+    return former
 
-    def __exit__(self, *error: object) -> None:
-        for stream in self.previous:
-            state.set_stream(stream)
+
+def _leave(former: list[Stream]) -> None:
+    for stream in former:
+        state.set_stream(stream)
 
 
 def initial_grads(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:

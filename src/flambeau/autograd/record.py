@@ -14,7 +14,7 @@ from typing import Any
 from .. import strides as st
 from ..core import TensorCore
 from ..errors import AutogradError
-from ..ops.operator import REGISTRY, Operator
+from ..ops.operator import FACT, REGISTRY, VALUE, Need, Operator
 from ..runtime.stream import Stream
 from .mode import GradMode, mode
 from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, streams_of
@@ -88,26 +88,31 @@ def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
 
 def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> None:
     """Make the outputs of a call results of a new node.  Raises AutogradError if the operator has no derivative."""
-    floating = [out for out in outputs if out.dtype.is_floating_point]
-    if not floating or not operator.differentiable:
+    if not operator.differentiable or not any([out.layout.is_floating for out in outputs]):
         return
     node = _node(operator, bound, outputs)
     for index, out in enumerate(outputs):
-        if out.dtype.is_floating_point:
+        if out.layout.is_floating:
             out._grad_fn, out.output_index = node, index
 
 
 def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> OperatorNode:
     if operator.backward is None:
         raise AutogradError(f"{operator.name}: the derivative is not implemented", hint="call it under torch.no_grad()")
-    inputs = _tensor_slots(operator, bound)
-    edges = [
-        edge_of(each) if isinstance(each, TensorCore) and each.dtype.is_floating_point else None for each in inputs
-    ]
-    metas = [_meta(each) if isinstance(each, TensorCore) else None for each in inputs]
-    tensors = [each for each in (*inputs, *outputs) if isinstance(each, TensorCore)]
+    edges: list[Edge | None] = []
+    metas: list[Any] = []
+    tensors = list(outputs)
+    for each in _tensor_slots(operator, bound):
+        if isinstance(each, TensorCore):
+            tensor = each
+            tensors.append(tensor)
+            edges.append(edge_of(tensor) if tensor.layout.is_floating else None)
+            metas.append((tensor.layout, tensor.storage.device))
+        else:
+            edges.append(None)
+            metas.append(None)
     node = OperatorNode(operator, edges, streams_of(tensors), metas, len(outputs))
-    node.saved = [_save(operator, name, bound, outputs) for name in operator.backward_needs]
+    node.saved = [_save(need, bound, outputs) for need in operator.saves]
     return node
 
 
@@ -123,33 +128,23 @@ def _meta(tensor: TensorCore) -> tuple[Any, ...]:
     return tensor.layout, tensor.storage.device
 
 
-def _save(operator: Operator, name: str, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> Any:
-    if name in ("grad", "grads", "needs"):
-        return None
-    if name == "out":
+def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> Any:
+    kind, index, what, only_for = need
+    if kind is VALUE:
+        return _keep(bound[index]) if only_for < 0 or _needs_grad(bound[only_for]) else None
+    if kind is FACT:
+        value = bound[index]
+        is_list = isinstance(value, (list, tuple))
+        return [getattr(each, what, None) for each in value] if is_list else getattr(value, what, None)
+    if kind == "out":
         return Saved(outputs[0], (None, 0))  # type: ignore[arg-type]
-    if name == "outs":
-        return [Saved(out, (None, index)) for index, out in enumerate(outputs)]  # type: ignore[arg-type]
-    reason = operator.only_for.get(name)
-    if reason is not None and not _needs_grad(bound[operator.index_of[reason]]):
-        return None
-    index = operator.index_of.get(name)
-    if index is not None:
-        return _keep(bound[index])
-    parameter, _, what = name.rpartition("_")
-    value = bound[operator.index_of[parameter]]
-    if isinstance(value, (list, tuple)):
-        return [_fact(each, what) for each in value]
-    return _fact(value, what)
+    if kind == "outs":
+        return [Saved(out, (None, place)) for place, out in enumerate(outputs)]  # type: ignore[arg-type]
+    return None
 
 
 def _needs_grad(value: Any) -> bool:
     return isinstance(value, TensorCore) and value.requires_grad and value.dtype.is_floating_point
-
-
-def _fact(value: Any, what: str) -> Any:
-    """`shape`, `dtype`, `strides` or `offset` of a tensor; of a number, None."""
-    return getattr(value, what, None)
 
 
 def _keep(value: Any) -> Any:

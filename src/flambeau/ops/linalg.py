@@ -371,9 +371,11 @@ def linear(call: Any, input: Operand, weight: Operand, bias: Operand | None = No
 
 @linear.derivative
 def _(grad: Any, input: Any, weight: Any, needs: Any) -> Any:
-    rows = grad.reshape((prod(grad.shape[:-1]), grad.shape[-1]))
     of_input = matmul(grad, weight) if needs[0] else None
-    of_weight = None
-    if needs[1]:
-        of_weight = matmul(rows.transpose(0, 1), input.reshape((rows.shape[0], input.shape[-1])))
+    rows = _as_matrix(grad)
+    of_weight = matmul(rows.transpose(0, 1), _as_matrix(input)) if needs[1] else None
     return of_input, of_weight, rows.sum(0) if needs[2] else None
+
+
+def _as_matrix(rows: Any) -> Any:
+    return rows if len(rows.shape) == 2 else rows.reshape((prod(rows.shape[:-1]), rows.shape[-1]))

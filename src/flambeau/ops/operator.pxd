@@ -13,6 +13,7 @@ cdef class Operator:
     cdef public bint differentiable
     cdef public object backward
     cdef public tuple backward_needs
+    cdef public tuple saves
     cdef public dict only_for
     cdef public dict index_of
     cdef tuple _rests

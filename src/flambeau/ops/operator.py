@@ -165,6 +165,23 @@ class Runner:
     run: Callable[..., Any] = staticmethod(_no_runner)
 
 
+VALUE, FACT = "value", "fact"
+OF_BACKWARD = ("grad", "grads", "needs", "out", "outs")  # names that a derivative may use beside its operator's
+
+
+class Need(NamedTuple):
+    """What is kept for one parameter of a derivative.
+
+    kind: one of OF_BACKWARD, VALUE (of argument `at`; if only_for is not -1, only where that one needs a gradient)
+    or FACT (`what`, such as its shape, of argument `at`).
+    """
+
+    kind: str
+    at: int
+    what: str
+    only_for: int
+
+
 class Operator:
     """One operator.
 
@@ -199,6 +216,7 @@ class Operator:
         self.mutates = tuple(mutates)
         self.backward: Callable[..., Any] | None = None
         self.backward_needs: tuple[str, ...] = ()
+        self.saves: tuple[Need, ...] = ()
         self.only_for: dict[str, str] = {}
         self.parameters = tuple(_parameters(body, skip_call=kind == LOWERED))
         self.positional = sum(not each.keyword_only for each in self.parameters)
@@ -240,7 +258,19 @@ class Operator:
     def derivative_body(self, body: Callable[..., Any]) -> Operator:
         self.backward = body
         self.backward_needs = tuple(inspect.signature(body).parameters)
+        self.saves = tuple([self._need(name) for name in self.backward_needs])
         return self
+
+    def _need(self, name: str) -> Need:
+        """What a derivative's parameter stands for."""
+        if name in OF_BACKWARD:
+            return Need(name, -1, "", -1)
+        index = self.index_of.get(name)
+        if index is not None:
+            reason = self.only_for.get(name)
+            return Need(VALUE, index, "", -1 if reason is None else self.index_of[reason])
+        parameter, _, what = name.rpartition("_")
+        return Need(FACT, self.index_of[parameter], what, -1)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Every parameter's value in order.  Raises ArgumentTypeError as a Python call would."""

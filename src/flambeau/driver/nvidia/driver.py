@@ -31,12 +31,12 @@ from ..api import (
     PlanHandle,
     StreamHandle,
 )
-from . import compile, library
+from . import compile, library, peers
 from .devices import Devices
 from .fallback import Launch
 from .handles import Event, Stream, Table
 from .launch import Launcher, LoadedKernel
-from .library import INVALID_HANDLE, PEER_ACCESS_ALREADY_ENABLED, check, check_ready
+from .library import INVALID_HANDLE, check, check_ready
 from .plans import LIBRARIES, Plan, Planner
 
 # cuda.h
@@ -248,7 +248,7 @@ class NvidiaDriver:
 
     def copy(self, dst: Address, src: Address, nbytes: int, kind: CopyKind, stream: StreamHandle) -> None:
         if kind is CopyKind.PEER:
-            self._copy_to_peer(dst, src, nbytes, stream)
+            peers.copy(self._cu, self._devices, dst, src, nbytes, self._use_stream(stream))
             return
         of = self._use_stream(stream)
         if nbytes == 0:
@@ -266,19 +266,10 @@ class NvidiaDriver:
             check(result, "cuMemsetD8Async", dst=hex(dst), value=value, nbytes=nbytes, device=of.device)
 
     def peer_can(self, device: int, peer: int) -> bool:
-        here, there = self._devices.handle(device), self._devices.handle(peer)
-        if device == peer:
-            return False
-        return bool(
-            check(self._cu.cuDeviceCanAccessPeer(here, there), "cuDeviceCanAccessPeer", device=device, peer=peer)
-        )
+        return peers.can_reach(self._cu, self._devices, device, peer)
 
     def peer_enable(self, device: int, peer: int) -> None:
-        other = self._devices.context(peer)
-        self._devices.use(device)
-        result = self._cu.cuCtxEnablePeerAccess(other.cu, 0)
-        if result[0] != PEER_ACCESS_ALREADY_ENABLED:
-            check(result, "cuCtxEnablePeerAccess", device=device, peer=peer)
+        peers.enable(self._cu, self._devices, device, peer)
 
     def kernel_load(self, device: int, kernel: Kernel) -> KernelHandle:
         known = self._kernel_handles.get((device, kernel))
@@ -353,19 +344,6 @@ class NvidiaDriver:
         return handle
 
     # work
-
-    def _copy_to_peer(self, dst: Address, src: Address, nbytes: int, stream: StreamHandle) -> None:
-        of = self._use_stream(stream)
-        if nbytes == 0:
-            return
-        there, here = self._devices.context(self._device_of(dst)), self._devices.context(self._device_of(src))
-        result = self._cu.cuMemcpyPeerAsync(dst, there.cu, src, here.cu, nbytes, of.cu)
-        check(result, "cuMemcpyPeerAsync", dst=hex(dst), src=hex(src), nbytes=nbytes, device=of.device)
-
-    def _device_of(self, address: Address) -> int:
-        attribute = self._cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-        result = self._cu.cuPointerGetAttribute(attribute, address)
-        return int(check(result, "cuPointerGetAttribute", address=hex(address)))
 
     def _launch(self, kernel: LoadedKernel, grid: Grid, arguments: Buffer, stream: Stream) -> None:
         self._devices.use(kernel.device)
