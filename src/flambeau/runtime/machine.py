@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from .. import config, driver
+from .. import config, driver, trace
 from ..config import Gpus
 from ..driver.api import DeviceProperties, Driver, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, NoDeviceError
@@ -18,7 +18,7 @@ from ..memory.pinned import PinnedCache
 from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
 from ..problem import Problem
-from . import state
+from . import fork, state
 from .generator import Generator
 from .stream import Stream
 
@@ -47,7 +47,7 @@ class Accelerator:
         self.machine = machine
         self.index = index
         self.driver = machine.driver
-        self.properties: DeviceProperties = self.driver.properties(index)
+        self.properties: DeviceProperties = machine.properties(index)
         self.default_stream = Stream.adopt(machine, index, self.driver.stream_adopt(index, 0))
         self.allocator = CachingAllocator(self.driver, index, machine.record_event, machine.settings)
         self.raw_blocks = RawBlocks(self.allocator)
@@ -109,6 +109,8 @@ class Machine:
         self._on_start: list[Callable[[], object]] = []
         self._started = False
         self._starting: int | None = None
+        self._gone: fork.Gone | None = None
+        self.started_at = ""
 
     @staticmethod
     def from_environment() -> Machine:
@@ -120,7 +122,10 @@ class Machine:
         return self._started
 
     def start(self) -> None:
-        """Start the driver, once; any thread may call.  Raises NoDeviceError if there is no GPU."""
+        """Start the driver, once; any thread may call.
+
+        Raises: NoDeviceError if there is no GPU, ForkError in a child forked after the start.
+        """
         if self._started:
             return
         with self.lock:
@@ -136,16 +141,37 @@ class Machine:
                 call()
             self._on_start.clear()
 
+    def forked(self) -> None:
+        """Become what a forked child has of its parent's machine: nothing."""
+        self.lock = threading.RLock()  # another thread of the parent may have held it
+        self._started = False
+        self._gone = fork.Gone(self.started_at)
+        for each in (self, *self.devices):
+            each.driver = self._gone  # type: ignore[attr-defined]
+        for device in self.devices:
+            device.allocator = self._gone  # type: ignore[assignment]
+
     def _start(self) -> None:
+        if self._gone is not None:
+            self._gone.refuse()
+        self.started_at = trace.call_site()
         count = self.device_count()
         if count == 0:
             raise NoDeviceError("CUDA was used, and there is no NVIDIA GPU and no virtual GPU", hint=HINT)
+        self._ordinals = self._visible()
         self.settings = settings.from_environment()
         self.driver = driver.make(replace(self.choice, count=count), self.schedule)
         self.driver.start()
         self.launch_blocking = config.launch_blocking()
         self.pinned = PinnedCache(self.driver, self.record_event, self.settings.pinned_max_cached)
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
+
+    def properties(self, index: int) -> DeviceProperties:
+        """What a device is.  A virtual one keeps its UUID whatever CUDA_VISIBLE_DEVICES makes its index."""
+        found = self.driver.properties(index)
+        if self.choice.kind != "virtual":
+            return found
+        return replace(found, uuid=config.virtual_uuid(self._ordinals[index]))
 
     def at_start(self, call: Callable[[], object]) -> None:
         """Run `call` when the machine has started: now if it has, else then, in the order given."""
@@ -160,8 +186,11 @@ class Machine:
         if self._started:
             return len(self.devices)
         if self.choice.kind == "virtual":
-            return len(config.visible_devices(self.choice.count))
+            return len(self._visible())
         return driver.nvidia_device_count() if self.choice.kind == "nvidia" else 0
+
+    def _visible(self) -> list[int]:
+        return config.visible_devices(self.choice.count)
 
     def record_event(self, stream: StreamHandle) -> EventHandle:
         """A new event, without timing, recorded on a stream: how the allocators learn when work is done."""

@@ -7,6 +7,7 @@ An event becomes real when it is first recorded; until then it has no device, wa
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any
 
 from .. import trace
@@ -59,6 +60,11 @@ class Stream:
     def __cuda_stream__(self) -> tuple[int, int]:
         """The protocol by which other libraries accept this stream: (version, CUstream)."""
         return 0, self.cuda_stream
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        """The CUstream as ctypes passes it."""
+        return ctypes.c_void_p(self.cuda_stream)
 
     @staticmethod
     def priority_range() -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import ArgumentTypeError
 from ..memory.caching import CachingAllocator
 from . import control, state
 from . import device as devices
@@ -104,7 +105,12 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int | None = None) -> int:
-    """The address of `size` bytes whose first use is on `stream` (None: the current one).  Raises OutOfMemoryError."""
+    """The address of `size` bytes whose first use is on `stream` (None: the current one).
+
+    Raises: OutOfMemoryError; ArgumentTypeError if `stream` is neither a Stream nor a CUstream's number.
+    """
+    if not isinstance(stream, (Stream, int, type(None))):
+        raise ArgumentTypeError(f"caching_allocator_alloc: expected a Stream or a number, got {stream!r}")
     chosen = control.current_stream(device) if stream is None else stream
     handle = (
         chosen.handle
