@@ -12,7 +12,6 @@
     +-- DeviceIndexError       (RuntimeError)          there is no device with that index
         +-- DeviceQueryError   (also AssertionError)   a device that does not exist was asked what it is
     +-- NoDeviceError          (RuntimeError)          CUDA was used and there is no GPU, real or virtual
-    +-- ForkError              (RuntimeError)          the GPUs belong to the process that this one was forked from
     +-- ModeError              (RuntimeError)          a switch was given a setting that it does not have
     +-- SynchronizationError   (RuntimeError)          the host would have waited, and was told not to
     +-- NotSupportedError      (NotImplementedError)   this driver, or this version, does not have the ability
@@ -77,10 +76,6 @@ class DeviceQueryError(DeviceIndexError, AssertionError):
 
 class NoDeviceError(FlambeauError, RuntimeError):
     """CUDA was used, and there is no GPU, real or virtual."""
-
-
-class ForkError(FlambeauError, RuntimeError):
-    """The GPUs belong to the process that this one was forked from."""
 
 
 class ModeError(FlambeauError, RuntimeError):

@@ -28,6 +28,12 @@ def test_operands_on_two_devices_are_a_runtime_error_that_names_them(torch):
         torch.cat([a, b])
 
 
+@pytest.mark.rule("1.2.1", since="1.0", differs="two of the devices are named, and no operand")
+def test_the_error_says_what_every_operand_is_and_what_to_move(torch):
+    with pytest.raises(RuntimeError, match=r"float32\[3\] on cuda:0, .*float32\[2, 1\] on cpu\nhint: move"):
+        torch.ones(3, device="cuda") + torch.ones(2, 1)
+
+
 @pytest.mark.rule("1.2.1", since="1.5")
 def test_a_zero_dimensional_tensor_of_the_host_serves_as_a_number(torch):
     a, number = torch.arange(3, device="cuda"), torch.tensor(10)
@@ -322,6 +328,14 @@ def test_hidden_waits_are_errors(torch, debug):
     for call in calls:
         with pytest.raises(RuntimeError, match="called a synchronizing CUDA operation"):
             call()
+
+
+@pytest.mark.rule("1.3.4", since="1.10", differs="the text names no line of the program")
+def test_the_report_names_the_line_that_waits(torch, debug):
+    x = torch.ones(4, device="cuda")
+    debug("error")
+    with pytest.raises(RuntimeError, match=r"test_copies.py:\d+: called"):
+        x.cpu()
 
 
 @pytest.mark.rule("1.3.4", since="1.10")

@@ -182,6 +182,14 @@ def test_the_error_is_a_runtime_error_that_says_what_was_asked(torch, capped, ta
     assert kept.fill_(3)[5].item() == 3
 
 
+@pytest.mark.rule("1.8.8", since="1.13", differs="other allocator settings are suggested whatever the cause is")
+def test_the_error_suggests_what_helps(torch, capped, take):
+    kept = take(40 * MIB)
+    with pytest.raises(torch.cuda.OutOfMemoryError) as caught:
+        take(100 * MIB)
+    assert "expandable_segments" not in str(caught.value) and kept is not None
+
+
 @pytest.mark.rule("1.8.8", since="1.13")
 def test_running_out_is_counted_and_changes_nothing_else(torch, capped, take):
     kept = take(40 * MIB)

@@ -44,6 +44,12 @@ def test_a_tensor_of_a_device_cannot_be_pinned(torch):
         x.pin_memory()
 
 
+@pytest.mark.rule("1.9.1", since="1.0", differs="a RuntimeError")
+def test_pinning_what_is_on_a_device_is_a_value_error(torch):
+    with pytest.raises(ValueError, match="only dense CPU tensors can be pinned"):
+        torch.zeros(3, device="cuda").pin_memory()
+
+
 @pytest.mark.rule("1.9.1", since="2.3")
 def test_asking_whether_memory_is_pinned_starts_nothing(program):
     assert program("answer([torch.zeros(3).is_pinned(), torch.cuda.is_initialized()])") == [[False, False]]
@@ -70,6 +76,15 @@ def test_a_block_that_a_copy_reads_comes_back_when_the_copy_is_done(torch, busy)
         s.synchronize()
         assert torch.empty(SIZE, pin_memory=True).data_ptr() == address
         assert y[7].item() == 1.0
+
+
+@pytest.mark.rule("1.9.3", since="2.8", differs="sizes are rounded to powers of two")
+def test_pinned_sizes_are_rounded_to_4_kib(program):
+    found = program("""
+x = torch.empty((3 << 20) + 5, dtype=torch.uint8).pin_memory()
+answer(torch.cuda.host_memory_stats()["active_bytes.current"])
+""")
+    assert found == [(3 << 20) + 4096]
 
 
 @pytest.mark.rule("1.9.5", since="2.8")

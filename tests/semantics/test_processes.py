@@ -1,5 +1,7 @@
 """1.15 Fork, and 1.19 environment variables: what a process inherits."""
 
+import re
+
 import pytest
 
 FORK = """
@@ -39,6 +41,15 @@ answer(in_child(lambda: torch.cuda.synchronize()))
 answer((x + 1).tolist())
 """)
     assert [each[: len(REFUSED)] for each in found[:3]] == [REFUSED] * 3 and found[3] == [2.0] * 3
+
+
+@pytest.mark.rule("1.15.1", since="1.0", differs="neither the process nor the place is named")
+def test_the_child_is_told_who_started_cuda_and_where(forking):
+    (text,) = forking("""
+torch.cuda.init()
+answer(in_child(lambda: torch.ones(1, device="cuda").tolist()))
+""")
+    assert re.search(r"process \d+ had started CUDA, at <string>:\d+", text)
 
 
 @pytest.mark.rule("1.15.1", since="1.0")

@@ -158,6 +158,12 @@ def test_each_device_keeps_its_current_stream_while_another_is_current(torch):
         assert torch.ones(1, device="cuda:0").device.index == 0
 
 
+@pytest.mark.rule("1.4.4", since="1.0", differs="what is no stream is found out when the block is entered")
+def test_what_is_no_stream_is_a_type_error(torch):
+    with pytest.raises(TypeError, match="expected a Stream or None, got 7"):
+        torch.cuda.stream(7)
+
+
 @pytest.mark.rule("1.4.5", since="1.11")
 def test_an_external_stream_is_the_same_queue(torch, busy):
     s = torch.cuda.Stream()
@@ -172,6 +178,12 @@ def test_an_external_stream_is_the_same_queue(torch, busy):
         y = x + 1
         assert y.tolist() == [4.0] * 4
     assert s.query()
+
+
+@pytest.mark.rule("1.4.5", since="1.11", differs="an external stream equals no other")
+def test_an_external_stream_equals_the_stream_that_it_is(torch):
+    s = torch.cuda.Stream()
+    assert torch.cuda.ExternalStream(s.cuda_stream) == s
 
 
 @pytest.mark.rule("1.4.5", since="2.8")
@@ -230,6 +242,15 @@ def test_streams_of_two_devices_wait_for_each_other(torch, busy):
     t.wait_stream(s)
     t.synchronize()
     assert s.query()
+
+
+@pytest.mark.rule("1.4.7", since="1.0", differs="an AttributeError that names neither")
+def test_waiting_for_the_wrong_thing_is_a_type_error(torch):
+    s = torch.cuda.Stream()
+    with pytest.raises(TypeError, match="wait_event: expected an Event"):
+        s.wait_event(s)
+    with pytest.raises(TypeError, match="wait_stream: expected a Stream"):
+        s.wait_stream(torch.cuda.Event())
 
 
 @pytest.mark.rule("1.4.7", since="1.0")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from .. import config, driver, trace
+from .. import config, driver
 from ..config import Gpus
 from ..driver.api import DeviceProperties, Driver, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, NoDeviceError
@@ -18,7 +18,7 @@ from ..memory.pinned import PinnedCache
 from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
 from ..problem import Problem
-from . import fork, state
+from . import forked, state
 from .generator import Generator
 from .stream import Stream
 
@@ -109,8 +109,7 @@ class Machine:
         self._on_start: list[Callable[[], object]] = []
         self._started = False
         self._starting: int | None = None
-        self._gone: fork.Gone | None = None
-        self.started_at = ""
+        self.forked: forked.Refusal | None = None  # set in a child that has its parent's machine
 
     @staticmethod
     def from_environment() -> Machine:
@@ -122,10 +121,7 @@ class Machine:
         return self._started
 
     def start(self) -> None:
-        """Start the driver, once; any thread may call.
-
-        Raises: NoDeviceError if there is no GPU, ForkError in a child forked after the start.
-        """
+        """Start the driver, once; any thread may call.  Raises NoDeviceError if there is no GPU."""
         if self._started:
             return
         with self.lock:
@@ -141,20 +137,9 @@ class Machine:
                 call()
             self._on_start.clear()
 
-    def forked(self) -> None:
-        """Become what a forked child has of its parent's machine: nothing."""
-        self.lock = threading.RLock()  # another thread of the parent may have held it
-        self._started = False
-        self._gone = fork.Gone(self.started_at)
-        for each in (self, *self.devices):
-            each.driver = self._gone  # type: ignore[attr-defined]
-        for device in self.devices:
-            device.allocator = self._gone  # type: ignore[assignment]
-
     def _start(self) -> None:
-        if self._gone is not None:
-            self._gone.refuse()
-        self.started_at = trace.call_site()
+        if self.forked is not None:
+            raise self.forked.error()
         count = self.device_count()
         if count == 0:
             raise NoDeviceError("CUDA was used, and there is no NVIDIA GPU and no virtual GPU", hint=HINT)
@@ -165,6 +150,7 @@ class Machine:
         self.launch_blocking = config.launch_blocking()
         self.pinned = PinnedCache(self.driver, self.record_event, self.settings.pinned_max_cached)
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
+        forked.watch(self)
 
     def properties(self, index: int) -> DeviceProperties:
         """What a device is.  A virtual one keeps its UUID whatever CUDA_VISIBLE_DEVICES makes its index."""
@@ -185,6 +171,8 @@ class Machine:
         """How many devices there are; never raises and starts nothing real."""
         if self._started:
             return len(self.devices)
+        if self.forked is not None:
+            return self.forked.count
         if self.choice.kind == "virtual":
             return len(self._visible())
         return driver.nvidia_device_count() if self.choice.kind == "nvidia" else 0
