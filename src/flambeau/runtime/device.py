@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
@@ -11,6 +12,15 @@ from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceN
 from . import state
 
 CPU_INDEX = -1
+
+
+class _Chosen(threading.local):
+    """What each thread has told set_default_device."""
+
+    default: device | None = None
+
+
+_chosen = _Chosen()
 
 
 class device:  # noqa: N801  (the field's name for it)
@@ -107,7 +117,7 @@ def resolve(value: Any) -> int:
 
     Raises DeviceIndexError if there is no such device, NoDeviceError if there is none at all.
     """
-    chosen = state.default_device() or CPU if value is None else as_device(value)
+    chosen = _default() if value is None else as_device(value)
     return CPU_INDEX if chosen.type == "cpu" else cuda_index(chosen)
 
 
@@ -133,9 +143,14 @@ def cuda_index(value: Any = None) -> int:
     return index
 
 
+def _default() -> device:
+    """The innermost `with torch.device(...)` block's device, else this thread's choice, else the CPU."""
+    return state.default_device() or _chosen.default or CPU
+
+
 def get_default_device() -> device:
     """Where factories that name no device put tensors; `cuda` with the index of the current device."""
-    chosen = state.default_device() or CPU
+    chosen = _default()
     return cuda(cuda_index(chosen)) if chosen.type == "cuda" else chosen
 
 
@@ -144,7 +159,7 @@ def set_default_device(device: Any) -> None:
 
     `cuda` without an index follows the current device.  A `with torch.device(...)` block goes before it.
     """
-    state.set_default_device(None if device is None else as_device(device))
+    _chosen.default = None if device is None else as_device(device)
 
 
 def _checked_index(kind: Any, index: int) -> int:

@@ -15,9 +15,9 @@ class _Thread(threading.local):
 
     machine: Any = None
     device: int = 0
-    default_device: Any = None
     default_devices: list[Any]
     streams: dict[int, Stream]
+    deterministic: bool = False
 
     def __init__(self) -> None:
         self.streams = {}
@@ -95,7 +95,7 @@ def streams() -> dict[int, Stream]:
 
 def default_device() -> Any:
     """The device that factories use, or None for the CPU."""
-    return _thread.default_devices[-1] if _thread.default_devices else _thread.default_device
+    return _thread.default_devices[-1] if _thread.default_devices else None
 
 
 def push_default_device(device: Any) -> None:
@@ -107,5 +107,4 @@ def pop_default_device() -> None:
 
 
 def set_default_device(device: Any) -> None:
-    """What default_device() is outside every block; None for the CPU."""
-    _thread.default_device = device
+    _thread.default_devices[:1] = [device] if device is not None else []
