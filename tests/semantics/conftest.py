@@ -11,11 +11,13 @@ A test cites its row of docs/semantics.md and the first PyTorch version that has
 - `differs="..."` says in a few words how PyTorch's answer differs; docs/differences.md has the row.  There the test
   must fail, or the row is out of date.
 - `lacks="..."` says what flambeau does not do yet; on flambeau the test must fail, or the mark is out of date.
+  `lacks_on_nvidia="..."` is what the nvidia driver does not do yet.
 - `@pytest.mark.virtual("why")`: only virtual GPUs can show it, as where a schedule is chosen or a launch fails.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import os
@@ -35,7 +37,6 @@ SOURCES = HERE.parents[1] / "src"
 NOT_APPLICABLE = "not applicable: "
 VIRTUAL_ONLY = "virtual GPUs only: "
 KINDS = ("agree", "disagree", "differ as listed", "lacking", "not applicable", "virtual GPUs only", "not run")
-EXPECTED_FAILURES = {"torch": "differs", "flambeau": "lacks"}
 
 
 class Runtime:
@@ -53,6 +54,13 @@ class Runtime:
     def has(self, since: str) -> bool:
         """Whether a rule that PyTorch has since that version is to be expected.  flambeau has them all."""
         return self.name != "torch" or _numbers(self.version) >= _numbers(since)
+
+    @property
+    def expected_failures(self) -> tuple[str, ...]:
+        """The keywords of a rule that say why this runtime fails its test."""
+        if self.name == "torch":
+            return ("differs",)
+        return ("lacks",) if self.is_virtual else ("lacks", "lacks_on_nvidia")
 
     def module(self) -> Any:
         return importlib.import_module(self.name)
@@ -73,7 +81,7 @@ def runtime_of(config: pytest.Config) -> Runtime:
 
 def pytest_configure(config: pytest.Config) -> None:
     for line in (
-        "rule(row, since, differs=None, lacks=None): the row of docs/semantics.md that a test holds the runtime to",
+        "rule(row, since, differs=None, lacks=None, lacks_on_nvidia=None): the row of docs/semantics.md that a test cites",
         "virtual(why): needs a virtual GPU",
     ):
         config.addinivalue_line("markers", line)
@@ -82,10 +90,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
-            key = EXPECTED_FAILURES[runtime_of(config).name]
             for mark in list(item.iter_markers("rule")):
-                if key in mark.kwargs:
-                    item.add_marker(pytest.mark.xfail(reason=f"{key}: {mark.kwargs[key]}", strict=True))
+                for key in runtime_of(config).expected_failures:
+                    if key in mark.kwargs:
+                        item.add_marker(pytest.mark.xfail(reason=f"{key}: {mark.kwargs[key]}", strict=True))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -121,6 +129,8 @@ def torch(runtime: Runtime, wanted: int) -> Iterator[Any]:
             yield module
         return
     _need(module, wanted)
+    for index in range(wanted):
+        _warm(module, index)
     yield module
     if wanted:
         for index in range(module.cuda.device_count()):
@@ -128,6 +138,20 @@ def torch(runtime: Runtime, wanted: int) -> Iterator[Any]:
             module.cuda.synchronize(index)
         module.cuda.set_device(0)
         module.cuda.empty_cache()
+
+
+@functools.cache
+def _warm(module: Any, index: int) -> None:
+    """Load what tests put behind long work: loading, and memory of the driver's, may wait for the whole device."""
+    with module.cuda.device(index):
+        module.cuda._sleep(1)
+        x, host = module.zeros(1000, device="cuda"), module.ones(1000).pin_memory()
+        x.copy_(host, non_blocking=True)
+        y = (x.fill_(1).add_(1) + 1) * 2
+        y.copy_(x)
+        for each in (x.to("cpu", non_blocking=True), host.to("cuda", non_blocking=True), y.sum()):
+            each.cpu()
+        module.cuda.synchronize()
 
 
 def _need(module: Any, wanted: int) -> None:
@@ -232,5 +256,5 @@ def _kind(outcome: str, reason: str) -> str:
     if outcome == "skipped":
         return next((kind for kind in KINDS if reason.startswith(f"{kind}: ")), "not run")
     if outcome == "xfailed":
-        return "lacking" if reason.startswith("lacks: ") else "differ as listed"
+        return "lacking" if reason.startswith("lacks") else "differ as listed"
     return "agree" if outcome == "passed" else "disagree"

@@ -54,12 +54,16 @@ def test_a_block_with_another_index(torch):
 
 @pytest.mark.rule("1.13.1", since="2.6")
 @pytest.mark.devices(2)
-def test_its_streams_are_cudas(torch):
+def test_its_streams_are_cudas(torch, busy):
     s = torch.cuda.Stream(1)
     torch.accelerator.set_stream(s)
-    assert torch.cuda.current_device() == 1
-    assert torch.accelerator.current_stream().device == torch.cuda.current_stream().device == s.device
-    assert torch.accelerator.current_stream() == s
+    assert torch.cuda.current_device() == 1 and torch.cuda.current_stream() == s
+    found = torch.accelerator.current_stream()
+    assert found.device == s.device
+    busy(s)
+    assert not found.query()
+    found.synchronize()
+    assert s.query()
 
 
 @pytest.mark.rule("1.13.1", since="2.6")

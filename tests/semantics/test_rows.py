@@ -20,7 +20,7 @@ def marks():
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.rule":
-                yield node.args[0].value, {each.arg: each.value.value for each in node.keywords}
+                yield node.args[0].value, {each.arg: getattr(each.value, "value", "") for each in node.keywords}
 
 
 def rows():

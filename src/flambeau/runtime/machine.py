@@ -82,7 +82,9 @@ class Accelerator:
             if turn < STREAMS_PER_POOL:
                 handle = self.driver.stream_create(self.index, level)
                 pool.append(Stream.adopt(self.machine, self.index, handle, level))
-            return pool[turn % STREAMS_PER_POOL]
+            found = pool[turn % STREAMS_PER_POOL]
+            found.handed_out += 1
+            return found
 
     def peer(self, other: int) -> None:
         """Let this device reach `other`'s memory directly, if the hardware can."""
@@ -152,13 +154,6 @@ class Machine:
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
         forked.watch(self)
 
-    def properties(self, index: int) -> DeviceProperties:
-        """What a device is.  A virtual one keeps its UUID whatever CUDA_VISIBLE_DEVICES makes its index."""
-        found = self.driver.properties(index)
-        if self.choice.kind != "virtual":
-            return found
-        return replace(found, uuid=config.virtual_uuid(self._ordinals[index]))
-
     def at_start(self, call: Callable[[], object]) -> None:
         """Run `call` when the machine has started: now if it has, else then, in the order given."""
         with self.lock:
@@ -176,6 +171,13 @@ class Machine:
         if self.choice.kind == "virtual":
             return len(self._visible())
         return driver.nvidia_device_count() if self.choice.kind == "nvidia" else 0
+
+    def properties(self, index: int) -> DeviceProperties:
+        """What a device is.  A virtual one keeps its UUID whatever CUDA_VISIBLE_DEVICES makes its index."""
+        found = self.driver.properties(index)
+        if self.choice.kind != "virtual":
+            return found
+        return replace(found, uuid=config.virtual_uuid(self._ordinals[index]))
 
     def _visible(self) -> list[int]:
         return config.visible_devices(self.choice.count)

@@ -29,9 +29,10 @@ def _reference(spent: Any, cycles: int) -> None:
 
 
 @lru_cache(maxsize=64)
-def _kernel(cycles: int) -> Kernel:
+def _kernel(modelled_cycles: int) -> Kernel:
+    """One kernel for every length; but what a launch takes in modelled time is a kernel's own."""
     params = (Pointer("spent", int64, "w", (1,)), Scalar("cycles", "int64"))
-    return Kernel("spin", SOURCE, params, _reference, operations=float(cycles * OPERATIONS_PER_CYCLE))
+    return Kernel("spin", SOURCE, params, _reference, operations=float(modelled_cycles * OPERATIONS_PER_CYCLE))
 
 
 def sleep(cycles: int) -> None:
@@ -43,6 +44,6 @@ def sleep(cycles: int) -> None:
         raise ArgumentError(f"_sleep: {cycles} cycles cannot be spent")
     index = devices.cuda_index()
     machine, stream = state.machine(), state.current_stream(index)
-    kernel = _kernel(cycles)
+    kernel = _kernel(cycles if machine.driver.capabilities.modelled_time else 0)
     memory = storage.on_device(machine, index, int64.itemsize, stream.handle)
     stream.launch(machine.devices[index].kernel(kernel), ONE_THREAD, kernel.pack((memory.address(), cycles)))
