@@ -81,7 +81,7 @@ def runtime_of(config: pytest.Config) -> Runtime:
 
 def pytest_configure(config: pytest.Config) -> None:
     for line in (
-        "rule(row, since, differs=None, lacks=None, lacks_on_nvidia=None): the row of docs/semantics.md that a test cites",
+        "rule(row, since, differs=None, lacks=None, lacks_on_nvidia=None): what a test holds the runtime to",
         "virtual(why): needs a virtual GPU",
     ):
         config.addinivalue_line("markers", line)
@@ -195,6 +195,12 @@ def program(runtime: Runtime, wanted: int) -> Callable[..., Any]:
     return run
 
 
+UNSET = (
+    "CUDA_LAUNCH_BLOCKING",
+    "PYTORCH_ALLOC_CONF",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+)
 PRELUDE = """
 import builtins, json, os
 import {} as torch
@@ -213,9 +219,12 @@ def attempt(call):
 
 
 def _environment(runtime: Runtime, wanted: int, changes: dict[str, str | None]) -> dict[str, str]:
-    kept = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCES), os.environ.get("PYTHONPATH", "")])}
+    kept = {name: value for name, value in os.environ.items() if name not in UNSET}
+    kept["PYTHONPATH"] = os.pathsep.join([str(SOURCES), os.environ.get("PYTHONPATH", "")])
     if runtime.is_virtual:
         kept["FLAMBEAU_GPUS"] = f"virtual:{wanted}" if wanted else "none"
+    if runtime.is_virtual or not wanted:
+        kept["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(wanted)))
     for name, value in changes.items():
         kept.pop(name, None)
         if value is not None:

@@ -80,13 +80,15 @@ def test_none_and_negative_numbers_change_nothing(torch):
     assert torch.cuda.current_device() == 1
 
 
-@pytest.mark.rule("1.1.1", since="1.0")
+@pytest.mark.rule("1.1.1", since="2.0")
 @pytest.mark.devices(2)
 def test_device_of_a_tensor(torch):
     with torch.cuda.device_of(torch.ones(1, device="cuda:1")):
         assert torch.cuda.current_device() == 1
-        with torch.cuda.device_of(torch.ones(1)):
+        with torch.cuda.device_of(torch.ones(1)), torch.cuda.device_of(torch.ones(1).untyped_storage()):
             assert torch.cuda.current_device() == 1
+        with torch.cuda.device_of(torch.ones(1, device="cuda:0").untyped_storage()):
+            assert torch.cuda.current_device() == 0
     assert torch.cuda.current_device() == 0
 
 

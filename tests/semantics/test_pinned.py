@@ -103,6 +103,16 @@ def test_idle_pinned_memory_is_counted_until_it_goes_back(torch):
     assert before["allocated_bytes.current"] >= before["active_bytes.current"] + 4 * SIZE
 
 
+@pytest.mark.rule("1.9.5", since="2.8")
+def test_the_statistics_start_again(torch):
+    held = torch.zeros(SIZE).pin_memory()
+    torch.cuda.reset_peak_host_memory_stats()
+    torch.cuda.reset_accumulated_host_memory_stats()
+    found = torch.cuda.host_memory_stats()
+    assert found["active_bytes.peak"] == found["active_bytes.current"] >= 4 * SIZE
+    assert found["num_host_alloc"] == found["active_requests.allocated"] == 0 and held is not None
+
+
 @pytest.mark.rule("1.9.6", since="1.0")
 def test_a_copy_from_pinned_memory_returns_at_once(torch, busy):
     x, y = torch.full((1000,), 4.0).pin_memory(), torch.zeros(1000, device="cuda")

@@ -55,8 +55,8 @@ def test_each_priority_has_a_pool_of_its_own(torch):
 @pytest.mark.devices(2)
 def test_a_stream_belongs_to_the_device_that_is_named_or_current(torch):
     with torch.cuda.device(1):
-        streams = [torch.cuda.Stream(), torch.cuda.Stream(0), torch.cuda.Stream("cuda:1")]
-    assert [each.device.index for each in streams] == [1, 0, 1]
+        streams = [torch.cuda.Stream(each) for each in (None, -1, 0, "cuda:1")]
+    assert [each.device.index for each in streams] == [1, 1, 0, 1]
 
 
 @pytest.mark.rule("1.4.2", since="1.0")

@@ -63,13 +63,13 @@ def set_device(device: Any) -> None:
 
 def synchronize(device: Any = None) -> None:
     """Wait until all work on a device, the current one if none is named, is done.  Host: waits."""
-    index = devices.cuda_index(device)
+    index = devices.index_or_current(device)
     state.machine().driver.device_synchronize(index)
 
 
 def current_stream(device: Any = None) -> Stream:
     """This thread's current stream on a device."""
-    return state.current_stream(devices.cuda_index(device))
+    return state.current_stream(devices.index_or_current(device))
 
 
 def default_stream(device: Any = None) -> Stream:

@@ -162,6 +162,11 @@ def set_default_device(device: Any) -> None:
     _chosen.default = None if device is None else as_device(device)
 
 
+def index_or_current(value: Any) -> int:
+    """As cuda_index; a negative number is the current device too."""
+    return cuda_index(None if isinstance(value, int) and value < 0 else value)
+
+
 def _checked_index(kind: Any, index: int) -> int:
     if kind not in ("cpu", "cuda"):
         raise DeviceNameError(
@@ -202,4 +207,5 @@ class DeviceOfGuard(DeviceGuard):
     """`with cuda.device_of(tensor):` makes the tensor's device current; nothing for a CPU tensor."""
 
     def __init__(self, obj: Any) -> None:
-        super().__init__(obj.device if obj.device.type == "cuda" else -1)
+        where = obj.device  # a storage has a number: -1 on the host
+        super().__init__(where if isinstance(where, int) or where.type == "cuda" else -1)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Stream:
     """A queue of one device's work, done in the order in which it is put there.
 
-    device: the device, None for the current one.  priority: lower is more urgent, from 0 to -3; others are clamped.
+    device: the device, None or a negative number for the current one.
+    priority: lower is more urgent, from 0 to -3; others are clamped.
     handed_out: how often the pool gave it as a new stream; from the second time on, two owners share one queue.
     """
 
@@ -37,7 +38,7 @@ class Stream:
     _restore: list[tuple[int, Stream]]
 
     def __new__(cls, device: Any = None, priority: int = 0) -> Stream:
-        index = devices.cuda_index(device)
+        index = devices.index_or_current(device)
         return state.machine().devices[index].side_stream(priority)
 
     @classmethod

@@ -131,6 +131,18 @@ def host_memory_stats() -> dict[str, int]:
     return state.machine().pinned.statistics() if control.is_initialized() else {}
 
 
+def reset_peak_host_memory_stats() -> None:
+    """Let every peak of the pinned memory cache start from the current value; nothing before the start."""
+    if control.is_initialized():
+        state.machine().pinned.reset_peak_statistics()
+
+
+def reset_accumulated_host_memory_stats() -> None:
+    """Let every counter of the pinned memory cache that only grows start from 0; nothing before the start."""
+    if control.is_initialized():
+        state.machine().pinned.reset_accumulated_statistics()
+
+
 def empty_host_cache() -> None:
     """Hand idle pinned memory back to the driver."""
     if control.is_initialized():
