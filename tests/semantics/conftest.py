@@ -18,6 +18,7 @@ A test cites its row of docs/semantics.md and the first PyTorch version that has
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import json
 import os
@@ -169,6 +170,29 @@ def busy(torch: Any) -> Callable[..., None]:
             torch.cuda._sleep(milliseconds * 2_000_000)
 
     return queue
+
+
+@pytest.fixture
+def take(torch: Any) -> Iterator[Callable[[int], Any]]:
+    """Makes tensors of so many bytes on a side stream, whose pools are empty at first."""
+    gc.collect()
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        yield lambda nbytes: torch.empty(nbytes, dtype=torch.uint8, device="cuda")
+
+
+@pytest.fixture
+def growth(torch: Any) -> Callable[..., tuple[Any, list[int]]]:
+    """What a call returned, and by how much it made each of the named figures grow."""
+
+    def measure(call: Callable[[], Any], *figures: str) -> tuple[Any, list[int]]:
+        before = torch.cuda.memory_stats()
+        made = call()
+        after = torch.cuda.memory_stats()
+        return made, [after[each] - before[each] for each in figures]
+
+    return measure
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """1.8 The caching allocator: sizes, segments, reuse, figures, limits, and what happens when there is no more."""
 
-import gc
-
 import pytest
 
 MIB = 1 << 20
@@ -10,26 +8,6 @@ KEYS = ("allocation", "segment", "active", "inactive_split", "allocated_bytes", 
 POOLS = ("all", "small_pool", "large_pool")
 FLOWS = ("current", "peak", "allocated", "freed")
 COUNTERS = ("num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc", "num_device_free")
-
-
-@pytest.fixture
-def take(torch):
-    """Makes tensors of so many bytes on a side stream, whose pools are empty at first."""
-    gc.collect()
-    torch.cuda.synchronize()
-    torch.cuda.empty_cache()
-    with torch.cuda.stream(torch.cuda.Stream()):
-        yield lambda nbytes: torch.empty(nbytes, dtype=torch.uint8, device="cuda")
-
-
-def growth(torch, call, *figures):
-    """What `call` returned, and by how much each figure grew."""
-    before = torch.cuda.memory_stats()
-    made = call()
-    after = torch.cuda.memory_stats()
-    return made, [after[each] - before[each] for each in figures]
-
-
 ALLOCATED, RESERVED = "allocated_bytes.all.current", "reserved_bytes.all.current"
 
 
@@ -37,8 +15,8 @@ ALLOCATED, RESERVED = "allocated_bytes.all.current", "reserved_bytes.all.current
 @pytest.mark.parametrize(
     ("nbytes", "block"), [(0, 0), (1, 512), (512, 512), (513, 1024), (12 * MIB + 1, 12 * MIB + 512)]
 )
-def test_sizes_are_rounded_up_to_512_bytes(torch, take, nbytes, block):
-    made, (grown,) = growth(torch, lambda: take(nbytes), ALLOCATED)
+def test_sizes_are_rounded_up_to_512_bytes(torch, take, nbytes, block, growth):
+    made, (grown,) = growth(lambda: take(nbytes), ALLOCATED)
     assert grown == block and made.numel() == nbytes
 
 
@@ -48,8 +26,8 @@ def test_no_bytes_have_no_address(torch, take):
 
 
 @pytest.mark.rule("1.8.1", since="2.0")
-def test_requested_bytes_are_not_rounded(torch, take):
-    made, grown = growth(torch, lambda: take(1000), "requested_bytes.all.current", ALLOCATED)
+def test_requested_bytes_are_not_rounded(torch, take, growth):
+    made, grown = growth(lambda: take(1000), "requested_bytes.all.current", ALLOCATED)
     assert grown == [1000, 1024] and made is not None
 
 
@@ -71,22 +49,22 @@ def test_sizes_may_be_rounded_to_steps_between_powers_of_two(program, divisions,
     [(1, 2 * MIB), (MIB, 2 * MIB), (MIB + 512, 20 * MIB), (10 * MIB - 512, 20 * MIB), (10 * MIB, 10 * MIB),
      (10 * MIB + 512, 12 * MIB), (12 * MIB, 12 * MIB), (33 * MIB + 1, 34 * MIB)],
 )  # fmt: skip
-def test_the_size_of_a_segment(torch, take, nbytes, segment):
-    made, (grown,) = growth(torch, lambda: take(nbytes), RESERVED)
+def test_the_size_of_a_segment(torch, take, nbytes, segment, growth):
+    made, (grown,) = growth(lambda: take(nbytes), RESERVED)
     assert grown == segment and made is not None
 
 
 @pytest.mark.rule("1.8.2", since="1.0")
-def test_two_small_blocks_share_a_segment_and_a_third_makes_a_second(torch, take):
-    (one, two), (first,) = growth(torch, lambda: (take(MIB), take(MIB)), RESERVED)
-    three, (second,) = growth(torch, lambda: take(MIB), RESERVED)
+def test_two_small_blocks_share_a_segment_and_a_third_makes_a_second(torch, take, growth):
+    (one, two), (first,) = growth(lambda: (take(MIB), take(MIB)), RESERVED)
+    three, (second,) = growth(lambda: take(MIB), RESERVED)
     assert (first, second) == (2 * MIB, 2 * MIB) and two.data_ptr() == one.data_ptr() + MIB and three is not None
 
 
 @pytest.mark.rule("1.8.2", since="1.0")
-def test_small_and_large_pools_are_counted_apart(torch, take):
+def test_small_and_large_pools_are_counted_apart(torch, take, growth):
     figures = [f"{kind}.{pool}.current" for kind in ("allocated_bytes", "segment") for pool in POOLS[1:]]
-    made, grown = growth(torch, lambda: (take(MIB), take(2 * MIB)), *figures)
+    made, grown = growth(lambda: (take(MIB), take(2 * MIB)), *figures)
     assert grown == [MIB, 2 * MIB, 1, 1] and made
 
 
@@ -107,20 +85,20 @@ def test_a_small_block_is_split_down_to_512_bytes(torch, take):
 
 
 @pytest.mark.rule("1.8.4", since="1.0")
-def test_a_large_block_is_split_if_more_than_a_mebibyte_is_left(torch, take):
+def test_a_large_block_is_split_if_more_than_a_mebibyte_is_left(torch, take, growth):
     address = take(16 * MIB).data_ptr()
-    front, (grown,) = growth(torch, lambda: take(12 * MIB), ALLOCATED)
+    front, (grown,) = growth(lambda: take(12 * MIB), ALLOCATED)
     assert grown == 12 * MIB and front.data_ptr() == address
     assert take(4 * MIB).data_ptr() == address + 12 * MIB
     del front
-    whole, (grown,) = growth(torch, lambda: take(15 * MIB), ALLOCATED)
+    whole, (grown,) = growth(lambda: take(15 * MIB), ALLOCATED)
     assert grown == 16 * MIB and whole.data_ptr() == address
 
 
 @pytest.mark.rule("1.8.5", since="1.0")
-def test_a_freed_block_is_used_again_at_once(torch, take):
+def test_a_freed_block_is_used_again_at_once(torch, take, growth):
     address = take(5 * MIB).data_ptr()
-    again, (reserved,) = growth(torch, lambda: take(5 * MIB), RESERVED)
+    again, (reserved,) = growth(lambda: take(5 * MIB), RESERVED)
     assert again.data_ptr() == address and reserved == 0
 
 
@@ -142,106 +120,15 @@ def test_a_free_waits_for_nothing(torch, take, busy):
 
 
 @pytest.mark.rule("1.8.6", since="1.0")
-def test_a_block_serves_one_stream_until_its_segment_goes_back(torch, take):
+def test_a_block_serves_one_stream_until_its_segment_goes_back(torch, take, growth):
     address = take(14 * MIB).data_ptr()
     with torch.cuda.stream(torch.cuda.Stream()):
-        other, (grown,) = growth(torch, lambda: take(14 * MIB), RESERVED)
+        other, (grown,) = growth(lambda: take(14 * MIB), RESERVED)
         assert other.data_ptr() != address and grown == 14 * MIB
     del other
     torch.cuda.empty_cache()
     with torch.cuda.stream(torch.cuda.Stream()):
-        assert growth(torch, lambda: take(14 * MIB), RESERVED)[1] == [14 * MIB]
-
-
-@pytest.fixture
-def capped(torch):
-    """Lets the process reserve 64 MiB more than it has; gives that cap back at the end."""
-    total = torch.cuda.mem_get_info()[1]
-    torch.cuda.empty_cache()
-    torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + 64 * MIB) / total)
-    yield
-    torch.cuda.set_per_process_memory_fraction(1.0)
-
-
-@pytest.mark.rule("1.8.7", since="1.8")
-def test_idle_segments_go_back_before_the_program_is_told_that_there_is_no_more(torch, capped, take):
-    for nbytes in (30 * MIB, 32 * MIB):
-        take(nbytes)
-    made, (retries, ooms) = growth(torch, lambda: take(60 * MIB), "num_alloc_retries", "num_ooms")
-    assert made.numel() == 60 * MIB and (retries, ooms) == (1, 0)
-
-
-@pytest.mark.rule("1.8.8", since="1.13")
-def test_the_error_is_a_runtime_error_that_says_what_was_asked(torch, capped, take):
-    kept = take(40 * MIB)
-    with pytest.raises(torch.cuda.OutOfMemoryError, match="out of memory") as caught:
-        take(100 * MIB)
-    text, allocated = str(caught.value), f"{torch.cuda.memory_allocated() / MIB:.2f} MiB"
-    assert isinstance(caught.value, RuntimeError) and "100.00 MiB" in text and allocated in text
-    assert "allocate" in text and "total capacity" in text and "free" in text and "reserved" in text
-    assert kept.fill_(3)[5].item() == 3
-
-
-@pytest.mark.rule("1.8.8", since="1.13", differs="other allocator settings are suggested whatever the cause is")
-def test_the_error_suggests_what_helps(torch, capped, take):
-    kept = take(40 * MIB)
-    with pytest.raises(torch.cuda.OutOfMemoryError) as caught:
-        take(100 * MIB)
-    assert "expandable_segments" not in str(caught.value) and kept is not None
-
-
-@pytest.mark.rule("1.8.8", since="1.13")
-def test_running_out_is_counted_and_changes_nothing_else(torch, capped, take):
-    kept = take(40 * MIB)
-
-    def fail():
-        with pytest.raises(torch.cuda.OutOfMemoryError):
-            take(100 * MIB)
-
-    _, grown = growth(torch, fail, "num_ooms", ALLOCATED, RESERVED, "active.all.current")
-    assert grown == [1, 0, 0, 0] and take(10 * MIB).numel() == 10 * MIB and kept is not None
-
-
-@pytest.mark.rule("1.8.10", since="1.10")
-@pytest.mark.parametrize("text", ["no_such_setting:1", "max_split_size_mb:2", "garbage_collection_threshold:2.0"])
-def test_a_setting_that_makes_no_sense_is_an_error(program, text):
-    source = (
-        "answer(attempt(lambda: torch.ones(1, device='cuda').item()).split(':')[0] in ('ValueError', 'RuntimeError'))"
-    )
-    assert program(source, PYTORCH_CUDA_ALLOC_CONF=text) == [True]
-
-
-@pytest.mark.rule("1.8.10", since="2.10")
-def test_the_setting_has_a_name_without_cuda(program):
-    found = program(
-        "x = torch.empty(4_400_000, dtype=torch.uint8, device='cuda')\nanswer(torch.cuda.memory_allocated())",
-        PYTORCH_ALLOC_CONF=" roundup_power2_divisions : 4 , max_split_size_mb : 100 ",
-    )
-    assert found == [5 * MIB]
-
-
-@pytest.mark.rule("1.8.23", since="1.8")
-def test_a_fraction_is_a_float_between_zero_and_one(torch):
-    with pytest.raises(TypeError):
-        torch.cuda.set_per_process_memory_fraction(1)
-    for wrong in (-0.1, 1.5):
-        with pytest.raises(ValueError, match=str(wrong)):
-            torch.cuda.set_per_process_memory_fraction(wrong)
-
-
-@pytest.mark.rule("1.8.23", since="1.8")
-def test_a_fraction_caps_reserved_bytes(torch, capped, take):
-    held = [take(20 * MIB) for _ in range(3)]
-    with pytest.raises(RuntimeError, match="out of memory"):
-        take(20 * MIB)
-    assert len(held) == 3
-
-
-@pytest.mark.rule("1.8.23", since="2.8")
-def test_a_fraction_can_be_asked_for(torch):
-    torch.cuda.set_per_process_memory_fraction(0.5)
-    assert torch.cuda.get_per_process_memory_fraction() == 0.5
-    torch.cuda.set_per_process_memory_fraction(1.0)
+        assert growth(lambda: take(14 * MIB), RESERVED)[1] == [14 * MIB]
 
 
 @pytest.mark.rule("1.8.24", since="1.4")
@@ -306,7 +193,7 @@ def test_the_statistics_have_these_counters(torch):
 
 
 @pytest.mark.rule("1.8.25", since="1.4")
-def test_active_is_allocated_and_waiting_to_be_free(torch, take, busy):
+def test_active_is_allocated_and_waiting_to_be_free(torch, take, busy, growth):
     s = torch.cuda.Stream()
     before = torch.cuda.memory_stats()
     x = take(5 * MIB)
@@ -317,13 +204,13 @@ def test_active_is_allocated_and_waiting_to_be_free(torch, take, busy):
     grown = [after[key] - before[key] for key in (ALLOCATED, "active_bytes.all.current", "active.all.current")]
     assert grown == [0, 5 * MIB, 1]
     s.synchronize()
-    kept, (active,) = growth(torch, lambda: take(512), "active_bytes.all.current")
+    kept, (active,) = growth(lambda: take(512), "active_bytes.all.current")
     assert active == 512 - 5 * MIB and kept is not None
 
 
 @pytest.mark.rule("1.8.25", since="2.6")
-def test_empty_cache_counts_as_one_wait_for_all_streams(torch):
-    assert growth(torch, torch.cuda.empty_cache, "num_sync_all_streams")[1] == [1]
+def test_empty_cache_counts_as_one_wait_for_all_streams(torch, growth):
+    assert growth(torch.cuda.empty_cache, "num_sync_all_streams")[1] == [1]
 
 
 @pytest.mark.rule("1.8.26", since="2.0")
@@ -368,12 +255,12 @@ def count(segment, into):
 
 
 @pytest.mark.rule("1.8.27", since="1.0")
-def test_empty_cache_hands_back_idle_segments_and_keeps_the_rest(torch, take):
+def test_empty_cache_hands_back_idle_segments_and_keeps_the_rest(torch, take, growth):
     kept = take(12 * MIB)
     half = [take(6 * MIB) for _ in range(2)]
     del half[0]
     take(30 * MIB)
-    _, (grown,) = growth(torch, torch.cuda.empty_cache, RESERVED)
+    _, (grown,) = growth(torch.cuda.empty_cache, RESERVED)
     assert grown == -30 * MIB and kept.fill_(2)[7].item() == 2
 
 
@@ -405,10 +292,10 @@ def test_a_snapshot_shows_every_segment_and_block(torch, take):
 
 
 @pytest.mark.rule("1.8.30", since="1.0")
-def test_other_libraries_take_and_give_back_addresses(torch, take):
-    address, (grown,) = growth(torch, lambda: torch.cuda.caching_allocator_alloc(1000), ALLOCATED)
+def test_other_libraries_take_and_give_back_addresses(torch, take, growth):
+    address, (grown,) = growth(lambda: torch.cuda.caching_allocator_alloc(1000), ALLOCATED)
     assert grown == 1024 and address > 0
-    assert growth(torch, lambda: torch.cuda.caching_allocator_delete(address), ALLOCATED)[1] == [-1024]
+    assert growth(lambda: torch.cuda.caching_allocator_delete(address), ALLOCATED)[1] == [-1024]
     s = torch.cuda.Stream()
     for stream in (s, s.cuda_stream):
         torch.cuda.caching_allocator_delete(torch.cuda.caching_allocator_alloc(512, 0, stream))
