@@ -150,6 +150,8 @@ def _warm(module: Any, index: int) -> None:
         x.copy_(host, non_blocking=True)
         y = (x.fill_(1).add_(1) + 1) * 2
         y.copy_(x)
+        for other in range(index):  # peer access is turned on at the first copy
+            module.zeros(4, device=f"cuda:{other}").copy_(x[:4].to(f"cuda:{other}").to("cuda"))
         for each in (x.to("cpu", non_blocking=True), host.to("cuda", non_blocking=True), y.sum()):
             each.cpu()
         module.cuda.synchronize()

@@ -193,7 +193,7 @@ def test_properties_of_the_current_device_and_of_a_named_one(torch):
     assert torch.cuda.mem_get_info()[1] == found.total_memory
 
 
-@pytest.mark.rule("1.1.8", since="1.0")
+@pytest.mark.rule("1.1.8", since="2.5")
 def test_properties_are_what_a_kernel_writer_needs(torch):
     found = torch.cuda.get_device_properties(0)
     assert found.major >= 5 and found.multi_processor_count > 0 and found.warp_size == 32
@@ -212,10 +212,9 @@ def test_the_size_of_the_second_cache(torch):
     assert torch.cuda.get_device_properties(0).L2_cache_size > 1 << 18
 
 
-@pytest.mark.rule("1.1.8", since="2.8")
-def test_limits_of_a_block(torch):
-    found = torch.cuda.get_device_properties(0)
-    assert (found.max_threads_per_block, found.shared_memory_per_block) == (1024, 48 << 10)
+@pytest.mark.rule("1.1.8", since="2.9")
+def test_the_shared_memory_of_a_block(torch):
+    assert torch.cuda.get_device_properties(0).shared_memory_per_block == 48 << 10
 
 
 @pytest.mark.rule("1.1.8", since="1.10")
