@@ -19,11 +19,11 @@ LAYERS = (
     ("driver",),
     ("memory",),
     ("runtime",),
-    ("core", "plan", "dispatch", "transfer", "autograd", "ops"),
+    ("core", "plan", "dispatch", "transfer", "autograd", "ops", "numerics"),
     ("tensor",),
     ("nn", "optim", "data", "amp", "parallel"),
     ("tools", "testing"),
-    ("", "cuda", "utils", "backends", "distributed", "multiprocessing"),
+    ("", "accelerator", "cuda", "utils", "backends", "distributed", "multiprocessing"),
     ("cli", "__main__"),
 )
 BASE = LAYERS[0]

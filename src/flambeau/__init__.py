@@ -28,11 +28,20 @@ from .dtypes import float_ as float
 from .dtypes import int_ as int
 from .dtypes import promote as promote_types
 from .errors import AcceleratorError, OutOfMemoryError
+from .numerics import (
+    are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    is_deterministic_algorithms_warn_only_enabled,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
+    use_deterministic_algorithms,
+)
+from .runtime.any_event import AnyEvent as Event
 from .runtime.control import virtual
-from .runtime.device import device
+from .runtime.device import device, get_default_device, set_default_device
 from .runtime.generator import Generator, initial_seed, manual_seed
-from .runtime.state import default_device as get_default_device
-from .runtime.stream import Event, Stream
+from .runtime.stream import Stream
 from .strides import Size
 from .tensor import *  # noqa: F403
 from .tensor import __all__ as _tensor_names
@@ -42,14 +51,17 @@ from .tensor.legacy import Variable as _Variable
 
 __version__ = "0.1.0"
 autograd.Variable = _Variable  # type: ignore[attr-defined]  # it needs tensors, which need autograd
-_SUBMODULES = ("data", "nn", "optim", "parallel", "testing", "utils")
+_SUBMODULES = ("accelerator", "backends", "data", "nn", "optim", "parallel", "testing", "utils")
 
 __all__ = [
-    "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream", "bfloat16", "bool", "cuda",
-    "device", "double", "dtype", "enable_grad", "errors", "float", "float16", "float32", "float64",
-    "get_default_device", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64", "int8",
-    "is_grad_enabled", "long", "manual_seed", "no_grad", "promote_types", "set_grad_enabled", "short", "uint8",
-    "virtual", *_tensor_names, *_function_names,
+    "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",
+    "are_deterministic_algorithms_enabled", "bfloat16", "bool", "cuda", "device", "double", "dtype", "enable_grad",
+    "errors", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
+    "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64",
+    "int8", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "long", "manual_seed", "no_grad",
+    "promote_types", "set_default_device", "set_deterministic_debug_mode", "set_float32_matmul_precision",
+    "set_grad_enabled", "short", "uint8", "use_deterministic_algorithms", "virtual", *_tensor_names,
+    *_function_names,
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options
 FLAMBEAU_CACHE          directory of compiled kernels (default: $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
 FLAMBEAU_COMPILE_AHEAD  0: compile no kernel in the background before it is needed
 CUDA_LAUNCH_BLOCKING    1: every launch waits until it is done
+TORCH_ALLOW_TF32_CUBLAS_OVERRIDE  1: products of float32 matrices start as TF32
 CUDA_VISIBLE_DEVICES    which devices there are, and in which order
 PYTORCH_ALLOC_CONF      allocator settings, as in PyTorch (PYTORCH_CUDA_ALLOC_CONF is the old name)
 """
@@ -96,15 +97,25 @@ def launch_blocking(environment: Mapping[str, str] = os.environ) -> bool:
     return environment.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
 
 
-def visible_devices(count: int, uuids: tuple[str, ...] = (), environment: Mapping[str, str] = os.environ) -> list[int]:
-    """The ordinals that CUDA_VISIBLE_DEVICES leaves of `count` devices, in its order.
+def tf32_override(environment: Mapping[str, str] = os.environ) -> bool:
+    return environment.get("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "0") not in ("", "0")
+
+
+def virtual_uuid(ordinal: int) -> str:
+    """What tells a virtual GPU from every other of its host, whatever its index in the process is."""
+    return f"GPU-{ordinal:08x}-0000-0000-0000-000000000000"
+
+
+def visible_devices(count: int, environment: Mapping[str, str] = os.environ) -> list[int]:
+    """The ordinals that CUDA_VISIBLE_DEVICES leaves of `count` virtual devices, in its order.
 
     An entry that is negative, unreadable or out of range ends the list; a duplicate empties it.  An entry may be a
-    prefix of one of `uuids`; one that fits several ends the list.  Trailing text after a number is ignored.
+    prefix of one UUID; one that fits several ends the list.  Trailing text after a number is ignored.
     """
     text = environment.get("CUDA_VISIBLE_DEVICES")
     if text is None:
         return list(range(count))
+    uuids = [virtual_uuid(ordinal) for ordinal in range(count)]
     chosen: list[int] = []
     for entry in text.split(","):
         ordinal = _ordinal(entry.strip(), uuids)
@@ -139,7 +150,7 @@ def _option(text: str, whole: str) -> tuple[str, str]:
     return name, value
 
 
-def _ordinal(entry: str, uuids: tuple[str, ...]) -> int | None:
+def _ordinal(entry: str, uuids: list[str]) -> int | None:
     if entry.startswith("GPU-"):
         found = [index for index, uuid in enumerate(uuids) if uuid.startswith(entry)]
         return found[0] if len(found) == 1 else None

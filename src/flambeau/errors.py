@@ -8,8 +8,12 @@
     +-- ShapeError             (RuntimeError)          operands have shapes that do not fit
     +-- IndexRangeError        (IndexError)            an index lies outside its dimension
     +-- DeviceMismatchError    (RuntimeError)          operands live on different devices
+    +-- DeviceNameError        (RuntimeError)          a text or a number is no device's name
     +-- DeviceIndexError       (RuntimeError)          there is no device with that index
+        +-- DeviceQueryError   (also AssertionError)   a device that does not exist was asked what it is
     +-- NoDeviceError          (RuntimeError)          CUDA was used and there is no GPU, real or virtual
+    +-- ModeError              (RuntimeError)          a switch was given a setting that it does not have
+    +-- SynchronizationError   (RuntimeError)          the host would have waited, and was told not to
     +-- NotSupportedError      (NotImplementedError)   this driver, or this version, does not have the ability
     +-- AutogradError          (RuntimeError)          a gradient cannot be computed
     +-- OutOfMemoryError       (RuntimeError)          a device has no room, after everything idle was handed back
@@ -58,12 +62,28 @@ class DeviceMismatchError(FlambeauError, RuntimeError):
     """Operands live on different devices."""
 
 
+class DeviceNameError(FlambeauError, RuntimeError):
+    """A text or a number is no device's name."""
+
+
 class DeviceIndexError(FlambeauError, RuntimeError):
     """There is no device with that index."""
 
 
+class DeviceQueryError(DeviceIndexError, AssertionError):
+    """A device that does not exist was asked what it is."""
+
+
 class NoDeviceError(FlambeauError, RuntimeError):
     """CUDA was used, and there is no GPU, real or virtual."""
+
+
+class ModeError(FlambeauError, RuntimeError):
+    """A switch was given a setting that it does not have, or is in one that it cannot tell."""
+
+
+class SynchronizationError(FlambeauError, RuntimeError):
+    """The host would have waited for a device, and `cuda.set_sync_debug_mode` forbids it."""
 
 
 class NotSupportedError(FlambeauError, NotImplementedError):

@@ -203,5 +203,6 @@ def test_properties_of_a_device():
     found = torch.cuda.get_device_properties(0)
     assert found.name == torch.cuda.get_device_name() and found.total_memory == torch.cuda.mem_get_info()[1]
     assert torch.cuda.get_device_capability() == (found.major, found.minor) and found.multi_processor_count > 0
+    assert (found.max_threads_per_block, found.shared_memory_per_block) == (1024, 48 << 10)
     with pytest.raises(RuntimeError, match="cuda:0 is not its own peer"):
         torch.cuda.can_device_access_peer(0, 0)

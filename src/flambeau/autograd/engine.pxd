@@ -26,5 +26,6 @@ cdef class GraphTask:
     cpdef _count_down(self, Node node)
     cpdef _capture(self, Node node, grads)
 
-cpdef list _enter(dict streams)
-cpdef _leave(list former)
+@cython.locals(former_device=int, device=int)
+cpdef tuple _enter(dict streams)
+cpdef _leave(int former_device, list former)

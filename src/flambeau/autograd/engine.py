@@ -109,7 +109,7 @@ class GraphTask:
         try:
             return REGISTRY["add"](have, more)
         finally:
-            _leave(former)
+            _leave(*former)
 
     def _run_node(self, node: Node) -> None:
         grads = self.buffers.pop(node, None) or [None] * node.outputs
@@ -124,7 +124,7 @@ class GraphTask:
             for post in node.post_hooks:
                 post(found, grads)
         finally:
-            _leave(former)
+            _leave(*former)
         for edge, grad in zip(node.edges, found):
             if edge is not None:
                 if grad is not None:
@@ -180,20 +180,25 @@ class GraphTask:
                 current.wait_stream(stream)
 
 
-def _enter(streams: dict[int, Stream]) -> list[Stream]:
-    """Make streams current, one per device; those that they replaced."""
-    former = []
+def _enter(streams: dict[int, Stream]) -> tuple[int, list[Stream]]:
+    """Make streams current, and the device of the first of them; the device and the streams that were."""
+    former_device, former = state.current_device(), []
     for device, stream in streams.items():
         before = state.current_stream(device)
         if before is not stream:
             former.append(before)
             state.set_stream(stream)
-    return former
+    for device in streams:
+        if device != former_device:
+            state.set_device(device)
+        break
+    return former_device, former
 
 
-def _leave(former: list[Stream]) -> None:
+def _leave(former_device: int, former: list[Stream]) -> None:
     for stream in former:
         state.set_stream(stream)
+    state.set_device(former_device)
 
 
 def initial_grads(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:

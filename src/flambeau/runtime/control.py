@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..config import virtual_gpus
-from ..driver.api import DeviceProperties
-from ..errors import DeviceIndexError
+from ..errors import DeviceIndexError, DeviceQueryError
 from . import device as devices
 from . import machine as machines
 from . import state
+from .properties import Properties, properties_of
 from .stream import Stream
 
 
@@ -40,8 +40,13 @@ def init() -> None:
 
 
 def is_initialized() -> bool:
-    """Whether the machine has started."""
+    """Whether the machine has started; False in a process that was forked from one where it had."""
     return state.has_machine() and state.machine().is_started
+
+
+def is_in_bad_fork() -> bool:
+    """Whether this process was forked from one that had started CUDA, so that it cannot use it."""
+    return state.has_machine() and state.machine().forked is not None
 
 
 def current_device() -> int:
@@ -58,13 +63,13 @@ def set_device(device: Any) -> None:
 
 def synchronize(device: Any = None) -> None:
     """Wait until all work on a device, the current one if none is named, is done.  Host: waits."""
-    index = devices.cuda_index(device)
+    index = devices.index_or_current(device)
     state.machine().driver.device_synchronize(index)
 
 
 def current_stream(device: Any = None) -> Stream:
     """This thread's current stream on a device."""
-    return state.current_stream(devices.cuda_index(device))
+    return state.current_stream(devices.index_or_current(device))
 
 
 def default_stream(device: Any = None) -> Stream:
@@ -80,9 +85,10 @@ def set_stream(stream: Stream | None) -> None:
         state.set_device(stream.device_index)
 
 
-def get_device_properties(device: Any = None) -> DeviceProperties:
-    """What a device is."""
-    return _accelerator(device).properties
+def get_device_properties(device: Any = None) -> Properties:
+    """What a device is.  Raises DeviceQueryError if there is no such device."""
+    index = _known(device)
+    return properties_of(state.machine().devices[index].properties)
 
 
 def get_device_name(device: Any = None) -> str:
@@ -97,18 +103,25 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Whether a device can reach another one's memory directly.  Raises DeviceIndexError for an unknown device."""
-    one, other = devices.cuda_index(device), devices.cuda_index(peer_device)
+    """Whether a device can reach another one's memory directly.  Raises DeviceQueryError for an unknown device."""
+    one, other = _known(device), _known(peer_device)
     if one == other:
         raise DeviceIndexError(f"can_device_access_peer: cuda:{one} is not its own peer", hint="name two devices")
     return state.machine().driver.peer_can(one, other)
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the current device computes in bfloat16; emulation always can."""
-    return including_emulation or get_device_capability()[0] >= 8
+    """Whether the current device computes in bfloat16; emulation always can.  False without a GPU."""
+    return is_available() and (including_emulation or get_device_capability()[0] >= 8)
 
 
-def _accelerator(device: Any) -> machines.Accelerator:
-    index = devices.cuda_index(device)
-    return state.machine().devices[index]
+def is_tf32_supported() -> bool:
+    """Whether the current device multiplies float32 matrices with inputs of 10 bits of mantissa, if allowed to."""
+    return is_available() and get_device_capability()[0] >= 8
+
+
+def _known(device: Any) -> int:
+    try:
+        return devices.cuda_index(device)
+    except DeviceIndexError as error:
+        raise DeviceQueryError(f"Invalid device id: {error.fact}", hint=error.hint) from None

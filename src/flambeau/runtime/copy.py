@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 
 from ..driver.api import CopyKind
-from . import state
+from . import state, sync_debug
 from .device import CPU_INDEX
 from .storage import Storage
 from .stream import Stream
@@ -37,6 +37,8 @@ def copy_bytes(dst: Storage, dst_offset: int, src: Storage, src_offset: int, nby
 
 
 def _host_to_device(to: int, start: int, nbytes: int, stream: Stream, src: Storage, non_blocking: bool) -> None:
+    if not non_blocking:
+        sync_debug.about_to_wait(stream.device_index)
     stream.copy(to, start, nbytes, CopyKind.HOST_TO_DEVICE)
     if src.is_pinned and non_blocking:
         src.record_stream(stream)
@@ -45,8 +47,11 @@ def _host_to_device(to: int, start: int, nbytes: int, stream: Stream, src: Stora
 
 
 def _device_to_host(to: int, start: int, nbytes: int, stream: Stream, dst: Storage, non_blocking: bool) -> None:
+    waits = not (dst.is_pinned and non_blocking)
+    if waits:
+        sync_debug.about_to_wait(stream.device_index)
     stream.copy(to, start, nbytes, CopyKind.DEVICE_TO_HOST)
-    if dst.is_pinned and non_blocking:
+    if not waits:
         dst.record_stream(stream)
     else:
         stream.synchronize()

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+import threading
+from collections.abc import Callable
+from functools import cache, wraps
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError
+from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceNameError
 from . import state
 
 CPU_INDEX = -1
 
 
+class _Chosen(threading.local):
+    """What each thread has told set_default_device."""
+
+    default: device | None = None
+
+
+_chosen = _Chosen()
+
+
 class device:  # noqa: N801  (the field's name for it)
     """Where a tensor lives: device("cpu"), device("cuda"), device("cuda:1"), device("cuda", 1) or device(1).
 
-    `cuda` without an index means the current device at the time of use.  As a context manager it makes factories
-    use this device.
+    `cuda` without an index means the current device at the time of use.  As a context manager, or on a
+    function as a decorator, it makes factories use this device.
     """
 
     __slots__ = ("index", "type")
@@ -52,6 +63,16 @@ class device:  # noqa: N801  (the field's name for it)
     def __exit__(self, *error: object) -> None:
         state.pop_default_device()
 
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function with this device as the default inside."""
+
+        @wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return inside
+
 
 @cache
 def _make(kind: str, index: int | None) -> device:
@@ -71,7 +92,7 @@ def cuda(index: int) -> device:
 
 
 def as_device(value: Any) -> device:
-    """Read any form in which a device is given.  Raises ArgumentError or ArgumentTypeError."""
+    """Read any form in which a device is given.  Raises DeviceNameError or ArgumentTypeError."""
     if isinstance(value, device):
         return value
     if isinstance(value, bool) or not isinstance(value, (int, str)):
@@ -85,7 +106,7 @@ def as_device(value: Any) -> device:
 def _parsed(value: str) -> device:
     match = re.fullmatch(r"(cpu|cuda)(?::(0|[1-9]\d*))?", value)
     if match is None:
-        raise ArgumentError(f"Invalid device string: {value!r}", hint="use 'cpu', 'cuda' or 'cuda:0'")
+        raise DeviceNameError(f"Invalid device string: {value!r}", hint="use 'cpu', 'cuda' or 'cuda:0'")
     if match[2] is None or match[1] == "cpu":
         return _make(match[1], None if match[2] is None else int(match[2]))
     return _make("cuda", int(match[2]))
@@ -96,7 +117,7 @@ def resolve(value: Any) -> int:
 
     Raises DeviceIndexError if there is no such device, NoDeviceError if there is none at all.
     """
-    chosen = state.default_device() or CPU if value is None else as_device(value)
+    chosen = _default() if value is None else as_device(value)
     return CPU_INDEX if chosen.type == "cpu" else cuda_index(chosen)
 
 
@@ -107,6 +128,8 @@ def cuda_index(value: Any = None) -> int:
     """
     machine = state.machine()
     machine.start()
+    if isinstance(value, DeviceGuard):
+        value = value.index
     chosen = CUDA if value is None else as_device(getattr(value, "device", value))
     if chosen.type != "cuda":
         raise ArgumentError(f"Expected a cuda device, but got: {chosen}")
@@ -120,22 +143,49 @@ def cuda_index(value: Any = None) -> int:
     return index
 
 
+def _default() -> device:
+    """The innermost `with torch.device(...)` block's device, else this thread's choice, else the CPU."""
+    return state.default_device() or _chosen.default or CPU
+
+
+def get_default_device() -> device:
+    """Where factories that name no device put tensors; `cuda` with the index of the current device."""
+    chosen = _default()
+    return cuda(cuda_index(chosen)) if chosen.type == "cuda" else chosen
+
+
+def set_default_device(device: Any) -> None:
+    """Let factories of this thread that name no device use this one; None is the CPU again.
+
+    `cuda` without an index follows the current device.  A `with torch.device(...)` block goes before it.
+    """
+    _chosen.default = None if device is None else as_device(device)
+
+
+def index_or_current(value: Any) -> int:
+    """As cuda_index; a negative number is the current device too."""
+    return cuda_index(None if isinstance(value, int) and value < 0 else value)
+
+
 def _checked_index(kind: Any, index: int) -> int:
     if kind not in ("cpu", "cuda"):
-        raise ArgumentError(f"Invalid device string: {kind!r}", hint="use 'cpu' or 'cuda'")
+        raise DeviceNameError(
+            f"Invalid device string: {kind!r} with an index of {index}", hint="use 'cpu' or 'cuda' beside an index"
+        )
     if index < 0:
-        raise ArgumentError(f"device: index {index} is negative")
+        raise DeviceNameError(f"device: Device index must not be negative, got {index}")
     return index
 
 
 class DeviceGuard:
     """`with cuda.device(i):` makes device i current for this thread, and restores on exit.
 
-    None or a negative index changes nothing.
+    A negative index changes nothing, also on exit; None stays on the device that is current.
     """
 
     def __init__(self, device: Any) -> None:
-        if device is None or (isinstance(device, int) and device < 0):
+        self._restores = not (isinstance(device, int) and device < 0)
+        if device is None or not self._restores:
             self.index: int | None = None
         else:
             self.index = cuda_index(device)
@@ -148,11 +198,14 @@ class DeviceGuard:
         return self
 
     def __exit__(self, *error: object) -> None:
-        state.set_device(self._previous.pop())
+        previous = self._previous.pop()
+        if self._restores:
+            state.set_device(previous)
 
 
 class DeviceOfGuard(DeviceGuard):
     """`with cuda.device_of(tensor):` makes the tensor's device current; nothing for a CPU tensor."""
 
     def __init__(self, obj: Any) -> None:
-        super().__init__(obj.device if obj.device.type == "cuda" else None)
+        where = obj.device  # a storage has a number: -1 on the host
+        super().__init__(where if isinstance(where, int) or where.type == "cuda" else -1)

@@ -18,7 +18,7 @@ from ..memory.pinned import PinnedCache
 from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
 from ..problem import Problem
-from . import state
+from . import forked, state
 from .generator import Generator
 from .stream import Stream
 
@@ -37,7 +37,7 @@ class Accelerator:
         self.machine = machine
         self.index = index
         self.driver = machine.driver
-        self.properties: DeviceProperties = self.driver.properties(index)
+        self.properties: DeviceProperties = machine.properties(index)
         self.default_stream = Stream.adopt(machine, index, self.driver.stream_adopt(index, 0))
         self.allocator = CachingAllocator(self.driver, index, machine.record_event, machine.settings)
         self.raw_blocks = RawBlocks(self.allocator)
@@ -72,7 +72,9 @@ class Accelerator:
             if turn < STREAMS_PER_POOL:
                 handle = self.driver.stream_create(self.index, level)
                 pool.append(Stream.adopt(self.machine, self.index, handle, level))
-            return pool[turn % STREAMS_PER_POOL]
+            found = pool[turn % STREAMS_PER_POOL]
+            found.handed_out += 1
+            return found
 
     def peer(self, other: int) -> None:
         """Let this device reach `other`'s memory directly, if the hardware can."""
@@ -99,6 +101,7 @@ class Machine:
         self._on_start: list[Callable[[], object]] = []
         self._started = False
         self._starting: int | None = None
+        self.forked: forked.Refusal | None = None  # set in a child that has its parent's machine
 
     @staticmethod
     def from_environment() -> Machine:
@@ -127,15 +130,19 @@ class Machine:
             self._on_start.clear()
 
     def _start(self) -> None:
+        if self.forked is not None:
+            raise self.forked.error()
         count = self.device_count()
         if count == 0:
             raise NoDeviceError("CUDA was used, and there is no NVIDIA GPU and no virtual GPU", hint=HINT)
+        self._ordinals = self._visible()
         self.settings = settings.from_environment()
         self.driver = driver.make(replace(self.choice, count=count), self.schedule)
         self.driver.start()
         self.launch_blocking = config.launch_blocking()
         self.pinned = PinnedCache(self.driver, self.record_event, self.settings.pinned_max_cached)
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
+        forked.watch(self)
 
     def at_start(self, call: Callable[[], object]) -> None:
         """Run `call` when the machine has started: now if it has, else then, in the order given."""
@@ -149,9 +156,21 @@ class Machine:
         """How many devices there are; never raises and starts nothing real."""
         if self._started:
             return len(self.devices)
+        if self.forked is not None:
+            return self.forked.count
         if self.choice.kind == "virtual":
-            return len(config.visible_devices(self.choice.count))
+            return len(self._visible())
         return driver.nvidia_device_count() if self.choice.kind == "nvidia" else 0
+
+    def properties(self, index: int) -> DeviceProperties:
+        """What a device is.  A virtual one keeps its UUID whatever CUDA_VISIBLE_DEVICES makes its index."""
+        found = self.driver.properties(index)
+        if self.choice.kind != "virtual":
+            return found
+        return replace(found, uuid=config.virtual_uuid(self._ordinals[index]))
+
+    def _visible(self) -> list[int]:
+        return config.visible_devices(self.choice.count)
 
     def record_event(self, stream: StreamHandle) -> EventHandle:
         """A new event, without timing, recorded on a stream: how the allocators learn when work is done."""

@@ -56,6 +56,13 @@ def swap_machine(new: Machine | None) -> Machine | None:
     return previous
 
 
+def replace_after_fork(new: Machine) -> None:
+    """In a forked child: as `swap_machine`, whatever the parent's other threads held."""
+    global _lock, _machine
+    _lock = threading.RLock()
+    _machine = new
+
+
 def _here() -> Thread:
     here = _local.thread
     if here.machine is not _machine:
@@ -102,7 +109,3 @@ def push_default_device(device: Any) -> None:
 
 def pop_default_device() -> None:
     _local.thread.default_devices.pop()
-
-
-def set_default_device(device: Any) -> None:
-    _local.thread.default_devices[:1] = [device] if device is not None else []

@@ -7,6 +7,7 @@ An event becomes real when it is first recorded; until then it has no device, wa
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any
 
 from .. import trace
@@ -23,18 +24,21 @@ if TYPE_CHECKING:
 class Stream:
     """A queue of one device's work, done in the order in which it is put there.
 
-    device: the device, None for the current one.  priority: lower is more urgent, from 0 to -3; others are clamped.
+    device: the device, None or a negative number for the current one.
+    priority: lower is more urgent, from 0 to -3; others are clamped.
+    handed_out: how often the pool gave it as a new stream; from the second time on, two owners share one queue.
     """
 
-    __slots__ = ("__weakref__", "_restore", "device_index", "handle", "machine", "priority")
+    __slots__ = ("__weakref__", "_restore", "device_index", "handed_out", "handle", "machine", "priority")
     device_index: int
     handle: StreamHandle
     machine: Machine
     priority: int
+    handed_out: int
     _restore: list[tuple[int, Stream]]
 
     def __new__(cls, device: Any = None, priority: int = 0) -> Stream:
-        index = devices.cuda_index(device)
+        index = devices.index_or_current(device)
         return state.machine().devices[index].side_stream(priority)
 
     @classmethod
@@ -44,7 +48,7 @@ class Stream:
         if made is None:
             made = machine.streams[handle] = object.__new__(cls)
             made.machine, made.device_index, made.handle, made.priority = machine, index, handle, priority
-            made._restore = []
+            made._restore, made.handed_out = [], 0
         return made
 
     @property
@@ -59,6 +63,11 @@ class Stream:
     def __cuda_stream__(self) -> tuple[int, int]:
         """The protocol by which other libraries accept this stream: (version, CUstream)."""
         return 0, self.cuda_stream
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        """The CUstream as ctypes passes it."""
+        return ctypes.c_void_p(self.cuda_stream)
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
@@ -169,7 +178,8 @@ class Stream:
         return hash((id(self.machine), self.handle))
 
     def __repr__(self) -> str:
-        return f"<flambeau.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}>"
+        shared = f" handed_out={self.handed_out}" if self.handed_out > 1 else ""
+        return f"<flambeau.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}{shared}>"
 
 
 class StreamGuard:

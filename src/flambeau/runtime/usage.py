@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import ArgumentTypeError
 from ..memory.caching import CachingAllocator
 from . import control, state
 from . import device as devices
@@ -104,7 +105,12 @@ def get_per_process_memory_fraction(device: Any = None) -> float:
 
 
 def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int | None = None) -> int:
-    """The address of `size` bytes whose first use is on `stream` (None: the current one).  Raises OutOfMemoryError."""
+    """The address of `size` bytes whose first use is on `stream` (None: the current one).
+
+    Raises: OutOfMemoryError; ArgumentTypeError if `stream` is neither a Stream nor a CUstream's number.
+    """
+    if not isinstance(stream, (Stream, int, type(None))):
+        raise ArgumentTypeError(f"caching_allocator_alloc: expected a Stream or a number, got {stream!r}")
     chosen = control.current_stream(device) if stream is None else stream
     handle = (
         chosen.handle
@@ -123,6 +129,18 @@ def caching_allocator_delete(mem_ptr: int) -> None:
 def host_memory_stats() -> dict[str, int]:
     """Every counter of the pinned memory cache; empty before the machine has started."""
     return state.machine().pinned.statistics() if control.is_initialized() else {}
+
+
+def reset_peak_host_memory_stats() -> None:
+    """Let every peak of the pinned memory cache start from the current value; nothing before the start."""
+    if control.is_initialized():
+        state.machine().pinned.reset_peak_statistics()
+
+
+def reset_accumulated_host_memory_stats() -> None:
+    """Let every counter of the pinned memory cache that only grows start from 0; nothing before the start."""
+    if control.is_initialized():
+        state.machine().pinned.reset_accumulated_statistics()
 
 
 def empty_host_cache() -> None:

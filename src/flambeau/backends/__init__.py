@@ -1,0 +1,9 @@
+"""torch.backends: switches between speed and exactness."""
+
+import sys as _sys
+
+from ..numerics import BackendsModule as _Module
+from . import cuda, cudnn
+
+_sys.modules[__name__].__class__ = _Module
+__all__ = ["cuda", "cudnn"]

@@ -1,0 +1,5 @@
+"""torch.backends.cuda."""
+
+from ..numerics import matmul
+
+__all__ = ["matmul"]

@@ -1,0 +1,281 @@
+"""The switches between speed and exactness, and what they decide: torch.backends and its kin.
+
+- `fp32_precision` is a tree: generic, then cuda (also called cudnn), then its operations matmul, conv and rnn.  What
+  is "none" asks its parent; conv and rnn are "tf32" until they, or what is above them, are set.
+- `allow_tf32` and `set_float32_matmul_precision` are the older names.  Reading one after a newer name was set to
+  something else is an error, for there is no answer.
+- What flambeau multiplies follows the tree's matmul.  Half types are always summed in float32: the switches that allow
+  less are kept and change nothing, and so are those of libraries that flambeau does not use.
+- Every kernel gives the same bits in every run, so deterministic algorithms are always in use; the mode is kept.
+"""
+
+from __future__ import annotations
+
+import warnings
+from types import ModuleType
+from typing import Any
+
+from . import config
+from .errors import ArgumentTypeError, ModeError
+from .ops.linalg import precision
+
+INHERIT, IEEE, TF32 = "none", "ieee", "tf32"
+GENERIC, CUDA, MATMUL, CONV, RNN = "generic", "cuda", "matmul", "conv", "rnn"
+PARENT = {CUDA: GENERIC, MATMUL: CUDA, CONV: CUDA, RNN: CUDA}
+LEVELS = ("highest", "high", "medium")
+ERROR_MODES = ("default", "warn", "error")
+MIXED = "use either fp32_precision or the older names, not both"
+
+
+class Switches:
+    """The process's settings.
+
+    precisions: what was set in each place of the tree.  level and cudnn_tf32: what was set by the older names.
+    """
+
+    def __init__(self) -> None:
+        self.level = LEVELS[1] if config.tf32_override() else LEVELS[0]
+        self.cudnn_tf32 = True
+        self.precisions: dict[str, str | None] = dict.fromkeys((GENERIC, CUDA, MATMUL), INHERIT)
+        self.precisions |= {CONV: None, RNN: None}  # never set
+        self.deterministic = False
+        self.warn_only = False
+        if self.level != LEVELS[0]:
+            self.set(MATMUL, TF32)
+
+    def get(self, place: str) -> str:
+        """What holds in a place: its own setting, else its parent's."""
+        at: str | None = place
+        while at is not None:
+            found = self.precisions[at]
+            if found is not None and found != INHERIT:
+                return found
+            at = PARENT.get(at)
+        return TF32 if self.precisions[place] is None else INHERIT
+
+    def set(self, place: str, value: str) -> None:
+        """Raises: ModeError for a value that there is not."""
+        if value not in (INHERIT, IEEE, TF32):
+            raise ModeError(f"fp32_precision: Unknown precision: {value!r}", hint="use 'ieee', 'tf32' or 'none'")
+        self.precisions[place] = value
+        precision.allow_tf32 = self.get(MATMUL) == TF32
+
+    def matmul_is_tf32(self) -> bool:
+        """Raises: ModeError if the older and the newer names disagree."""
+        found = self.get(MATMUL) == TF32
+        if found != (self.level != LEVELS[0]):
+            raise ModeError(
+                f"allow_tf32: a mix of the legacy and new APIs was used: fp32_precision of matmul is "
+                f"{self.get(MATMUL)!r}, the matmul precision {self.level!r}",
+                hint=MIXED,
+            )
+        return found
+
+    def convolutions_are_tf32(self) -> bool:
+        """Raises: ModeError if the older and the newer names disagree."""
+        conv, rnn = self.get(CONV), self.get(RNN)
+        if (conv == TF32, rnn == TF32) != (self.cudnn_tf32, self.cudnn_tf32):
+            raise ModeError(
+                f"cudnn.allow_tf32: a mix of the legacy and new APIs was used: fp32_precision of conv is {conv!r}, "
+                f"of rnn {rnn!r}, and allow_tf32 was {self.cudnn_tf32}",
+                hint=MIXED,
+            )
+        return self.cudnn_tf32
+
+
+switches = Switches()
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """How exact products of float32 matrices are: "highest", or "high" and "medium", which both mean TF32.
+
+    Another text changes nothing, with a warning.
+    """
+    if precision not in LEVELS:
+        warnings.warn(
+            f"{precision} is not one of {', '.join(map(repr, LEVELS))}; the current precision is kept", stacklevel=2
+        )
+        return
+    switches.set(MATMUL, IEEE if precision == LEVELS[0] else TF32)
+    switches.level = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """ "highest", "high" or "medium".  Raises ModeError if `fp32_precision` says otherwise."""
+    switches.matmul_is_tf32()
+    return switches.level
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Ask for algorithms that give the same bits in every run: flambeau's always do.  The mode is kept."""
+    if not isinstance(mode, bool):
+        raise ArgumentTypeError(f"use_deterministic_algorithms: mode must be bool, not {type(mode).__name__}")
+    switches.deterministic, switches.warn_only = mode, warn_only
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What use_deterministic_algorithms was told."""
+    return switches.deterministic
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """What use_deterministic_algorithms was told as warn_only."""
+    return switches.warn_only
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """use_deterministic_algorithms by name: "default" or 0, "warn" or 1, "error" or 2.  Raises ModeError."""
+    known = range(len(ERROR_MODES)) if isinstance(debug_mode, int) else ERROR_MODES
+    if debug_mode not in known:
+        raise ModeError(
+            f"set_deterministic_debug_mode: invalid value of debug_mode, got {debug_mode}",
+            hint="expected one of `default`, `warn`, `error`, or 0, 1, 2",
+        )
+    index = debug_mode if isinstance(debug_mode, int) else ERROR_MODES.index(debug_mode)
+    use_deterministic_algorithms(index > 0, warn_only=index == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2 for "default", "warn" and "error"."""
+    return 0 if not switches.deterministic else 1 if switches.warn_only else 2
+
+
+class Flag:
+    """A bool that is checked and kept."""
+
+    def __init__(self, value: bool) -> None:
+        self.initial = value
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, holder: Any, owner: Any = None) -> Any:
+        return self if holder is None else vars(holder).get(self.name, self.initial)
+
+    def __set__(self, holder: Any, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise ModeError(f"{self.name}: expects a bool, but got {value!r}", hint="use True or False")
+        vars(holder)[self.name] = value
+
+
+class Reduction:
+    """Whether products of a half type may be summed in that type: a bool, or (reduced, split_k).
+
+    It stands beside a read-only name with `_split_k` at its end.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, holder: Any, owner: Any = None) -> Any:
+        return self if holder is None else self.pair(holder)[0]
+
+    def pair(self, holder: Any) -> tuple[bool, bool]:
+        found: tuple[bool, bool] = vars(holder).get(self.name, (True, True))
+        return found
+
+    def __set__(self, holder: Any, value: Any) -> None:
+        pair = (value, True) if isinstance(value, bool) else value
+        is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(each, bool) for each in pair)
+        if not is_pair:
+            raise ArgumentTypeError(f"{self.name}: expects a bool or a pair of bools, but got {value!r}")
+        if tuple(pair) == (True, False):
+            raise ModeError(f"{self.name}: split_k=False is not supported when reduced precision is allowed")
+        vars(holder)[self.name] = tuple(pair)
+
+
+class SplitK:
+    """The second half of a Reduction."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.reduction = name.removesuffix("_split_k")
+
+    def __get__(self, holder: Any, owner: Any = None) -> Any:
+        return self if holder is None else getattr(type(holder), self.reduction).pair(holder)[1]
+
+    def __set__(self, holder: Any, value: object) -> None:
+        raise AttributeError(f"{self.reduction}_split_k cannot be set: set {self.reduction} to a pair")
+
+
+class Precision:
+    """The `fp32_precision` of one place of the tree."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __get__(self, holder: Any, owner: Any = None) -> Any:
+        return self if holder is None else switches.get(self.place)
+
+    def __set__(self, holder: Any, value: str) -> None:
+        switches.set(self.place, value)
+
+
+class Matmul:
+    """torch.backends.cuda.matmul: how exact matrix products are."""
+
+    fp32_precision = Precision(MATMUL)
+    allow_fp16_reduced_precision_reduction = Reduction()
+    allow_fp16_reduced_precision_reduction_split_k = SplitK()
+    allow_bf16_reduced_precision_reduction = Reduction()
+    allow_bf16_reduced_precision_reduction_split_k = SplitK()
+    allow_fp16_accumulation = Flag(False)
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether products of float32 matrices may round their inputs to 10 bits of mantissa.  Raises ModeError."""
+        return switches.matmul_is_tf32()
+
+    @allow_tf32.setter
+    def allow_tf32(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise ModeError(f"allow_tf32: expects a bool, but got {value!r}", hint="use True or False")
+        set_float32_matmul_precision(LEVELS[1] if value else LEVELS[0])
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not hasattr(type(self), name):
+            raise AttributeError(f"Unknown attribute {name}")
+        object.__setattr__(self, name, value)
+
+
+class Convolution:
+    """torch.backends.cudnn.conv."""
+
+    fp32_precision = Precision(CONV)
+
+
+class Recurrent:
+    """torch.backends.cudnn.rnn."""
+
+    fp32_precision = Precision(RNN)
+
+
+class BackendsModule(ModuleType):
+    """The class of torch.backends, whose `fp32_precision` is checked when it is set."""
+
+    fp32_precision = Precision(GENERIC)
+
+
+class CudnnModule(ModuleType):
+    """The class of torch.backends.cudnn, whose names are checked when they are set."""
+
+    fp32_precision = Precision(CUDA)
+    enabled = Flag(True)
+    benchmark = Flag(False)
+    deterministic = Flag(False)
+    conv = Convolution()
+    rnn = Recurrent()
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether convolutions may round their inputs to 10 bits of mantissa.  Raises ModeError."""
+        return switches.convolutions_are_tf32()
+
+    @allow_tf32.setter
+    def allow_tf32(self, value: bool) -> None:
+        switches.cudnn_tf32 = bool(value)
+        for place in (CONV, RNN):
+            switches.set(place, TF32 if value else IEEE)
+
+
+matmul = Matmul()

@@ -1,0 +1,49 @@
+"""Work that only takes time: a kernel that keeps its stream busy for some cycles."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from ..dtypes import int64
+from ..errors import ArgumentError
+from ..kernel import Grid, Kernel, Pointer, Scalar
+from . import device as devices
+from . import state, storage
+
+SOURCE = """
+extern "C" __global__ void spin(long long* spent, long long cycles)
+{
+    long long start = clock64(), passed = 0;
+    while (passed < cycles)
+        passed = clock64() - start;
+    *spent = passed;
+}
+"""
+OPERATIONS_PER_CYCLE = 30_000  # what the modelled GPU as a whole could have computed meanwhile
+ONE_THREAD = Grid((1, 1, 1), 1)
+
+
+def _reference(spent: Any, cycles: int) -> None:
+    spent[...] = cycles
+
+
+@lru_cache(maxsize=64)
+def _kernel(modelled_cycles: int) -> Kernel:
+    """One kernel for every length; but what a launch takes in modelled time is a kernel's own."""
+    params = (Pointer("spent", int64, "w", (1,)), Scalar("cycles", "int64"))
+    return Kernel("spin", SOURCE, params, _reference, operations=float(modelled_cycles * OPERATIONS_PER_CYCLE))
+
+
+def sleep(cycles: int) -> None:
+    """Keep the current stream busy for about `cycles` of the GPU's clock.  Host: returns at once.
+
+    Raises: ArgumentError for a negative number.
+    """
+    if cycles < 0:
+        raise ArgumentError(f"_sleep: {cycles} cycles cannot be spent")
+    index = devices.cuda_index()
+    machine, stream = state.machine(), state.current_stream(index)
+    kernel = _kernel(cycles if machine.driver.capabilities.modelled_time else 0)
+    memory = storage.on_device(machine, index, int64.itemsize, stream.handle)
+    stream.launch(machine.devices[index].kernel(kernel), ONE_THREAD, kernel.pack((memory.address(), cycles)))

@@ -1,0 +1,59 @@
+"""Finding hidden waits: what `cuda.set_sync_debug_mode` reports, and where.
+
+Hidden is a wait that a program did not write as one: `item()`, a copy that waits, an index by mask.  Calls of
+`synchronize` say what they do and are never reported.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from .. import trace
+from ..errors import ArgumentTypeError, ModeError, SynchronizationError
+from . import state
+
+LEVELS = ("default", "warn", "error")
+
+
+class SyncDebug:
+    """The process's mode: an index of LEVELS."""
+
+    def __init__(self) -> None:
+        self.mode = 0
+
+
+setting = SyncDebug()
+
+
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    """Say what happens when a call makes the host wait: "default" or 0 nothing, "warn" or 1, "error" or 2.
+
+    Raises: ModeError for another text or number, ArgumentTypeError for another type.
+    """
+    if isinstance(debug_mode, bool) or not isinstance(debug_mode, (int, str)):
+        raise ArgumentTypeError(f"set_sync_debug_mode: expected a text or a number, got {debug_mode!r}")
+    known = range(len(LEVELS)) if isinstance(debug_mode, int) else LEVELS
+    if debug_mode not in known:
+        raise ModeError(
+            f"set_sync_debug_mode: invalid value of debug_mode, got {debug_mode!r}",
+            hint="expected one of `default`, `warn`, `error`, or 0, 1, 2",
+        )
+    state.machine().start()
+    setting.mode = debug_mode if isinstance(debug_mode, int) else LEVELS.index(debug_mode)
+
+
+def get_sync_debug_mode() -> int:
+    """0 for nothing, 1 for a warning, 2 for an error, when a call makes the host wait."""
+    return setting.mode
+
+
+def about_to_wait(device_index: int) -> None:
+    """The host will wait for a device in a call that does not say so.  Raises SynchronizationError if asked to."""
+    if not setting.mode:
+        return
+    where = trace.call_site()
+    fact = f"{where}: called a synchronizing CUDA operation: the host waits for cuda:{device_index}"
+    if LEVELS[setting.mode] == "error":
+        raise SynchronizationError(fact, hint='cuda.set_sync_debug_mode("default") allows it')
+    file, _, line = where.rpartition(":")
+    warnings.warn_explicit(fact, UserWarning, file or where, int(line) if line.isdigit() else 0)

@@ -1,0 +1,154 @@
+"""1.15 Fork, and 1.19 environment variables: what a process inherits."""
+
+import re
+
+import pytest
+
+FORK = """
+def in_child(use):
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            text = json.dumps(attempt(use))
+        except BaseException as error:
+            text = json.dumps(repr(error))
+        os.write(writer, text.encode())
+        os._exit(0)
+    os.close(writer)
+    found = json.loads(os.read(reader, 65536))
+    os.waitpid(child, 0)
+    return found
+
+"""
+
+
+@pytest.fixture
+def forking(program):
+    return lambda source, **environment: program(FORK + source, **environment)
+
+
+REFUSED = "RuntimeError: Cannot re-initialize CUDA in forked subprocess"
+
+
+@pytest.mark.rule("1.15.1", since="1.0")
+def test_a_child_forked_after_the_start_cannot_use_cuda(forking):
+    found = forking("""
+x = torch.ones(3, device="cuda")
+answer(in_child(lambda: torch.ones(1, device="cuda").tolist()))
+answer(in_child(lambda: torch.cuda.init()))
+answer(in_child(lambda: torch.cuda.synchronize()))
+answer((x + 1).tolist())
+""")
+    assert [each[: len(REFUSED)] for each in found[:3]] == [REFUSED] * 3 and found[3] == [2.0] * 3
+
+
+@pytest.mark.rule("1.15.1", since="1.0", differs="neither the process nor the place is named")
+def test_the_child_is_told_who_started_cuda_and_where(forking):
+    (text,) = forking("""
+torch.cuda.init()
+answer(in_child(lambda: torch.ones(1, device="cuda").tolist()))
+""")
+    assert re.search(r"process \d+ had started CUDA, at <string>:\d+", text)
+
+
+@pytest.mark.rule("1.15.1", since="1.0")
+def test_tensors_of_the_parent_are_of_no_use_in_the_child(forking):
+    found = forking("""
+x = torch.ones(3, device="cuda")
+answer(in_child(lambda: (x + 1).tolist()))
+answer(in_child(lambda: x.cpu().tolist()))
+answer(x.tolist())
+""")
+    assert found[0].startswith("RuntimeError") and found[1].startswith("RuntimeError") and found[2] == [1.0] * 3
+
+
+@pytest.mark.rule("1.15.1", since="1.0")
+def test_in_such_a_child_nothing_counts_as_started_and_the_cpu_works(forking):
+    found = forking("""
+torch.cuda.init()
+def use():
+    torch.manual_seed(3)
+    torch.cuda.manual_seed_all(3)
+    return [torch.cuda.is_initialized(), (torch.ones(2) + 1).tolist(), torch.cuda.memory_allocated()]
+answer(in_child(use))
+""")
+    assert found == [[False, [2.0, 2.0], 0]]
+
+
+@pytest.mark.rule("1.15.3", since="1.0")
+def test_importing_counting_and_cpu_work_leave_children_free(forking):
+    found = forking("""
+torch.manual_seed(1)
+answer([(torch.ones(2) + 1).tolist(), torch.ones(1).is_pinned(), torch.cuda.is_initialized()])
+answer(in_child(lambda: torch.ones(2, device="cuda").tolist()))
+answer(in_child(lambda: torch.full((1,), 2.0, device="cuda").item()))
+""")
+    assert found == [[[2.0, 2.0], False, False], [1.0, 1.0], 2.0]
+
+
+@pytest.mark.rule("1.15.3", since="2.6")
+def test_naming_the_accelerator_leaves_children_free(forking):
+    found = forking("""
+answer(str(torch.accelerator.current_accelerator()))
+answer(in_child(lambda: torch.ones(2, device="cuda").tolist()))
+""")
+    assert found == ["cuda", [1.0, 1.0]]
+
+
+@pytest.mark.rule("1.15.4", since="1.0")
+def test_a_spawned_process_starts_afresh(program, tmp_path):
+    script = tmp_path / "spawned.py"
+    script.write_text("""
+def child(queue, name):
+    import importlib
+    torch = importlib.import_module(name)
+    queue.put((torch.cuda.is_initialized(), torch.ones(2, device="cuda").tolist()))
+""")
+    found = program(f"""
+import multiprocessing, sys
+sys.path.insert(0, {str(tmp_path)!r})
+os.environ["PYTHONPATH"] = os.pathsep.join([{str(tmp_path)!r}, os.environ["PYTHONPATH"]])
+import spawned
+torch.ones(1, device="cuda")
+context = multiprocessing.get_context("spawn")
+queue = context.Queue()
+process = context.Process(target=spawned.child, args=(queue, torch.__name__))
+process.start()
+answer(queue.get(timeout=200))
+process.join()
+answer(process.exitcode)
+""")
+    assert found == [[False, [1.0, 1.0]], 0]
+
+
+@pytest.mark.rule("1.19.1", since="1.0")
+def test_variables_of_the_driver_are_read_at_the_start(program):
+    found = program("""
+os.environ["CUDA_LAUNCH_BLOCKING"] = "1"
+torch.cuda.init()
+torch.cuda._sleep(100_000_000)
+answer(torch.cuda.current_stream().query())
+""")
+    assert found == [True]
+
+
+@pytest.mark.rule("1.19.2", since="1.10")
+def test_the_allocator_reads_its_settings_once(program):
+    found = program(
+        """
+x = torch.empty(4_400_000, dtype=torch.uint8, device="cuda")
+os.environ["PYTORCH_CUDA_ALLOC_CONF"] = ""
+y = torch.empty(4_400_000, dtype=torch.uint8, device="cuda")
+answer(torch.cuda.memory_allocated())
+""",
+        PYTORCH_CUDA_ALLOC_CONF="roundup_power2_divisions:4",
+    )
+    assert found == [10 << 20]
+
+
+@pytest.mark.rule("1.19.5", since="1.12")
+@pytest.mark.devices(0)
+def test_tf32_may_be_allowed_from_outside(program):
+    source = "answer(torch.backends.cuda.matmul.allow_tf32)"
+    assert program(source, TORCH_ALLOW_TF32_CUBLAS_OVERRIDE="1") == [True]

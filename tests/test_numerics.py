@@ -1,0 +1,48 @@
+"""The switches of torch.backends reach the products.  Rows 1.11.*"""
+
+import warnings
+
+import pytest
+
+import flambeau as torch
+from flambeau import numerics
+from flambeau.ops.linalg import precision
+
+
+@pytest.fixture(autouse=True)
+def as_they_were(monkeypatch):
+    monkeypatch.setattr(numerics, "switches", numerics.Switches())
+    yield
+    precision.allow_tf32 = False
+
+
+@pytest.mark.parametrize("name", ["fp32_precision of matmul", "of cuda", "generic", "level", "allow_tf32"])
+def test_every_name_of_the_switch_reaches_the_products(name):
+    places = {"fp32_precision of matmul": numerics.MATMUL, "of cuda": numerics.CUDA, "generic": numerics.GENERIC}
+    if name in places:
+        numerics.switches.set(places[name], "tf32")
+    elif name == "level":
+        torch.set_float32_matmul_precision("medium")
+    else:
+        torch.backends.cuda.matmul.allow_tf32 = True
+    assert precision.allow_tf32 is True
+
+
+def test_an_unknown_level_is_a_warning_and_changes_nothing():
+    torch.set_float32_matmul_precision("high")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        torch.set_float32_matmul_precision("low")
+    assert "low is not one of 'highest', 'high', 'medium'" in str(caught[0].message) and caught[0].filename == __file__
+    assert torch.get_float32_matmul_precision() == "high"
+
+
+def test_a_mix_of_names_is_told_with_both_values():
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
+    with pytest.raises(RuntimeError, match="of matmul is 'tf32', the matmul precision 'highest'\nhint: use either"):
+        torch.get_float32_matmul_precision()
+
+
+def test_the_second_half_of_a_pair_is_only_read():
+    with pytest.raises(AttributeError, match="set allow_fp16_reduced_precision_reduction to a pair"):
+        torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction_split_k = False
