@@ -39,3 +39,15 @@ def call_site() -> str:
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
+
+
+def call_stack(limit: int) -> list[str]:
+    """`file:line in function` of the innermost frames outside this package, at most `limit`, innermost first."""
+    found: list[str] = []
+    frame: Any = sys._getframe(1)
+    while frame is not None and len(found) < limit:
+        code = frame.f_code
+        if not code.co_filename.startswith(_PACKAGE):
+            found.append(f"{code.co_filename}:{frame.f_lineno} in {code.co_name}")
+        frame = frame.f_back
+    return found

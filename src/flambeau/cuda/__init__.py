@@ -18,6 +18,7 @@ from ..runtime.control import (
     set_stream,
     synchronize,
 )
+from ..runtime.control import is_in_bad_fork as _is_in_bad_fork  # noqa: F401  (PyTorch's name for it)
 from ..runtime.device import DeviceGuard as device
 from ..runtime.device import DeviceOfGuard as device_of
 from ..runtime.generator import cuda_initial_seed as initial_seed

@@ -40,8 +40,13 @@ def init() -> None:
 
 
 def is_initialized() -> bool:
-    """Whether the machine has started."""
+    """Whether the machine has started; False in a process that was forked from one where it had."""
     return state.has_machine() and state.machine().is_started
+
+
+def is_in_bad_fork() -> bool:
+    """Whether this process was forked from one that had started CUDA, so that it cannot use it."""
+    return state.has_machine() and state.machine().forked is not None
 
 
 def current_device() -> int:

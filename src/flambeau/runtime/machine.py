@@ -18,7 +18,7 @@ from ..memory.pinned import PinnedCache
 from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
 from ..problem import Problem
-from . import state
+from . import forked, state
 from .generator import Generator
 from .stream import Stream
 
@@ -109,6 +109,7 @@ class Machine:
         self._on_start: list[Callable[[], object]] = []
         self._started = False
         self._starting: int | None = None
+        self.forked: forked.Refusal | None = None  # set in a child that has its parent's machine
 
     @staticmethod
     def from_environment() -> Machine:
@@ -137,6 +138,8 @@ class Machine:
             self._on_start.clear()
 
     def _start(self) -> None:
+        if self.forked is not None:
+            raise self.forked.error()
         count = self.device_count()
         if count == 0:
             raise NoDeviceError("CUDA was used, and there is no NVIDIA GPU and no virtual GPU", hint=HINT)
@@ -146,6 +149,7 @@ class Machine:
         self.launch_blocking = config.launch_blocking()
         self.pinned = PinnedCache(self.driver, self.record_event, self.settings.pinned_max_cached)
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
+        forked.watch(self)
 
     def at_start(self, call: Callable[[], object]) -> None:
         """Run `call` when the machine has started: now if it has, else then, in the order given."""
@@ -159,6 +163,8 @@ class Machine:
         """How many devices there are; never raises and starts nothing real."""
         if self._started:
             return len(self.devices)
+        if self.forked is not None:
+            return self.forked.count
         if self.choice.kind == "virtual":
             return len(config.visible_devices(self.choice.count))
         return driver.nvidia_device_count() if self.choice.kind == "nvidia" else 0

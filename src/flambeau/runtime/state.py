@@ -53,6 +53,13 @@ def swap_machine(new: Machine | None) -> Machine | None:
     return previous
 
 
+def replace_after_fork(new: Machine) -> None:
+    """In a forked child: as `swap_machine`, whatever the parent's other threads held."""
+    global _lock, _machine
+    _lock = threading.RLock()
+    _machine = new
+
+
 def _here() -> _Thread:
     if _thread.machine is not _machine:
         _thread.machine = _machine

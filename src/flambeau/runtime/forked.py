@@ -1,0 +1,96 @@
+"""Fork after the start: the child has its parent's machine as dead objects, and every use of them is refused.
+
+- The check costs nothing until a fork happens: in the child, whatever leads to the driver is replaced.
+- What finalizers do in the child does nothing.
+- The child's CPU tensors and CPU generator go on as they were.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .. import trace
+from ..driver.api import EventHandle
+from ..errors import AcceleratorError
+from . import state
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+NOT_INITIALIZED = 3  # CUresult
+STACK_FRAMES = 3  # of the start, in the error's text
+HINT = (
+    "use the 'spawn' or 'forkserver' start method, as in flambeau.multiprocessing.get_context('spawn'), or fork before "
+    "the first use of CUDA"
+)
+
+_started: weakref.WeakKeyDictionary[Machine, Refusal] = weakref.WeakKeyDictionary()
+
+
+class Refusal:
+    """Stands for the driver and the devices of a machine in a forked child: any use raises AcceleratorError.
+
+    pid: the process that started the machine;  count: its devices;  stack: where it did, innermost first.
+    """
+
+    def __init__(self, pid: int, count: int, stack: list[str]) -> None:
+        self.pid = pid
+        self.count = count
+        self.stack = stack
+
+    def error(self) -> AcceleratorError:
+        where = ", called from ".join(self.stack) or "<unknown>"
+        return AcceleratorError(
+            f"Cannot re-initialize CUDA in forked subprocess: process {self.pid} had started CUDA, at {where}, before "
+            f"process {os.getpid()} was forked from it",
+            hint=HINT,
+            error_code=NOT_INITIALIZED,
+        )
+
+    def event_destroy(self, event: EventHandle) -> None:
+        """Nothing: the event is the parent's."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self.error()
+
+    def __getitem__(self, index: int) -> NoReturn:
+        raise self.error()
+
+    def __iter__(self) -> NoReturn:
+        raise self.error()
+
+    def __len__(self) -> NoReturn:
+        raise self.error()
+
+
+def watch(machine: Machine) -> None:
+    """Remember that a machine has started, and where."""
+    _started[machine] = Refusal(os.getpid(), len(machine.devices), trace.call_stack(STACK_FRAMES))
+
+
+def _in_child() -> None:
+    current = state.machine() if state.has_machine() else None
+    for machine, refusal in list(_started.items()):
+        dead: Any = refusal
+        for each in machine.devices:
+            each.driver = dead
+        machine.driver = dead
+        if machine is current:
+            state.replace_after_fork(_refused(machine, refusal))
+    _started.clear()
+
+
+def _refused(former: Machine, refusal: Refusal) -> Machine:
+    """The machine of a forked child: it does not start, and its CPU side is the parent's."""
+    made = type(former)(former.choice, former.schedule)
+    dead: Any = refusal
+    made.forked, made.driver, made.devices = refusal, dead, dead
+    made.cpu_generator, made.cpu_plans = former.cpu_generator, former.cpu_plans
+    return made
+
+
+os.register_at_fork(after_in_child=_in_child)
