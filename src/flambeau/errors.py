@@ -12,6 +12,7 @@
     +-- NoDeviceError          (RuntimeError)          CUDA was used and there is no GPU, real or virtual
     +-- NotSupportedError      (NotImplementedError)   this driver, or this version, does not have the ability
     +-- AutogradError          (RuntimeError)          a gradient cannot be computed
+    +-- ProcessGoneError       (RuntimeError)          the process that shared something has ended
     +-- OutOfMemoryError       (RuntimeError)          a device has no room, after everything idle was handed back
     +-- AcceleratorError       (RuntimeError)          the driver reported a failure; `error_code` says which
         +-- AccessError                                virtual GPUs: out of bounds, or memory that was freed
@@ -72,6 +73,10 @@ class NotSupportedError(FlambeauError, NotImplementedError):
 
 class AutogradError(FlambeauError, RuntimeError):
     """A gradient cannot be computed."""
+
+
+class ProcessGoneError(FlambeauError, RuntimeError):
+    """The process that shared memory, an event or a tensor has ended, or took it back."""
 
 
 class OutOfMemoryError(FlambeauError, RuntimeError):

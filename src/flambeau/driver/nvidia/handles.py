@@ -60,9 +60,10 @@ class Stream:
 
 
 class Event:
-    __slots__ = ("cu", "device", "timing")
+    __slots__ = ("cu", "device", "interprocess", "timing")
 
-    def __init__(self, device: int, cu: Any, timing: bool) -> None:
+    def __init__(self, device: int, cu: Any, timing: bool, interprocess: bool = False) -> None:
         self.device = device
         self.cu = cu
         self.timing = timing
+        self.interprocess = interprocess
