@@ -132,6 +132,12 @@ class Endpoint:
         self._poll.register(self._listening, select.EPOLLIN)
         threading.Thread(target=self._run, name="flambeau-channel", daemon=True).start()
 
+    def serve(self, service: Service) -> bytes:
+        """Let other processes ask a service, by the name that is returned."""
+        name = os.urandom(SERVICE_BYTES)
+        self.services[name] = service
+        return name
+
     def connect(self, name: bytes) -> Connection:
         """The connection to the process whose endpoint has this name.  Raises ProcessGoneError."""
         with self._lock:

@@ -15,6 +15,7 @@ cdef class CachingAllocator:
     cdef Pool _large
     cdef Flow _oversize
     cdef object _fraction
+    cdef public object last_resort
     cdef object _divisions
     cdef object _retries
     cdef object _out_of_memories

@@ -52,6 +52,11 @@ class Storage:
         return self._address
 
     @property
+    def block(self) -> Any:
+        """What a cache gave for it, None for memory that no cache owns."""
+        return self._block
+
+    @property
     def is_pinned(self) -> bool:
         return self.device == CPU_INDEX and self._give_back is not None
 
@@ -96,6 +101,15 @@ def from_array(array: Any) -> Storage:
     storage = Storage(CPU_INDEX, array.nbytes, host.address_of(array), None, None, None)
     storage._array = array
     return storage
+
+
+def move_to(storage: Storage, array: Any) -> None:
+    """Let a host storage's memory be that of a uint8 NumPy array, which holds its bytes already."""
+    if storage._give_back is not None:
+        storage._give_back.free(storage._block)
+    storage._block = storage._give_back = storage.machine = None
+    storage._address = host.address_of(array)
+    storage._array = array
 
 
 def pinned(machine: Machine, nbytes: int) -> Storage:

@@ -61,7 +61,7 @@ class Ipc:
         self._engine = engine
         self._lock = lock
         self._events = events
-        self._service = os.urandom(channel.SERVICE_BYTES)
+        self._service = b""
         self._numbers = itertools.count(1)
         self._exports: dict[int, tuple[int, Segment]] = {}
         self._imports: dict[tuple[int, bytes], Import] = {}
@@ -88,7 +88,7 @@ class Ipc:
 
     def _handle(self, kind: bytes, number: int) -> bytes:
         endpoint = channel.endpoint()
-        endpoint.services[self._service] = self
+        self._service = self._service or endpoint.serve(self)
         return _HANDLE.pack(kind, endpoint.name, self._service, number)
 
     def _is_there(self, device: int, segment: Segment) -> bool:
