@@ -280,6 +280,7 @@ class DeviceMemory:
         """Undo `bring_in`."""
         if block.low in self.live.at:
             self.kill(block, "was closed by ipc_close")
+        block.space.buffer = None  # unmaps it; the block itself stays known as dead
         self._room_beyond.add(block.low, block.low + _granules(block.high - block.low))
 
     def _bury(self, low: int, high: int) -> None:

@@ -1,0 +1,107 @@
+"""Private sockets: answers, losses, and who may ask."""
+
+import os
+import weakref
+
+import pytest
+
+from flambeau import channel
+from flambeau.errors import ArgumentError, ProcessGoneError
+
+
+class Echo:
+    def __init__(self):
+        self.told = []
+        self.lost_peers = []
+
+    def asked(self, peer, request):
+        if request == b"bad":
+            raise ArgumentError("that was bad")
+        self.told.append(request)
+        return request[::-1], ()
+
+    def lost(self, peer):
+        self.lost_peers.append(peer.pid)
+
+
+@pytest.fixture
+def ends():
+    """Two endpoints of this process, as two processes would have."""
+    made = channel.Endpoint(), channel.Endpoint()
+    yield made
+    for each in made:
+        end(each)
+
+
+def end(endpoint):
+    """Close its sockets, as the end of its process would."""
+    with endpoint._lock:
+        endpoint._listening.close()
+        for peer in list(endpoint._peers.values()):
+            endpoint._forget(peer)
+
+
+def test_ask_and_tell(ends):
+    here, there = ends
+    service = there.serve(echo := Echo())
+    way = here.connect(there.name)
+    assert here.connect(there.name) is way and way.pid == os.getpid()
+    assert way.ask(service, b"abc") == (b"cba", [])
+    way.tell(service, b"note")
+    there.settle()
+    assert echo.told == [b"abc", b"note"]
+
+
+def test_refusals_and_services_that_are_gone(ends):
+    here, there = ends
+    echo = Echo()
+    service, way = there.serve(echo), here.connect(there.name)
+    with pytest.raises(ArgumentError, match=f"process {os.getpid()}: that was bad"):
+        way.ask(service, b"bad")
+    del echo
+    with pytest.raises(ProcessGoneError, match="what it shared is gone"):
+        way.ask(service, b"abc")
+
+
+def test_nobody_there(ends):
+    with pytest.raises(ProcessGoneError, match="process 7 has ended: nobody answers"):
+        ends[0].connect(b"flambeau-7-abc")
+
+
+def test_another_user_is_not_heard(ends, monkeypatch):
+    here, there = ends
+    monkeypatch.setattr(channel.os, "geteuid", lambda: 4242)
+    with pytest.raises(ProcessGoneError, match="nobody answers"):
+        here.connect(there.name)
+
+
+def test_an_end_is_noticed_on_both_sides(ends):
+    here, there = ends
+    there.serve(echo := Echo())
+    way = here.connect(there.name)
+    heard = []
+
+    class Listener:
+        def lost(self):
+            heard.append(way.pid)
+
+    listener = Listener()
+    way.on_lost.append(weakref.WeakMethod(listener.lost))
+    there.settle()
+    end(there)
+    here.settle()
+    assert heard == echo.lost_peers == [os.getpid()]
+    assert here.services == {} and way.is_lost
+
+
+def test_asking_a_process_that_has_ended(ends):
+    here = ends[0]
+    other = channel.Endpoint()
+    service = other.serve(echo := Echo())
+    way = here.connect(other.name)
+    end(other)
+    with pytest.raises(ProcessGoneError, match="has ended, or does not answer"):
+        way.ask(service, b"abc")
+    way.tell(service, b"abc")
+    here.settle()
+    assert way.is_lost and echo.told == []
