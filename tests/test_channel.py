@@ -52,6 +52,18 @@ def test_ask_and_tell(ends):
     assert echo.told == [b"abc", b"note"]
 
 
+def test_settling_hears_those_who_have_just_come_and_gone(ends):
+    here, there = ends
+    echo = Echo()
+    with there._lock:  # its thread hears nothing meanwhile
+        service = there.serve(echo)
+        way = here.connect(there.name)
+        way.tell(service, b"bye")
+        way.close()
+        there.settle()
+        assert echo.told == [b"bye"] and echo.lost_peers == [os.getpid()]
+
+
 def test_refusals_and_services_that_are_gone(ends):
     here, there = ends
     echo = Echo()

@@ -164,8 +164,9 @@ class Endpoint:
     def settle(self) -> None:
         """Handle everything that has arrived."""
         with self._lock:
-            for file, event in self._poll.poll(0):
-                self._handle(file, event)
+            while ready := self._poll.poll(0):  # what was accepted may have something to say
+                for file, event in ready:
+                    self._handle(file, event)
 
     def _run(self) -> None:
         while True:
