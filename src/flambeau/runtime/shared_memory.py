@@ -90,7 +90,7 @@ class Host:
             return found
 
     def _adopt(self, storage: Storage, file: SharedFile) -> None:
-        storages.move_to(storage, file.array)
+        storage.move_to(file.array)
         self.files[storage] = file
         self._known[file.identity] = storage
 

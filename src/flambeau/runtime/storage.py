@@ -68,6 +68,14 @@ class Storage:
             return host.array_at(self._address, uint8, (self.nbytes,), None, self)
         return self._array
 
+    def move_to(self, array: Any) -> None:
+        """Let host memory be that of a uint8 NumPy array, which holds the bytes already."""
+        if self._give_back is not None:
+            self._give_back.free(self._block)
+        self._block = self._give_back = self.machine = None
+        self._address = host.address_of(array)
+        self._array = array
+
     def record_stream(self, stream: Stream) -> None:
         """Keep the block from reuse until the work that `stream` has when it is freed is done."""
         if self._give_back is not None:
@@ -101,15 +109,6 @@ def from_array(array: Any) -> Storage:
     storage = Storage(CPU_INDEX, array.nbytes, host.address_of(array), None, None, None)
     storage._array = array
     return storage
-
-
-def move_to(storage: Storage, array: Any) -> None:
-    """Let a host storage's memory be that of a uint8 NumPy array, which holds its bytes already."""
-    if storage._give_back is not None:
-        storage._give_back.free(storage._block)
-    storage._block = storage._give_back = storage.machine = None
-    storage._address = host.address_of(array)
-    storage._array = array
 
 
 def pinned(machine: Machine, nbytes: int) -> Storage:
