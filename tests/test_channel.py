@@ -75,6 +75,27 @@ def test_refusals_and_services_that_are_gone(ends):
         way.ask(service, b"abc")
 
 
+def test_an_answer_that_nobody_waits_for_any_more_is_dropped(ends):
+    here, there = ends
+    service = there.serve(echo := Echo())
+    way = here.connect(there.name)
+    with there._lock, way._lock:  # as if the asking thread had been interrupted
+        way._asked += 1
+        way._send(channel._HEAD.pack(way._asked, service) + b"old")
+    assert way.ask(service, b"new") == (b"wen", [])
+    assert echo.told == [b"old", b"new"]
+
+
+def test_who_speaks_another_language_is_cut_off(ends):
+    here, there = ends
+    there.serve(echo := Echo())
+    way = here.connect(there.name)
+    way._send(b"GET /")
+    there.settle()
+    here.settle()
+    assert echo.lost_peers == [os.getpid()] and way.is_lost
+
+
 def test_nobody_there(ends):
     with pytest.raises(ProcessGoneError, match="process 7 has ended: nobody answers"):
         ends[0].connect(b"flambeau-7-abc")
@@ -112,7 +133,7 @@ def test_asking_a_process_that_has_ended(ends):
     service = other.serve(echo := Echo())
     way = here.connect(other.name)
     end(other)
-    with pytest.raises(ProcessGoneError, match="has ended, or does not answer"):
+    with pytest.raises(ProcessGoneError, match=f"process {os.getpid()} has ended"):
         way.ask(service, b"abc")
     way.tell(service, b"abc")
     here.settle()

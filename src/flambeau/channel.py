@@ -28,11 +28,11 @@ NAME_BYTES = 56  # of an endpoint's name, padded with zeros
 SERVICE_BYTES = 16
 MAX_BYTES = 1 << 16  # of one message
 MAX_DESCRIPTORS = 4  # in one answer
-TIMEOUT = 60.0  # seconds that an answer may take
 _NAME = b"flambeau-%d-%s"
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 _DONE, _FAILED, _GONE = b"d", b"f", b"g"
-_ASK, _TELL = b"a", b"t"
+_HEAD = struct.Struct(f"<Q{SERVICE_BYTES}s")  # number of the request, 0 if no answer is wanted; service
+_ANSWERED = struct.Struct("<Qc")  # number of the request; what became of it
 
 Answer = tuple[bytes, tuple[int, ...]]  # bytes, and open files, which stay the answering side's
 
@@ -64,15 +64,18 @@ class Connection:
         self.on_lost: list[Callable[[], Callable[[], None] | None]] = []  # weak references
         self._socket = made
         self._lock = threading.Lock()
+        self._asked = 0
 
     def ask(self, service: bytes, request: bytes) -> tuple[bytes, list[int]]:
-        """The answer to a request: bytes, and files that are now the caller's to close.  Host: waits for it.
+        """The answer to a request: bytes, and files that are now the caller's to close.
 
+        Host: waits for it, as long as the process lives.
         Raises: ProcessGoneError if the process has ended or the service is gone; ArgumentError if it refused.
         """
         with self._lock:
-            self._send(_ASK + service + request)
-            status, answer, files = self._receive()
+            self._asked += 1
+            self._send(_HEAD.pack(self._asked, service) + request)
+            status, answer, files = self._receive(self._asked)
         if status == _DONE:
             return answer, files
         if status == _GONE:
@@ -82,7 +85,7 @@ class Connection:
     def tell(self, service: bytes, request: bytes) -> None:
         """Send what needs no answer; nothing if the process has ended."""
         with self._lock, suppress(ProcessGoneError):
-            self._send(_TELL + service + request)
+            self._send(_HEAD.pack(0, service) + request)
 
     def _send(self, message: bytes) -> None:
         try:
@@ -90,17 +93,23 @@ class Connection:
         except OSError as error:
             raise self._gone() from error
 
-    def _receive(self) -> tuple[bytes, bytes, list[int]]:
-        try:
-            message, files, _, _ = socket.recv_fds(self._socket, MAX_BYTES, MAX_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
-        except OSError as error:
-            raise self._gone() from error
-        if not message:
-            raise self._gone()
-        return message[:1], message[1:], files
+    def _receive(self, wanted: int) -> tuple[bytes, bytes, list[int]]:
+        """The answer of that number; earlier ones are of requests that were interrupted."""
+        while True:
+            try:
+                answer, files, _, _ = socket.recv_fds(self._socket, MAX_BYTES, MAX_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+            except OSError as error:
+                raise self._gone() from error
+            if len(answer) < _ANSWERED.size:
+                raise self._gone()
+            number, status = _ANSWERED.unpack_from(answer)
+            if number == wanted:
+                return status, answer[_ANSWERED.size :], files
+            for file in files:
+                os.close(file)
 
     def _gone(self) -> ProcessGoneError:
-        return ProcessGoneError(f"process {self.pid} has ended, or does not answer")
+        return ProcessGoneError(f"process {self.pid} has ended")
 
     def close(self) -> None:
         self._socket.close()
@@ -148,7 +157,6 @@ class Endpoint:
 
     def _opened(self, name: bytes) -> Connection:
         made = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        made.settimeout(TIMEOUT)
         try:
             made.connect(b"\0" + name)
             pid = _checked_pid(made)
@@ -204,16 +212,17 @@ class Endpoint:
                     message = peer.socket.recv(MAX_BYTES)
                 except ConnectionError:
                     message = b""
-                if not message:
+                if len(message) < _HEAD.size:  # it has ended, or does not speak this language
                     self._forget(peer)
                     return
                 self._answer(peer, message)
 
     def _answer(self, peer: Peer, message: bytes) -> None:
-        status, answer, files = self._asked(peer, message[1 : 1 + SERVICE_BYTES], message[1 + SERVICE_BYTES :])
-        if message[:1] == _ASK:
+        number, service = _HEAD.unpack_from(message)
+        status, answer, files = self._asked(peer, service, message[_HEAD.size :])
+        if number:
             with suppress(ConnectionError):
-                socket.send_fds(peer.socket, [status + answer], files)
+                socket.send_fds(peer.socket, [_ANSWERED.pack(number, status) + answer], files)
 
     def _asked(self, peer: Peer, service: bytes, request: bytes) -> tuple[bytes, bytes, tuple[int, ...]]:
         found = self.services.get(service)

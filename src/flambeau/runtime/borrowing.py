@@ -110,6 +110,7 @@ class Returner:
 
     def stop(self) -> None:
         """End the thread after what was given so far.  Safe in finalizers."""
+        self._thread = None
         self._given.put(None)
 
     def _run(self) -> None:
