@@ -8,6 +8,7 @@ import pytest
 
 import flambeau as torch
 import flambeau.multiprocessing as mp
+from flambeau import channel
 from flambeau.errors import ConfigError, ProcessGoneError
 from flambeau.runtime import shared_memory
 
@@ -137,6 +138,7 @@ def test_a_killed_sender_s_message_is_an_error(others, context):
 
 def test_descriptors_are_given_back(other):
     def count():
+        channel.settle()
         return len(os.listdir("/proc/self/fd"))
 
     other.do("kept = x", x=torch.ones(3))

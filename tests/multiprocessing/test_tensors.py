@@ -2,6 +2,7 @@
 
 import gc
 import os
+from queue import Full
 
 import pytest
 
@@ -10,8 +11,6 @@ from flambeau.errors import AcceleratorError, ProcessGoneError
 from flambeau.testing import machine
 
 from .other import Other
-
-KEEP = "kept = x"
 
 
 def allocated():
@@ -166,14 +165,16 @@ def test_the_receiver_follows_the_sender_s_stream(context):
             other.stop()
 
 
-def test_what_is_sent_before_it_is_ordered_is_wrong_in_every_run(other):
-    side = torch.cuda.Stream()
-    x = torch.zeros(2, device="cuda")
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        x += 1
-    found = other.do("answer = x.isnan().all().item() if hasattr(x, 'isnan') else (x != x).all().item()", x=x)
-    assert found is True
+def test_what_is_sent_before_it_is_ordered_is_wrong_in_every_run(context):
+    with machine():
+        other = Other(context)
+        side = torch.cuda.Stream()
+        x = torch.zeros(2, device="cuda")
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            x += 1
+        assert other.do("answer = (x != x).tolist()", x=x) == [True, True]
+        other.stop()
 
 
 def test_with_races_as_errors_the_sending_is_where_it_shows(context):
@@ -329,6 +330,29 @@ def test_an_object_that_cannot_be_pickled_leaves_nothing_behind(gpus, context):
     assert allocated() == before and not torch.cuda.ipc_report().in_flight
 
 
+@pytest.mark.parametrize("kind", ["full", "closed"])
+def test_a_put_that_fails_leaves_nothing_behind(gpus, context, kind):
+    queue = context.Queue(1)
+    if kind == "full":
+        queue.put(1)
+    else:
+        queue.close()
+    with pytest.raises(Full if kind == "full" else ValueError):
+        queue.put(torch.ones(2, device="cuda"), block=False)
+    assert not torch.cuda.ipc_report().in_flight
+
+
+def test_pipes_carry_tensors_too(others, context):
+    here, there = context.Pipe()
+    other = others(there=there)
+    x = torch.ones(2, device="cuda")
+    here.send(x)
+    assert other.do("x = there.recv(); x += 1; answer = x.tolist()") == [2.0, 2.0]
+    assert "test_tensors.py" in torch.cuda.ipc_report().lent[-1].site
+    here.close()
+    there.close()
+
+
 def test_messages_that_are_none_are_refused(gpus):
     from flambeau.runtime import ipc, shared_memory, state
 
@@ -359,14 +383,18 @@ def test_a_layout_beyond_the_storage_is_refused(gpus):
         _rebuild_tensor(storage, "os.system", (4,), (1,), 0, False, None)
 
 
-def test_memory_of_a_process_that_has_ended_is_an_error(other):
-    y = other.do("answer = kept = torch.ones(4, device='cuda')")
-    assert y.tolist() == [1.0] * 4
-    other.kill()
-    torch.cuda.ipc_collect()
-    with pytest.raises(AcceleratorError, match=f"belonged to process {other.pid}, which has ended"):
-        y + 1
-    assert torch.cuda.ipc_report().borrowed[0].is_lost
+def test_memory_of_a_process_that_has_ended_is_an_error(context):
+    with machine():
+        other = Other(context)
+        y = other.do("answer = kept = torch.ones(4, device='cuda')")
+        assert y.tolist() == [1.0] * 4
+        other.kill()
+        torch.cuda.ipc_collect()
+        with pytest.raises(AcceleratorError, match=f"belonged to process {other.pid}, which has ended"):
+            y + 1
+        assert torch.cuda.ipc_report().borrowed[0].is_lost
+        assert "which has ended" in str(torch.cuda.ipc_report())
+        other.stop()
 
 
 def test_a_tensor_whose_sender_has_ended_cannot_be_received(others, context):

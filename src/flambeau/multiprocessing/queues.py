@@ -16,12 +16,23 @@ from . import reductions
 
 
 class Packed:
-    """Something that is pickled already; unpickling gives the thing itself."""
+    """Something that is pickled already, for a queue or pool; unpickling gives the thing itself.
 
-    __slots__ = ("_data",)
+    As a context manager it takes its tensors back if the block fails: then nothing was sent.
+    """
+
+    __slots__ = ("_data", "_route")
 
     def __init__(self, value: Any, owner: object) -> None:
-        self._data = reductions.packed(value, owner)
+        self._route = reductions.Route(owner)
+        self._data = reductions.packed(value, self._route)
+
+    def __enter__(self) -> Packed:
+        return self
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        if kind is not None:
+            reductions.cancel(self._route)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return pickle.loads, (self._data,)
@@ -43,21 +54,24 @@ class Queue(Withdrawing, multiprocessing.queues.Queue):
     """multiprocessing.Queue, for tensors too."""
 
     def put(self, obj: Any, block: bool = True, timeout: float | None = None) -> None:
-        super().put(Packed(obj, self), block, timeout)
+        with Packed(obj, self) as packed:
+            super().put(packed, block, timeout)
 
 
 class JoinableQueue(Withdrawing, multiprocessing.queues.JoinableQueue):
     """multiprocessing.JoinableQueue, for tensors too."""
 
     def put(self, obj: Any, block: bool = True, timeout: float | None = None) -> None:
-        super().put(Packed(obj, self), block, timeout)
+        with Packed(obj, self) as packed:
+            super().put(packed, block, timeout)
 
 
 class SimpleQueue(Withdrawing, multiprocessing.queues.SimpleQueue):
     """multiprocessing.SimpleQueue, for tensors too."""
 
     def put(self, obj: Any) -> None:
-        super().put(Packed(obj, self))
+        with Packed(obj, self) as packed:
+            super().put(packed)
 
 
 class Pool(multiprocessing.pool.Pool):
@@ -76,11 +90,13 @@ class Pool(multiprocessing.pool.Pool):
         callback: Any = None,
         error_callback: Any = None,
     ) -> Any:
+        self._check_running()  # type: ignore[attr-defined]  # before anything is on its way
         given = [Packed(each, self) for each in args]
         named = {name: Packed(each, self) for name, each in kwds.items()}
         return super().apply_async(func, given, named, callback, error_callback)
 
     def _map_async(self, func: Any, iterable: Iterable[Any], *rest: Any) -> Any:
+        self._check_running()  # type: ignore[attr-defined]
         return super()._map_async(func, [Packed(each, self) for each in iterable], *rest)  # type: ignore[misc]
 
     def terminate(self) -> None:

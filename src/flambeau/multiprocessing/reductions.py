@@ -51,20 +51,24 @@ class _Sending(threading.local):
 _sending = _Sending()
 
 
-def packed(value: Any, owner: object) -> bytes:
+def packed(value: Any, route: Route) -> bytes:
     """`value` pickled here and now, in this thread and after its current streams' work so far.
 
     After an error nothing is on its way.
     """
-    route, former = Route(owner), _sending.route
-    _sending.route = route
+    former, _sending.route = _sending.route, route
     try:
         return bytes(ForkingPickler.dumps(value))
     except BaseException:
-        _withdraw(lambda each: each is route)
+        cancel(route)
         raise
     finally:
         _sending.route = former
+
+
+def cancel(route: Route) -> None:
+    """What was pickled for a route does not leave after all."""
+    _withdraw(lambda each: each is route)
 
 
 def withdraw(owner: object) -> int:

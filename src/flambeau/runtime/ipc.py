@@ -233,6 +233,7 @@ class Exchange:
 
     def report(self) -> Report:
         """Who holds what, as far as this process knows."""
+        self._endpoint.settle()
         tickets, loans = self.ledger.accounts()
         return Report(
             [Lent(each.storage.device, each.storage.nbytes, _by_pid(each.holders), each.terms.site) for each in loans],

@@ -17,9 +17,11 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from multiprocessing import forkserver
 from typing import Any, NamedTuple
 
+from ... import config
 from ... import multiprocessing as mp
 from ...errors import FlambeauError, ProcessGoneError
 from ...runtime import control, shared_memory, state, usage
@@ -132,11 +134,15 @@ class Round:
 
 
 def run(rounds: int, seed: int, late: bool = False) -> Figures:
-    """Run rounds on one virtual GPU; the figures, as before the first.  Raises LeakError, naming the round."""
+    """Run rounds on a virtual GPU, or an NVIDIA one if FLAMBEAU_GPUS says so; the figures, as before the first.
+
+    Raises: LeakError, which names the round.
+    """
     context = mp.get_context("forkserver")
     context.set_forkserver_preload(PRELOAD)
     forkserver.ensure_running()
-    with machine():
+    chosen = config.gpus()
+    with nullcontext() if chosen is not None and chosen.kind == "nvidia" else machine():
         chance = random.Random(seed)
         Round(context, chance).run(late)  # what is made once is made now
         gc.collect()
