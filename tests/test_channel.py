@@ -1,6 +1,7 @@
 """Private sockets: answers, losses, and who may ask."""
 
 import os
+import signal
 import weakref
 
 import pytest
@@ -125,6 +126,28 @@ def test_an_end_is_noticed_on_both_sides(ends):
     here.settle()
     assert heard == echo.lost_peers == [os.getpid()]
     assert here.services == {} and way.is_lost
+
+
+def test_a_peer_is_lost_when_its_process_is_gone_as_a_whole(ends):
+    """Its sockets close before it is: what it had a GPU do may still run then."""
+    read, write = os.pipe()
+    here = ends[0]
+    here.serve(echo := Echo())
+    pid = os.fork()
+    if pid == 0:
+        way = channel.Endpoint().connect(here.name)
+        way.close()
+        os.write(write, b"closed")
+        signal.pause()
+    assert os.read(read, 6) == b"closed"
+    here.settle()
+    assert echo.lost_peers == [] and [each.pid for each in here._leaving.values()] == [pid]
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    here.settle()
+    assert echo.lost_peers == [pid] and here._leaving == {}
+    os.close(read)
+    os.close(write)
 
 
 def test_asking_a_process_that_has_ended(ends):

@@ -5,6 +5,7 @@
 - Both ends check that the other one runs as the same user (SO_PEERCRED).
 - Messages are plain bytes for a service that has registered; nothing that is received is run.
 - A process that ends, however it ends, closes its sockets, and the other end is told.  Forked children close theirs.
+  Services are told of a peer's loss once its process is gone as a whole: what it had a GPU do is over by then.
 - One daemon thread answers and notices losses.  Handlers run in it, or in a thread that calls `settle`, one at a time;
   they must not wait for another process.  Nobody calls this module with a lock in hand that a handler takes.
 - Services are held weakly: one that is gone answers no more.
@@ -52,7 +53,7 @@ class Service(Protocol):
 
     def asked(self, peer: Peer, request: bytes) -> Answer: ...
     def lost(self, peer: Peer) -> None:
-        """A peer has ended."""
+        """A peer has ended, and nothing of its process is left."""
 
 
 class Connection:
@@ -133,6 +134,7 @@ class Endpoint:
         self._connections: dict[bytes, Connection] = {}
         self._outgoing: dict[int, tuple[bytes, Connection]] = {}
         self._peers: dict[int, Peer] = {}
+        self._leaving: dict[int, Peer] = {}  # by process descriptor: their sockets are closed, they are not gone yet
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._listening.bind(b"\0" + self.name)
         self._listening.listen(128)
@@ -189,6 +191,10 @@ class Endpoint:
             self._accept()
         elif file in self._peers:
             self._serve(self._peers[file])
+        elif file in self._leaving:
+            self._poll.unregister(file)
+            os.close(file)
+            self._lost(self._leaving.pop(file))
         elif file in self._outgoing and event & (select.EPOLLHUP | select.EPOLLERR):
             self._lose(file)
 
@@ -238,6 +244,14 @@ class Endpoint:
     def _forget(self, peer: Peer) -> None:
         del self._peers[peer.socket.fileno()]
         peer.socket.close()
+        process = _process_descriptor(peer.pid)
+        if process is None:
+            self._lost(peer)
+        else:
+            self._leaving[process] = peer
+            self._poll.register(process, select.EPOLLIN)
+
+    def _lost(self, peer: Peer) -> None:
         for service in list(self.services.values()):
             service.lost(peer)
 
@@ -255,8 +269,20 @@ class Endpoint:
         self._listening.close()
         for peer in self._peers.values():
             peer.socket.close()
+        for file in self._leaving:
+            os.close(file)
         for _, connection in self._outgoing.values():
             connection.close()
+
+
+def _process_descriptor(pid: int) -> int | None:
+    """A file that becomes readable when the process has ended, or None if it has; also where there is no such file."""
+    if pid == os.getpid():  # two endpoints of one process, in tests
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
 
 
 _lock = threading.Lock()
