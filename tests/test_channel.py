@@ -18,6 +18,10 @@ class Echo:
     def asked(self, peer, request):
         if request == b"bad":
             raise ArgumentError("that was bad")
+        if request == b"broken":
+            raise ZeroDivisionError("a bug")
+        if request == b"file":
+            return b"here", (os.open(os.devnull, os.O_RDONLY),)
         self.told.append(request)
         return request[::-1], ()
 
@@ -71,6 +75,9 @@ def test_refusals_and_services_that_are_gone(ends):
     service, way = there.serve(echo), here.connect(there.name)
     with pytest.raises(ArgumentError, match=f"process {os.getpid()}: that was bad"):
         way.ask(service, b"bad")
+    with pytest.raises(ArgumentError, match="ZeroDivisionError: a bug"):
+        way.ask(service, b"broken")
+    assert way.ask(service, b"abc") == (b"cba", [])
     del echo
     with pytest.raises(ProcessGoneError, match="what it shared is gone"):
         way.ask(service, b"abc")
@@ -95,6 +102,45 @@ def test_who_speaks_another_language_is_cut_off(ends):
     there.settle()
     here.settle()
     assert echo.lost_peers == [os.getpid()] and way.is_lost
+
+
+def test_files_are_handed_over_and_closed_here(ends):
+    here, there = ends
+    service = there.serve(echo := Echo())
+    way = here.connect(there.name)
+    way.ask(service, b"abc")
+    before = set(os.listdir("/proc/self/fd"))
+    answer, (file,) = way.ask(service, b"file")
+    there.settle()
+    assert answer == b"here" and os.readlink(f"/proc/self/fd/{file}") == os.devnull
+    os.close(file)
+    assert set(os.listdir("/proc/self/fd")) == before and echo.told == [b"abc"]
+
+
+def test_without_files_to_spare_a_connection_is_turned_away_and_the_next_one_served(ends, monkeypatch):
+    here, there = ends
+    service = there.serve(echo := Echo())
+    accept, refusals = there._listening.accept, [OSError(24, "Too many open files")]
+
+    class Listening:
+        def __getattr__(self, name):
+            return getattr(listening, name)
+
+        def accept(self):
+            if refusals:
+                raise refusals.pop()
+            return accept()
+
+    listening = there._listening
+    with there._lock:
+        there._listening = Listening()
+        way = here.connect(there.name)
+        there.settle()
+        there._listening = listening
+    with pytest.raises(ProcessGoneError):
+        way.ask(service, b"abc")
+    here.settle()
+    assert here.connect(there.name).ask(service, b"abc") == (b"cba", []) and echo.told == [b"abc"]
 
 
 def test_nobody_there(ends):

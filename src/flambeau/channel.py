@@ -35,7 +35,7 @@ _DONE, _FAILED, _GONE = b"d", b"f", b"g"
 _HEAD = struct.Struct(f"<Q{SERVICE_BYTES}s")  # number of the request, 0 if no answer is wanted; service
 _ANSWERED = struct.Struct("<Qc")  # number of the request; what became of it
 
-Answer = tuple[bytes, tuple[int, ...]]  # bytes, and open files, which stay the answering side's
+Answer = tuple[bytes, tuple[int, ...]]  # bytes, and open files, which are closed when they are sent
 
 
 class Peer:
@@ -139,6 +139,7 @@ class Endpoint:
         self._listening.bind(b"\0" + self.name)
         self._listening.listen(128)
         self._listening.setblocking(False)
+        self._spare = os.open(os.devnull, os.O_RDONLY)
         self._poll = select.epoll()
         self._poll.register(self._listening, select.EPOLLIN)
         threading.Thread(target=self._run, name="flambeau-channel", daemon=True).start()
@@ -199,17 +200,29 @@ class Endpoint:
             self._lose(file)
 
     def _accept(self) -> None:
-        with suppress(BlockingIOError):
-            while True:
+        while True:
+            try:
                 made, _ = self._listening.accept()
-                try:
-                    pid = _checked_pid(made)
-                except OSError:
-                    made.close()
-                    continue
-                made.setblocking(False)
-                self._peers[made.fileno()] = Peer(made, pid)
-                self._poll.register(made, select.EPOLLIN)
+            except BlockingIOError:
+                return
+            except OSError:
+                self._turn_away()
+                continue
+            try:
+                pid = _checked_pid(made)
+            except PermissionError:
+                made.close()
+                continue
+            made.setblocking(False)
+            self._peers[made.fileno()] = Peer(made, pid)
+            self._poll.register(made, select.EPOLLIN)
+
+    def _turn_away(self) -> None:
+        """No more files can be opened: end the next connection, by the one that is kept for this."""
+        os.close(self._spare)
+        made, _ = self._listening.accept()
+        made.close()
+        self._spare = os.open(os.devnull, os.O_RDONLY)
 
     def _serve(self, peer: Peer) -> None:
         with suppress(BlockingIOError):
@@ -226,9 +239,13 @@ class Endpoint:
     def _answer(self, peer: Peer, message: bytes) -> None:
         number, service = _HEAD.unpack_from(message)
         status, answer, files = self._asked(peer, service, message[_HEAD.size :])
-        if number:
-            with suppress(ConnectionError):
-                socket.send_fds(peer.socket, [_ANSWERED.pack(number, status) + answer], files)
+        try:
+            if number:
+                with suppress(ConnectionError):
+                    socket.send_fds(peer.socket, [_ANSWERED.pack(number, status) + answer], files)
+        finally:
+            for file in files:
+                os.close(file)
 
     def _asked(self, peer: Peer, service: bytes, request: bytes) -> tuple[bytes, bytes, tuple[int, ...]]:
         found = self.services.get(service)
@@ -240,6 +257,8 @@ class Endpoint:
             return _GONE, error.fact.encode(), ()
         except FlambeauError as error:
             return _FAILED, error.fact.encode(), ()
+        except Exception as error:  # noqa: BLE001  (the asking side is told, and this thread serves others too)
+            return _FAILED, f"{type(error).__name__}: {error}".encode(), ()
 
     def _forget(self, peer: Peer) -> None:
         del self._peers[peer.socket.fileno()]
@@ -267,6 +286,7 @@ class Endpoint:
         """Close this process's copies of all sockets."""
         self._poll.close()
         self._listening.close()
+        os.close(self._spare)
         for peer in self._peers.values():
             peer.socket.close()
         for file in self._leaving:

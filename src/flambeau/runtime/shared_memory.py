@@ -114,7 +114,7 @@ class Host:
         ticket = self.ledger.take(number, peer)
         assert ticket.storage is not None
         file = self.files[ticket.storage]
-        return ticket.answer, () if file.name else (file.descriptor,)
+        return ticket.answer, () if file.name else (os.dup(file.descriptor),)
 
     def lost(self, peer: Peer) -> None:
         self.ledger.lost(peer)

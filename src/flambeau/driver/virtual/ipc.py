@@ -116,7 +116,7 @@ class Ipc:
             space = self._engine.memory.devices[device].space
             if self._is_there(device, segment):
                 place = _SEGMENT.pack(device, segment.low - space.base, segment.high - segment.low)
-                return place, (space.file,)
+                return place, (os.dup(space.file),)
         raise ProcessGoneError("it has destroyed that event" if kind == EVENT else "it has freed that memory")
 
     def lost(self, peer: Peer) -> None:
