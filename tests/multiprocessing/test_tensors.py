@@ -7,6 +7,7 @@ from queue import Full
 import pytest
 
 import flambeau as torch
+from flambeau import trace
 from flambeau.errors import AcceleratorError, ProcessGoneError
 from flambeau.testing import machine
 
@@ -163,6 +164,35 @@ def test_the_receiver_follows_the_sender_s_stream(context):
                 x += 1  # also for a storage that is known there
                 assert other.do("answer = x.tolist()", x=x) == [6.0] * 8
             other.stop()
+
+
+def test_every_transfer_records_and_waits(others, context, monkeypatch):
+    """Also of a storage that the receiver has, of one that is sent on, and of one that comes home."""
+    hop = context.SimpleQueue()
+    first, second = others(hop=hop), others(hop=hop)
+    for each in (first, second):
+        each.do("""
+from flambeau import trace
+recorded, waited = [], []
+trace.on_record = lambda event, stream: recorded.append(stream.cuda_stream)
+trace.on_wait = lambda waiter, event: waited.append(waiter.cuda_stream)
+""")
+    recorded, waited = [], []
+    monkeypatch.setattr(trace, "on_record", lambda event, stream: recorded.append(stream))
+    monkeypatch.setattr(trace, "on_wait", lambda waiter, event: waited.append(waiter))
+    side = torch.cuda.Stream()
+    x = torch.zeros(2, device="cuda")
+    counts = "answer = len(recorded), len(waited)"
+    for times in (1, 2):
+        with torch.cuda.stream(side):
+            first.do("side = torch.cuda.Stream(); kept = x", x=x)
+        assert recorded == [side] * times and first.do(counts) == (0, times)
+    first.do("with torch.cuda.stream(side): hop.put(kept)")
+    assert second.do("kept = hop.get()") is None
+    assert first.do("answer = recorded == [side.cuda_stream]") and second.do(counts) == (0, 1)
+    home = second.do("answer = kept")
+    assert home.storage is x.storage and second.do(counts) == (1, 1)
+    assert waited == [torch.cuda.current_stream()]
 
 
 def test_what_is_sent_before_it_is_ordered_is_wrong_in_every_run(context):
