@@ -174,6 +174,7 @@ def test_an_end_is_noticed_on_both_sides(ends):
     assert here.services == {} and way.is_lost
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_peer_is_lost_when_its_process_is_gone_as_a_whole(ends):
     """Its sockets close before it is: what it had a GPU do may still run then."""
     read, write = os.pipe()

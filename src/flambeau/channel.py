@@ -181,13 +181,10 @@ class Endpoint:
 
     def _run(self) -> None:
         while True:
-            ready = self._poll.poll()
-            with self._lock:
-                for file, event in ready:
-                    self._handle(file, event)
+            self._poll.poll()
+            self.settle()  # asks again under the lock: by then a file may be another one
 
     def _handle(self, file: int, event: int) -> None:
-        """Another thread may have handled it first."""
         if file == self._listening.fileno():
             self._accept()
         elif file in self._peers:

@@ -20,6 +20,20 @@ def add(x, value=0.0):
     torch.cuda.synchronize()
 
 
+def add_on_cpu(*tensors):
+    for each in tensors:
+        each += 1
+
+
+class Adder(mp.Process):
+    def __init__(self, x, value):
+        super().__init__()
+        self.x, self.value = x, value
+
+    def run(self):
+        add(self.x, self.value)
+
+
 def fill_row(index, table):
     table[index] = index + 1.0
     torch.cuda.synchronize()

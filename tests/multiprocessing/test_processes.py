@@ -10,6 +10,8 @@ from flambeau.testing import machine
 
 from . import programs
 
+FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
 
 def test_a_spawned_process_has_its_parent_s_virtual_gpus():
     """This one really starts a new interpreter; the others come from the fork server."""
@@ -31,6 +33,24 @@ def test_arguments_of_processes_are_shared(gpus, context):
     assert x.tolist() == [3.0, 3.0]
     torch.cuda.ipc_collect()
     assert not torch.cuda.ipc_report().lent
+
+
+def test_processes_can_be_subclassed(gpus, context, monkeypatch):
+    monkeypatch.setattr(multiprocessing.context._default_context, "_actual_context", mp.get_context("forkserver"))
+    x = torch.zeros(2, device="cuda")
+    process = programs.Adder(x, 4.0)
+    process.start()
+    process.join()
+    assert x.tolist() == [4.0, 4.0]
+
+
+@FORKS
+def test_cpu_tensors_are_shared_with_forked_children(gpus):
+    x, plain = torch.zeros(2).share_memory_(), torch.zeros(2)
+    process = mp.get_context("fork").Process(target=programs.add_on_cpu, args=(x, plain))
+    process.start()
+    process.join()
+    assert (process.exitcode, x.tolist(), plain.tolist()) == (0, [1.0, 1.0], [0.0, 0.0])
 
 
 def test_contexts_by_name():
@@ -102,6 +122,7 @@ def test_spawn_is_start_processes_by_spawning():
     assert mp.spawn(programs.nothing, nprocs=1) is None
 
 
+@FORKS
 def test_a_fork_after_the_start_is_refused_in_the_child():
     """CUDA in the child fails with who started it; see tests/runtime/test_forked.py."""
     with machine():

@@ -8,6 +8,8 @@ import pytest
 import flambeau as torch
 from flambeau.testing import machine
 
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
 
 def in_child(function):
     """What `function` returns in a forked child: a plain value, or the exception's class and text."""

@@ -26,6 +26,13 @@ def _process(cls: Any, choice: Gpus | None) -> Any:
     return cls.__new__(cls)
 
 
+class Process(multiprocessing.Process):
+    """A process of the default start method: Process(target=f, args=(...,)), or a subclass with `run`."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _process, (type(self), _choice()), self.__dict__
+
+
 class SpawnProcess(multiprocessing.context.SpawnProcess):
     """A process that starts anew."""
 
@@ -82,11 +89,6 @@ def get_context(method: str | None = None) -> Any:
     if name not in _CONTEXTS:
         raise ArgumentError(f"cannot find context for {name!r}", hint=f"use one of {', '.join(_CONTEXTS)}")
     return _CONTEXTS[name]
-
-
-def Process(*args: Any, **kwargs: Any) -> Any:  # noqa: N802
-    """A process of the default start method: Process(target=f, args=(...,))."""
-    return get_context().Process(*args, **kwargs)
 
 
 def Queue(maxsize: int = 0) -> Any:  # noqa: N802

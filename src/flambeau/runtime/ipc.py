@@ -64,17 +64,18 @@ class Exchange:
         driver, device = self._machine.driver, storage.device
         if not driver.capabilities.ipc:
             raise NotSupportedError(f"multiprocessing: cuda:{device} cannot share its memory with other processes")
-        stream = state.current_stream(device)
+        stream, share = state.current_stream(device), storage.block
+        if isinstance(share, Share):  # the receiver asks its owner for the segment
+            terms, place, segment = None, share.place, b""
+        else:
+            terms = self.ledger.terms(storage) or self._first_terms(storage, site)
+            place = Place.unpack(terms.place)
+            segment = place.segment
         driver.block_shared(device, Address(storage.address()), storage.nbytes, stream.handle)
         storage.record_stream(stream)
         event = self._idle_event(device)
         stream.record(event)
-        share = storage.block
-        if isinstance(share, Share):
-            return Ticket(storage, None, share.place.pack(b"", self._event_handles[event]), event, route, site)
-        terms = self.ledger.terms(storage) or self._first_terms(storage, site)
-        place = Place.unpack(terms.place)
-        return Ticket(storage, terms, place.pack(place.segment, self._event_handles[event]), event, route, site)
+        return Ticket(storage, terms, place.pack(segment, self._event_handles[event]), event, route, site)
 
     def _first_terms(self, storage: Storage, site: str) -> Terms:
         segment = storage.block.segment.address
