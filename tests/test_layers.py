@@ -15,15 +15,15 @@ MAX_FUNCTION_LINES = 60
 
 # A module imports its own layer and those before it.
 LAYERS = (
-    ("errors", "dtypes", "strides", "layout", "kernel", "problem", "order", "config", "trace", "host"),
+    ("errors", "dtypes", "strides", "layout", "kernel", "problem", "order", "config", "trace", "host", "channel"),
     ("driver",),
     ("memory",),
     ("runtime",),
     ("core", "plan", "dispatch", "transfer", "autograd", "ops", "numerics"),
     ("tensor",),
-    ("nn", "optim", "data", "amp", "parallel"),
+    ("nn", "optim", "data", "amp", "parallel", "multiprocessing"),
     ("tools", "testing"),
-    ("", "accelerator", "cuda", "utils", "backends", "distributed", "multiprocessing"),
+    ("", "accelerator", "cuda", "utils", "backends", "distributed"),
     ("cli", "__main__"),
 )
 BASE = LAYERS[0]

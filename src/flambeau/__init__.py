@@ -51,7 +51,7 @@ from .tensor.legacy import Variable as _Variable
 
 __version__ = "0.1.0"
 autograd.Variable = _Variable  # type: ignore[attr-defined]  # it needs tensors, which need autograd
-_SUBMODULES = ("accelerator", "backends", "data", "nn", "optim", "parallel", "testing", "utils")
+_SUBMODULES = ("accelerator", "backends", "data", "multiprocessing", "nn", "optim", "parallel", "testing", "utils")
 
 __all__ = [
     "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",

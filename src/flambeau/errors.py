@@ -16,6 +16,7 @@
     +-- SynchronizationError   (RuntimeError)          the host would have waited, and was told not to
     +-- NotSupportedError      (NotImplementedError)   this driver, or this version, does not have the ability
     +-- AutogradError          (RuntimeError)          a gradient cannot be computed
+    +-- ProcessGoneError       (RuntimeError)          the process that shared something has ended
     +-- OutOfMemoryError       (RuntimeError)          a device has no room, after everything idle was handed back
     +-- AcceleratorError       (RuntimeError)          the driver reported a failure; `error_code` says which
         +-- AccessError                                virtual GPUs: out of bounds, or memory that was freed
@@ -92,6 +93,10 @@ class NotSupportedError(FlambeauError, NotImplementedError):
 
 class AutogradError(FlambeauError, RuntimeError):
     """A gradient cannot be computed."""
+
+
+class ProcessGoneError(FlambeauError, RuntimeError):
+    """The process that shared memory, an event or a tensor has ended, or took it back."""
 
 
 class OutOfMemoryError(FlambeauError, RuntimeError):

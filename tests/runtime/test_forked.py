@@ -8,6 +8,8 @@ import pytest
 import flambeau as torch
 from flambeau.testing import machine
 
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
 
 def in_child(function):
     """What `function` returns in a forked child: a plain value, or the exception's class and text."""
@@ -98,3 +100,18 @@ def test_the_parent_goes_on():
         tensor = torch.ones(2, device="cuda")
         in_child(lambda: tensor.tolist())
         assert (tensor + 1).tolist() == [2.0, 2.0]
+
+
+def test_asking_nvidia_s_driver_for_devices_counts_as_a_start(monkeypatch):
+    from flambeau.config import Gpus
+    from flambeau.driver.nvidia import library
+    from flambeau.runtime import machine as machines
+    from flambeau.runtime import state
+
+    monkeypatch.setattr(library, "_first", [(os.getpid(), ["train.py:3 in main"])])
+    former = state.swap_machine(machines.Machine(Gpus("nvidia")))
+    try:
+        name, text = in_child(lambda: torch.ones(1, device="cuda"))
+    finally:
+        state.swap_machine(former)
+    assert name == "AcceleratorError" and "had started CUDA, at train.py:3 in main" in text

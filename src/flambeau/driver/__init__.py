@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from ..config import Gpus
@@ -33,6 +34,12 @@ def make(choice: Gpus | None, schedule: Schedule | None = None) -> Driver:
     from .nvidia.driver import NvidiaDriver
 
     return NvidiaDriver()
+
+
+def nvidia_initialized() -> tuple[int, list[str]] | None:
+    """The process in which NVIDIA's driver was initialized first, and where; None if it was not."""
+    library = sys.modules.get(f"{__name__}.nvidia.library")
+    return None if library is None else library.first_initialized()
 
 
 def nvidia_device_count() -> int:

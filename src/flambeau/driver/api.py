@@ -173,5 +173,26 @@ class Driver(Protocol):
     def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None: ...
 
     # other processes
-    def ipc_export(self, device: int, address: Address) -> bytes: ...
-    def ipc_open(self, device: int, handle: bytes) -> Address: ...
+    def ipc_export(self, device: int, address: Address) -> bytes:
+        """A handle by which other processes open the allocation that begins at `address`; equal each time."""
+
+    def ipc_open(self, device: int, handle: bytes) -> Address:
+        """Where another process's allocation begins in this one.  The same handle opened again gives the same address.
+
+        Raises: ArgumentError for a malformed handle or one of this process; ProcessGoneError if its process has ended.
+        """
+
+    def ipc_close(self, device: int, address: Address) -> None:
+        """Undo one `ipc_open`; the last one unmaps.  The caller has made sure that no queued work uses the memory."""
+
+    def block_shared(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        """Other processes will use [address, address + nbytes) as `stream` leaves it up to now.  # order"""
+
+    def ipc_flush(self, stream: StreamHandle) -> None:
+        """Wait until what `stream` has so far is done, as other processes see it.  # wait"""
+
+    def event_ipc_export(self, event: EventHandle) -> bytes:
+        """A handle by which other processes open an interprocess event."""
+
+    def event_ipc_open(self, device: int, handle: bytes) -> EventHandle:
+        """Another process's event.  Raises as `ipc_open` does."""

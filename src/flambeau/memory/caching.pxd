@@ -18,6 +18,7 @@ cdef class CachingAllocator:
     cdef Pool _large
     cdef Flow _oversize
     cdef object _fraction
+    cdef public object last_resort
     cdef object _divisions
     cdef dict _rare
     cdef object __weakref__

@@ -7,8 +7,8 @@ Policy
 - A block that other streams used comes back once the events recorded on them, when its free was drained, are done.
 - Memory goes back to the driver only in `empty_cache`, above the garbage collection threshold, or when the driver has
   no more; only then does the host wait.
-- If nothing fits: reclaim what has finished, hand back oversize segments, wait for all events and search again, hand
-  back every idle segment, give up.  After that, all numbers are what they were.
+- If nothing fits: reclaim what has finished, and what `last_resort` frees, hand back oversize segments, wait for all
+  events and search again, hand back every idle segment, give up.  After that, all numbers are what they were.
 
 Invariants
 - `free` takes no lock: it may run in a finalizer, inside any lock, this one included.  It appends to a list, which the
@@ -65,6 +65,7 @@ class CachingAllocator:
         self._large = Pool(False, self._total)
         self._oversize = Flow()
         self._fraction = 1.0
+        self.last_resort: Callable[[], None] | None = None  # may free blocks, when there is no more memory
         self._reset_counts()
         self.configure(settings or Settings())
 
@@ -325,6 +326,8 @@ class CachingAllocator:
         return block
 
     def _find_after_waiting(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
+        if self.last_resort is not None:
+            self.last_resort()
         self._settle()
         if self.settings.max_split_size != UNLIMITED and self._segments.hand_back_oversize(self._large, size, stream):
             block = self._segments.grow(pool, size, stream)

@@ -291,6 +291,12 @@ class Module(Hooked):
     def cpu(self) -> Self:
         return self._apply(lambda each: each.cpu())
 
+    def share_memory(self) -> Self:
+        """Move CPU parameters and buffers to where other processes can have them."""
+        for tensor in (*self.parameters(), *self.buffers()):
+            tensor.share_memory_()
+        return self
+
     def type(self, dst_type: Any) -> Self:
         """Cast all parameters and buffers to a type."""
         return self._apply(lambda each: each.type(dst_type))

@@ -10,6 +10,7 @@ from . import device as devices
 from . import machine as machines
 from . import state
 from .properties import Properties, properties_of
+from .report import Report
 from .stream import Stream
 
 
@@ -42,6 +43,23 @@ def init() -> None:
 def is_initialized() -> bool:
     """Whether the machine has started; False in a process that was forked from one where it had."""
     return state.has_machine() and state.machine().is_started
+
+
+def ipc_collect() -> None:
+    """Give back to other processes what was dropped here, and take back what they have given back.
+
+    Both happen by themselves soon after; this is for when it must have happened.
+    Host: waits for the work of this process that uses what was dropped.
+    """
+    exchange = state.machine().exchange if state.has_machine() else None
+    if exchange is not None:
+        exchange.collect()
+
+
+def ipc_report() -> Report:
+    """Who holds what: this process's tensors that others hold, theirs that it holds, and those on their way."""
+    exchange = state.machine().exchange if state.has_machine() else None
+    return Report([], [], []) if exchange is None else exchange.report()
 
 
 def is_in_bad_fork() -> bool:

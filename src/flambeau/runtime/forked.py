@@ -11,7 +11,7 @@ import os
 import weakref
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .. import trace
+from .. import driver, trace
 from ..driver.api import EventHandle
 from ..errors import AcceleratorError
 from . import state
@@ -81,7 +81,12 @@ def _in_child() -> None:
         machine.driver = dead
         if machine is current:
             state.replace_after_fork(_refused(machine, refusal))
+            current = None
     _started.clear()
+    asked = driver.nvidia_initialized()
+    if current is not None and current.choice.kind == "nvidia" and asked is not None and current.forked is None:
+        # Nothing was started, but asking NVIDIA's driver for the devices has initialized it.
+        state.replace_after_fork(_refused(current, Refusal(asked[0], 0, asked[1])))
 
 
 def _refused(former: Machine, refusal: Refusal) -> Machine:

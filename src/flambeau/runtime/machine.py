@@ -102,6 +102,7 @@ class Machine:
         self._started = False
         self._starting: int | None = None
         self.forked: forked.Refusal | None = None  # set in a child that has its parent's machine
+        self.exchange: Any = None  # ipc.Exchange, once something is shared with another process
 
     @staticmethod
     def from_environment() -> Machine:

@@ -52,6 +52,11 @@ class Storage:
         return self._address
 
     @property
+    def block(self) -> Any:
+        """What a cache gave for it, None for memory that no cache owns."""
+        return self._block
+
+    @property
     def is_pinned(self) -> bool:
         return self.device == CPU_INDEX and self._give_back is not None
 
@@ -62,6 +67,14 @@ class Storage:
         if self._array is None:  # pinned: not kept, or storage and array would hold each other
             return host.array_at(self._address, uint8, (self.nbytes,), None, self)
         return self._array
+
+    def move_to(self, array: Any) -> None:
+        """Let host memory be that of a uint8 NumPy array, which holds the bytes already."""
+        if self._give_back is not None:
+            self._give_back.free(self._block)
+        self._block = self._give_back = self.machine = None
+        self._address = host.address_of(array)
+        self._array = array
 
     def record_stream(self, stream: Stream) -> None:
         """Keep the block from reuse until the work that `stream` has when it is freed is done."""

@@ -258,6 +258,34 @@ class Event:
             stream.device_index, self.enable_timing, self.blocking, self.interprocess
         )
 
+    def ipc_handle(self) -> bytes:
+        """A handle by which other processes open this event; it must live until they have.  Host: returns at once.
+
+        An event that was never recorded becomes one of the current device.
+        Raises: ArgumentError if it was made without interprocess=True.
+        """
+        if not self.interprocess:
+            raise ArgumentError(
+                "Event.ipc_handle: the event is of this process alone", hint="make it with interprocess=True"
+            )
+        if not self.handle:
+            self._create(state.current_stream(devices.cuda_index()))
+        assert self._machine is not None
+        return self._machine.driver.event_ipc_export(self.handle)
+
+    @classmethod
+    def from_ipc_handle(cls, device: Any, handle: bytes) -> Event:
+        """Another process's event, which either of them may record and wait for.
+
+        Raises: ArgumentError for a malformed handle; ProcessGoneError if its process has ended.
+        """
+        made = cls(interprocess=True)
+        index = devices.cuda_index(device)
+        machine = state.machine()
+        made.handle = machine.driver.event_ipc_open(index, handle)
+        made._machine, made.device_index = machine, index
+        return made
+
     def wait(self, stream: Stream | None = None) -> None:
         """Work submitted to `stream` (None: the current one) from now on follows this event.  Host: returns at once."""
         (state.current_stream(devices.cuda_index()) if stream is None else stream).wait_event(self)

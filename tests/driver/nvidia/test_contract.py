@@ -10,6 +10,7 @@ from flambeau import config
 from flambeau.driver.api import Driver
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.testing.contract import DriverContract
+from flambeau.testing.contract_ipc import IpcContract
 
 
 @cache
@@ -28,5 +29,13 @@ def only_on_hardware() -> None:
 
 @pytest.mark.gpu
 class TestNvidia(DriverContract):
+    def make_driver(self) -> Driver:
+        return started()
+
+
+@pytest.mark.gpu
+class TestNvidiaIpc(IpcContract):
+    gpus = "nvidia"
+
     def make_driver(self) -> Driver:
         return started()

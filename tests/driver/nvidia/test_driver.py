@@ -303,14 +303,11 @@ def test_memory_that_cannot_be_had(driver, cuda):
         ("graph_instantiate", lambda driver: driver.graph_instantiate(1)),
         ("graph_launch", lambda driver: driver.graph_launch(1, 1)),
         ("graph_destroy", lambda driver: driver.graph_destroy(1)),
-        ("ipc_export", lambda driver: driver.ipc_export(0, 1)),
-        ("ipc_open", lambda driver: driver.ipc_open(0, b"")),
         (r"event_record\(external=True\)", lambda driver: driver.event_record(1, 1, external=True)),
     ],
 )
 def test_what_the_driver_cannot_do_yet(driver, name, call):
     assert not driver.capabilities.graphs
-    assert not driver.capabilities.ipc
     with pytest.raises(errors.NotSupportedError, match=f"{name}: the nvidia driver"):
         call(driver)
 

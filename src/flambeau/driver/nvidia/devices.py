@@ -67,8 +67,13 @@ class Devices:
             max_threads_per_multi_processor=self.attribute(device, "MAX_THREADS_PER_MULTIPROCESSOR"),
             warp_size=self.attribute(device, "WARP_SIZE"),
             l2_cache_size=self.attribute(device, "L2_CACHE_SIZE"),
-            uuid=_uuid_text(check(cu.cuDeviceGetUuid(of), "cuDeviceGetUuid", device=device).bytes),
+            uuid=self.uuid(device),
         )
+
+    def uuid(self, device: int) -> str:
+        """What names the device in every process, as `GPU-…` text of 40 characters."""
+        result = self._cu.cuDeviceGetUuid(self.handle(device))
+        return _uuid_text(check(result, "cuDeviceGetUuid", device=device).bytes)
 
     def context(self, device: int) -> Context:
         found = self.contexts.get(device)

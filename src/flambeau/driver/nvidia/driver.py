@@ -4,7 +4,7 @@
 - Waits block the host with the interpreter unlocked, as cuda.bindings does in every call.
 - Tables of handles need no lock.  One lock guards what is made once: kernels, plans and adopted streams.
 - CUDA_VISIBLE_DEVICES and CUDA_LAUNCH_BLOCKING are honoured by NVIDIA's driver itself.
-- Graphs and memory of other processes are not had yet: see `capabilities`.
+- Memory and events of other processes: see ipc.py.  Graphs are not had yet: see `capabilities`.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from . import compile, library, peers
 from .devices import Devices
 from .fallback import Launch
 from .handles import Event, Stream, Table
+from .ipc import IpcCalls
 from .launch import Launcher, LoadedKernel
 from .library import INVALID_HANDLE, check, check_ready
 from .plans import LIBRARIES, Plan, Planner
@@ -48,10 +49,10 @@ MAX_SPARE_EVENTS = (
 HOST_ALLOC_PORTABLE = 1  # pinned for every device; CU_MEMHOSTREGISTER_PORTABLE is the same
 
 
-class NvidiaDriver:
+class NvidiaDriver(IpcCalls):
     """The process's NVIDIA GPUs."""
 
-    capabilities = Capabilities("nvidia", libraries=LIBRARIES)
+    capabilities = Capabilities("nvidia", ipc=True, libraries=LIBRARIES)
 
     def __init__(self, bindings: Any = None, shared_library: str = "") -> None:
         """bindings: stands in for the module cuda.bindings.driver, which `start` finds otherwise.
@@ -198,7 +199,7 @@ class NvidiaDriver:
             except IndexError:
                 pass  # none is left: one is made
         created = check(self._cu.cuEventCreate(flags), "cuEventCreate", device=device, flags=flags)
-        return EventHandle(self._events.add(Event(device, created, timing, is_plain)))
+        return EventHandle(self._events.add(Event(device, created, timing, is_plain, interprocess)))
 
     def event_destroy(self, event: EventHandle) -> None:
         gone = self._events.remove(event)
@@ -301,7 +302,7 @@ class NvidiaDriver:
         self._devices.use(device)
         planned.run(addresses, workspace, of)
 
-    # graphs and other processes
+    # graphs
 
     def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:
         raise self._not_supported("capture_begin")
@@ -323,12 +324,6 @@ class NvidiaDriver:
 
     def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None:
         raise self._not_supported("graph_destroy")
-
-    def ipc_export(self, device: int, address: Address) -> bytes:
-        raise self._not_supported("ipc_export")
-
-    def ipc_open(self, device: int, handle: bytes) -> Address:
-        raise self._not_supported("ipc_open")
 
     def _not_supported(self, call: str) -> NotSupportedError:
         return NotSupportedError(f"{call}: the {self.capabilities.name} driver does not have this call yet")

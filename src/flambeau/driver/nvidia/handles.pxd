@@ -15,3 +15,4 @@ cdef class Event:
     cdef public bint timing
     cdef public unsigned long long raw
     cdef public bint is_plain
+    cdef public bint interprocess

@@ -55,14 +55,15 @@ class Stream:
 
 
 class Event:
-    """cu: the CUevent, as cuda.bindings wants it; raw: its number."""
+    """cu: the CUevent, as cuda.bindings wants it; raw: its number.  interprocess: other processes may open it."""
 
-    __slots__ = ("cu", "device", "is_plain", "raw", "timing")
+    __slots__ = ("cu", "device", "interprocess", "is_plain", "raw", "timing")
 
-    def __init__(self, device: int, cu: Any, timing: bool, is_plain: bool) -> None:
+    def __init__(self, device: int, cu: Any, timing: bool, is_plain: bool = False, interprocess: bool = False) -> None:
         """is_plain: it has nothing that an event can have, and may serve again after it was destroyed."""
         self.device = device
         self.cu = cu
         self.raw = int(cu)
         self.timing = timing
         self.is_plain = is_plain
+        self.interprocess = interprocess

@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
 from typing import Any
 
+from ... import trace
 from ...errors import AcceleratorError, FlambeauError, NoDeviceError, NotSupportedError, OutOfMemoryError
 
 DRIVER_LIBRARY = "libcuda.so.1"
@@ -38,6 +40,9 @@ STICKY = {
     718: "a kernel jumped to an invalid address",
     719: "a kernel failed",
 }
+
+STACK_FRAMES = 3  # of the initialization, for a forked child's error
+_first: list[tuple[int, list[str]]] = []
 
 VIRTUAL_HINT = "set FLAMBEAU_GPUS=virtual:2 to run on two virtual GPUs, which need no hardware"
 BINDINGS_HINT = f'pip install "cuda-bindings" where there is an NVIDIA GPU; or {VIRTUAL_HINT}'
@@ -83,10 +88,17 @@ def initialize(cu: Any) -> int:
     except RuntimeError as failure:  # DynamicLibNotFoundError, and RuntimeError itself in older releases
         raise NoDeviceError(f"NVIDIA's driver library cannot be loaded: {failure}", hint=VIRTUAL_HINT) from failure
     check(result, "cuInit")
+    _first.append((os.getpid(), trace.call_stack(STACK_FRAMES)))
+    del _first[1:]
     count = int(check(cu.cuDeviceGetCount(), "cuDeviceGetCount"))
     if count == 0:
         raise NoDeviceError("NVIDIA's driver has no device", hint=VIRTUAL_HINT)
     return count
+
+
+def first_initialized() -> tuple[int, list[str]] | None:
+    """The process that initialized the driver first, and where; None if none has.  A forked child has its parent's."""
+    return _first[0] if _first else None
 
 
 def device_count() -> int:

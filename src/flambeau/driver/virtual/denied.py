@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ...errors import NotSupportedError
-from ..api import Address, CaptureMode, GraphExecHandle, GraphHandle, StreamHandle
+from ..api import CaptureMode, GraphExecHandle, GraphHandle, StreamHandle
 
 
 class Denied:
-    """Capturing graphs and sharing memory with other processes.  Each call raises NotSupportedError."""
+    """Capturing graphs.  Each call raises NotSupportedError."""
 
     def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> NoReturn:
         raise _denial("capture_begin")
@@ -31,12 +31,6 @@ class Denied:
 
     def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> NoReturn:
         raise _denial("graph_destroy")
-
-    def ipc_export(self, device: int, address: Address) -> NoReturn:
-        raise _denial("ipc_export")
-
-    def ipc_open(self, device: int, handle: bytes) -> NoReturn:
-        raise _denial("ipc_open")
 
 
 def _denial(call: str) -> NotSupportedError:

@@ -33,6 +33,7 @@ from .denied import Denied
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events
 from .faults import Faults
+from .ipc import Ipc, IpcCalls
 from .memory import INVALID_VALUE
 from .queue import Queue
 from .schedule import Schedule, from_text
@@ -51,7 +52,7 @@ Handle = TypeVar("Handle")
 Found = TypeVar("Found")
 
 
-class VirtualDriver(Denied):
+class VirtualDriver(IpcCalls, Denied):
     """An implementer of `driver.api.Driver`.
 
     schedule: in which order ready streams run, instead of the one that `choice` names.
@@ -60,7 +61,7 @@ class VirtualDriver(Denied):
 
     def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
         self.capabilities = Capabilities(
-            "virtual", faults=True, modelled_time=True, watches_blocks=True, libraries=LIBRARIES
+            "virtual", ipc=True, faults=True, modelled_time=True, watches_blocks=True, libraries=LIBRARIES
         )
         self.faults = Faults()
         self._lock = threading.RLock()
@@ -70,6 +71,7 @@ class VirtualDriver(Denied):
         self._streams: dict[StreamHandle, Queue] = {}
         self._defaults: dict[int, Queue] = {}
         self._events: dict[EventHandle, Event] = {}
+        self._ipc = Ipc(self._engine, self._lock, self._events)
         self._kernels: dict[KernelHandle, Loaded] = {}
         self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
         self._plans: dict[PlanHandle, Loaded] = {}
@@ -228,7 +230,7 @@ class VirtualDriver(Denied):
             if timing and interprocess:
                 raise AcceleratorError("event_create: interprocess events have no timing", error_code=INVALID_VALUE)
             handle = EventHandle(next(_handles))
-            self._events[handle] = Event(handle, device, timing)
+            self._events[handle] = Event(handle, device, timing, interprocess)
             return handle
 
     def event_destroy(self, event: EventHandle) -> None:

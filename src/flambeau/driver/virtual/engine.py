@@ -102,6 +102,14 @@ class Engine:
         block = memory.take(low, high, self.races.inherit(pieces, touch, queue.handle))
         self.submit(queue, "block_taken", run_poison, None, [touch], [block], 0, 0)
 
+    def publish(self, queue: Queue) -> None:
+        """Run what a queue has, and write the poison that other processes may read.  The host waits for nothing."""
+        self.runner.run_until(queue.tail())
+        memory = self.memory.devices[queue.device]
+        for low, high in memory.space.exported.within(memory.space.base, memory.space.base + memory.total):
+            for block in memory.live.overlapping(low, high):
+                memory.space.materialise(block.low, block.high)
+
     def wait(self, commands: Iterable[Command], end_ns: int, clock: Clock) -> None:
         """The host waits for work that is done at `end_ns`, and knows everything in `clock` from then on."""
         self.runner.run_until(commands)

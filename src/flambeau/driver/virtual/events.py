@@ -2,6 +2,7 @@
 
 - A record makes a new generation.  What waits keeps the generation it waited on.
 - An event that was never recorded is done, and a wait for it waits for nothing.
+- The record of an interprocess event runs its stream: work of two processes is ordered by running it in that order.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Event:
     handle: EventHandle
     device: int
     timing: bool
+    interprocess: bool = False
     latest: Generation | None = None
 
 
@@ -53,6 +55,8 @@ class Events:
         now = self._engine.clock.spend(self._engine.preset.record_ns)
         queue.end_ns = max(queue.end_ns, now)
         event.latest = Generation(queue.tail(), self._engine.order.snapshot(queue.handle), queue.end_ns)
+        if event.interprocess:
+            self._engine.publish(queue)
 
     def wait_on_queue(self, queue: Queue, event: Event) -> None:
         """Later commands of `queue` follow the latest record."""

@@ -66,22 +66,30 @@ class Space:
 
 
 class DeviceSpace(Space):
-    """The bytes of one device, where poison is a set of ranges."""
+    """The bytes of one device, where poison is a set of ranges.
 
-    __slots__ = ("nbytes", "unwritten")
+    file: what the bytes lie in, -1 before `open`;  exported: segments that other processes may see.
+    """
+
+    __slots__ = ("exported", "file", "nbytes", "unwritten")
 
     def __init__(self, base: int, nbytes: int) -> None:
         super().__init__(base, None)
         self.nbytes = nbytes
         self.unwritten = Ranges()
+        self.exported = Ranges()
+        self.file = -1
 
     def open(self) -> None:
         """Map the bytes, once."""
         if self.buffer is None:
-            file = os.memfd_create(f"flambeau-{self.base:#x}")
-            os.ftruncate(file, self.nbytes)
-            self.buffer = mmap.mmap(file, self.nbytes)
-            os.close(file)
+            self.file = os.memfd_create(f"flambeau-{self.base:#x}")
+            os.ftruncate(self.file, self.nbytes)
+            self.buffer = mmap.mmap(self.file, self.nbytes)
+
+    def __del__(self) -> None:
+        if self.file >= 0:
+            os.close(self.file)
 
     def poison(self, low: int, high: int) -> None:
         self.unwritten.add(low, high)
@@ -97,13 +105,17 @@ class DeviceSpace(Space):
     def discard(self, low: int, high: int) -> None:
         """Give the bytes back to the system; both ends are multiples of GRANULE."""
         self.unwritten.remove(low, high)
+        self.exported.remove(low, high)
         self.buffer.madvise(mmap.MADV_REMOVE, low - self.base, high - low)
 
 
 class Block:
-    """Bytes [low, high) with one owner, and who accessed them.  device is None for pinned host memory."""
+    """Bytes [low, high) with one owner, and who accessed them.  device is None for pinned host memory.
 
-    __slots__ = ("device", "high", "history", "low", "space")
+    fate: what became of it, once it is dead.
+    """
+
+    __slots__ = ("device", "fate", "high", "history", "low", "space")
 
     def __init__(self, space: Space, device: int | None, low: int, high: int, history: History) -> None:
         self.space = space
@@ -111,6 +123,7 @@ class Block:
         self.low = low
         self.high = high
         self.history = history
+        self.fate = "was freed"
 
     def clipped(self, low: int, high: int) -> Block:
         """The part of a dead block in [low, high), with the accesses that reach into it."""
@@ -146,6 +159,8 @@ class DeviceMemory:
         self._segments: Blocks[Segment] = Blocks()
         self._room = Ranges()
         self._room.add(base, base + total // GRANULE * GRANULE)
+        self._room_beyond = Ranges()
+        self._room_beyond.add(base + _granules(total), base + (1 << ADDRESS_BITS))
 
     def allocate(self, nbytes: int) -> Address:
         """A new segment, unwritten.  Raises OutOfMemoryError."""
@@ -178,6 +193,10 @@ class DeviceMemory:
                 f"{name}: {address:#x} does not begin an allocation of device {self.device}", error_code=INVALID_VALUE
             )
         return segment
+
+    def has(self, segment: Segment) -> bool:
+        """Whether a segment was not handed back."""
+        return self._segments.at.get(segment.low) is segment
 
     def blocks_in(self, low: int, high: int) -> list[Block]:
         return self.live.overlapping(low, high) + self.dead.overlapping(low, high)
@@ -239,6 +258,30 @@ class DeviceMemory:
             )
         self.live.remove(block)
         self.dead.add(block)
+
+    def bring_in(self, nbytes: int, buffer: Any) -> Block:
+        """A live block of another process's bytes, at an address beyond the device's own."""
+        low = self._room_beyond.first_fit(_granules(nbytes))
+        if low is None:
+            raise self._out_of_memory(nbytes)
+        self._room_beyond.remove(low, low + _granules(nbytes))
+        self._bury(low, low + nbytes)
+        block = Block(Space(low, buffer), self.device, low, low + nbytes, {})
+        self.live.add(block)
+        return block
+
+    def kill(self, block: Block, fate: str) -> None:
+        """The bytes that were brought in must not be touched any more; their addresses stay taken."""
+        block.fate = fate
+        self.live.remove(block)
+        self.dead.add(block)
+
+    def send_away(self, block: Block) -> None:
+        """Undo `bring_in`."""
+        if block.low in self.live.at:
+            self.kill(block, "was closed by ipc_close")
+        block.space.buffer = None  # unmaps it; the block itself stays known as dead
+        self._room_beyond.add(block.low, block.low + _granules(block.high - block.low))
 
     def _bury(self, low: int, high: int) -> None:
         """Forget the dead blocks in [low, high); those that reach beyond it keep the rest."""
@@ -337,7 +380,7 @@ class Memory:
         freed = owner is not None and owner < len(self.devices) and self.devices[owner].dead.find(low)
         if not freed:
             return "is not an address of any block"
-        return f"was freed: bytes [{freed.low:#x}, {freed.high:#x}) were given back, or never taken"
+        return f"{freed.fate}: bytes [{freed.low:#x}, {freed.high:#x}) were given back, or never taken"
 
     def _error(self, name: str, low: int, high: int, where: str, why: str) -> AccessError:
         fact = f"{name}: on {where}, bytes [{low:#x}, {high:#x}): {low:#x} {why}"

@@ -1,0 +1,340 @@
+"""Private sockets between the processes of one user: requests, answers, file descriptors, and word of who has ended.
+
+- One listening socket per process, made at first use, under a random name in Linux's abstract namespace: it needs no
+  file and vanishes with its process.
+- Both ends check that the other one runs as the same user (SO_PEERCRED).
+- Messages are plain bytes for a service that has registered; nothing that is received is run.
+- A process that ends, however it ends, closes its sockets, and the other end is told.  Forked children close theirs.
+  Services are told of a peer's loss once its process is gone as a whole: what it had a GPU do is over by then.
+- One daemon thread answers and notices losses.  Handlers run in it, or in a thread that calls `settle`, one at a time;
+  they must not wait for another process.  Nobody calls this module with a lock in hand that a handler takes.
+- Services are held weakly: one that is gone answers no more.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import struct
+import threading
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol
+
+from .errors import ArgumentError, FlambeauError, ProcessGoneError
+
+NAME_BYTES = 56  # of an endpoint's name, padded with zeros
+SERVICE_BYTES = 16
+MAX_BYTES = 1 << 16  # of one message
+MAX_DESCRIPTORS = 4  # in one answer
+_NAME = b"flambeau-%d-%s"
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
+_DONE, _FAILED, _GONE = b"d", b"f", b"g"
+_HEAD = struct.Struct(f"<Q{SERVICE_BYTES}s")  # number of the request, 0 if no answer is wanted; service
+_ANSWERED = struct.Struct("<Qc")  # number of the request; what became of it
+
+Answer = tuple[bytes, tuple[int, ...]]  # bytes, and open files, which are closed when they are sent
+
+
+class Peer:
+    """Another process that connected to this one.  Two connections of one process are two peers."""
+
+    __slots__ = ("pid", "socket")
+
+    def __init__(self, made: socket.socket, pid: int) -> None:
+        self.socket = made
+        self.pid = pid
+
+
+class Service(Protocol):
+    """What answers requests.  Raises FlambeauError, whose fact the asking side gets."""
+
+    def asked(self, peer: Peer, request: bytes) -> Answer: ...
+    def lost(self, peer: Peer) -> None:
+        """A peer has ended, and nothing of its process is left."""
+
+
+class Connection:
+    """The way to another process.  on_lost: called, in any thread, once that process has ended."""
+
+    def __init__(self, made: socket.socket, pid: int) -> None:
+        self.pid = pid
+        self.is_lost = False
+        self.on_lost: list[Callable[[], Callable[[], None] | None]] = []  # weak references
+        self._socket = made
+        self._lock = threading.Lock()
+        self._asked = 0
+
+    def ask(self, service: bytes, request: bytes) -> tuple[bytes, list[int]]:
+        """The answer to a request: bytes, and files that are now the caller's to close.
+
+        Host: waits for it, as long as the process lives.
+        Raises: ProcessGoneError if the process has ended or the service is gone; ArgumentError if it refused.
+        """
+        with self._lock:
+            self._asked += 1
+            self._send(_HEAD.pack(self._asked, service) + request)
+            status, answer, files = self._receive(self._asked)
+        if status == _DONE:
+            return answer, files
+        if status == _GONE:
+            raise ProcessGoneError(f"process {self.pid}: {answer.decode()}")
+        raise ArgumentError(f"process {self.pid}: {answer.decode()}")
+
+    def tell(self, service: bytes, request: bytes) -> None:
+        """Send what needs no answer; nothing if the process has ended."""
+        with self._lock, suppress(ProcessGoneError):
+            self._send(_HEAD.pack(0, service) + request)
+
+    def _send(self, message: bytes) -> None:
+        try:
+            self._socket.sendall(message)
+        except OSError as error:
+            raise self._gone() from error
+
+    def _receive(self, wanted: int) -> tuple[bytes, bytes, list[int]]:
+        """The answer of that number; earlier ones are of requests that were interrupted."""
+        while True:
+            try:
+                answer, files, _, _ = socket.recv_fds(self._socket, MAX_BYTES, MAX_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
+            except OSError as error:
+                raise self._gone() from error
+            if len(answer) < _ANSWERED.size:
+                raise self._gone()
+            number, status = _ANSWERED.unpack_from(answer)
+            if number == wanted:
+                return status, answer[_ANSWERED.size :], files
+            for file in files:
+                os.close(file)
+
+    def _gone(self) -> ProcessGoneError:
+        return ProcessGoneError(f"process {self.pid} has ended")
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def lose(self) -> None:
+        """The process has ended: say so to everyone who wants to know."""
+        self.is_lost = True
+        for reference in self.on_lost:
+            if (call := reference()) is not None:
+                call()
+        self.on_lost.clear()
+
+
+class Endpoint:
+    """This process's end of all its connections."""
+
+    def __init__(self) -> None:
+        self.name = _NAME % (os.getpid(), os.urandom(16).hex().encode())
+        self.services: weakref.WeakValueDictionary[bytes, Service] = weakref.WeakValueDictionary()
+        self._lock = threading.RLock()
+        self._connections: dict[bytes, Connection] = {}
+        self._outgoing: dict[int, tuple[bytes, Connection]] = {}
+        self._peers: dict[int, Peer] = {}
+        self._leaving: dict[int, Peer] = {}  # by process descriptor: their sockets are closed, they are not gone yet
+        self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._listening.bind(b"\0" + self.name)
+        self._listening.listen(128)
+        self._listening.setblocking(False)
+        self._spare = os.open(os.devnull, os.O_RDONLY)
+        self._poll = select.epoll()
+        self._poll.register(self._listening, select.EPOLLIN)
+        threading.Thread(target=self._run, name="flambeau-channel", daemon=True).start()
+
+    def serve(self, service: Service) -> bytes:
+        """Let other processes ask a service, by the name that is returned."""
+        name = os.urandom(SERVICE_BYTES)
+        self.services[name] = service
+        return name
+
+    def connect(self, name: bytes) -> Connection:
+        """The connection to the process whose endpoint has this name.  Raises ProcessGoneError."""
+        with self._lock:
+            found = self._connections.get(name)
+            if found is None or found.is_lost:
+                found = self._connections[name] = self._opened(name)
+            return found
+
+    def _opened(self, name: bytes) -> Connection:
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            made.connect(b"\0" + name)
+            pid = _checked_pid(made)
+        except OSError as error:
+            made.close()
+            whose = name.split(b"-")[1].decode("ascii", "replace") if name.count(b"-") == 2 else "?"
+            raise ProcessGoneError(f"process {whose} has ended: nobody answers at {name!r}") from error
+        connection = Connection(made, pid)
+        self._outgoing[made.fileno()] = name, connection
+        self._poll.register(made, 0)  # hanging up is always reported
+        return connection
+
+    def settle(self) -> None:
+        """Handle everything that has arrived."""
+        with self._lock:
+            while ready := self._poll.poll(0):  # what was accepted may have something to say
+                for file, event in ready:
+                    self._handle(file, event)
+
+    def _run(self) -> None:
+        while True:
+            self._poll.poll()
+            self.settle()  # asks again under the lock: by then a file may be another one
+
+    def _handle(self, file: int, event: int) -> None:
+        if file == self._listening.fileno():
+            self._accept()
+        elif file in self._peers:
+            self._serve(self._peers[file])
+        elif file in self._leaving:
+            self._poll.unregister(file)
+            os.close(file)
+            self._lost(self._leaving.pop(file))
+        elif file in self._outgoing and event & (select.EPOLLHUP | select.EPOLLERR):
+            self._lose(file)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                made, _ = self._listening.accept()
+            except BlockingIOError:
+                return
+            except OSError:
+                self._turn_away()
+                continue
+            try:
+                pid = _checked_pid(made)
+            except PermissionError:
+                made.close()
+                continue
+            made.setblocking(False)
+            self._peers[made.fileno()] = Peer(made, pid)
+            self._poll.register(made, select.EPOLLIN)
+
+    def _turn_away(self) -> None:
+        """No more files can be opened: end the next connection, by the one that is kept for this."""
+        os.close(self._spare)
+        made, _ = self._listening.accept()
+        made.close()
+        self._spare = os.open(os.devnull, os.O_RDONLY)
+
+    def _serve(self, peer: Peer) -> None:
+        with suppress(BlockingIOError):
+            while True:
+                try:
+                    message = peer.socket.recv(MAX_BYTES)
+                except ConnectionError:
+                    message = b""
+                if len(message) < _HEAD.size:  # it has ended, or does not speak this language
+                    self._forget(peer)
+                    return
+                self._answer(peer, message)
+
+    def _answer(self, peer: Peer, message: bytes) -> None:
+        number, service = _HEAD.unpack_from(message)
+        status, answer, files = self._asked(peer, service, message[_HEAD.size :])
+        try:
+            if number:
+                with suppress(ConnectionError):
+                    socket.send_fds(peer.socket, [_ANSWERED.pack(number, status) + answer], files)
+        finally:
+            for file in files:
+                os.close(file)
+
+    def _asked(self, peer: Peer, service: bytes, request: bytes) -> tuple[bytes, bytes, tuple[int, ...]]:
+        found = self.services.get(service)
+        if found is None:
+            return _GONE, b"what it shared is gone", ()
+        try:
+            return _DONE, *found.asked(peer, request)
+        except ProcessGoneError as error:
+            return _GONE, error.fact.encode(), ()
+        except FlambeauError as error:
+            return _FAILED, error.fact.encode(), ()
+        except Exception as error:  # noqa: BLE001  (the asking side is told, and this thread serves others too)
+            return _FAILED, f"{type(error).__name__}: {error}".encode(), ()
+
+    def _forget(self, peer: Peer) -> None:
+        del self._peers[peer.socket.fileno()]
+        peer.socket.close()
+        process = _process_descriptor(peer.pid)
+        if process is None:
+            self._lost(peer)
+        else:
+            self._leaving[process] = peer
+            self._poll.register(process, select.EPOLLIN)
+
+    def _lost(self, peer: Peer) -> None:
+        for service in list(self.services.values()):
+            service.lost(peer)
+
+    def _lose(self, file: int) -> None:
+        name, connection = self._outgoing.pop(file)
+        self._poll.unregister(file)
+        if self._connections.get(name) is connection:
+            del self._connections[name]
+        connection.lose()
+        connection.close()
+
+    def close(self) -> None:
+        """Close this process's copies of all sockets."""
+        self._poll.close()
+        self._listening.close()
+        os.close(self._spare)
+        for peer in self._peers.values():
+            peer.socket.close()
+        for file in self._leaving:
+            os.close(file)
+        for _, connection in self._outgoing.values():
+            connection.close()
+
+
+def _process_descriptor(pid: int) -> int | None:
+    """A file that becomes readable when the process has ended, or None if it has; also where there is no such file."""
+    if pid == os.getpid():  # two endpoints of one process, in tests
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
+
+
+_lock = threading.Lock()
+_endpoint: Endpoint | None = None
+
+
+def endpoint() -> Endpoint:
+    """This process's endpoint, made at first use."""
+    global _endpoint
+    with _lock:
+        if _endpoint is None:
+            _endpoint = Endpoint()
+        return _endpoint
+
+
+def settle() -> None:
+    """Handle everything that other processes have sent so far, or left behind."""
+    if _endpoint is not None:
+        _endpoint.settle()
+
+
+def _checked_pid(made: socket.socket) -> int:
+    """The process at the other end.  Raises PermissionError if another user runs it."""
+    pid, uid, _ = _CREDENTIALS.unpack(made.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    if uid != os.geteuid():
+        raise PermissionError(f"process {pid} runs as user {uid}, this one as user {os.geteuid()}")
+    return int(pid)
+
+
+def _in_child() -> None:
+    global _endpoint, _lock
+    _lock = threading.Lock()
+    former, _endpoint = _endpoint, None
+    if former is not None:
+        former.close()
+
+
+os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,260 @@
+"""Memory and events of virtual GPUs that several processes use.
+
+- A handle is a fixed struct: kind, the exporting process's endpoint, its machine and a number.  Whoever opens one asks
+  that process for the file with the bytes, through a private socket; what comes back is checked before it is mapped.
+- An imported segment is one live block at an address beyond its device's own memory.  It costs no capacity here.
+- Two processes' work is ordered by being run in that order: recording an interprocess event, and sharing a block, run
+  the stream to that point.  Opening an event gives one that is done.  Modelled time does not cross processes.
+- Sharing a block reads it on its stream, so what is shared too early is a race like any other: RaceError under
+  races="error", and under races="poison" the bytes that nothing orders are left as poison.
+- Races between work of two processes are not found.
+- An exporter's end is noticed: its memory is then an AccessError for whoever uses it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import os
+import struct
+import weakref
+from typing import TYPE_CHECKING
+
+from ... import channel
+from ...channel import Answer, Connection, Peer
+from ...errors import AcceleratorError, ArgumentError, ProcessGoneError
+from ..api import Address, EventHandle, StreamHandle
+from .copies import span
+from .memory import INVALID_VALUE, POISON, Block, Segment, device_of
+from .races import unfinished
+
+if TYPE_CHECKING:
+    from threading import RLock
+
+    from .engine import Engine
+    from .events import Event
+    from .queue import Command, Queue
+
+MEMORY, EVENT = b"flmb-mem", b"flmb-evt"
+_HANDLE = struct.Struct(f"<8s{channel.NAME_BYTES}s{channel.SERVICE_BYTES}sQ")
+_REQUEST = struct.Struct("<8sQ")
+_SEGMENT = struct.Struct("<IQQ")  # device, offset in the file and size, in bytes
+_NOTHING: Answer = (b"", ())
+
+
+class Import:
+    """Another process's segment, opened `count` times here."""
+
+    __slots__ = ("__weakref__", "block", "connection", "count", "handle")
+
+    def __init__(self, handle: bytes, connection: Connection, block: Block) -> None:
+        self.handle = handle
+        self.connection = connection
+        self.block = block
+        self.count = 0
+
+
+class Ipc:
+    """What one machine exports and imports."""
+
+    def __init__(self, engine: Engine, lock: RLock, events: dict[EventHandle, Event]) -> None:
+        self._engine = engine
+        self._lock = lock
+        self._events = events
+        self._service = b""
+        self._numbers = itertools.count(1)
+        self._exports: dict[int, tuple[int, Segment]] = {}
+        self._imports: dict[tuple[int, bytes], Import] = {}
+        self._imports_at: dict[int, Import] = {}
+
+    # exporting
+    def export(self, device: int, segment: Segment) -> bytes:
+        """The lock is held."""
+        memory = self._engine.memory.devices[device]
+        for number, (_, known) in self._exports.items():
+            if known is segment:
+                return self._handle(MEMORY, number)
+        self._exports = {n: each for n, each in self._exports.items() if self._is_there(*each)}
+        number = next(self._numbers)
+        self._exports[number] = device, segment
+        memory.space.exported.add(segment.low, segment.high)
+        for block in memory.live.overlapping(segment.low, segment.high):
+            self._engine.runner.run_until(unfinished([block]))
+            memory.space.materialise(block.low, block.high)
+        return self._handle(MEMORY, number)
+
+    def export_event(self, event: EventHandle) -> bytes:
+        return self._handle(EVENT, event)
+
+    def _handle(self, kind: bytes, number: int) -> bytes:
+        endpoint = channel.endpoint()
+        self._service = self._service or endpoint.serve(self)
+        return _HANDLE.pack(kind, endpoint.name, self._service, number)
+
+    def _is_there(self, device: int, segment: Segment) -> bool:
+        return self._engine.memory.devices[device].has(segment)
+
+    def share(self, queue: Queue, low: int, high: int) -> None:
+        """Read the block on its queue, and run that.  The lock is held."""
+        engine = self._engine
+        touch = span(low, high - low, "r", "block_shared")
+        block = engine.memory.find(queue.device, low, high, "block_shared")
+        shared = engine.submit(queue, "block_shared", run_share, None, (touch,), (block,), 0, engine.preset.call_ns)
+        if shared.spoiled:  # what races with it goes first, so that its poison stays
+            engine.runner.run_until([each for each in unfinished([block]) if each is not shared])
+        engine.publish(queue)
+
+    # answering other processes, in the channel's thread: reads of what the interpreter's lock keeps whole
+    def asked(self, peer: Peer, request: bytes) -> Answer:
+        if len(request) != _REQUEST.size:
+            raise ArgumentError(f"ipc_open: a request of {len(request)} bytes")
+        kind, number = _REQUEST.unpack(request)
+        if kind == EVENT and EventHandle(number) in self._events:
+            return _NOTHING
+        if kind == MEMORY and number in self._exports:
+            device, segment = self._exports[number]
+            space = self._engine.memory.devices[device].space
+            if self._is_there(device, segment):
+                place = _SEGMENT.pack(device, segment.low - space.base, segment.high - segment.low)
+                return place, (os.dup(space.file),)
+        raise ProcessGoneError("it has destroyed that event" if kind == EVENT else "it has freed that memory")
+
+    def lost(self, peer: Peer) -> None:
+        """An importer's end changes nothing here."""
+
+    # importing
+    def ask(self, handle: bytes, kind: bytes) -> tuple[Connection, bytes, list[int]]:
+        """What the exporter says about a handle.  The lock is not held: the exporter may be asking us."""
+        what = "ipc_open" if kind == MEMORY else "event_ipc_open"
+        if not isinstance(handle, bytes) or len(handle) != _HANDLE.size or not handle.startswith(kind):
+            raise ArgumentError(
+                f"{what}: this is not a handle of a virtual GPU's {'memory' if kind == MEMORY else 'event'}: "
+                f"{handle[:16]!r}, {len(handle)} bytes",
+                hint="handles of NVIDIA GPUs and of virtual ones cannot be exchanged",
+            )
+        _, name, service, number = _HANDLE.unpack(handle)
+        name = name.rstrip(b"\0")
+        if name == channel.endpoint().name:
+            raise ArgumentError(
+                f"{what}: the handle was exported by this very process", hint="use what it was made from"
+            )
+        connection = channel.endpoint().connect(name)
+        return connection, *connection.ask(service, _REQUEST.pack(kind, number))
+
+    def known(self, device: int, handle: bytes) -> Import | None:
+        """The lock is held."""
+        return self._imports.get((device, handle))
+
+    def bring_in(self, device: int, handle: bytes, connection: Connection, answer: bytes, files: list[int]) -> Import:
+        """Map what the exporter sent.  The lock is held."""
+        if len(answer) != _SEGMENT.size or len(files) != 1:
+            raise ArgumentError(f"ipc_open: process {connection.pid} sent {len(answer)} bytes and {len(files)} files")
+        of, offset, nbytes = _SEGMENT.unpack(answer)
+        found = os.fstat(files[0])
+        if found.st_uid != os.geteuid() or offset + nbytes > found.st_size or nbytes == 0:
+            raise ArgumentError(
+                f"ipc_open: process {connection.pid} sent a file of user {found.st_uid} with {found.st_size} bytes, "
+                f"for {nbytes} bytes at {offset}"
+            )
+        if of != device:
+            raise ArgumentError(f"ipc_open: the memory lies on device {of}, and was opened on device {device}")
+        length = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+        buffer = mmap.mmap(files[0], min(length, found.st_size - offset), offset=offset)
+        made = Import(handle, connection, self._engine.memory.devices[device].bring_in(nbytes, buffer))
+        self._imports[device, handle] = self._imports_at[made.block.low] = made
+        connection.on_lost.append(weakref.WeakMethod(self.exporter_lost))
+        if connection.is_lost:  # between its answer and now
+            self.exporter_lost()
+        return made
+
+    def close(self, device: int, address: Address) -> None:
+        """The lock is held."""
+        found = self._imports_at.get(address)
+        if found is None or device_of(address) != device:
+            raise AcceleratorError(
+                f"ipc_close: device {device} has nothing of another process at {address:#x}", error_code=INVALID_VALUE
+            )
+        found.count -= 1
+        if found.count == 0:
+            self._engine.runner.run_until(unfinished([found.block]))
+            self._engine.memory.devices[device].send_away(found.block)
+            self._imports.pop((device, found.handle), None)
+            del self._imports_at[address]
+
+    def exporter_lost(self) -> None:
+        """A process has ended from which something was imported."""
+        with self._lock:
+            for (device, _), found in list(self._imports.items()):
+                if found.connection.is_lost:
+                    fate = f"belonged to process {found.connection.pid}, which has ended"
+                    self._engine.memory.devices[device].kill(found.block, fate)
+                    del self._imports[device, found.handle]
+
+
+class IpcCalls:
+    """The calls of the Driver Protocol that concern other processes."""
+
+    _engine: Engine
+    _ipc: Ipc
+    _lock: RLock
+    _events: dict[EventHandle, Event]
+
+    if TYPE_CHECKING:
+
+        def _check(self, device: int) -> None: ...
+        def _queue(self, stream: StreamHandle) -> Queue: ...
+        def _event(self, event: EventHandle) -> Event: ...
+        def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle: ...
+
+    def ipc_export(self, device: int, address: Address) -> bytes:
+        """Runs what touches the allocation's blocks."""
+        with self._lock:
+            self._check(device)
+            return self._ipc.export(device, self._engine.memory.devices[device].segment(address, "ipc_export"))
+
+    def ipc_open(self, device: int, handle: bytes) -> Address:
+        self._check(device)
+        connection, answer, files = self._ipc.ask(handle, MEMORY)
+        try:
+            with self._lock:
+                found = self._ipc.known(device, handle)
+                if found is None:
+                    found = self._ipc.bring_in(device, handle, connection, answer, files)
+                found.count += 1
+                return Address(found.block.low)
+        finally:
+            for file in files:
+                os.close(file)
+
+    def ipc_close(self, device: int, address: Address) -> None:
+        with self._lock:
+            self._ipc.close(device, address)
+
+    def block_shared(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        with self._lock:
+            self._ipc.share(self._queue(stream), address, address + nbytes)
+
+    def ipc_flush(self, stream: StreamHandle) -> None:
+        """Runs the stream.  It orders nothing in this process, and costs no modelled time."""
+        with self._lock:
+            self._engine.publish(self._queue(stream))
+
+    def event_ipc_export(self, event: EventHandle) -> bytes:
+        with self._lock:
+            if not self._event(event).interprocess:
+                raise AcceleratorError(
+                    "event_ipc_export: the event was made without interprocess=True", error_code=INVALID_VALUE
+                )
+            return self._ipc.export_event(event)
+
+    def event_ipc_open(self, device: int, handle: bytes) -> EventHandle:
+        self._ipc.ask(handle, EVENT)
+        return self.event_create(device, False, False, True)
+
+
+def run_share(command: Command) -> None:
+    """Touches: the block.  What nothing orders before this reads as poison from now on."""
+    (touch,), (block,) = command.touches, command.blocks
+    block.space.materialise(touch.low, touch.high)
+    for low, high in command.spoiled:
+        block.space.bytes(max(low, touch.low), min(high, touch.high))[:] = POISON

@@ -1,0 +1,69 @@
+"""torch.multiprocessing: multiprocessing whose queues, pipes and pools carry tensors without copying them."""
+
+from multiprocessing import (
+    Array,
+    AuthenticationError,
+    Barrier,
+    BoundedSemaphore,
+    BufferTooShort,
+    Condition,
+    Event,
+    Lock,
+    Manager,
+    Pipe,
+    ProcessError,
+    RawArray,
+    RawValue,
+    RLock,
+    Semaphore,
+    TimeoutError,
+    Value,
+    active_children,
+    cpu_count,
+    current_process,
+    freeze_support,
+    get_all_start_methods,
+    get_logger,
+    get_start_method,
+    log_to_stderr,
+    parent_process,
+    set_executable,
+    set_forkserver_preload,
+    set_start_method,
+)
+
+from ..runtime.report import Report
+from ..runtime.shared_memory import STRATEGIES as _STRATEGIES
+from ..runtime.shared_memory import host_side as _host_side
+from ..runtime.shared_memory import set_strategy as set_sharing_strategy
+from .contexts import JoinableQueue, Pool, Process, Queue, SimpleQueue, get_context
+from .spawn import (
+    ProcessContext,
+    ProcessException,
+    ProcessExitedException,
+    ProcessRaisedException,
+    SpawnContext,
+    spawn,
+    start_processes,
+)
+
+
+def get_sharing_strategy() -> str:
+    """How CPU tensors are shared that are not yet: "file_descriptor" or "file_system"."""
+    return _host_side().strategy
+
+
+def get_all_sharing_strategies() -> set[str]:
+    """The strategies that `set_sharing_strategy` takes."""
+    return set(_STRATEGIES)
+
+
+__all__ = [
+    "Array", "AuthenticationError", "Barrier", "BoundedSemaphore", "BufferTooShort", "Condition", "Event",
+    "JoinableQueue", "Lock", "Manager", "Pipe", "Pool", "Process", "ProcessContext", "ProcessError",
+    "ProcessException", "ProcessExitedException", "ProcessRaisedException", "Queue", "RLock", "RawArray", "RawValue",
+    "Report", "Semaphore", "SimpleQueue", "SpawnContext", "TimeoutError", "Value", "active_children", "cpu_count",
+    "current_process", "freeze_support", "get_all_sharing_strategies", "get_all_start_methods", "get_context",
+    "get_logger", "get_sharing_strategy", "get_start_method", "log_to_stderr", "parent_process", "set_executable",
+    "set_forkserver_preload", "set_sharing_strategy", "set_start_method", "spawn", "start_processes",
+]  # fmt: skip

@@ -1,0 +1,196 @@
+"""How tensors, parameters and events travel between processes: by handle, in whatever multiprocessing pickles.
+
+- Importing this module teaches multiprocessing's pickler; queues, pipes, pools and arguments of processes all use it.
+- A message goes to one receiver, once.
+- The memory is shared, never copied: what one process writes the others see, ordered as runtime/ipc says.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+from .. import core, trace
+from ..core import TensorCore
+from ..dtypes import BY_NAME
+from ..errors import ArgumentError, AutogradError
+from ..nn.parameter import Buffer, Parameter
+from ..runtime import device as devices
+from ..runtime import ipc, shared_memory, state, storage
+from ..runtime.storage import Storage
+from ..runtime.stream import Event
+from ..strides import extent
+from ..tensor.tensor import Tensor
+
+STACK_FRAMES = 16  # that are searched for the one that sends
+_MULTIPROCESSING = os.path.dirname(multiprocessing.__file__)
+
+
+class Route:
+    """One pickling, and what it is for: a queue or a pool, held weakly.  site: where in the program."""
+
+    def __init__(self, owner: object) -> None:
+        self._owner = weakref.ref(owner)
+        self.site = _site()
+
+    def is_of(self, owner: object) -> bool:
+        return self._owner() is owner
+
+
+class _Sending(threading.local):
+    """The route that this thread is pickling for."""
+
+    route: Route | None = None
+
+
+_sending = _Sending()
+
+
+def packed(value: Any, route: Route) -> bytes:
+    """`value` pickled here and now, in this thread and after its current streams' work so far.
+
+    After an error nothing is on its way.
+    """
+    former, _sending.route = _sending.route, route
+    try:
+        return bytes(ForkingPickler.dumps(value))
+    except BaseException:
+        cancel(route)
+        raise
+    finally:
+        _sending.route = former
+
+
+def cancel(route: Route) -> None:
+    """What was pickled for a route does not leave after all."""
+    _withdraw(lambda each: each is route)
+
+
+def withdraw(owner: object) -> int:
+    """Take back what was sent by way of a queue or pool and nobody has received; how many tensors that were."""
+    return _withdraw(lambda each: isinstance(each, Route) and each.is_of(owner))
+
+
+def _withdraw(chosen: Callable[[object], bool]) -> int:
+    count = shared_memory.host_side().ledger.withdraw(chosen)
+    exchange = state.machine().exchange if state.has_machine() else None
+    return count if exchange is None else count + exchange.ledger.withdraw(chosen)
+
+
+def reduce_storage(of: Storage) -> tuple[Any, ...]:
+    """What pickle stores of a storage."""
+    if of.nbytes == 0:
+        return _empty_storage, (of.device,)
+    if of.device < 0:
+        return _receive_host, (shared_memory.host_side().send(of, *_how()),)
+    return _receive_device, (ipc.of(of.machine).send(of, *_how()),)
+
+
+def _how() -> tuple[str, Route | None]:
+    """Where and by what this thread is sending; without a route by multiprocessing itself, as through a Pipe."""
+    route = _sending.route
+    return (_site(), None) if route is None else (route.site, route)
+
+
+def _site() -> str:
+    for frame in trace.call_stack(STACK_FRAMES):
+        if not frame.startswith(_MULTIPROCESSING):
+            return frame
+    return "<unknown>"
+
+
+def _empty_storage(device: int) -> Storage:
+    return storage.on_host(0) if device < 0 else storage.on_device(state.machine(), devices.cuda_index(device), 0, 0)
+
+
+def _receive_host(message: bytes) -> Storage:
+    return shared_memory.host_side().receive(message)
+
+
+def _receive_device(message: bytes) -> Storage:
+    return ipc.of(state.machine()).receive(message)
+
+
+def reduce_tensor(tensor: Any) -> tuple[Any, ...]:
+    """What pickle stores of a tensor: its storage, its layout and, for a leaf, its gradient.
+
+    Raises: AutogradError for a non-leaf that requires a gradient.
+    """
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise AutogradError(
+            f"multiprocessing: a graph does not cross processes, and {tensor.describe()} is a non-leaf that requires "
+            "a gradient",
+            hint="send tensor.detach()",
+        )
+    layout = (tensor.dtype.name, tuple(tensor.shape), tuple(tensor.strides), tensor.offset)
+    return _rebuild_tensor, (tensor.storage, *layout, tensor.requires_grad, tensor.grad)
+
+
+def _rebuild_tensor(
+    of: Storage,
+    kind: str,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    offset: int,
+    requires_grad: bool,
+    grad: Any,
+) -> Any:
+    if kind not in BY_NAME or not isinstance(of, Storage):
+        raise ArgumentError(f"receive: {kind!r} is no data type, or {type(of).__name__} no storage")
+    dtype = BY_NAME[kind]
+    needed = (offset + extent(shape, strides)) * dtype.itemsize if all(shape) else 0
+    if offset < 0 or min((*shape, *strides), default=0) < 0 or needed > of.nbytes:
+        raise ArgumentError(
+            f"receive: {kind}{list(shape)} with strides {list(strides)} at {offset} does not fit in {of.nbytes} bytes"
+        )
+    made: Any = core.over(of, dtype, shape, strides, offset)
+    made.requires_grad_(requires_grad)
+    made.grad = grad
+    return made
+
+
+def _plain(tensor: Any) -> Any:
+    return core.alias(tensor, tensor.shape, tensor.strides, tensor.offset)
+
+
+def reduce_parameter(parameter: Any) -> tuple[Any, ...]:
+    """What pickle stores of a parameter."""
+    return _rebuild_parameter, (type(parameter), _plain(parameter), parameter.requires_grad, parameter.grad)
+
+
+def _rebuild_parameter(cls: type[Parameter], data: TensorCore, requires_grad: bool, grad: Any) -> Any:
+    made = cls(data, requires_grad)
+    made.grad = grad
+    return made
+
+
+def reduce_buffer(buffer: Any) -> tuple[Any, ...]:
+    """What pickle stores of a buffer."""
+    return _rebuild_buffer, (_plain(buffer), buffer.requires_grad, buffer.persistent)
+
+
+def _rebuild_buffer(data: Any, requires_grad: bool, persistent: bool) -> Any:
+    return Buffer(data, persistent=persistent).requires_grad_(requires_grad)
+
+
+def reduce_event(event: Event) -> tuple[Any, ...]:
+    """What pickle stores of an interprocess event, which its sender keeps alive."""
+    handle = event.ipc_handle()
+    return Event.from_ipc_handle, (devices.cuda(event.device_index), handle)
+
+
+def register() -> None:
+    """Teach multiprocessing's pickler."""
+    ForkingPickler.register(Storage, reduce_storage)
+    ForkingPickler.register(Tensor, reduce_tensor)
+    ForkingPickler.register(Parameter, reduce_parameter)
+    ForkingPickler.register(Buffer, reduce_buffer)
+    ForkingPickler.register(Event, reduce_event)
+
+
+register()

@@ -1,0 +1,148 @@
+"""One function in several processes, and the first failure told to the parent."""
+
+from __future__ import annotations
+
+import multiprocessing.connection
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import FlambeauError
+from .contexts import get_context
+
+
+class ProcessException(FlambeauError, RuntimeError):
+    """A process of `spawn` failed.  error_index: which one;  error_pid: its process id."""
+
+    def __init__(self, fact: str, error_index: int, error_pid: int) -> None:
+        super().__init__(fact)
+        self.msg = fact
+        self.error_index = error_index
+        self.error_pid = self.pid = error_pid
+
+
+class ProcessRaisedException(ProcessException):
+    """The function raised; the text has the traceback of there."""
+
+
+class ProcessExitedException(ProcessException):
+    """The process ended by a signal, named by `signal_name`, or with an `exit_code` other than 0."""
+
+    def __init__(
+        self, fact: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
+    ) -> None:
+        super().__init__(fact, error_index, error_pid)
+        self.exit_code = exit_code
+        self.signal_name = signal_name
+
+
+class ProcessContext:
+    """The processes that `spawn` started."""
+
+    def __init__(self, processes: list[Any], errors: list[Any]) -> None:
+        self.processes = processes
+        self._errors = errors
+        self._running = {process.sentinel: index for index, process in enumerate(processes)}
+
+    def pids(self) -> list[int]:
+        return [process.pid for process in self.processes]
+
+    def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
+        """Wait until all have ended, one has failed, or `timeout` seconds are over; whether all have ended.
+
+        After a failure the others are told to end and, after `grace_period` seconds, killed.
+        Raises: ProcessRaisedException, ProcessExitedException.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while self._running:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready = multiprocessing.connection.wait(list(self._running), left)
+            if not ready:
+                return False
+            for sentinel in ready:
+                index = self._running.pop(sentinel)  # type: ignore[call-overload]
+                self.processes[index].join()
+                if self.processes[index].exitcode:
+                    self._stop(grace_period)
+                    raise self._failure(index)
+        return True
+
+    def _stop(self, grace_period: float | None) -> None:
+        for process in self.processes:
+            if process.is_alive():
+                process.terminate()
+        for process in self.processes:
+            process.join(grace_period)
+            if process.is_alive():
+                process.kill()
+                process.join()
+        self._running.clear()
+
+    def _failure(self, index: int) -> ProcessException:
+        process, errors = self.processes[index], self._errors[index]
+        code = process.exitcode
+        if not errors.empty():
+            return ProcessRaisedException(
+                f"process {index} raised, with this traceback:\n\n{errors.get()}", index, process.pid
+            )
+        if code < 0:
+            name = signal.Signals(-code).name
+            return ProcessExitedException(
+                f"process {index} was ended by signal {name}", index, process.pid, code, signal_name=name
+            )
+        return ProcessExitedException(f"process {index} ended with exit code {code}", index, process.pid, code)
+
+
+SpawnContext = ProcessContext  # PyTorch's older name
+
+
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """Run fn(i, *args) in `nprocs` processes, i from 0.
+
+    join: wait until all have ended, and return None; else return what can be joined.
+    Raises: ProcessRaisedException, ProcessExitedException for the first one that fails; the others are ended.
+    """
+    return start_processes(fn, args, nprocs, join, daemon, start_method)
+
+
+def start_processes(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> ProcessContext | None:
+    """As `spawn`, by any start method."""
+    context = get_context(start_method)
+    errors = [context.SimpleQueue() for _ in range(nprocs)]
+    processes = [
+        context.Process(target=_run, args=(fn, index, args, errors[index]), daemon=daemon) for index in range(nprocs)
+    ]
+    for process in processes:
+        process.start()
+    started = ProcessContext(processes, errors)
+    if not join:
+        return started
+    started.join()
+    return None
+
+
+def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any) -> None:
+    try:
+        fn(index, *args)
+    except KeyboardInterrupt:
+        pass  # the parent has it too
+    except Exception:  # noqa: BLE001  (told to the parent, which raises)
+        errors.put(traceback.format_exc())
+        sys.exit(1)

@@ -1,0 +1,127 @@
+"""What this process holds of other processes' device memory, and how it goes back.
+
+- A holder gives back when its last tensor goes, after the work of the stream that it received it on, and of recorded
+  streams: a thread waits for those, since finalizers must not.
+- A segment that nothing here uses any more is closed before its owner is told.
+"""
+
+from __future__ import annotations
+
+import queue
+import struct
+import threading
+from contextlib import suppress
+
+from ..channel import NAME_BYTES, SERVICE_BYTES, Connection
+from ..driver.api import Address, Driver, StreamHandle
+from ..errors import AcceleratorError, ArgumentError
+
+REQUEST = struct.Struct("<cQ")  # what is asked, and the number of a ticket or loan
+GIVE_BACK = b"g"
+_ON_DEVICE = b"d"
+# whose loan, and its number; device's UUID; offset in the segment and size; lengths of the two handles that follow
+_PLACE = struct.Struct(f"<c{NAME_BYTES}s{SERVICE_BYTES}sQ40sQQHH")
+
+
+class Place:
+    """Where a storage lies, as its owner says, with the handles of segment and event as far as they are known."""
+
+    def __init__(
+        self, owner: bytes, service: bytes, loan: int, uuid: str, offset: int, nbytes: int, segment: bytes, event: bytes
+    ) -> None:
+        self.owner = owner
+        self.service = service
+        self.loan = loan
+        self.uuid = uuid
+        self.offset = offset
+        self.nbytes = nbytes
+        self.segment = segment
+        self.event = event
+
+    def pack(self, segment: bytes, event: bytes) -> bytes:
+        """The place with these handles, as it is sent."""
+        lengths = len(segment), len(event)
+        uuid = self.uuid.encode()
+        fixed = (_ON_DEVICE, self.owner, self.service, self.loan, uuid, self.offset, self.nbytes, *lengths)
+        return _PLACE.pack(*fixed) + segment + event
+
+    @staticmethod
+    def unpack(answer: bytes) -> Place:
+        """Raises ArgumentError."""
+        if len(answer) < _PLACE.size:
+            raise ArgumentError(f"receive: an answer of {len(answer)} bytes")
+        kind, owner, service, loan, uuid, offset, nbytes, *lengths = _PLACE.unpack_from(answer)
+        handles = answer[_PLACE.size :]
+        if kind != _ON_DEVICE or len(handles) != sum(lengths):
+            raise ArgumentError(f"receive: an answer of kind {kind!r} with handles of {len(handles)} bytes")
+        text = uuid.rstrip(b"\0").decode("ascii", "replace")
+        segment, event = handles[: lengths[0]], handles[lengths[0] :]
+        return Place(owner.rstrip(b"\0"), service, loan, text, offset, nbytes, segment, event)
+
+
+class Share:
+    """One storage of another process that this one holds.  base: where its segment was opened."""
+
+    __slots__ = ("__weakref__", "base", "device", "driver", "owner", "place", "streams")
+
+    def __init__(self, driver: Driver, owner: Connection, place: Place, device: int, base: Address) -> None:
+        self.driver = driver
+        self.owner = owner
+        self.place = place
+        self.device = device
+        self.base = base
+        self.streams: list[StreamHandle] = []
+
+    def give_back(self) -> None:
+        """Wait for the work that uses it, close the segment, tell the owner.  A failed device does no more work."""
+        for stream in self.streams:
+            with suppress(AcceleratorError):
+                self.driver.ipc_flush(stream)
+        with suppress(AcceleratorError):
+            self.driver.ipc_close(self.device, self.base)
+        tell_given_back(self.owner, self.place)
+
+
+class Returner:
+    """Gives back shares in a thread of its own, which starts with the first."""
+
+    def __init__(self) -> None:
+        self._given: queue.SimpleQueue[Share | threading.Event | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Have the thread run: finalizers cannot start one."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="flambeau-returner", daemon=True)
+                self._thread.start()
+
+    def give(self, share: Share) -> None:
+        """Safe in finalizers."""
+        self._given.put(share)
+
+    def settle(self) -> None:
+        """Wait until what was given so far has gone back."""
+        if self._thread is not None:
+            passed = threading.Event()
+            self._given.put(passed)
+            passed.wait()
+
+    def stop(self) -> None:
+        """End the thread after what was given so far.  Safe in finalizers."""
+        self._thread = None
+        self._given.put(None)
+
+    def _run(self) -> None:
+        while (given := self._given.get()) is not None:
+            if isinstance(given, threading.Event):
+                given.set()
+            else:
+                given.give_back()
+            del given
+
+
+def tell_given_back(owner: Connection, place: Place) -> None:
+    """This process holds one share less."""
+    owner.tell(place.service, REQUEST.pack(GIVE_BACK, place.loan))

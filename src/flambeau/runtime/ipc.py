@@ -1,0 +1,260 @@
+"""Device memory that several processes use: sent by handle, never copied.
+
+- What travels is a fixed struct: whom to ask, and the number of a ticket.  The receiver asks the sender, and where the
+  sender has the memory from a third process, that one too; it then opens the whole segment, once per process.
+- Every transfer is ordered: the sender records an interprocess event on its current stream, and the receiver's current
+  stream waits for it, also for a storage that the receiver knows already.
+- The owner keeps the memory until every holder has given it back (ledger.py); a holder that ends has given it back.
+- An owner that ends takes its memory along.  Virtual GPUs then raise AccessError; on hardware the bytes are undefined.
+- Where a thread waits for another process, it holds no lock.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import weakref
+
+from .. import channel
+from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Connection, Peer
+from ..driver.api import Address, EventHandle, StreamHandle
+from ..errors import ArgumentError, DeviceIndexError, NotSupportedError
+from . import state
+from .borrowing import GIVE_BACK, REQUEST, Place, Returner, Share, tell_given_back
+from .ledger import Ledger, Terms, Ticket
+from .machine import Machine
+from .report import Borrowed, InFlight, Lent, Report
+from .storage import Storage
+
+MAGIC = b"flmb-ten"
+_MESSAGE = struct.Struct(f"<8s{NAME_BYTES}s{SERVICE_BYTES}sQ")
+_TAKE, _HOLD, _DONE = b"t", b"h", b"d"
+_NOTHING: Answer = (b"", ())
+
+
+class Exchange:
+    """What one machine shares with other processes."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.ledger = Ledger()
+        self._machine = machine
+        self._endpoint = channel.endpoint()
+        self._service = self._endpoint.serve(self)
+        self._lock = threading.Lock()
+        self._idle_events: dict[int, list[EventHandle]] = {}
+        self._event_handles: dict[int, bytes] = {}
+        self._opened_events: dict[tuple[Connection, int, bytes], EventHandle] = {}
+        self._received: weakref.WeakValueDictionary[tuple[bytes, bytes, int], Storage] = weakref.WeakValueDictionary()
+        self._shares: weakref.WeakSet[Share] = weakref.WeakSet()
+        self._returner = Returner()
+        weakref.finalize(self, self._returner.stop)
+
+    # sending
+    def send(self, storage: Storage, site: str, route: object = None) -> bytes:
+        """The message by which another process, or this one, receives a storage that is not empty.
+
+        site: where in the program, for reports;  route: what it is sent by, for `withdraw`.
+        Host:  returns at once.
+        Order: the receiver's current stream follows what the current stream of the storage's device has by now.
+        """
+        ticket = self._ticket(storage, route, site)
+        return _MESSAGE.pack(MAGIC, self._endpoint.name, self._service, self.ledger.issue(ticket))
+
+    def _ticket(self, storage: Storage, route: object, site: str) -> Ticket:
+        driver, device = self._machine.driver, storage.device
+        if not driver.capabilities.ipc:
+            raise NotSupportedError(f"multiprocessing: cuda:{device} cannot share its memory with other processes")
+        stream, share = state.current_stream(device), storage.block
+        if isinstance(share, Share):  # the receiver asks its owner for the segment
+            terms, place, segment = None, share.place, b""
+        else:
+            terms = self.ledger.terms(storage) or self._first_terms(storage, site)
+            place = Place.unpack(terms.place)
+            segment = place.segment
+        driver.block_shared(device, Address(storage.address()), storage.nbytes, stream.handle)
+        storage.record_stream(stream)
+        event = self._idle_event(device)
+        stream.record(event)
+        return Ticket(storage, terms, place.pack(segment, self._event_handles[event]), event, route, site)
+
+    def _first_terms(self, storage: Storage, site: str) -> Terms:
+        segment = storage.block.segment.address
+        self._machine.devices[storage.device].allocator.last_resort = channel.settle
+        handle = self._machine.driver.ipc_export(storage.device, segment)
+        uuid = self._machine.devices[storage.device].properties.uuid
+        offset = storage.address() - segment
+
+        def pack(loan: int) -> bytes:
+            place = Place(self._endpoint.name, self._service, loan, uuid, offset, storage.nbytes, handle, b"")
+            return place.pack(handle, b"")
+
+        return self.ledger.agree(storage, pack, site)
+
+    def _idle_event(self, device: int) -> EventHandle:
+        """An interprocess event that nobody has still to wait for."""
+        with self._lock:
+            for where, event in self.ledger.take_spent():
+                self._idle_events.setdefault(where, []).append(EventHandle(event))
+            idle = self._idle_events.get(device)
+            if idle:
+                return idle.pop()
+        made = self._machine.driver.event_create(device, False, False, True)
+        self._event_handles[made] = self._machine.driver.event_ipc_export(made)
+        return made
+
+    # answering other processes, in the channel's thread
+    def asked(self, peer: Peer, request: bytes) -> Answer:
+        if len(request) != REQUEST.size:
+            raise ArgumentError(f"multiprocessing: a request of {len(request)} bytes")
+        kind, number = REQUEST.unpack(request)
+        if kind == _TAKE:
+            return self.ledger.take(number, peer).answer, ()
+        if kind == _HOLD:
+            return self.ledger.hold(number, peer).terms.place, ()
+        if kind == _DONE:
+            self.ledger.done(number, peer)
+        elif kind == GIVE_BACK:
+            self.ledger.give_back(number, peer)
+        else:
+            raise ArgumentError(f"multiprocessing: request {kind!r} is unknown")
+        return _NOTHING
+
+    def lost(self, peer: Peer) -> None:
+        self.ledger.lost(peer)
+
+    # receiving
+    def receive(self, message: bytes) -> Storage:
+        """The storage that a message stands for; each message is received once.
+
+        Host:   waits for the sender's answer, and for no work.
+        Raises: ProcessGoneError if a process has ended whose help it takes, or if the tensor was received already or
+                withdrawn; ArgumentError if this is no message; DeviceIndexError if the device is not to be seen here.
+        """
+        if not isinstance(message, bytes) or len(message) != _MESSAGE.size or not message.startswith(MAGIC):
+            raise ArgumentError(f"receive: this is no message of a tensor: {message[:16]!r}, {len(message)} bytes")
+        _, name, service, number = _MESSAGE.unpack(message)
+        name = name.rstrip(b"\0")
+        if name == self._endpoint.name:
+            return self._receive_own(service, number)
+        sender = self._endpoint.connect(name)
+        answer, _ = sender.ask(service, REQUEST.pack(_TAKE, number))
+        try:
+            return self._receive_share(sender, Place.unpack(answer))
+        finally:
+            sender.tell(service, REQUEST.pack(_DONE, number))
+
+    def _receive_own(self, service: bytes, number: int) -> Storage:
+        if service != self._service:
+            raise ArgumentError("receive: the tensor belongs to another machine of this process")
+        ticket = self.ledger.take(number, None)
+        storage = ticket.storage
+        assert storage is not None
+        state.current_stream(storage.device).wait(EventHandle(ticket.event))
+        self.ledger.done(number, None)
+        return storage
+
+    def _receive_share(self, sender: Connection, place: Place) -> Storage:
+        if place.owner == self._endpoint.name:
+            storage = self.ledger.loan(place.loan).storage
+        else:
+            storage = self._borrow(sender, place)
+        event = self._opened_event(sender, storage.device, place.event)
+        stream = state.current_stream(storage.device)
+        stream.wait(event)
+        storage.record_stream(stream)
+        return storage
+
+    def _borrow(self, sender: Connection, place: Place) -> Storage:
+        """The storage at a place in another process, of which this one holds a share from now on."""
+        owner = sender
+        if not place.segment:
+            owner = self._endpoint.connect(place.owner)
+            answer, _ = owner.ask(place.service, REQUEST.pack(_HOLD, place.loan))
+            place = Place.unpack(answer)
+        known = self._received.get((place.owner, place.service, place.loan))
+        if known is not None:
+            tell_given_back(owner, place)
+            return known
+        try:
+            return self._opened(owner, place)
+        except BaseException:
+            tell_given_back(owner, place)
+            raise
+
+    def _opened(self, owner: Connection, place: Place) -> Storage:
+        device = self._device(place.uuid)
+        driver = self._machine.driver
+        base = driver.ipc_open(device, place.segment)
+        share = Share(driver, owner, place, device, base)
+        storage = Storage(device, place.nbytes, base + place.offset, share, self, self._machine)
+        self._shares.add(share)
+        self._returner.start()
+        self._received[place.owner, place.service, place.loan] = storage
+        return storage
+
+    def _device(self, uuid: str) -> int:
+        for each in self._machine.devices:
+            if each.properties.uuid == uuid:
+                return each.index
+        raise DeviceIndexError(
+            f"receive: the tensor lies on {uuid}, and this process sees "
+            f"{', '.join(each.properties.uuid for each in self._machine.devices)}",
+            hint="give both processes the same GPUs: CUDA_VISIBLE_DEVICES, or FLAMBEAU_GPUS",
+        )
+
+    def _opened_event(self, sender: Connection, device: int, handle: bytes) -> EventHandle:
+        """A sender's event.  Senders use theirs again and again, so they stay open."""
+        driver = self._machine.driver
+        for key in [key for key in self._opened_events if key[0].is_lost]:
+            driver.event_destroy(self._opened_events.pop(key))
+        found = self._opened_events.get((sender, device, handle))
+        if found is None:
+            made = driver.event_ipc_open(device, handle)
+            found = self._opened_events.setdefault((sender, device, handle), made)
+            if found != made:  # another thread was quicker
+                driver.event_destroy(made)
+        return found
+
+    # giving back: a Share is the block of a storage whose cache is the Exchange
+    def record_stream(self, share: Share, stream: StreamHandle) -> None:
+        if stream not in share.streams:
+            share.streams.append(stream)
+
+    def free(self, share: Share) -> None:
+        """The last tensor here is gone.  Safe in finalizers, and under any lock."""
+        self._returner.give(share)
+
+    def collect(self) -> None:
+        """Give back what was dropped here, and take back what others have given back.
+
+        Host: waits for the work of this process that uses what was dropped.
+        """
+        self._returner.settle()
+        self._endpoint.settle()
+
+    def report(self) -> Report:
+        """Who holds what, as far as this process knows."""
+        self._endpoint.settle()
+        tickets, loans = self.ledger.accounts()
+        return Report(
+            [Lent(each.storage.device, each.storage.nbytes, _by_pid(each.holders), each.terms.site) for each in loans],
+            [
+                Borrowed(each.device, each.place.nbytes, each.owner.pid, each.owner.is_lost)
+                for each in list(self._shares)
+            ],
+            [InFlight(each.device, each.nbytes, each.taker.pid if each.taker else None, each.site) for each in tickets],
+        )
+
+
+def _by_pid(holders: dict[Peer, int]) -> dict[int, int]:
+    return {peer.pid: count for peer, count in holders.items()}
+
+
+def of(machine: Machine) -> Exchange:
+    """What a machine shares.  Starts it.  Raises NoDeviceError if there is no GPU."""
+    machine.start()
+    with machine.lock:
+        if machine.exchange is None:
+            machine.exchange = Exchange(machine)
+        found: Exchange = machine.exchange
+        return found

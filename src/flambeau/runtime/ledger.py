@@ -1,0 +1,189 @@
+"""Who holds what: a process's account of what it has sent to other processes.
+
+- A *ticket* is one tensor on its way.  It keeps the storage until the receiver says that it is done with receiving.
+- A *loan* is a storage of this process that others hold.  It keeps the storage until every holder has given it back.
+- So what was sent is kept by ordinary references, and returns to its cache like any other tensor after the last one.
+- A receiver that ends gives back all that it held or was receiving; nobody has to ask.  A ticket that nobody takes
+  stays until it is withdrawn.
+- The account is changed by this process's own threads, and by the channel's on behalf of others.  References may be
+  dropped under the lock: the finalizers of storages take none.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..channel import Peer
+from ..errors import ArgumentError, ProcessGoneError
+
+if TYPE_CHECKING:
+    from .storage import Storage
+
+
+class Terms:
+    """What a receiver must know of a storage: the number of its loan and, packed, where it lies."""
+
+    __slots__ = ("loan", "place", "site")
+
+    def __init__(self, loan: int, place: bytes, site: str) -> None:
+        self.loan = loan
+        self.place = place
+        self.site = site
+
+
+class Ticket:
+    """One tensor on its way.
+
+    terms:  None unless the storage is this process's own device memory.
+    answer: what the receiver is told;  event: what it must wait for, 0 for host memory, with its device.
+    route:  what it was sent by, None if unknown;  taker: who is receiving it.
+    """
+
+    __slots__ = ("answer", "device", "event", "nbytes", "number", "route", "site", "storage", "taker", "terms")
+
+    def __init__(
+        self, storage: Storage, terms: Terms | None, answer: bytes, event: int, route: object, site: str
+    ) -> None:
+        self.number = 0
+        self.storage: Storage | None = storage
+        self.device = storage.device
+        self.nbytes = storage.nbytes
+        self.terms = terms
+        self.answer = answer
+        self.event = event
+        self.route = route
+        self.site = site
+        self.taker: Peer | None = None
+
+
+class Loan:
+    """A storage that other processes hold, so many times each."""
+
+    __slots__ = ("holders", "storage", "terms")
+
+    def __init__(self, storage: Storage, terms: Terms) -> None:
+        self.storage = storage
+        self.terms = terms
+        self.holders: dict[Peer, int] = {}
+
+
+class Ledger:
+    """The tickets and loans of one machine.  Any thread may call."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._numbers = itertools.count(1)
+        self._tickets: dict[int, Ticket] = {}
+        self._loans: dict[int, Loan] = {}
+        self._terms: weakref.WeakKeyDictionary[Storage, Terms] = weakref.WeakKeyDictionary()
+        self._spent: list[tuple[int, int]] = []
+
+    def terms(self, storage: Storage) -> Terms | None:
+        """What was agreed on when the storage was first sent, or None."""
+        return self._terms.get(storage)
+
+    def agree(self, storage: Storage, pack: Callable[[int], bytes], site: str) -> Terms:
+        """The terms of a storage that is sent for the first time, from `site`.  pack: its place, by number."""
+        with self._lock:
+            number = next(self._numbers)
+            return self._terms.setdefault(storage, Terms(number, pack(number), site))
+
+    def issue(self, ticket: Ticket) -> int:
+        """The number of a ticket, which is valid from now on."""
+        with self._lock:
+            ticket.number = next(self._numbers)
+            self._tickets[ticket.number] = ticket
+            return ticket.number
+
+    def take(self, number: int, peer: Peer | None) -> Ticket:
+        """Somebody, this very process if peer is None, begins to receive.  Raises ProcessGoneError."""
+        with self._lock:
+            ticket = self._tickets.get(number)
+            if ticket is None or ticket.taker is not None:
+                raise ProcessGoneError("the tensor was received already, or withdrawn")
+            if peer is not None:
+                ticket.taker = peer
+                if ticket.terms is not None:
+                    assert ticket.storage is not None
+                    self._hold(ticket.storage, ticket.terms, peer)
+            return ticket
+
+    def _hold(self, storage: Storage, terms: Terms, peer: Peer) -> Loan:
+        loan = self._loans.get(terms.loan)
+        if loan is None:
+            loan = self._loans[terms.loan] = Loan(storage, terms)
+        loan.holders[peer] = loan.holders.get(peer, 0) + 1
+        return loan
+
+    def hold(self, number: int, peer: Peer) -> Loan:
+        """Somebody else, to whom a holder sent it on, holds a loan too.  Raises ProcessGoneError."""
+        with self._lock:
+            loan = self.loan(number)
+            return self._hold(loan.storage, loan.terms, peer)
+
+    def loan(self, number: int) -> Loan:
+        """A loan by its number.  Raises ProcessGoneError."""
+        found = self._loans.get(number)
+        if found is None:
+            raise ProcessGoneError("the tensor was given back")
+        return found
+
+    def done(self, number: int, peer: Peer | None) -> None:
+        """A ticket was received, event included.  Raises ArgumentError if the caller did not take it."""
+        with self._lock:
+            ticket = self._tickets.get(number)
+            if ticket is None or ticket.taker is not peer:
+                raise ArgumentError(f"done: ticket {number} is not being received by the caller")
+            self._retire(ticket)
+
+    def _retire(self, ticket: Ticket) -> None:
+        del self._tickets[ticket.number]
+        ticket.storage = None
+        if ticket.event:
+            self._spent.append((ticket.device, ticket.event))
+
+    def take_spent(self) -> list[tuple[int, int]]:
+        """(device, event) of the tickets that are gone since the last time."""
+        with self._lock:
+            spent, self._spent = self._spent, []
+            return spent
+
+    def give_back(self, number: int, peer: Peer) -> None:
+        """A holder gives back one of its shares.  Raises ArgumentError if it has none."""
+        with self._lock:
+            loan = self._loans.get(number)
+            if loan is None or peer not in loan.holders:
+                raise ArgumentError(f"give_back: the caller holds nothing of loan {number}")
+            loan.holders[peer] -= 1
+            if not loan.holders[peer]:
+                self._leave(loan, peer)
+
+    def _leave(self, loan: Loan, peer: Peer) -> None:
+        del loan.holders[peer]
+        if not loan.holders:
+            del self._loans[loan.terms.loan]
+
+    def lost(self, peer: Peer) -> None:
+        """A process has ended: it holds and receives nothing any more."""
+        with self._lock:
+            for ticket in [each for each in self._tickets.values() if each.taker is peer]:
+                self._retire(ticket)
+            for loan in [each for each in self._loans.values() if peer in each.holders]:
+                self._leave(loan, peer)
+
+    def withdraw(self, chosen: Callable[[object], bool]) -> int:
+        """Take back what was sent by a chosen route and nobody has begun to receive; how many tensors that were."""
+        with self._lock:
+            found = [each for each in self._tickets.values() if each.taker is None and chosen(each.route)]
+            for ticket in found:
+                self._retire(ticket)
+            return len(found)
+
+    def accounts(self) -> tuple[list[Ticket], list[Loan]]:
+        """The tickets and loans that there are now."""
+        with self._lock:
+            return list(self._tickets.values()), list(self._loans.values())

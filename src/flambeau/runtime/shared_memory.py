@@ -1,0 +1,267 @@
+"""Host memory that several processes use.
+
+- A storage's bytes lie in a file without a name that its receivers get by descriptor (strategy "file_descriptor"), or
+  in a named one in a private directory, which needs no open descriptor (strategy "file_system").  Either is made when
+  the storage is first shared; the storage moves there, with every tensor over it.
+- A file's size is sealed, so that no process can take bytes away under another one.  A named file is deleted by the
+  process that made it, when its storage goes or the process ends; files of processes that were killed go when the next
+  one is made.
+- What travels is a fixed struct: whom to ask, and the number of a ticket.  The sender keeps the storage until then.
+- A receiver checks owner, kind and size of what it gets.  Whoever knows a storage already gets that one.
+- The processes' writes are ordered by nothing here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import mmap
+import os
+import re
+import stat
+import struct
+import tempfile
+import threading
+import weakref
+from pathlib import Path
+
+from .. import channel, host
+from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Peer
+from ..errors import ArgumentError, ConfigError
+from . import storage as storages
+from .ledger import Ledger, Ticket
+from .storage import Storage
+
+STRATEGIES = ("file_descriptor", "file_system")
+MAGIC = b"flmb-hst"
+SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
+_MESSAGE = struct.Struct(f"<8s{NAME_BYTES}s{SERVICE_BYTES}sQ")
+_REQUEST = struct.Struct("<cQ")
+_ANSWER = struct.Struct("<Q40s")  # size in bytes; name of the file, empty if it comes as a descriptor
+_TAKE, _DONE = b"t", b"d"
+_PRIVATE = 0o700
+
+
+class SharedFile:
+    """A file that holds a storage.  descriptor: -1 for a file with a name."""
+
+    __slots__ = ("_maker", "array", "descriptor", "identity", "name", "nbytes")
+
+    def __init__(self, nbytes: int, descriptor: int, name: str = "", is_maker: bool = False) -> None:
+        self.nbytes = nbytes
+        self.name = name
+        self.descriptor = descriptor
+        self._maker = os.getpid() if is_maker else 0
+        found = os.fstat(descriptor)
+        self.identity = found.st_dev, found.st_ino
+        mapped = mmap.mmap(descriptor, max(nbytes, 1))
+        self.array = host.np.frombuffer(mapped, "uint8", nbytes)
+        if name:
+            os.close(descriptor)
+            self.descriptor = -1
+
+    def __del__(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+        if self._maker == os.getpid():
+            (_directory() / self.name).unlink(missing_ok=True)
+
+
+class Host:
+    """What this process shares of its host memory."""
+
+    def __init__(self) -> None:
+        self.strategy = STRATEGIES[0]
+        self.ledger = Ledger()
+        self.files: weakref.WeakKeyDictionary[Storage, SharedFile] = weakref.WeakKeyDictionary()
+        self._known: weakref.WeakValueDictionary[tuple[int, int], Storage] = weakref.WeakValueDictionary()
+        self._lock = threading.RLock()
+        self._service = b""
+
+    def share(self, storage: Storage) -> SharedFile:
+        """Move a storage into a file, unless it is in one."""
+        with self._lock:
+            found = self.files.get(storage)
+            if found is None:
+                array = storage.array()
+                found = _new_file(storage.nbytes, self.strategy)
+                found.array[:] = array
+                self._adopt(storage, found)
+            return found
+
+    def _adopt(self, storage: Storage, file: SharedFile) -> None:
+        storage.move_to(file.array)
+        self.files[storage] = file
+        self._known[file.identity] = storage
+
+    def send(self, storage: Storage, site: str, route: object = None) -> bytes:
+        """The message by which a process receives the storage; see ipc.Exchange.send."""
+        file = self.share(storage)
+        endpoint = channel.endpoint()
+        if self._service not in endpoint.services:
+            self._service = endpoint.serve(self)
+        answer = _ANSWER.pack(file.nbytes, file.name.encode())
+        number = self.ledger.issue(Ticket(storage, None, answer, 0, route, site))
+        return _MESSAGE.pack(MAGIC, endpoint.name, self._service, number)
+
+    def asked(self, peer: Peer, request: bytes) -> Answer:
+        if len(request) != _REQUEST.size:
+            raise ArgumentError(f"multiprocessing: a request of {len(request)} bytes")
+        kind, number = _REQUEST.unpack(request)
+        if kind == _DONE:
+            self.ledger.done(number, peer)
+            return b"", ()
+        ticket = self.ledger.take(number, peer)
+        assert ticket.storage is not None
+        file = self.files[ticket.storage]
+        return ticket.answer, () if file.name else (os.dup(file.descriptor),)
+
+    def lost(self, peer: Peer) -> None:
+        self.ledger.lost(peer)
+
+    def receive(self, message: bytes) -> Storage:
+        """The storage that a message stands for; each message is received once.
+
+        Raises: ProcessGoneError if the sender has ended, or the tensor was received already or withdrawn;
+        ArgumentError if this is no message, or what came is no file as this module makes them.
+        """
+        if not isinstance(message, bytes) or len(message) != _MESSAGE.size or not message.startswith(MAGIC):
+            raise ArgumentError(f"receive: this is no message of a CPU tensor: {message[:16]!r}, {len(message)} bytes")
+        _, name, service, number = _MESSAGE.unpack(message)
+        name = name.rstrip(b"\0")
+        if name == channel.endpoint().name:
+            ticket = self.ledger.take(number, None)
+            storage = ticket.storage
+            assert storage is not None
+            self.ledger.done(number, None)
+            return storage
+        sender = channel.endpoint().connect(name)
+        answer, files = sender.ask(service, _REQUEST.pack(_TAKE, number))
+        try:
+            return self._opened(answer, files)
+        finally:
+            sender.tell(service, _REQUEST.pack(_DONE, number))
+
+    def _opened(self, answer: bytes, files: list[int]) -> Storage:
+        if len(answer) != _ANSWER.size:
+            raise ArgumentError(f"receive: an answer of {len(answer)} bytes")
+        nbytes, raw = _ANSWER.unpack(answer)
+        name = raw.rstrip(b"\0").decode("ascii", "replace")
+        descriptor = files[0] if files else _open_named(name)
+        try:
+            _check(descriptor, nbytes, sealed=not name)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        file = SharedFile(nbytes, descriptor, name)
+        with self._lock:
+            storage = self._known.get(file.identity)
+            if storage is None:
+                storage = storages.from_array(file.array)
+                self._adopt(storage, file)
+            return storage
+
+    def after_fork(self) -> None:
+        """In a forked child: what is shared stays so; what is on its way is the parent's business."""
+        self.ledger, self._lock, self._service = Ledger(), threading.RLock(), b""
+
+
+_host = Host()
+os.register_at_fork(after_in_child=_host.after_fork)
+
+
+def host_side() -> Host:
+    """What this process shares of its host memory."""
+    return _host
+
+
+def set_strategy(strategy: str) -> None:
+    """How storages are shared that are not yet: "file_descriptor" or "file_system".  Raises ConfigError."""
+    if strategy not in STRATEGIES:
+        raise ConfigError(f"sharing strategy {strategy!r} is unknown", hint=f"use one of {', '.join(STRATEGIES)}")
+    _host.strategy = strategy
+
+
+def _new_file(nbytes: int, strategy: str) -> SharedFile:
+    if strategy == "file_system":
+        return _new_named_file(nbytes)
+    descriptor = os.memfd_create("flambeau-shared", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(descriptor, max(nbytes, 1))
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
+    return SharedFile(nbytes, descriptor)
+
+
+def _new_named_file(nbytes: int) -> SharedFile:
+    directory = _directory()
+    _sweep(directory)
+    name = f"{os.getpid()}-{os.urandom(12).hex()}"
+    descriptor = os.open(directory / name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    os.ftruncate(descriptor, max(nbytes, 1))
+    return SharedFile(nbytes, descriptor, name, is_maker=True)
+
+
+def _open_named(name: str) -> int:
+    if not re.fullmatch(r"\d+-[0-9a-f]{24}", name):
+        raise ArgumentError(f"receive: {name!r} is not the name of a shared file")
+    return os.open(_directory() / name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _check(descriptor: int, nbytes: int, sealed: bool) -> None:
+    """Raises ArgumentError unless it is a file of this user, of that size, which nobody can shorten."""
+    found = os.fstat(descriptor)
+    seals = fcntl.fcntl(descriptor, fcntl.F_GET_SEALS) if sealed else SEALS
+    if (
+        found.st_uid != os.geteuid()
+        or not stat.S_ISREG(found.st_mode)
+        or found.st_size < nbytes
+        or seals & SEALS != SEALS
+    ):
+        raise ArgumentError(
+            f"receive: the file has mode {found.st_mode:o}, owner {found.st_uid}, {found.st_size} bytes and seals "
+            f"{seals}; expected {nbytes} bytes of user {os.geteuid()}, sealed"
+        )
+
+
+def _directory() -> Path:
+    """This user's private directory for shared files.  Raises ConfigError if somebody else made it."""
+    parent = Path("/dev/shm") if os.path.isdir("/dev/shm") else Path(tempfile.gettempdir())
+    directory = parent / f"flambeau-{os.geteuid()}"
+    directory.mkdir(_PRIVATE, exist_ok=True)
+    found = directory.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) != _PRIVATE:
+        raise ConfigError(
+            f"{directory}: mode {found.st_mode:o}, owner {found.st_uid}; a directory of user {os.geteuid()} with mode "
+            f"{_PRIVATE:o} is needed",
+            hint="remove it, or use set_sharing_strategy('file_descriptor')",
+        )
+    return directory
+
+
+def _sweep(directory: Path) -> None:
+    """Delete the files of processes that are gone, once per process; at its end, this one's."""
+    global _swept_by
+    if _swept_by == os.getpid():
+        return
+    _swept_by = os.getpid()
+    atexit.register(_delete_own, directory, os.getpid())
+    for path in directory.iterdir():
+        pid = path.name.partition("-")[0]
+        if pid.isdigit() and not _is_alive(int(pid)):
+            path.unlink(missing_ok=True)
+
+
+def _delete_own(directory: Path, pid: int) -> None:
+    if pid == os.getpid():
+        for path in directory.glob(f"{pid}-*"):
+            path.unlink(missing_ok=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+_swept_by = 0

@@ -1,0 +1,30 @@
+"""Tensors in memory that other processes can have too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..runtime.storage import Storage
+
+
+def is_shared(self: Any) -> bool:
+    """Whether other processes can have this tensor's memory: a GPU's always, the CPU's once it was shared."""
+    from ..runtime import shared_memory
+
+    storage: Storage = self.storage
+    return storage.device >= 0 or storage in shared_memory.host_side().files
+
+
+def share_memory_(self: Any) -> Any:
+    """Move a CPU tensor, and every tensor over the same memory, to where other processes can have it; itself.
+
+    Nothing for a tensor on a GPU.  NumPy arrays that were made from it before keep the former memory.
+    """
+    from ..runtime import shared_memory
+
+    if self.storage.device < 0:
+        shared_memory.host_side().share(self.storage)
+    return self
+
+
+METHODS = (is_shared, share_memory_)

@@ -1,0 +1,136 @@
+"""Contexts, pools and spawn (semantics 1.18.7)."""
+
+import multiprocessing
+
+import pytest
+
+import flambeau as torch
+import flambeau.multiprocessing as mp
+from flambeau.testing import machine
+
+from . import programs
+
+FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
+
+def test_a_spawned_process_has_its_parent_s_virtual_gpus():
+    """This one really starts a new interpreter; the others come from the fork server."""
+    context = mp.get_context("spawn")
+    with machine(devices=3):
+        queue = context.SimpleQueue()
+        process = context.Process(target=programs.what_gpus, args=(queue,))
+        process.start()
+        assert queue.get() == (3, False, "spawn")
+        process.join()
+        assert process.exitcode == 0
+
+
+def test_arguments_of_processes_are_shared(gpus, context):
+    x = torch.zeros(2, device="cuda")
+    process = context.Process(target=programs.add, args=(x,), kwargs={"value": 3.0})
+    process.start()
+    process.join()
+    assert x.tolist() == [3.0, 3.0]
+    torch.cuda.ipc_collect()
+    assert not torch.cuda.ipc_report().lent
+
+
+def test_processes_can_be_subclassed(gpus, context, monkeypatch):
+    monkeypatch.setattr(multiprocessing.context._default_context, "_actual_context", mp.get_context("forkserver"))
+    x = torch.zeros(2, device="cuda")
+    process = programs.Adder(x, 4.0)
+    process.start()
+    process.join()
+    assert x.tolist() == [4.0, 4.0]
+
+
+@FORKS
+def test_cpu_tensors_are_shared_with_forked_children(gpus):
+    x, plain = torch.zeros(2).share_memory_(), torch.zeros(2)
+    process = mp.get_context("fork").Process(target=programs.add_on_cpu, args=(x, plain))
+    process.start()
+    process.join()
+    assert (process.exitcode, x.tolist(), plain.tolist()) == (0, [1.0, 1.0], [0.0, 0.0])
+
+
+def test_contexts_by_name():
+    assert {mp.get_context(each)._name for each in ("spawn", "fork", "forkserver")} == {"spawn", "fork", "forkserver"}
+    assert mp.get_context() is mp.get_context(multiprocessing.get_start_method())
+    with pytest.raises(ValueError, match="cannot find context for 'teleport'"):
+        mp.get_context("teleport")
+
+
+@pytest.mark.parametrize("kind", ["Queue", "SimpleQueue", "JoinableQueue"])
+def test_queues_carry_ordinary_things_too(kind):
+    queue = getattr(mp, kind)()
+    queue.put({"a": [1, 2]})
+    assert queue.get() == {"a": [1, 2]}
+    assert queue.withdraw() == 0
+    queue.close()
+
+
+def test_a_pool_maps_over_tensors(gpus, context):
+    side = torch.cuda.Stream()
+    with context.Pool(2) as pool:
+        with torch.cuda.stream(side):
+            rows = [torch.full((2,), float(each), device="cuda") for each in range(4)]
+            for row in rows:
+                row += 1
+            assert pool.map(programs.double, rows) == [[2.0 * (each + 1)] * 2 for each in range(4)]
+            assert pool.apply(programs.double, (rows[1],)) == [4.0, 4.0]
+            pool.apply(programs.add, (rows[0],), {"value": 10.0})
+            assert pool.starmap(programs.double, [(rows[0],)]) == [[22.0, 22.0]]
+        made = pool.apply(programs.made, (3,)).clone()
+    assert made.tolist() == [1.0, 1.0, 1.0]
+    torch.cuda.ipc_collect()
+    report = torch.cuda.ipc_report()
+    assert not report.lent and not report.in_flight
+
+
+def test_spawn_runs_one_function_in_several_processes(gpus, context):
+    table = torch.zeros(2, 3, device="cuda")
+    assert mp.start_processes(programs.fill_row, (table,), nprocs=2, start_method="forkserver") is None
+    assert table.tolist() == [[1.0] * 3, [2.0] * 3]
+
+
+def test_the_first_failure_ends_the_others_and_is_told(gpus, context):
+    started = mp.start_processes(programs.fail_at, (1,), nprocs=2, join=False, start_method="forkserver")
+    with pytest.raises(mp.ProcessRaisedException, match="process 1 raised(.|\n)*ValueError: no luck in 1") as raised:
+        while not started.join():
+            pass
+    assert (raised.value.error_index, raised.value.error_pid) == (1, started.pids()[1])
+    assert not any(each.is_alive() for each in started.processes)
+
+
+@pytest.mark.parametrize(("how", "code", "name"), [("SIGKILL", -9, "SIGKILL"), (3, 3, None)])
+def test_how_a_process_ended_is_told(gpus, context, how, code, name):
+    started = mp.start_processes(programs.end_at, (0, how), nprocs=2, join=False, start_method="forkserver")
+    with pytest.raises(mp.ProcessExitedException) as raised:
+        started.join()
+    assert (raised.value.error_index, raised.value.exit_code, raised.value.signal_name) == (0, code, name)
+
+
+def test_joining_can_time_out(gpus, context):
+    started = mp.start_processes(programs.fail_at, (9,), nprocs=1, join=False, start_method="forkserver")
+    assert started.join(timeout=0) is False
+    started.processes[0].kill()
+    with pytest.raises(mp.ProcessExitedException, match="SIGKILL"):
+        started.join()
+
+
+def test_spawn_is_start_processes_by_spawning():
+    assert mp.spawn(programs.nothing, nprocs=1) is None
+
+
+@FORKS
+def test_a_fork_after_the_start_is_refused_in_the_child():
+    """CUDA in the child fails with who started it; see tests/runtime/test_forked.py."""
+    with machine():
+        x = torch.ones(2, device="cuda")
+        with pytest.raises(mp.ProcessRaisedException, match="Cannot re-initialize CUDA in forked subprocess"):
+            mp.start_processes(_touch, (), nprocs=1, start_method="fork")
+        assert x.tolist() == [1.0, 1.0]
+
+
+def _touch(index):
+    torch.ones(2, device="cuda")

@@ -1,0 +1,210 @@
+"""Private sockets: answers, losses, and who may ask."""
+
+import os
+import signal
+import weakref
+
+import pytest
+
+from flambeau import channel
+from flambeau.errors import ArgumentError, ProcessGoneError
+
+
+class Echo:
+    def __init__(self):
+        self.told = []
+        self.lost_peers = []
+
+    def asked(self, peer, request):
+        if request == b"bad":
+            raise ArgumentError("that was bad")
+        if request == b"broken":
+            raise ZeroDivisionError("a bug")
+        if request == b"file":
+            return b"here", (os.open(os.devnull, os.O_RDONLY),)
+        self.told.append(request)
+        return request[::-1], ()
+
+    def lost(self, peer):
+        self.lost_peers.append(peer.pid)
+
+
+@pytest.fixture
+def ends():
+    """Two endpoints of this process, as two processes would have."""
+    made = channel.Endpoint(), channel.Endpoint()
+    yield made
+    for each in made:
+        end(each)
+
+
+def end(endpoint):
+    """Close its sockets, as the end of its process would."""
+    with endpoint._lock:
+        endpoint._listening.close()
+        for peer in list(endpoint._peers.values()):
+            endpoint._forget(peer)
+
+
+def test_ask_and_tell(ends):
+    here, there = ends
+    service = there.serve(echo := Echo())
+    way = here.connect(there.name)
+    assert here.connect(there.name) is way and way.pid == os.getpid()
+    assert way.ask(service, b"abc") == (b"cba", [])
+    way.tell(service, b"note")
+    there.settle()
+    assert echo.told == [b"abc", b"note"]
+
+
+def test_settling_hears_those_who_have_just_come_and_gone(ends):
+    here, there = ends
+    echo = Echo()
+    with there._lock:  # its thread hears nothing meanwhile
+        service = there.serve(echo)
+        way = here.connect(there.name)
+        way.tell(service, b"bye")
+        way.close()
+        there.settle()
+        assert echo.told == [b"bye"] and echo.lost_peers == [os.getpid()]
+
+
+def test_refusals_and_services_that_are_gone(ends):
+    here, there = ends
+    echo = Echo()
+    service, way = there.serve(echo), here.connect(there.name)
+    with pytest.raises(ArgumentError, match=f"process {os.getpid()}: that was bad"):
+        way.ask(service, b"bad")
+    with pytest.raises(ArgumentError, match="ZeroDivisionError: a bug"):
+        way.ask(service, b"broken")
+    assert way.ask(service, b"abc") == (b"cba", [])
+    del echo
+    with pytest.raises(ProcessGoneError, match="what it shared is gone"):
+        way.ask(service, b"abc")
+
+
+def test_an_answer_that_nobody_waits_for_any_more_is_dropped(ends):
+    here, there = ends
+    service = there.serve(echo := Echo())
+    way = here.connect(there.name)
+    with there._lock, way._lock:  # as if the asking thread had been interrupted
+        way._asked += 1
+        way._send(channel._HEAD.pack(way._asked, service) + b"old")
+    assert way.ask(service, b"new") == (b"wen", [])
+    assert echo.told == [b"old", b"new"]
+
+
+def test_who_speaks_another_language_is_cut_off(ends):
+    here, there = ends
+    there.serve(echo := Echo())
+    way = here.connect(there.name)
+    way._send(b"GET /")
+    there.settle()
+    here.settle()
+    assert echo.lost_peers == [os.getpid()] and way.is_lost
+
+
+def test_files_are_handed_over_and_closed_here(ends):
+    here, there = ends
+    service = there.serve(echo := Echo())
+    way = here.connect(there.name)
+    way.ask(service, b"abc")
+    before = set(os.listdir("/proc/self/fd"))
+    answer, (file,) = way.ask(service, b"file")
+    there.settle()
+    assert answer == b"here" and os.readlink(f"/proc/self/fd/{file}") == os.devnull
+    os.close(file)
+    assert set(os.listdir("/proc/self/fd")) == before and echo.told == [b"abc"]
+
+
+def test_without_files_to_spare_a_connection_is_turned_away_and_the_next_one_served(ends, monkeypatch):
+    here, there = ends
+    service = there.serve(echo := Echo())
+    accept, refusals = there._listening.accept, [OSError(24, "Too many open files")]
+
+    class Listening:
+        def __getattr__(self, name):
+            return getattr(listening, name)
+
+        def accept(self):
+            if refusals:
+                raise refusals.pop()
+            return accept()
+
+    listening = there._listening
+    with there._lock:
+        there._listening = Listening()
+        way = here.connect(there.name)
+        there.settle()
+        there._listening = listening
+    with pytest.raises(ProcessGoneError):
+        way.ask(service, b"abc")
+    here.settle()
+    assert here.connect(there.name).ask(service, b"abc") == (b"cba", []) and echo.told == [b"abc"]
+
+
+def test_nobody_there(ends):
+    with pytest.raises(ProcessGoneError, match="process 7 has ended: nobody answers"):
+        ends[0].connect(b"flambeau-7-abc")
+
+
+def test_another_user_is_not_heard(ends, monkeypatch):
+    here, there = ends
+    monkeypatch.setattr(channel.os, "geteuid", lambda: 4242)
+    with pytest.raises(ProcessGoneError, match="nobody answers"):
+        here.connect(there.name)
+
+
+def test_an_end_is_noticed_on_both_sides(ends):
+    here, there = ends
+    there.serve(echo := Echo())
+    way = here.connect(there.name)
+    heard = []
+
+    class Listener:
+        def lost(self):
+            heard.append(way.pid)
+
+    listener = Listener()
+    way.on_lost.append(weakref.WeakMethod(listener.lost))
+    there.settle()
+    end(there)
+    here.settle()
+    assert heard == echo.lost_peers == [os.getpid()]
+    assert here.services == {} and way.is_lost
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_peer_is_lost_when_its_process_is_gone_as_a_whole(ends):
+    """Its sockets close before it is: what it had a GPU do may still run then."""
+    read, write = os.pipe()
+    here = ends[0]
+    here.serve(echo := Echo())
+    pid = os.fork()
+    if pid == 0:
+        way = channel.Endpoint().connect(here.name)
+        way.close()
+        os.write(write, b"closed")
+        signal.pause()
+    assert os.read(read, 6) == b"closed"
+    here.settle()
+    assert echo.lost_peers == [] and [each.pid for each in here._leaving.values()] == [pid]
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    here.settle()
+    assert echo.lost_peers == [pid] and here._leaving == {}
+    os.close(read)
+    os.close(write)
+
+
+def test_asking_a_process_that_has_ended(ends):
+    here = ends[0]
+    other = channel.Endpoint()
+    service = other.serve(echo := Echo())
+    way = here.connect(other.name)
+    end(other)
+    with pytest.raises(ProcessGoneError, match=f"process {os.getpid()} has ended"):
+        way.ask(service, b"abc")
+    way.tell(service, b"abc")
+    here.settle()
+    assert way.is_lost and echo.told == []

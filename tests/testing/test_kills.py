@@ -1,0 +1,23 @@
+"""Consumers killed at any moment leave nothing behind; the long form is `python -m flambeau.testing.kills`."""
+
+import pytest
+
+from flambeau.runtime.ledger import Ledger
+from flambeau.testing import kills
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_fifty_rounds_leak_nothing(late, capfd):
+    kills.run(25, seed=11, late=late)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_leak_is_found(monkeypatch):
+    monkeypatch.setattr(Ledger, "lost", lambda self, peer: None)
+    with pytest.raises(kills.LeakError, match=r"kills: round \d+ of seed 11 left(.|\n)*held by process"):
+        kills.run(25, seed=11)
+
+
+def test_the_command(capsys):
+    assert kills.main(["--rounds", "1"]) == 0
+    assert capsys.readouterr().out.startswith("1 rounds, nothing leaked")
