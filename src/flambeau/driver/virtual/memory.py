@@ -101,9 +101,12 @@ class DeviceSpace(Space):
 
 
 class Block:
-    """Bytes [low, high) with one owner, and who accessed them.  device is None for pinned host memory."""
+    """Bytes [low, high) with one owner, and who accessed them.  device is None for pinned host memory.
 
-    __slots__ = ("device", "high", "history", "low", "space")
+    takes: how often it was taken again by a new owner.
+    """
+
+    __slots__ = ("device", "high", "history", "low", "space", "takes")
 
     def __init__(self, space: Space, device: int | None, low: int, high: int, history: History) -> None:
         self.space = space
@@ -111,6 +114,7 @@ class Block:
         self.low = low
         self.high = high
         self.history = history
+        self.takes = 0
 
     def clipped(self, low: int, high: int) -> Block:
         """The part of a dead block in [low, high), with the accesses that reach into it."""
@@ -122,14 +126,19 @@ class Block:
 
 
 class Segment:
-    """What `mem_alloc` gave: one block until `carved`."""
+    """What `mem_alloc` gave: one block until `carved`.
 
-    __slots__ = ("carved", "high", "low")
+    shared: who accessed it, as one block, once a capture took a part of it.  From then on it belongs to graphs: their
+    launches use its bytes whether they are taken or not, and all its blocks have this history.
+    """
+
+    __slots__ = ("carved", "high", "low", "shared")
 
     def __init__(self, low: int, high: int) -> None:
         self.low = low
         self.high = high
         self.carved = False
+        self.shared: Block | None = None
 
 
 class DeviceMemory:
@@ -179,8 +188,28 @@ class DeviceMemory:
             )
         return segment
 
-    def blocks_in(self, low: int, high: int) -> list[Block]:
-        return self.live.overlapping(low, high) + self.dead.overlapping(low, high)
+    def blocks_in(self, segment: Segment) -> list[Block]:
+        """Every block whose users are users of the segment."""
+        low, high = segment.low, segment.high
+        blocks = self.live.overlapping(low, high) + self.dead.overlapping(low, high)
+        return blocks if segment.shared is None else [*blocks, segment.shared]
+
+    def is_there(self, segment: Segment) -> bool:
+        """Whether the segment was not handed back."""
+        return self._segments.at.get(segment.low) is segment
+
+    def of_graphs(self, low: int) -> Segment | None:
+        """The segment around an address if it belongs to graphs."""
+        segment = self._segments.find(low)
+        return segment if segment is not None and segment.shared is not None else None
+
+    def take_for_graph(self, low: int, high: int) -> Block:
+        """A block that a capture takes, in a segment that belongs to graphs from now on."""
+        segment = self._segments.find(low)
+        assert segment is not None
+        if segment.shared is None:
+            segment.shared = Block(self.space, self.device, segment.low, segment.high, {})
+        return self.take(low, high, segment.shared.history)
 
     def release(self, segment: Segment) -> None:
         """Hand a segment back.  Its bytes stay known as freed."""
@@ -229,6 +258,7 @@ class DeviceMemory:
         """A dead block is taken again, as it was."""
         self.dead.remove(block)
         self.live.add(block)
+        block.takes += 1
 
     def give(self, low: int, high: int) -> None:
         """The live block [low, high) dies."""
@@ -306,6 +336,10 @@ class Memory:
         if block is not None and high <= block.high:
             return block
         return self._search(device, low, high, name)
+
+    def graph_segment(self, block: Block) -> Segment | None:
+        """The segment that a block lies in, if it belongs to graphs."""
+        return None if block.device is None else self.devices[block.device].of_graphs(block.low)
 
     def pinned_block(self, low: int, high: int, name: str) -> Block | None:
         """The pinned block around host bytes [low, high), or None if they are pageable."""
