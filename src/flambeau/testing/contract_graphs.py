@@ -250,6 +250,7 @@ class GraphContract(Contract):
             return
         self.driver.capture_begin(self.stream, GLOBAL)
         graph = self.driver.capture_end(self.stream)
+        assert self.driver.graph_node_count(graph) == 0
         made = self.driver.graph_instantiate(graph)
         self.driver.graph_destroy(graph)
         self.driver.graph_launch(made, self.stream)

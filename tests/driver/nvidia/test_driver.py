@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flambeau import dtypes, errors
-from flambeau.driver.api import CaptureMode, CopyKind
+from flambeau.driver.api import CopyKind
 from flambeau.driver.nvidia import blas, fallback
 from flambeau.driver.nvidia.compile import Compiler
 from flambeau.driver.nvidia.driver import NvidiaDriver
@@ -296,20 +296,12 @@ def test_memory_that_cannot_be_had(driver, cuda):
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("capture_begin", lambda driver: driver.capture_begin(1, CaptureMode.GLOBAL)),
-        ("capture_end", lambda driver: driver.capture_end(1)),
-        ("capture_status", lambda driver: driver.capture_status(1)),
-        ("capture_mode_exchange", lambda driver: driver.capture_mode_exchange(CaptureMode.RELAXED)),
-        ("graph_instantiate", lambda driver: driver.graph_instantiate(1)),
-        ("graph_launch", lambda driver: driver.graph_launch(1, 1)),
-        ("graph_destroy", lambda driver: driver.graph_destroy(1)),
         ("ipc_export", lambda driver: driver.ipc_export(0, 1)),
         ("ipc_open", lambda driver: driver.ipc_open(0, b"")),
         (r"event_record\(external=True\)", lambda driver: driver.event_record(1, 1, external=True)),
     ],
 )
 def test_what_the_driver_cannot_do_yet(driver, name, call):
-    assert not driver.capabilities.graphs
     assert not driver.capabilities.ipc
     with pytest.raises(errors.NotSupportedError, match=f"{name}: the nvidia driver"):
         call(driver)

@@ -4,7 +4,7 @@
 - Waits block the host with the interpreter unlocked, as cuda.bindings does in every call.
 - Tables of handles need no lock.  One lock guards what is made once: kernels, plans and adopted streams.
 - CUDA_VISIBLE_DEVICES and CUDA_LAUNCH_BLOCKING are honoured by NVIDIA's driver itself.
-- Graphs and memory of other processes are not had yet: see `capabilities`.
+- Graphs are in graphs.py.  Memory of other processes is not had yet: see `capabilities`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,9 @@ from ...problem import Problem
 from ..api import (
     Address,
     Capabilities,
-    CaptureMode,
-    CaptureStatus,
     CopyKind,
     DeviceProperties,
     EventHandle,
-    GraphExecHandle,
-    GraphHandle,
     KernelHandle,
     PlanHandle,
     StreamHandle,
@@ -33,6 +29,7 @@ from ..api import (
 from . import compile, library
 from .devices import Devices
 from .fallback import Launch
+from .graphs import GraphCalls
 from .handles import Event, Stream, Table
 from .launch import Launcher, LoadedKernel
 from .library import INVALID_HANDLE, PEER_ACCESS_ALREADY_ENABLED, check, check_ready
@@ -44,13 +41,14 @@ EVENT_BLOCKING_SYNC, EVENT_DISABLE_TIMING, EVENT_INTERPROCESS = 1, 2, 4
 HOST_ALLOC_PORTABLE = 1  # pinned for every device; CU_MEMHOSTREGISTER_PORTABLE is the same
 
 
-class NvidiaDriver:
+class NvidiaDriver(GraphCalls):
     """The process's NVIDIA GPUs."""
 
-    capabilities = Capabilities("nvidia", libraries=LIBRARIES)
+    capabilities = Capabilities("nvidia", graphs=True, libraries=LIBRARIES)
 
     def __init__(self, bindings: Any = None) -> None:
         """bindings: stands in for the module cuda.bindings.driver, which `start` finds otherwise."""
+        super().__init__()
         self._cu: Any = bindings
         self._lock = Lock()
         self._default_streams: list[StreamHandle] = []
@@ -281,28 +279,7 @@ class NvidiaDriver:
         self._devices.use(device)
         planned.run(addresses, workspace, of)
 
-    # graphs and other processes
-
-    def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:
-        raise self._not_supported("capture_begin")
-
-    def capture_end(self, stream: StreamHandle) -> GraphHandle:
-        raise self._not_supported("capture_end")
-
-    def capture_status(self, stream: StreamHandle) -> CaptureStatus:
-        raise self._not_supported("capture_status")
-
-    def capture_mode_exchange(self, mode: CaptureMode) -> CaptureMode:
-        raise self._not_supported("capture_mode_exchange")
-
-    def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle:
-        raise self._not_supported("graph_instantiate")
-
-    def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
-        raise self._not_supported("graph_launch")
-
-    def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None:
-        raise self._not_supported("graph_destroy")
+    # other processes
 
     def ipc_export(self, device: int, address: Address) -> bytes:
         raise self._not_supported("ipc_export")

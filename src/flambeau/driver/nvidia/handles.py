@@ -34,6 +34,9 @@ class Table(Generic[Entry]):
         except KeyError:
             raise self._unknown(handle) from None
 
+    def __contains__(self, handle: int) -> bool:
+        return handle in self._entries
+
     def remove(self, handle: int) -> Entry:
         """Raises AcceleratorError if there is no such handle (any more)."""
         entry = self._entries.pop(handle, None)

@@ -120,6 +120,10 @@ class GraphCalls(Calls):
             previous, self._captures.mode = self._captures.mode, mode
             return previous
 
+    def graph_node_count(self, graph: GraphHandle) -> int:
+        with self._lock:
+            return len(self._lookup(self._graphs, graph, "graph").nodes)
+
     def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle:
         with self._lock:
             self._captures.check_unsafe("graph_instantiate")
