@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from flambeau.driver.api import Capabilities
+from flambeau.driver.api import Capabilities, CaptureMode, CaptureStatus
 from flambeau.errors import OutOfMemoryError
 
 MIB = 1 << 20
@@ -23,6 +23,7 @@ class FakeDriver:
         self.submitted, self.done, self.last_use = Counter(), Counter(), {}
         self.log, self.next = [], 1 << 44
         self.on_call = lambda name: None
+        self.mode, self.capturing = CaptureMode.GLOBAL, set()
 
     def note(self, *call):
         self.log.append(call)
@@ -40,6 +41,7 @@ class FakeDriver:
 
     def mem_alloc(self, device, nbytes):
         self.note("mem_alloc", nbytes)
+        assert not self.capturing or self.mode is CaptureMode.RELAXED, "an allocation would break the capture"
         return self._alloc(self.segments, nbytes, self.mem_info(0)[0])
 
     def mem_free(self, device, address):
@@ -104,3 +106,11 @@ class FakeDriver:
 
     def event_destroy(self, event):
         del self.events[event]
+
+    # captures: a test says which streams capture
+    def capture_status(self, stream):
+        return CaptureStatus.ACTIVE if stream in self.capturing else CaptureStatus.NONE
+
+    def capture_mode_exchange(self, mode):
+        before, self.mode = self.mode, mode
+        return before

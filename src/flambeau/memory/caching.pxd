@@ -13,12 +13,12 @@ cdef class CachingAllocator:
     cdef Counters _total
     cdef Pool _small
     cdef Pool _large
+    cdef object _private
+    cdef object _captured
     cdef Flow _oversize
     cdef object _fraction
     cdef object _divisions
-    cdef object _retries
-    cdef object _out_of_memories
-    cdef object _waits
+    cdef object _incidents
     cdef object __weakref__
 
     cpdef allocate(self, long long nbytes, stream)

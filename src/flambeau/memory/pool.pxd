@@ -1,5 +1,7 @@
 from .statistics cimport Counters, Flow
 
+cdef class Pool
+
 cdef class Segment:
     cdef public object address
     cdef public long long nbytes
@@ -7,6 +9,7 @@ cdef class Segment:
     cdef public bint is_small
     cdef public bint is_oversize
     cdef public Block first
+    cdef public Pool pool
 
 cdef class Block:
     cdef public object address
@@ -26,10 +29,12 @@ cdef class Block:
 
 cdef class Pool:
     cdef public Counters counters
+    cdef public object id
     cdef public dict idle
     cdef public bint is_small
     cdef public long long max_excess
     cdef public long long max_split
+    cdef public Py_ssize_t segments
     cdef public long long smallest_remainder
     cdef public Counters total
     cdef dict _front
