@@ -23,6 +23,7 @@ from ..runtime.device import DeviceOfGuard as device_of
 from ..runtime.generator import cuda_initial_seed as initial_seed
 from ..runtime.generator import manual_seed_all
 from ..runtime.generator import seed_current as manual_seed
+from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
 from ..runtime.stream import Event, Stream
 from ..runtime.stream import StreamGuard as stream
 from ..runtime.stream import external_stream as ExternalStream  # noqa: N812
@@ -64,15 +65,16 @@ from ..tensor.random import cuda_set_rng_state as set_rng_state
 from ..tensor.random import get_rng_state_all, set_rng_state_all
 
 __all__ = [
-    "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "Event",
-    "ExternalStream", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "OutOfMemoryError", "ShortTensor",
-    "Stream", "caching_allocator_alloc", "caching_allocator_delete", "can_device_access_peer", "current_device",
-    "current_stream", "default_stream", "device", "device_count", "device_of", "empty_cache", "empty_host_cache",
-    "get_device_capability", "get_device_name", "get_device_properties", "get_per_process_memory_fraction",
-    "get_rng_state", "get_rng_state_all", "host_memory_stats", "init", "initial_seed", "is_available",
-    "is_bf16_supported", "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated",
-    "max_memory_cached", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached",
-    "memory_reserved", "memory_snapshot", "memory_stats", "memory_summary", "reset_accumulated_memory_stats",
-    "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_memory_stats", "set_device",
-    "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all", "set_stream", "stream", "synchronize",
+    "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "DoubleTensor",
+    "Event", "ExternalStream", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "OutOfMemoryError",
+    "ShortTensor", "Stream", "caching_allocator_alloc", "caching_allocator_delete", "can_device_access_peer",
+    "current_device", "current_stream", "default_stream", "device", "device_count", "device_of", "empty_cache",
+    "empty_host_cache", "get_device_capability", "get_device_name", "get_device_properties",
+    "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all", "graph", "graph_pool_handle",
+    "host_memory_stats", "init", "initial_seed", "is_available", "is_bf16_supported", "is_current_stream_capturing",
+    "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_cached",
+    "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved", "memory_snapshot",
+    "memory_stats", "memory_summary", "reset_accumulated_memory_stats", "reset_max_memory_allocated",
+    "reset_max_memory_cached", "reset_peak_memory_stats", "set_device", "set_per_process_memory_fraction",
+    "set_rng_state", "set_rng_state_all", "set_stream", "stream", "synchronize",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ cdef class CachingAllocator:
     cdef Pool _large
     cdef object _private
     cdef object _captured
+    cdef object _released
     cdef Flow _oversize
     cdef object _fraction
     cdef object _divisions

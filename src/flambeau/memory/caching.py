@@ -69,6 +69,7 @@ class CachingAllocator:
         self._large = Pool(False, self._total)
         self._private = PrivatePools()
         self._captured: PrivatePool | None = None
+        self._released: deque[PoolId] = deque()
         self._oversize = Flow()
         self._fraction = 1.0
         self._incidents = Incidents()
@@ -198,10 +199,8 @@ class CachingAllocator:
             self._pending.capture_ended()
 
     def release_pool(self, pool_id: PoolId) -> None:
-        """A graph that used a private pool is gone.  After the last one, `empty_cache` hands its memory back."""
-        with self._lock:
-            self._settle()
-            self._private.release(pool_id)
+        """A graph of a private pool is gone; after the last one, `empty_cache` hands it back.  Takes no lock."""
+        self._released.append(pool_id)
 
     def empty_cache(self) -> None:
         """Hand every idle segment back to the driver; nothing while a capture is underway.
@@ -292,6 +291,8 @@ class CachingAllocator:
         """Take back what was freed, and let every pool say all that it has."""
         self._drain()
         self._settle_pools()
+        while self._released:
+            self._private.release(self._released.popleft())
 
     def _settle_pools(self) -> None:
         for pool in (self._small, self._large, *self._private.pools()):

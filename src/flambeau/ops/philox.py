@@ -23,7 +23,7 @@ from math import prod
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import dtype, float64
+from ..dtypes import dtype, float64, int64
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Scalar
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
@@ -181,22 +181,30 @@ def standard_normals(kind: dtype, seed: int, first: int, numel: int) -> Any:
 
 
 def random_kernel(name: str, kind: dtype, maker: str, fields: Sequence[Param], make: Callable[..., Any]) -> Kernel:
-    """A kernel that fills `out` by a maker of philox.cu; `make`(seed, first, numel, *fields) does so on the host."""
+    """A kernel that fills `out` by a maker of philox.cu; `make`(seed, first, numel, *fields) does so on the host.
+
+    Where there is a `state`, as in graphs, it holds the seed, and a counter from which `first` counts.
+    """
     entry = f"{name}_{kind.name}"
     arguments = "".join(f", {_declared(each)}" for each in fields)
     source = f"""{PHILOX}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
-    {kind.cuda}* out{arguments}, unsigned long long seed, unsigned long long first, long long numel) {{
+    {kind.cuda}* out{arguments}, const long long* state, unsigned long long seed, unsigned long long first,
+    long long numel) {{
+  if (state) {{ seed = state[0]; first += state[1]; }}
   fill_random(out, seed, first, numel, {maker});
 }}
 """
 
     def reference(out: Any, *values: Any) -> None:
-        *given, seed, first, numel = values
+        *given, state, seed, first, numel = values
+        if state is not None:
+            seed, first = int(state[0]) % (1 << 64), first + int(state[1])
         out[...] = make(seed, first, numel, *given)
 
     params = [Pointer("out", kind, "w", ("numel",)), *fields]
-    params += [Scalar("seed", "uint64"), Scalar("first", "uint64"), Scalar("numel", "int64")]
+    params += [Pointer("state", int64, "r", (2,)), Scalar("seed", "uint64"), Scalar("first", "uint64")]
+    params += [Scalar("numel", "int64")]
     return Kernel(entry, source, params, reference, 20.0)
 
 
@@ -211,5 +219,5 @@ def fill_random(call: Any, out: Any, kernel: Kernel, per_counter: int, values: S
     """Launch a random kernel that takes an element count; a generator gives as many counters as that needs."""
     numel = prod(out.shape)
     if numel:
-        seed, first = call.random(-(-numel // per_counter), generator)
-        call.launch(kernel, grid_over(numel), out, *values, seed, first, numel)
+        state, seed, first = call.random(-(-numel // per_counter), generator)
+        call.launch(kernel, grid_over(numel), out, *values, state, seed, first, numel)

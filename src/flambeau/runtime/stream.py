@@ -10,7 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import trace
-from ..driver.api import Address, CopyKind, EventHandle, KernelHandle, PlanHandle, StreamHandle
+from ..driver.api import (
+    Address,
+    CaptureStatus,
+    CopyKind,
+    EventHandle,
+    GraphExecHandle,
+    KernelHandle,
+    PlanHandle,
+    StreamHandle,
+)
 from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError
 from ..kernel import Grid
 from . import device as devices
@@ -70,6 +79,10 @@ class Stream:
     def query(self) -> bool:
         """Whether everything submitted so far is done.  Host: returns at once."""
         return self.machine.driver.stream_query(self.handle)
+
+    def is_capturing(self) -> bool:
+        """Whether what is submitted goes to a graph.  Host: returns at once."""
+        return self.machine.driver.capture_status(self.handle) is not CaptureStatus.NONE
 
     def synchronize(self) -> None:
         """Wait until everything submitted so far is done.  Host: waits."""
@@ -145,6 +158,12 @@ class Stream:
     def fill(self, dst: int, value: int, nbytes: int) -> None:
         """Queue the setting of every byte to `value`."""
         self.machine.driver.fill(Address(dst), value, nbytes, self.handle)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def graph_launch(self, graph: GraphExecHandle) -> None:
+        """Queue all of a graph."""
+        self.machine.driver.graph_launch(graph, self.handle)
         if self.machine.launch_blocking:
             self.synchronize()
 
