@@ -45,6 +45,7 @@ class FakeDriver:
         return self._alloc(self.segments, nbytes, self.mem_info(0)[0])
 
     def mem_free(self, device, address):
+        self._check_not_capturing("mem_free")
         self.note("mem_free", address)
         inside = range(address, address + self.segments[address])
         assert not any(block in inside for block in self.blocks), "a segment with live blocks was freed"
@@ -88,18 +89,24 @@ class FakeDriver:
     def complete(self, stream):
         self.done[stream] = self.submitted[stream]
 
+    def _check_not_capturing(self, name):
+        assert not self.capturing, f"{name} would break the capture"
+
     def record_event(self, stream):
+        self._check_not_capturing("record_event")
         self.note("record", stream)
         self.next += 1
         self.events[self.next] = (stream, self.submitted[stream])
         return self.next
 
     def event_query(self, event):
+        self._check_not_capturing("event_query")
         stream, number = self.events[event]
         self.note("query", stream)
         return self.done[stream] >= number
 
     def event_synchronize(self, event):
+        self._check_not_capturing("event_synchronize")
         stream, number = self.events[event]
         self.note("synchronize", stream)
         self.done[stream] = max(self.done[stream], number)

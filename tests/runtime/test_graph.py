@@ -142,6 +142,42 @@ class TestReplay:
         torch.cuda.synchronize()
         assert back.tolist() == [20.0 * each for each in range(8)]
 
+    def test_kept_memory_outlives_the_replays_that_read_it(self, gpus):
+        sources = [torch.ones(1 << 20).pin_memory()]
+        x = torch.zeros(1 << 20, device="cuda")
+        graph, _ = captured(lambda: x.copy_(sources[0], non_blocking=True))
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            graph.replay()
+        sources.clear()
+        del graph
+        torch.zeros(1 << 20).pin_memory().fill_(7)
+        torch.cuda.synchronize()
+        assert (x == 1).all().item()
+
+    @pytest.mark.devices(2)
+    def test_a_capture_reaches_other_devices(self, gpus):
+        x = torch.ones(1000, device="cuda:0")
+        there = torch.cuda.Stream("cuda:1")
+
+        def work():
+            there.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(there), torch.cuda.device(0):
+                y = x.to("cuda:1") + 1
+                return y.to("cuda:0") * 2
+
+        warm(work)
+        graph, z = captured(work)
+        for value in (1.0, 5.0):
+            x.fill_(value)
+            graph.replay()
+            assert (z == 2 * value + 2).all().item()
+        before = torch.cuda.memory_reserved(1)
+        graph.reset()
+        torch.cuda.empty_cache()
+        assert torch.cuda.memory_reserved(1) < before
+
     def test_keep_graph_instantiates_late_and_again(self, gpus):
         total = torch.zeros(1, device="cuda")
         graph = torch.cuda.CUDAGraph(keep_graph=True)

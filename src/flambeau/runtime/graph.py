@@ -233,6 +233,9 @@ class CUDAGraph:
         if machine.capture is not None and stream.is_capturing():
             raise _error(f"replay: {stream!r} is capturing", "a graph cannot be part of another one")
         self._inputs.check()
+        if stream is not self._last:
+            for memory in self._kept:
+                memory.record_stream(stream)
         self._random.write(stream, self._last)
         stream.graph_launch(self._launchable)
         self._last = stream

@@ -31,6 +31,7 @@ CAPTURE_UNJOINED = 904  # CUresult
 CAPTURE_ISOLATION = 905  # CUresult
 CAPTURED_EVENT = 907  # CUresult
 CAPTURE_WRONG_THREAD = 908  # CUresult
+MOVE = "move the call out of the capture"
 
 
 class Home(NamedTuple):
@@ -162,7 +163,8 @@ class Captures:
         """Refuse a call that may wait or change memory, if a capture forbids it to this thread."""
         forbidding = [each for each in self.active if self._is_forbidden(each)]
         if forbidding:
-            self.break_all(forbidding, f"{name}: not permitted", CAPTURE_UNSUPPORTED)
+            hint = "call it outside of captures, or capture in mode thread_local (own calls) or relaxed (any)"
+            self.break_all(forbidding, f"{name}: not permitted", CAPTURE_UNSUPPORTED, hint)
 
     def _is_forbidden(self, capture: Capture) -> bool:
         if self.mode is CaptureMode.RELAXED:
@@ -184,13 +186,9 @@ class Captures:
             self.break_all(capturing, f"{name}: not permitted on device {device}", CAPTURE_UNSUPPORTED)
         self.check_unsafe(name)
 
-    def break_all(self, captures: Sequence[Capture], what: str, code: int) -> NoReturn:
+    def break_all(self, captures: Sequence[Capture], what: str, code: int, hint: str = MOVE) -> NoReturn:
         """Break captures, and say why."""
         reason = f"{what} during {captures[0]!r}; called by {trace.caller()}"
         for each in captures:
             each.broken = each.broken or reason
-        raise AcceleratorError(
-            reason,
-            hint="move the call out of the capture, or the capturing to another mode: capture_error_mode",
-            error_code=code,
-        )
+        raise AcceleratorError(reason, hint=hint, error_code=code)

@@ -81,7 +81,8 @@ class Events:
             self._join(queue, event.captured)
         elif event.latest is not None and queue.capture is not None:
             what = f"stream_wait_event: stream {queue.handle} cannot wait for work that is not captured"
-            self._engine.captures.break_all([queue.capture], what, CAPTURE_ISOLATION)
+            hint = "let the other stream wait for a capturing one first, so that it takes part"
+            self._engine.captures.break_all([queue.capture], what, CAPTURE_ISOLATION, hint)
         elif event.latest is not None:
             self.follow(queue, event.latest)
 
@@ -96,7 +97,7 @@ class Events:
         capture.check("stream_wait_event")
         if queue.is_default:
             what = f"stream_wait_event: stream {queue.handle} is a default stream, which cannot be captured"
-            self._engine.captures.break_all([capture], what, CAPTURE_IMPLICIT)
+            self._engine.captures.break_all([capture], what, CAPTURE_IMPLICIT, "use a stream of your own instead")
         if queue.capture not in (None, capture):
             what = f"stream_wait_event: stream {queue.handle} takes part in another capture"
             self._engine.captures.break_all([capture], what, CAPTURE_MERGE)
