@@ -64,7 +64,7 @@ class TestReplay:
             graph.replay()
             assert y.item() == (x + 1).exp().sum(0).item()
 
-    def test_launches_cost_one_call(self, gpus):
+    def test_a_chain_of_launches(self, gpus):
         x = torch.ones(10, device="cuda")
 
         def work():

@@ -140,8 +140,12 @@ class Stream:
             self.synchronize()
 
     def library_run(self, plan: PlanHandle, addresses: tuple[int, ...], workspace: int) -> None:
-        """Queue a library call."""
-        self.machine.driver.library_run(plan, addresses, Address(workspace), self.handle)
+        """Queue a library call.  While a stream is capturing, libraries may load what they need for it."""
+        if self.machine.capture is None:
+            self.machine.driver.library_run(plan, addresses, Address(workspace), self.handle)
+        else:
+            with self.machine.loading():
+                self.machine.driver.library_run(plan, addresses, Address(workspace), self.handle)
         if trace.on_launch is not None:
             trace.on_launch(self, plan, addresses)
         if self.machine.launch_blocking:

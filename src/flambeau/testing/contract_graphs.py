@@ -145,8 +145,11 @@ class GraphContract(Contract):
         scratch = self.new_memory(workspace) if workspace else Address(0)
         eye = self.upload(host.numpy().eye(16, dtype="float32") * 2)
         out = self.new_memory()
+        run = partial(self.driver.library_run, plan, (out, eye, eye, Address(0)), scratch, self.stream)
+        run()  # libraries load on their first call
+        self.driver.fill(out, 0, NBYTES, self.stream)
         with self.captured() as made:
-            self.driver.library_run(plan, (out, eye, eye, 0), scratch, self.stream)
+            run()
         self.driver.graph_launch(made[0], self.stream)
         assert (self.download(out, (16, 16), float32) == 4 * host.numpy().eye(16)).all()
 
@@ -177,7 +180,7 @@ class GraphContract(Contract):
             partial(self.driver.stream_query, self.stream),
             partial(self.driver.device_synchronize, DEVICE),
         ):
-            with self.broken(RELAXED):
+            with self.broken():
                 raised(AcceleratorError, call)
 
     def test_asking_about_a_captured_event_breaks_the_capture(self) -> None:
@@ -185,7 +188,7 @@ class GraphContract(Contract):
             return
         for call in (self.driver.event_query, self.driver.event_synchronize):
             event = self.new_event()
-            with self.broken(RELAXED):
+            with self.broken():
                 self.driver.event_record(event, self.stream)
                 raised(AcceleratorError, partial(call, event))
 
@@ -230,7 +233,6 @@ class GraphContract(Contract):
             return
         other = self.new_stream()
         with self.captured():
-            raised(AcceleratorError, lambda: self.driver.capture_begin(self.stream, GLOBAL))
             raised(AcceleratorError, lambda: self.driver.capture_end(other))
         raised(AcceleratorError, lambda: self.driver.capture_end(self.stream))
 

@@ -232,6 +232,29 @@ def test_a_broken_capture_says_who_broke_it(rig):
     assert "event_query" in text and "test_graphs.py" in text and "'watchdog'" in text and f"stream {rig.a}" in text
 
 
+@pytest.mark.parametrize("mode", list(CaptureMode))
+def test_no_mode_allows_waiting_for_what_is_captured(rig, mode):
+    event = rig.driver.event_create(0, False, False, False)
+    for call in (
+        lambda: rig.driver.stream_synchronize(rig.a),
+        lambda: rig.driver.device_synchronize(0),
+        lambda: rig.driver.event_query(event),
+    ):
+        rig.driver.capture_begin(rig.a, mode)
+        rig.driver.event_record(event, rig.a)
+        with pytest.raises(AcceleratorError):
+            call()
+        with pytest.raises(AcceleratorError, match="was broken"):
+            rig.driver.capture_end(rig.a)
+
+
+def test_a_capture_begins_once(rig):
+    rig.driver.capture_begin(rig.a, CaptureMode.GLOBAL)
+    with pytest.raises(AcceleratorError, match=f"stream {rig.a} takes part in the capture on stream {rig.a}"):
+        rig.driver.capture_begin(rig.a, CaptureMode.GLOBAL)
+    rig.driver.capture_end(rig.a)
+
+
 def test_modelled_time_of_a_launch_is_one_call_on_the_host(rig):
     data = filled(rig)
     graph = captured(rig, lambda: [bump(rig, data) for _ in range(100)])
