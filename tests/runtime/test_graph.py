@@ -568,6 +568,37 @@ class TestErrors:
             captured(work, capture_error_mode="thread_local")
         assert len(errors) == 1
 
+    def test_another_thread_may_allocate_load_and_launch(self, gpus):
+        """What flambeau needs for that breaks no capture, whatever its mode."""
+        x = torch.ones(4, device="cuda")
+        found = []
+
+        def elsewhere():
+            y = torch.full((3 << 20,), 2.0, device="cuda")
+            found.append((y.cos() * y, torch.arange(100_000).pin_memory()))
+
+        def work():
+            thread = threading.Thread(target=elsewhere)
+            thread.start()
+            thread.join()
+            return x + 1
+
+        graph, y = captured(work)
+        graph.replay()
+        assert y.tolist() == [2.0] * 4
+        assert found[0][0][0].item() == pytest.approx(-0.8322937) and found[0][1].is_pinned()
+
+    @virtual
+    def test_a_capture_that_breaks_on_demand(self):
+        with machine() as made:
+            x = torch.ones(4, device="cuda")
+            made.driver.faults.break_capture_at(2)
+            with pytest.raises(AcceleratorError, match="broken on demand"):
+                captured(lambda: (x + 1) * 2)
+            graph, y = captured(lambda: (x + 1) * 2)
+            graph.replay()
+            assert y.tolist() == [4.0] * 4
+
     def test_a_side_stream_that_does_not_come_back(self, gpus):
         side = torch.cuda.Stream()
         x = torch.ones(4, device="cuda")

@@ -55,6 +55,10 @@ def test_the_end_of_a_broken_capture_repeats_what_was_refused(driver, cuda):
     cuda.fails["cuStreamSynchronize"] = Code.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
     with pytest.raises(errors.AcceleratorError, match="900.*called by .*test_graphs.py:.* on thread 'MainThread'"):
         driver.stream_synchronize(stream)
+    cuda.fails["cuMemsetD8Async"] = Code.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+    for _ in range(10):  # what comes after does not hide it
+        with pytest.raises(errors.AcceleratorError, match="901"):
+            driver.fill(0x100, 0, 64, stream)
     cuda.fails["cuStreamEndCapture"] = Code.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
     with pytest.raises(errors.AcceleratorError, match="901.*refused is cuStreamSynchronize: .*test_graphs.py"):
         driver.capture_end(stream)

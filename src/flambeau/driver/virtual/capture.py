@@ -19,6 +19,7 @@ from ... import trace
 from ...errors import AcceleratorError
 from ..api import CaptureMode
 from .clock import CopyEngine
+from .faults import Countdown
 from .memory import Block, Memory, Segment
 from .queue import Queue, Work
 from .touch import Touch
@@ -64,10 +65,14 @@ class Node:
 
 
 class Capture:
-    """One capture underway.  nodes: in the order of the calls;  lanes: its streams, the origin first."""
+    """One capture underway.  nodes: in the order of the calls;  lanes: its streams, the origin first.
 
-    def __init__(self, memory: Memory, origin: Queue, mode: CaptureMode) -> None:
+    fault: says when to break, in tests.
+    """
+
+    def __init__(self, memory: Memory, origin: Queue, mode: CaptureMode, fault: Countdown) -> None:
         self.memory = memory
+        self.fault = fault
         self.origin = origin
         self.mode = mode
         self.thread = threading.get_ident()
@@ -110,6 +115,8 @@ class Capture:
         engines: Sequence[CopyEngine],
     ) -> None:
         """Write work down as the next node of a stream."""
+        if self.fault.strikes():
+            self.broken = self.broken or f"{name}: the capture is broken on demand, as by a call of another thread"
         self.check(name)
         node = Node(self.lanes.index(queue), queue.device, name, work, detail)
         node.site = trace.call_site()

@@ -72,7 +72,7 @@ class GraphCalls(Calls):
                 raise AcceleratorError(
                     f"capture_begin: stream {stream} takes part in {queue.capture}", error_code=ILLEGAL_STATE
                 )
-            self._captures.begin(Capture(self._engine.memory, queue, mode))
+            self._captures.begin(Capture(self._engine.memory, queue, mode, self.faults.capture))
 
     def capture_end(self, stream: StreamHandle) -> GraphHandle:
         with self._lock:
