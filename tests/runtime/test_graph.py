@@ -324,6 +324,29 @@ class TestRandom:
             assert found[0] == torch.rand(4, device="cuda", generator=own).tolist()
             assert found[1] == torch.rand(4, device="cuda").tolist()
 
+    def test_more_generators_than_there_are_states(self, gpus):
+        many = [torch.Generator("cuda") for _ in range(33)]
+        with pytest.raises(ArgumentError, match="32 generators are drawn from"):
+            captured(lambda: [torch.rand(1, device="cuda", generator=each) for each in many])
+
+    def test_threads_outside_draw_as_ever(self, gpus):
+        torch.manual_seed(8)
+        expected = torch.rand(4, device="cuda").tolist()
+        drawn = []
+
+        def work():
+            thread = threading.Thread(target=lambda: drawn.append(torch.rand(4, device="cuda")))
+            thread.start()
+            thread.join()
+            return torch.rand(4, device="cuda")
+
+        torch.manual_seed(8)
+        graph, made = captured(work)
+        assert drawn[0].tolist() == expected
+        torch.manual_seed(8)
+        graph.replay()
+        assert made.tolist() == expected
+
     def test_large_seeds(self, gpus):
         graph, made = captured(lambda: torch.rand(4, device="cuda"))
         for seed in (-1, (1 << 63) + 5):

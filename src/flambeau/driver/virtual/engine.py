@@ -54,6 +54,7 @@ class Engine:
         Raises RaceError, or the failure of a command that had to run to make room.
         """
         if queue.capture is not None:
+            self.clock.spend(host_ns)
             queue.capture.record(queue, name, work, detail, touches, blocks, duration_ns, engines)
             return
         if self.races.wants_sites and not site:
