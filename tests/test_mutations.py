@@ -69,7 +69,7 @@ MUTATIONS = (
     Mutation(
         "a capture that takes memory from the shared pools",
         "memory/caching.py",
-        "                pool = self._pool_for(pool, stream)\n",
+        "                pool = self._captured.instead_of(pool, stream, self._driver)\n",
         "                pass\n",
         ("tests/memory/test_private.py",),
     ),

@@ -26,7 +26,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from .. import trace
-from ..driver.api import CaptureStatus, Driver, StreamHandle
+from ..driver.api import Driver, StreamHandle
 from ..errors import AcceleratorError, ArgumentError
 from .pending import Pending, RecordEvent
 from .pool import SMALL_LIMIT, Block, Pool, segment_size
@@ -88,7 +88,7 @@ class CachingAllocator:
         pool = self._small if size <= SMALL_LIMIT else self._large
         with self._lock:
             if self._captured is not None:
-                pool = self._pool_for(pool, stream)
+                pool = self._captured.instead_of(pool, stream, self._driver)
             if self._given:
                 self._drain()
             if self._pending.queues:
@@ -297,12 +297,6 @@ class CachingAllocator:
     def _settle_pools(self) -> None:
         for pool in (self._small, self._large, *self._private.pools()):
             pool.settle()
-
-    def _pool_for(self, pool: Pool, stream: StreamHandle) -> Pool:
-        """The private pool of the capture instead of a shared one, if the stream takes part in it."""
-        if self._captured is None or self._driver.capture_status(stream) is CaptureStatus.NONE:
-            return pool
-        return self._captured.small if pool.is_small else self._captured.large
 
     def _poll(self) -> None:
         note_peaks(self._small.counters, self._large.counters, self._total)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from ..driver.api import CaptureMode, Driver
+from ..driver.api import CaptureMode, CaptureStatus, Driver, StreamHandle
 from .pool import Pool
 
 PoolId = tuple[int, int]
@@ -32,6 +32,12 @@ class PrivatePool:
     @property
     def both(self) -> tuple[Pool, Pool]:
         return self.small, self.large
+
+    def instead_of(self, pool: Pool, stream: StreamHandle, driver: Driver) -> Pool:
+        """The pool for a request of a stream: one of these if the stream is capturing, else the shared `pool`."""
+        if driver.capture_status(stream) is CaptureStatus.NONE:
+            return pool
+        return self.small if pool.is_small else self.large
 
     @property
     def is_empty(self) -> bool:
