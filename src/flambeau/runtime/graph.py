@@ -156,11 +156,14 @@ class CUDAGraph:
             self._instantiate(machine)
 
     def _capture_over(self, machine: Machine) -> None:
-        machine.capture = None
-        machine.launch_blocking = self._launch_blocking
-        for each in machine.devices:
-            each.allocator.capture_ended()
-        machine.pinned.capture_ended()
+        """Let everything go on as without a capture; the next one may begin only then."""
+        try:
+            for each in machine.devices:
+                each.allocator.capture_ended()
+            machine.pinned.capture_ended()
+        finally:
+            machine.launch_blocking = self._launch_blocking
+            machine.capture = None
 
     def _capturing(self, name: str) -> Machine:
         if self._machine is None or self._machine.capture is not self:
