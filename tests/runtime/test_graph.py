@@ -8,7 +8,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.errors import AcceleratorError, AccessError, ArgumentError, NotSupportedError
+from flambeau.errors import AcceleratorError, AccessError, ArgumentError, NotSupportedError, RaceError
 from flambeau.testing import machine
 
 from ..conftest import ON_HARDWARE
@@ -433,6 +433,19 @@ class TestMemory:
         second.replay()
         assert two.item() == 9.0 * (1 << 21)
 
+    def test_a_shared_pool_lets_one_graph_overwrite_the_other_s_results(self, gpus):
+        """Why replays keep to the order of the captures."""
+        x = torch.ones(1 << 20, device="cuda")
+        first, one = captured(lambda: (x + 1).sqrt().sum())  # x + 1 and its root are free again at the end
+        second, two = captured(lambda: x * 3, pool=first.pool())
+        first.replay()
+        second.replay()
+        assert (two == 3).all().item()
+        first.replay()
+        assert not (two == 3).any().item()
+        second.replay()
+        assert (two == 3).all().item() and one.item() == pytest.approx(2**0.5 * (1 << 20), rel=1e-5)
+
     def test_what_is_freed_outside_is_not_used_inside(self, gpus):
         """A graph's own memory is no other tensor's, before, between and after replays."""
         x = torch.ones(1000, device="cuda")
@@ -471,6 +484,38 @@ class TestMemory:
             torch.zeros(100, device="cuda")
             with pytest.raises(AccessError, match=r"graph_launch: .*, captured at .*test_graph.py:\d+"):
                 graph.replay()
+
+
+@virtual
+class TestRaces:
+    def test_a_result_is_read_after_its_replay(self):
+        with machine(races="error"):
+            x = torch.ones(100, device="cuda")
+            graph, y = captured(lambda: x * 2)
+            side = torch.cuda.Stream()
+            graph.replay()
+            with torch.cuda.stream(side), pytest.raises(RaceError, match=r"mul.*at .*test_graph.py:\d+"):
+                y + 1
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                assert (y + 1).tolist() == [3.0] * 100
+
+    def test_an_input_is_refreshed_before_its_replay_and_not_during_one(self):
+        with machine(races="error"):
+            x = torch.ones(100, device="cuda")
+            graph, y = captured(lambda: x * 2)
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                x.fill_(5)
+            with pytest.raises(RaceError, match="nothing orders this after fill"):
+                graph.replay()
+            torch.cuda.current_stream().wait_stream(side)
+            graph.replay()
+            assert y.tolist() == [10.0] * 100
+            graph.replay()
+            with torch.cuda.stream(side), pytest.raises(RaceError, match="nothing orders this after"):
+                x.fill_(6)
 
 
 class TestErrors:
