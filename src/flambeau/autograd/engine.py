@@ -136,7 +136,7 @@ class GraphTask:
             return [None] * len(node.edges)
         found = node.apply(grads)
         if isinstance(node, FunctionNode):  # a user's code may keep what it returns
-            self.shared.update(id(each.storage) for each in found if each is not None)
+            self.shared.update([id(each.storage) for each in found if each is not None])
         if not self.keep_graph:
             node.release()
         return found
