@@ -66,6 +66,27 @@ MUTATIONS = (
         "        for touch, block, stream, entry, ranges in ():\n",
         ("tests/driver/virtual/test_races.py",),
     ),
+    Mutation(
+        "a capture that takes memory from the shared pools",
+        "memory/caching.py",
+        "                pool = self._captured.instead_of(pool, stream, self._driver)\n",
+        "                pass\n",
+        ("tests/memory/test_private.py",),
+    ),
+    Mutation(
+        "a stream that goes on before the forks of a graph are done",
+        "driver/virtual/graphs.py",
+        "            events.follow(queue, events.point(lane))\n",
+        "            events.point(lane)\n",
+        ("tests/driver/virtual/test_graphs.py",),
+    ),
+    Mutation(
+        "replays that repeat their random numbers",
+        "runtime/graph_random.py",
+        "generator.reserve(count)",
+        "generator.reserve(0)",
+        ("tests/runtime/test_graph.py", "-k", "TestRandom"),
+    ),
 )
 
 

@@ -38,6 +38,7 @@ NAMES = {
         memory_snapshot empty_cache mem_get_info reset_peak_memory_stats set_per_process_memory_fraction
         caching_allocator_alloc caching_allocator_delete manual_seed manual_seed_all get_rng_state set_rng_state
         FloatTensor HalfTensor LongTensor OutOfMemoryError
+        CUDAGraph graph graph_pool_handle is_current_stream_capturing make_graphed_callables
     """,
     "flambeau.nn": """
         Module Parameter Sequential ModuleList ModuleDict Linear Embedding LayerNorm Dropout Flatten Identity

@@ -4,6 +4,7 @@ FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options
                         `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=h200`
 FLAMBEAU_CACHE          directory of compiled kernels (default: $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
 FLAMBEAU_COMPILE_AHEAD  0: compile no kernel in the background before it is needed
+FLAMBEAU_STRICT         1: a replay of a graph checks that its declared inputs have new values
 CUDA_LAUNCH_BLOCKING    1: every launch waits until it is done
 TORCH_ALLOW_TF32_CUBLAS_OVERRIDE  1: products of float32 matrices start as TF32
 CUDA_VISIBLE_DEVICES    which devices there are, and in which order
@@ -91,6 +92,11 @@ def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
 def compile_ahead(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether kernels that a program will need next are compiled in the background."""
     return environment.get("FLAMBEAU_COMPILE_AHEAD", "1") not in ("", "0")
+
+
+def strict(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether graphs check their inputs."""
+    return environment.get("FLAMBEAU_STRICT", "0") not in ("", "0")
 
 
 def launch_blocking(environment: Mapping[str, str] = os.environ) -> bool:

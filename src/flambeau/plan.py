@@ -65,7 +65,7 @@ class Slot:
 
 
 class Drawn:
-    """The seed, or the first counter, of a draw from a generator.  place: its index among what the plan draws."""
+    """The state's address, the seed or the first counter of a draw.  place: its index among what the plan draws."""
 
     __slots__ = ("place",)
 
@@ -91,7 +91,9 @@ class Launch:
     def _fixed(self, param: Any, at: int, value: Any) -> Any:
         """The value to prepare; what only a call knows is noted, and is 0 until then."""
         if type(param) is Pointer:
-            if value is not None:
+            if type(value) is Drawn:
+                self.draws.append((at, ADDRESS, value.place))
+            elif value is not None:
                 self.addresses.append((at, value.place, value.start))
             return 0
         if type(param) is Pointers:
@@ -218,15 +220,15 @@ class Call:
         handle, nbytes = (None, 0) if self.accelerator is None else self.accelerator.library_plan(problem)
         self.steps.append(Library(problem, handle, nbytes, places))
 
-    def random(self, count: int, source: Any = None) -> tuple[Any, Any]:
-        """Reserve `count` Philox counters of a generator (None: the device's own): (seed, first counter)."""
+    def random(self, count: int, source: Any = None) -> tuple[Any, Any, Any]:
+        """Reserve `count` Philox counters of a generator (None: the device's own): (state, seed, first counter)."""
         if source is not None and source.device_index != self.device:
             raise DeviceMismatchError(
                 f"{self.name}: expected a generator of {_device_name(self.device)}, got one of {source.device}"
             )
         self.draws.append((count, source))
-        place = 2 * len(self.draws) - 2
-        return Drawn(place), Drawn(place + 1)
+        place = 3 * len(self.draws) - 3
+        return Drawn(place), Drawn(place + 1), Drawn(place + 2)
 
 
 class Plan:
@@ -279,7 +281,7 @@ def _memory(machine: Any, stream: Stream | None, nbytes: int) -> storage.Storage
 
 
 def _drawn(machine: Any, device: int, draws: Sequence[tuple[int, Any]]) -> list[int]:
-    """The seed and first counter of every draw."""
+    """The state, the seed and the first counter of every draw."""
     own = machine.cpu_generator if device < 0 else machine.devices[device].generator
     return [number for count, source in draws for number in (own if source is None else source).reserve(count)]
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -39,6 +40,25 @@ def call_site() -> str:
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
+
+
+def caller() -> str:
+    """What the user's program called, where, and on which thread: `Tensor.item at train.py:12 on thread 'Main'`."""
+    frame: Any = sys._getframe(1)
+    inner: Any = None
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, inner = frame.f_back, frame
+    what = _called(inner) if inner is not None else "<unknown>"
+    where = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
+    return f"{what} at {where} on thread {threading.current_thread().name!r}"
+
+
+def _called(frame: Any) -> str:
+    """The name of what a frame runs: an operator's, where it runs one."""
+    values = frame.f_locals
+    operator = values.get("operator") or (values.get("self") if frame.f_code.co_name == "__call__" else None)
+    named = getattr(operator, "name", None)
+    return named if isinstance(named, str) else str(frame.f_code.co_qualname)
 
 
 def call_stack(limit: int) -> list[str]:

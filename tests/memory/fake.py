@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from flambeau.driver.api import Capabilities
+from flambeau.driver.api import Capabilities, CaptureMode, CaptureStatus
 from flambeau.errors import OutOfMemoryError
 
 MIB = 1 << 20
@@ -23,6 +23,7 @@ class FakeDriver:
         self.submitted, self.done, self.last_use = Counter(), Counter(), {}
         self.log, self.next = [], 1 << 44
         self.on_call = lambda name: None
+        self.mode, self.capturing = CaptureMode.GLOBAL, set()
 
     def note(self, *call):
         self.log.append(call)
@@ -40,9 +41,11 @@ class FakeDriver:
 
     def mem_alloc(self, device, nbytes):
         self.note("mem_alloc", nbytes)
+        assert not self.capturing or self.mode is CaptureMode.RELAXED, "an allocation would break the capture"
         return self._alloc(self.segments, nbytes, self.mem_info(0)[0])
 
     def mem_free(self, device, address):
+        self._check_not_capturing("mem_free")
         self.note("mem_free", address)
         inside = range(address, address + self.segments[address])
         assert not any(block in inside for block in self.blocks), "a segment with live blocks was freed"
@@ -86,21 +89,35 @@ class FakeDriver:
     def complete(self, stream):
         self.done[stream] = self.submitted[stream]
 
+    def _check_not_capturing(self, name):
+        assert not self.capturing, f"{name} would break the capture"
+
     def record_event(self, stream):
+        self._check_not_capturing("record_event")
         self.note("record", stream)
         self.next += 1
         self.events[self.next] = (stream, self.submitted[stream])
         return self.next
 
     def event_query(self, event):
+        self._check_not_capturing("event_query")
         stream, number = self.events[event]
         self.note("query", stream)
         return self.done[stream] >= number
 
     def event_synchronize(self, event):
+        self._check_not_capturing("event_synchronize")
         stream, number = self.events[event]
         self.note("synchronize", stream)
         self.done[stream] = max(self.done[stream], number)
 
     def event_destroy(self, event):
         del self.events[event]
+
+    # captures: a test says which streams capture
+    def capture_status(self, stream):
+        return CaptureStatus.ACTIVE if stream in self.capturing else CaptureStatus.NONE
+
+    def capture_mode_exchange(self, mode):
+        before, self.mode = self.mode, mode
+        return before

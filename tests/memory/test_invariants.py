@@ -34,6 +34,7 @@ class Allocations(RuleBasedStateMachine):
         self.driver = FakeDriver(capacity=64 * MIB)
         self.allocator = CachingAllocator(self.driver, 0, self.driver.record_event, parse(configuration))
         self.live, self.guarded = [], []
+        self.capturing, self.graphs = None, []
         self.users = {}
         self.peak = 0
 
@@ -46,6 +47,7 @@ class Allocations(RuleBasedStateMachine):
             self.unchanged(before)
             return
         assert block.nbytes >= nbytes and block.stream == stream
+        assert block.segment.pool.id == (self.capturing if stream in self.driver.capturing else (0, 0))
         span = (block.address, block.address + block.nbytes)
         assert all(span[1] <= other[0] or other[1] <= span[0] for *_, other in self.live)
         self.guarded = [each for each in self.guarded if self.still_guarded(each, span)]
@@ -92,6 +94,29 @@ class Allocations(RuleBasedStateMachine):
     def complete(self, stream):
         self.driver.complete(stream)
 
+    @precondition(lambda self: self.capturing is None)
+    @rule(pool=st.integers(1, 2), streams=st.sets(STREAMS, min_size=1))
+    def begin_capture(self, pool, streams):
+        self.capturing = (0, pool)
+        self.allocator.capture_started(self.capturing)
+        self.driver.capturing |= streams
+
+    @precondition(lambda self: self.capturing is not None)
+    @rule(succeeds=st.booleans())
+    def end_capture(self, succeeds):
+        self.driver.capturing.clear()
+        self.allocator.capture_ended()
+        self.graphs.append(self.capturing)
+        self.capturing = None
+        if not succeeds:
+            self.release()
+
+    @precondition(lambda self: self.graphs)
+    @rule()
+    def release(self):
+        self.allocator.release_pool(self.graphs.pop())
+
+    @precondition(lambda self: self.capturing is None)
     @rule()
     def empty_cache(self):
         waits = self.allocator.statistics()["num_sync_all_streams"]
@@ -99,7 +124,7 @@ class Allocations(RuleBasedStateMachine):
         found = self.allocator.statistics()
         assert found["num_sync_all_streams"] == waits + 1
         assert found["active.all.current"] == len(self.live)
-        assert all(each["active_size"] for each in self.allocator.snapshot())
+        assert all(each["active_size"] or each["segment_pool_id"] in self.graphs for each in self.allocator.snapshot())
 
     @invariant()
     def sums_agree(self):

@@ -24,9 +24,9 @@ def test_the_bits_of_an_element_do_not_depend_on_the_device():
 
 def test_reserving_counters_is_what_moves_the_offset():
     made = Generator("cpu").manual_seed(5)
-    assert made.reserve(3) == (5, 0) and made.reserve(1) == (5, 3) and made.get_offset() == 16
+    assert made.reserve(3) == (0, 5, 0) and made.reserve(1) == (0, 5, 3) and made.get_offset() == 16
     made.set_offset(4)
-    assert made.reserve(1) == (5, 1)
+    assert made.reserve(1) == (0, 5, 1)
     with pytest.raises(errors.ArgumentError, match="set_offset: 6 is not a multiple of 4"):
         made.set_offset(6)
 

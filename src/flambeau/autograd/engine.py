@@ -18,6 +18,7 @@ from ..errors import AutogradError, ShapeError
 from ..ops.operator import REGISTRY
 from ..runtime import state
 from ..runtime.stream import Stream
+from .function import FunctionNode
 from .mode import GradMode
 from .node import AccumulateGrad, Edge, Node
 
@@ -142,6 +143,8 @@ class GraphTask:
         if node in self.only_captured or all([grad is None for grad in grads]):
             return [None] * len(node.edges)
         found = node.apply(grads)
+        if isinstance(node, FunctionNode):  # a user's code may keep what it returns
+            self.shared.update([id(each.storage) for each in found if each is not None])
         if not self.keep_graph:
             node.release()
         return found

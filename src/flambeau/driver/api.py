@@ -164,12 +164,24 @@ class Driver(Protocol):
     ) -> None: ...  # order
 
     # graphs
-    def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None: ...
-    def capture_end(self, stream: StreamHandle) -> GraphHandle: ...
+    def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:
+        """From now on, order calls on `stream` are written down; so are those of streams that wait for its events."""
+
+    def capture_end(self, stream: StreamHandle) -> GraphHandle:
+        """What was captured since `capture_begin`.  Raises, and ends the capture, if something broke it."""
+
     def capture_status(self, stream: StreamHandle) -> CaptureStatus: ...
-    def capture_mode_exchange(self, mode: CaptureMode) -> CaptureMode: ...
+    def capture_mode_exchange(self, mode: CaptureMode) -> CaptureMode:
+        """Say, for this thread, which captures its unsafe calls break: GLOBAL (at first) or its own or none.
+
+        Returns what it was.
+        """
+
+    def graph_node_count(self, graph: GraphHandle) -> int: ...
     def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle: ...
-    def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None: ...  # order
+    def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
+        """Do what was captured, after the work on `stream` and the graph's own last launch.  # order"""
+
     def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None: ...
 
     # other processes

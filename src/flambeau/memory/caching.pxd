@@ -16,11 +16,14 @@ cdef class CachingAllocator:
     cdef Counters _total
     cdef Pool _small
     cdef Pool _large
+    cdef object _private
+    cdef object _captured
+    cdef list _released
     cdef Flow _oversize
     cdef object _fraction
     cdef public object last_resort
     cdef object _divisions
-    cdef dict _rare
+    cdef object _incidents
     cdef object __weakref__
 
     @cython.locals(size=cython.longlong, pool=Pool, block=Block, counters=Counters)

@@ -15,23 +15,25 @@ Invariants
   next call that takes the lock drains.
 - Under the lock: driver calls, `record_event` and the block hooks.  They must not call this allocator, `free` excepted,
   and whoever calls this allocator holds no lock that `record_event` takes.
-- During a capture no event is recorded, asked for or waited for, and no segment is handed back.
+- During a capture no event is recorded, asked for or waited for, and no segment is handed back.  What capturing streams
+  ask for comes from the private pool of the capture (private.py), and goes back there.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from .. import trace
 from ..driver.api import Driver, StreamHandle
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError
 from .pending import Pending, RecordEvent
 from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer, segment_size
+from .private import PoolId, PrivatePool, PrivatePools, relaxed
 from .segments import Segments
-from .settings import BLOCK_GRAIN, UNLIMITED, Settings, rounded
+from .settings import BLOCK_GRAIN, UNLIMITED, Settings, check_fraction, rounded
 from .shortage import TOO_LARGE_TO_TRY, Shortage, too_large
-from .statistics import Counters, Flow, note_peaks, settle
+from .statistics import Counters, Flow, Incidents, note_peaks, report, settle
 
 ProcessUsage = Callable[[], Sequence[tuple[int, int]]]
 
@@ -63,10 +65,13 @@ class CachingAllocator:
         self._total = Counters()
         self._small = Pool(True, self._total)
         self._large = Pool(False, self._total)
+        self._private = PrivatePools()
+        self._captured: PrivatePool | None = None
+        self._released: list[PoolId] = []
         self._oversize = Flow()
         self._fraction = 1.0
+        self._incidents = Incidents()
         self.last_resort: Callable[[], None] | None = None  # may free blocks, when there is no more memory
-        self._reset_counts()
         self.configure(settings or Settings())
 
     # blocks
@@ -82,6 +87,8 @@ class CachingAllocator:
         pool = self._small if size <= SMALL_LIMIT else self._large
         self._lock.acquire()
         try:
+            if self._captured is not None:
+                pool = self._captured.instead_of(pool, stream, self._driver)
             if self._given:
                 self._drain()
             if self._awaited:
@@ -149,7 +156,7 @@ class CachingAllocator:
         with self._lock:
             self._segments.settings = settings
             self._divisions = settings.roundup_divisions
-            for pool in (self._small, self._large):
+            for pool in (self._small, self._large, *self._private.pools()):
                 pool.max_split = settings.max_split_size
                 pool.max_excess = settings.max_non_split_rounding
         if settings.memory_fraction is not None:
@@ -164,10 +171,7 @@ class CachingAllocator:
 
         Raises: ArgumentTypeError if it is not a float; ArgumentError if it lies outside 0 to 1.
         """
-        if not isinstance(fraction, float):
-            raise ArgumentTypeError(f"set_fraction: fraction must be a float, got {type(fraction).__name__}")
-        if not 0 <= fraction <= 1:
-            raise ArgumentError(f"set_fraction: fraction must lie between 0 and 1, got {fraction}")
+        check_fraction(fraction)
         _, total = self._driver.mem_info(self.device)
         self._segments.limit = int(fraction * total)
         self._fraction = fraction
@@ -182,15 +186,25 @@ class CachingAllocator:
         """Bytes that this process may reserve; None where only the device limits it."""
         return self._segments.limit
 
-    def capture_started(self) -> None:
-        """A capture begins: until it ends, nothing here asks the driver about events or hands memory back."""
+    def capture_started(self, pool_id: PoolId | None = None) -> None:
+        """A capture begins: until it ends, nothing here asks the driver about events or hands memory back.
+
+        pool_id: the private pool that serves the capturing streams, kept until `release_pool`.
+        """
         with self._lock:
             self._pending.capture_started()
+            if pool_id is not None:
+                self._captured = self._private.use(pool_id, self._small, self._large)
 
     def capture_ended(self) -> None:
         """A capture ended.  After the last one, blocks that were freed meanwhile get their events."""
         with self._lock:
+            self._captured = None
             self._pending.capture_ended()
+
+    def release_pool(self, pool_id: PoolId) -> None:
+        """A graph of a private pool is gone; after the last one, `empty_cache` hands it back.  Takes no lock."""
+        self._released.append(pool_id)
 
     def empty_cache(self) -> None:
         """Hand every idle segment back to the driver; nothing while a capture is underway.
@@ -218,15 +232,12 @@ class CachingAllocator:
 
     def statistics(self) -> dict[str, int]:
         """Every counter, by the flat names of torch.cuda.memory_stats."""
-        found: dict[str, int] = {}
         with self._lock:
             self._bring_up_to_date()
-            for name, counters in self._levels():
-                for kind, flow in counters.flows():
-                    flow.report(f"{kind}.{name}", found)
+            found = report(self._total, self._small.counters, self._large.counters)
             self._oversize.report("oversize_allocations", found)
             self._segments.oversize.report("oversize_segments", found)
-            found.update(self._counts())
+            found |= self._incidents.counts() | self._segments.counts()
         return dict(sorted(found.items()))
 
     def snapshot(self) -> list[dict[str, object]]:
@@ -248,7 +259,8 @@ class CachingAllocator:
             self._bring_up_to_date()
             for flow in self._flows():
                 flow.reset_accumulated()
-            self._reset_counts()
+            self._incidents.reset()
+            self._segments.reset_counts()
 
     # the lock is held from here on
     def _drain(self) -> None:
@@ -269,7 +281,8 @@ class CachingAllocator:
             self._driver.block_given(self.device, block.address, block.requested)
         if trace.on_block_given is not None:
             trace.on_block_given(block)
-        pool = self._small if block.segment.is_small else self._large
+        pool = block.segment.pool
+        assert pool is not None
         counters = pool.counters
         counters.allocation.freed += 1
         counters.allocated_bytes.freed += block.nbytes
@@ -286,8 +299,13 @@ class CachingAllocator:
     def _settle(self) -> None:
         """Take back what was freed, and let every pool say all that it has."""
         self._drain()
-        self._small.settle()
-        self._large.settle()
+        self._settle_pools()
+        while self._released:
+            self._private.release(self._released.pop())
+
+    def _settle_pools(self) -> None:
+        for pool in (self._small, self._large, *self._private.pools()):
+            pool.settle()
 
     def _poll(self) -> None:
         note_peaks(self._small.counters, self._large.counters, self._total)
@@ -295,7 +313,8 @@ class CachingAllocator:
 
     def _finish(self, block: Block) -> None:
         """All events of a block that was given back are done."""
-        pool = self._small if block.segment.is_small else self._large
+        pool = block.segment.pool
+        assert pool is not None
         pool.counters.awaiting -= 1
         pool.counters.awaiting_bytes -= block.nbytes
         pool.counters.requested_bytes.freed += block.requested
@@ -306,19 +325,20 @@ class CachingAllocator:
         """A block of `size` bytes that the pool did not have.  Raises: OutOfMemoryError."""
         if size >= TOO_LARGE_TO_TRY:
             raise too_large()
-        self._small.settle()
-        self._large.settle()
+        self._settle_pools()
         block = self._find_at_once(pool, size, stream)
         if block is None and not self._pending.is_capturing:
             block = self._find_after_waiting(pool, size, stream)
         if block is None:
-            self._rare["num_ooms"] += 1
+            self._incidents.out_of_memories += 1
             raise self._shortage(pool, size, stream).error()
         return block
 
     def _find_at_once(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
-        if not self._pending.is_capturing:
-            self._segments.collect_garbage(self._large)
+        if self._pending.is_capturing:
+            with relaxed(self._driver):
+                return self._segments.grow(pool, size, stream)
+        self._segments.collect_garbage(self._large)
         block = self._segments.grow(pool, size, stream)
         if block is None:
             self._poll()
@@ -338,17 +358,18 @@ class CachingAllocator:
         if block is not None:
             return block
         self._hand_back_idle()
-        self._rare["num_alloc_retries"] += 1
+        self._incidents.retries += 1
         return self._segments.grow(pool, size, stream)
 
     def _wait_for_events(self) -> None:
-        self._rare["num_sync_all_streams"] += 1
+        self._incidents.waits += 1
         note_peaks(self._small.counters, self._large.counters, self._total)
         self._pending.wait(self._finish)
 
     def _hand_back_idle(self) -> None:
-        for pool in (self._small, self._large):
+        for pool in (self._small, self._large, *self._private.unused()):
             self._segments.hand_back(pool, pool.idle_segments())
+        self._private.forget_empty()
 
     def _shortage(self, pool: Pool, size: int, stream: StreamHandle) -> Shortage:
         free, total = self._driver.mem_info(self.device)
@@ -374,26 +395,6 @@ class CachingAllocator:
         self._settle()
         settle(self._small.counters, self._large.counters, self._total)
 
-    def _levels(self) -> tuple[tuple[str, Counters], ...]:
-        return ("all", self._total), ("small_pool", self._small.counters), ("large_pool", self._large.counters)
-
-    def _flows(self) -> Iterable[Flow]:
-        for _, counters in self._levels():
-            for _, flow in counters.flows():
-                yield flow
-        yield self._oversize
-        yield self._segments.oversize
-
-    def _counts(self) -> dict[str, int]:
-        limit = self.settings.max_split_size
-        return {
-            **self._rare,
-            "num_device_alloc": self._segments.allocations,
-            "num_device_free": self._segments.frees,
-            "num_oom_rejections": 0,
-            "max_split_size": -1 if limit == UNLIMITED else limit,
-        }
-
-    def _reset_counts(self) -> None:
-        self._rare = dict.fromkeys(("num_alloc_retries", "num_ooms", "num_sync_all_streams"), 0)
-        self._segments.allocations = self._segments.frees = 0
+    def _flows(self) -> list[Flow]:
+        levels = self._total, self._small.counters, self._large.counters
+        return [flow for each in levels for _, flow in each.flows()] + [self._oversize, self._segments.oversize]

@@ -24,6 +24,7 @@ from collections import deque
 from ..driver.api import Address, Driver, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, OutOfMemoryError
 from .pending import Pending, RecordEvent
+from .private import relaxed
 from .settings import UNLIMITED
 from .statistics import Flow, Times
 
@@ -222,7 +223,11 @@ class PinnedCache:
 
     def _make(self, size: int) -> HostBlock:
         start = time.perf_counter_ns()
-        address = self._driver.host_alloc(size)
+        if self._pending.is_capturing:
+            with relaxed(self._driver):
+                address = self._driver.host_alloc(size)
+        else:
+            address = self._driver.host_alloc(size)
         self._alloc_time.add(time.perf_counter_ns() - start)
         self._allocs += 1
         self._allocations.add(1)

@@ -1,6 +1,8 @@
 cimport cython
 from .statistics cimport Counters, Flow
 
+cdef class Pool
+
 @cython.final
 cdef class Segment:
     cdef public object address
@@ -9,6 +11,7 @@ cdef class Segment:
     cdef public bint is_small
     cdef public bint is_oversize
     cdef public Block first
+    cdef public Pool pool
 
 @cython.final
 cdef class Block:
@@ -31,10 +34,12 @@ cdef class Block:
 @cython.final
 cdef class Pool:
     cdef public Counters counters
+    cdef public object id
     cdef public dict idle
     cdef public bint is_small
     cdef public long long max_excess
     cdef public long long max_split
+    cdef public Py_ssize_t segments
     cdef public long long smallest_remainder
     cdef public Counters total
     cdef dict _shelves

@@ -28,13 +28,17 @@ INVALID_VALUE = 1  # the CUresult of an invalid pointer
 LARGE_REMAINDER = (1 << 20) + BLOCK_GRAIN  # bytes: the least that is split off in the large pool
 
 
+SHARED = (0, 0)  # the id of the pools that are nobody's own
+
+
 class Segment:
     """What one `mem_alloc` gave.  nbytes in bytes; `first` is the block at its start.
 
     is_oversize: it is at least max_split_size big, by the settings it was made under.
+    pool: the one that it was added to.
     """
 
-    __slots__ = ("address", "first", "is_oversize", "is_small", "nbytes", "stream")
+    __slots__ = ("address", "first", "is_oversize", "is_small", "nbytes", "pool", "stream")
 
     def __init__(self, address: Address, nbytes: int, stream: StreamHandle, is_small: bool, is_oversize: bool) -> None:
         self.address = address
@@ -42,6 +46,7 @@ class Segment:
         self.stream = stream
         self.is_small = is_small
         self.is_oversize = is_oversize
+        self.pool: Pool | None = None
         self.first = Block(address, nbytes, self)
 
     def blocks(self) -> Iterator[Block]:
@@ -105,17 +110,23 @@ class Pool:
     """The idle blocks of the small or of the large pool of one device, and the pool's counters.
 
     `total` counts for both pools together.  A part is an idle block of a split segment.
+    counters: shared with other pools of its kind, if given;  id: of the private pool that it belongs to;
+    segments: how many it has.
     """
 
     __slots__ = (
-        "counters", "idle", "is_small", "max_excess", "max_split", "smallest_remainder", "total",
+        "counters", "id", "idle", "is_small", "max_excess", "max_split", "segments", "smallest_remainder", "total",
         "_shelves", "_parts", "_all_parts", "_part_bytes", "_all_part_bytes",
     )  # fmt: skip
 
-    def __init__(self, is_small: bool, total: Counters) -> None:
+    def __init__(
+        self, is_small: bool, total: Counters, counters: Counters | None = None, id: tuple[int, int] = SHARED
+    ) -> None:
         self.is_small = is_small
+        self.id = id
+        self.segments = 0
         self.idle: dict[StreamHandle, list[Idle]] = {}
-        self.counters = Counters()
+        self.counters = counters if counters is not None else Counters()
         self.total = total
         self._parts, self._all_parts = self.counters.inactive_split, total.inactive_split
         self._part_bytes, self._all_part_bytes = self.counters.inactive_split_bytes, total.inactive_split_bytes
@@ -196,6 +207,8 @@ class Pool:
     def add(self, segment: Segment, nbytes: int) -> Block:
         """Take a new segment in; its first `nbytes` bytes as a block, not idle."""
         self.idle.setdefault(segment.stream, [])
+        segment.pool = self
+        self.segments += 1
         for counters in (self.counters, self.total):
             counters.segment.add(1)
             counters.reserved_bytes.add(segment.nbytes)
@@ -207,6 +220,7 @@ class Pool:
         del blocks[bisect_left(blocks, (segment.nbytes, segment.address))]
         if not blocks:
             del self.idle[segment.stream]
+        self.segments -= 1
         for counters in (self.counters, self.total):
             counters.segment.remove(1)
             counters.reserved_bytes.remove(segment.nbytes)

@@ -14,11 +14,9 @@ from collections.abc import Iterable
 from ..driver.api import Driver, StreamHandle
 from ..errors import OutOfMemoryError
 from .pending import RecordEvent
-from .pool import Block, Pool, Segment, segment_size
-from .settings import Settings
+from .pool import SHARED, Block, Pool, Segment, segment_size
+from .settings import UNLIMITED, Settings
 from .statistics import Flow
-
-DEFAULT_POOL_ID = (0, 0)
 
 
 class Segments:
@@ -28,14 +26,25 @@ class Segments:
         self.settings = Settings()
         self.limit: int | None = None
         self.oversize = Flow()
-        self.allocations = 0
-        self.frees = 0
+        self.reset_counts()
         self.reserved = 0
         self._driver = driver
         self._device = device
         self._record_event = record_event
         self._by_address: dict[int, Segment] = {}
         self._addresses: list[int] = []
+
+    def counts(self) -> dict[str, int]:
+        """The driver calls so far, and the size from which segments are oversize."""
+        limit = self.settings.max_split_size
+        return {
+            "num_device_alloc": self.allocations,
+            "num_device_free": self.frees,
+            "max_split_size": -1 if limit == UNLIMITED else limit,
+        }
+
+    def reset_counts(self) -> None:
+        self.allocations = self.frees = 0
 
     def grow(self, pool: Pool, nbytes: int, stream: StreamHandle) -> Block | None:
         """A block of `nbytes` in a new segment; None if the limit or the driver refuses."""
@@ -56,7 +65,10 @@ class Segments:
         return pool.add(segment, nbytes)
 
     def hand_back(self, pool: Pool, segments: Iterable[Segment]) -> None:
-        """Give idle segments of a pool to the driver, after waiting for their streams."""
+        """Give idle segments of a pool to the driver, after waiting for their streams.
+
+        Launches of a graph ran on any stream; a driver's own `mem_free` waits for those.
+        """
         leaving = list(segments)
         self._wait_for({segment.stream: None for segment in leaving})
         for segment in leaving:
@@ -119,7 +131,7 @@ class Segments:
             "requested_size": sum(block.requested for block in active),
             "stream": segment.stream,
             "segment_type": "small" if segment.is_small else "large",
-            "segment_pool_id": DEFAULT_POOL_ID,
+            "segment_pool_id": segment.pool.id if segment.pool else SHARED,
             "is_expandable": False,
             "blocks": [_describe_block(block) for block in blocks],
         }

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ConfigError
+from ..errors import ArgumentError, ArgumentTypeError, ConfigError
 
 MIB = 1 << 20
 UNLIMITED = 1 << 62  # bytes: more than any device has
@@ -175,3 +175,11 @@ READERS: dict[str, tuple[str, Callable[[str, str], object]]] = {
     "garbage_collection_threshold": ("garbage_collection_threshold", _threshold),
     "pinned_max_cached_size_mb": ("pinned_max_cached", _mebibytes),
 }
+
+
+def check_fraction(fraction: float) -> None:
+    """Raise ArgumentTypeError or ArgumentError unless it is a float from 0 to 1."""
+    if not isinstance(fraction, float):
+        raise ArgumentTypeError(f"set_fraction: fraction must be a float, got {type(fraction).__name__}")
+    if not 0 <= fraction <= 1:
+        raise ArgumentError(f"set_fraction: fraction must lie between 0 and 1, got {fraction}")

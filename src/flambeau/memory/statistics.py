@@ -127,6 +127,15 @@ def settle(small: Counters, large: Counters, total: Counters) -> None:
     total.settle()
 
 
+def report(total: Counters, small: Counters, large: Counters) -> dict[str, int]:
+    """Every flow of both pools together and of each, by its name."""
+    found: dict[str, int] = {}
+    for name, counters in (("all", total), ("small_pool", small), ("large_pool", large)):
+        for kind, flow in counters.flows():
+            flow.report(f"{kind}.{name}", found)
+    return found
+
+
 def change(flow: Flow, total: Flow, amount: int) -> None:
     """Add a positive amount to a pool's flow and to that of both pools; remove a negative one."""
     if amount > 0:
@@ -150,6 +159,26 @@ def _note(small: Flow, large: Flow, total: Flow) -> None:
         large.peak = in_large
     if in_small + in_large > total.peak:
         total.peak = in_small + in_large
+
+
+class Incidents:
+    """How often an allocation had to retry, to give up, or to wait for all streams."""
+
+    __slots__ = ("out_of_memories", "retries", "waits")
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.retries = self.out_of_memories = self.waits = 0
+
+    def counts(self) -> dict[str, int]:
+        return {
+            "num_alloc_retries": self.retries,
+            "num_ooms": self.out_of_memories,
+            "num_sync_all_streams": self.waits,
+            "num_oom_rejections": 0,
+        }
 
 
 class Times:

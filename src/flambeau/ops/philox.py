@@ -23,7 +23,7 @@ from math import prod
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import dtype, float64
+from ..dtypes import dtype, float64, int64
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Scalar
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
@@ -180,24 +180,38 @@ def standard_normals(kind: dtype, seed: int, first: int, numel: int) -> Any:
 # kernels
 
 
+# The last parameters of every random kernel.  Where there is a state, as in graphs, it has the seed, and a counter from
+# which `first` counts.
+DRAWN = (
+    Pointer("state", int64, "r", (2,)), Scalar("seed", "uint64"), Scalar("first", "uint64"), Scalar("numel", "int64")
+)  # fmt: skip
+COUNTED_FROM = "if (state) { seed = state[0]; first += state[1]; }"
+
+
+def counted_from(state: Any, seed: int, first: int) -> tuple[int, int]:
+    """The seed and the first counter, as COUNTED_FROM finds them."""
+    return (seed, first) if state is None else (int(state[0]) % (1 << 64), first + int(state[1]))
+
+
 def random_kernel(name: str, kind: dtype, maker: str, fields: Sequence[Param], make: Callable[..., Any]) -> Kernel:
     """A kernel that fills `out` by a maker of philox.cu; `make`(seed, first, numel, *fields) does so on the host."""
     entry = f"{name}_{kind.name}"
     arguments = "".join(f", {_declared(each)}" for each in fields)
     source = f"""{PHILOX}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
-    {kind.cuda}* out{arguments}, unsigned long long seed, unsigned long long first, long long numel) {{
+    {kind.cuda}* out{arguments}, const long long* state, unsigned long long seed, unsigned long long first,
+    long long numel) {{
+  {COUNTED_FROM}
   fill_random(out, seed, first, numel, {maker});
 }}
 """
 
     def reference(out: Any, *values: Any) -> None:
-        *given, seed, first, numel = values
-        out[...] = make(seed, first, numel, *given)
+        *given, state, seed, first, numel = values
+        out[...] = make(*counted_from(state, seed, first), numel, *given)
 
     params = [Pointer("out", kind, "w", ("numel",)), *fields]
-    params += [Scalar("seed", "uint64"), Scalar("first", "uint64"), Scalar("numel", "int64")]
-    return Kernel(entry, source, params, reference, 20.0)
+    return Kernel(entry, source, [*params, *DRAWN], reference, 20.0)
 
 
 def _declared(param: Param) -> str:
@@ -208,8 +222,9 @@ def _declared(param: Param) -> str:
 
 
 def fill_random(call: Any, out: Any, kernel: Kernel, per_counter: int, values: Sequence[Any], generator: Any) -> None:
-    """Launch a random kernel that takes an element count; a generator gives as many counters as that needs."""
+    """Launch a kernel whose last parameters are DRAWN; a generator gives as many counters as its elements need."""
+    assert kernel.params[-len(DRAWN) :] == DRAWN, f"{kernel.entry}: the last parameters of a random kernel are DRAWN"
     numel = prod(out.shape)
     if numel:
-        seed, first = call.random(-(-numel // per_counter), generator)
-        call.launch(kernel, grid_over(numel), out, *values, seed, first, numel)
+        state, seed, first = call.random(-(-numel // per_counter), generator)
+        call.launch(kernel, grid_over(numel), out, *values, state, seed, first, numel)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
+from ..runtime.graph import refuse_capture
 from ..tensor import likes
 from .optimizer import Optimizer, check_not_negative, with_gradients
 
@@ -48,6 +49,11 @@ class Adam(Optimizer):
                 raise ArgumentError(f"Invalid beta parameter at index {index}: {beta}")
 
     def update(self, group: dict[str, Any]) -> None:
+        refuse_capture(
+            f"{type(self).__name__}.step",
+            "the number of the step is counted on the host, and every replay would repeat one step's corrections",
+            "capture forward and backward, and call step() after each replay",
+        )
         batches: dict[tuple[int, int], list[tuple[Any, dict[str, Any]]]] = {}
         for param in with_gradients(group):
             state = self.state[param] or self._begin(param, group["amsgrad"])

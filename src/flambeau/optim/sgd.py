@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
+from ..runtime.graph import refuse_capture
 from ..tensor import likes
 from .optimizer import Optimizer, check_not_negative, with_gradients
 
@@ -72,5 +73,10 @@ class SGD(Optimizer):
         """Make a parameter's sum of gradients if there is none; whether there was none."""
         if self.state[param].get("momentum_buffer") is not None:
             return False
+        refuse_capture(
+            "SGD.step",
+            "every replay would begin its sums of gradients anew",
+            "call step() once before the capture",
+        )
         self.state[param]["momentum_buffer"] = likes.zeros_like(param)
         return True

@@ -3,6 +3,7 @@
 - A holder gives back when its last tensor goes, after the work of the stream that it received it on, and of recorded
   streams: a thread waits for those, since finalizers must not.
 - A segment that nothing here uses any more is closed before its owner is told.
+- A stream that is capturing cannot be waited for: what it uses goes back after the capture.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import threading
 from contextlib import suppress
 
 from ..channel import NAME_BYTES, SERVICE_BYTES, Connection
-from ..driver.api import Address, Driver, StreamHandle
+from ..driver.api import Address, CaptureStatus, Driver, StreamHandle
 from ..errors import AcceleratorError, ArgumentError
+from ..memory.private import relaxed
 
 REQUEST = struct.Struct("<cQ")  # what is asked, and the number of a ticket or loan
 GIVE_BACK = b"g"
+CAPTURE_POLL = 0.01  # seconds
 _ON_DEVICE = b"d"
 # whose loan, and its number; device's UUID; offset in the segment and size; lengths of the two handles that follow
 _PLACE = struct.Struct(f"<c{NAME_BYTES}s{SERVICE_BYTES}sQ40sQQHH")
@@ -72,14 +75,24 @@ class Share:
         self.base = base
         self.streams: list[StreamHandle] = []
 
+    def is_captured(self) -> bool:
+        """Whether one of its streams is capturing."""
+        with suppress(AcceleratorError):
+            return any(self.driver.capture_status(stream) is not CaptureStatus.NONE for stream in self.streams)
+        return False
+
     def give_back(self) -> None:
         """Wait for the work that uses it, close the segment, tell the owner.  A failed device does no more work."""
+        with suppress(AcceleratorError), relaxed(self.driver):
+            self._close()
+        tell_given_back(self.owner, self.place)
+
+    def _close(self) -> None:
         for stream in self.streams:
             with suppress(AcceleratorError):
                 self.driver.ipc_flush(stream)
         with suppress(AcceleratorError):
             self.driver.ipc_close(self.device, self.base)
-        tell_given_back(self.owner, self.place)
 
 
 class Returner:
@@ -114,12 +127,30 @@ class Returner:
         self._given.put(None)
 
     def _run(self) -> None:
-        while (given := self._given.get()) is not None:
+        held: list[Share] = []
+        while (given := self._next(held)) is not None:
+            if isinstance(given, Share):
+                held.append(given)
+            held = _given_back(held)
             if isinstance(given, threading.Event):
                 given.set()
-            else:
-                given.give_back()
             del given
+
+    def _next(self, held: list[Share]) -> Share | threading.Event | None:
+        """What is given next; while shares are held, soon something that nobody waits for."""
+        try:
+            return self._given.get(timeout=CAPTURE_POLL if held else None)
+        except queue.Empty:
+            return threading.Event()
+
+
+def _given_back(shares: list[Share]) -> list[Share]:
+    """Give shares back, and return those that captures hold up."""
+    captured = [each for each in shares if each.is_captured()]
+    for each in shares:
+        if each not in captured:
+            each.give_back()
+    return captured
 
 
 def tell_given_back(owner: Connection, place: Place) -> None:

@@ -10,12 +10,13 @@ import secrets
 import threading
 from typing import Any
 
-from ..errors import ArgumentError
+from ..errors import AcceleratorError, ArgumentError
 from . import device as devices
 from . import state
 
 DEFAULT_SEED = 67280421310721
 STATE_BYTES = 16
+CAPTURE_UNSUPPORTED = 900  # CUresult
 
 
 class Generator:
@@ -38,17 +39,45 @@ class Generator:
     def device(self) -> devices.device:
         return devices.CPU if self.device_index == devices.CPU_INDEX else devices.cuda(self.device_index)
 
-    def reserve(self, count: int) -> tuple[int, int]:
-        """Take `count` counters: (seed, the first of them)."""
+    def reserve(self, count: int) -> tuple[int, int, int]:
+        """Take `count` counters: (address of the state that says more, or 0; seed; the first of them).
+
+        While the device's current stream is capturing, the seed and where to start are what each replay puts into the
+        state, so that replays go on where calls would.
+        """
+        capture = state.machine().capture
+        if capture is not None and capture.covers(self.device_index):
+            return capture.draw(self, count)  # type: ignore[no-any-return]
         with self._lock:
             first = self._counter
             self._counter += count
-        return self._seed, first
+        return 0, self._seed, first
+
+    def _is_captured(self) -> bool:
+        """Whether the device's current stream is capturing."""
+        capture = state.machine().capture
+        return capture is not None and capture.covers(self.device_index)
+
+    def _check_not_captured(self, name: str) -> None:
+        """Raises AcceleratorError while the device's current stream is capturing: a replay would not do it."""
+        if self._is_captured():
+            raise AcceleratorError(
+                f"{name}: the state of the generator of {self.device} is neither read nor set in a capture",
+                hint="do it before the capture; replays go on from the state at that time",
+                error_code=CAPTURE_UNSUPPORTED,
+            )
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start over from `seed`, an integer of 64 bits (negative ones count as two's complement)."""
+        """Start over from `seed`, an integer of 64 bits (negative ones count as two's complement).
+
+        Raises: ArgumentError for another one; AcceleratorError in a capture, unless it is the seed that there is.
+        """
         if not -(1 << 63) <= seed < 1 << 64:
             raise ArgumentError(f"manual_seed: {seed} does not fit in 64 bits")
+        if self._is_captured():
+            if seed % (1 << 64) != self._seed:
+                self._check_not_captured("manual_seed")
+            return self
         with self._lock:
             self._seed = seed % (1 << 64)
             self._counter = 0
@@ -64,11 +93,13 @@ class Generator:
 
     def get_offset(self) -> int:
         """How far the generator has come, in random words: four per counter."""
+        self._check_not_captured("get_offset")
         return 4 * self._counter
 
     def set_offset(self, offset: int) -> None:
         if offset % 4 or offset < 0:
             raise ArgumentError(f"set_offset: {offset} is not a multiple of 4 that is not negative")
+        self._check_not_captured("set_offset")
         self._counter = offset // 4
 
     def state_bytes(self) -> bytes:
@@ -79,6 +110,7 @@ class Generator:
         """Restore what `state_bytes` gave; 8 bytes are a seed with offset 0.  Raises ArgumentError for another size."""
         if len(data) not in (8, STATE_BYTES):
             raise ArgumentError(f"set_rng_state: a state has {STATE_BYTES} bytes, got {len(data)}")
+        self._check_not_captured("set_state")
         self._seed = int.from_bytes(data[:8], "little")
         self.set_offset(int.from_bytes(data[8:], "little"))
 

@@ -7,6 +7,7 @@
 - The owner keeps the memory until every holder has given it back (ledger.py); a holder that ends has given it back.
 - An owner that ends takes its memory along.  Virtual GPUs then raise AccessError; on hardware the bytes are undefined.
 - Where a thread waits for another process, it holds no lock.
+- Nothing is sent or received in a capture: a replay would not do it again.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import weakref
 from .. import channel
 from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Connection, Peer
 from ..driver.api import Address, EventHandle, StreamHandle
-from ..errors import ArgumentError, DeviceIndexError, NotSupportedError
+from ..errors import AcceleratorError, ArgumentError, DeviceIndexError, NotSupportedError
 from . import state
 from .borrowing import GIVE_BACK, REQUEST, Place, Returner, Share, tell_given_back
+from .generator import CAPTURE_UNSUPPORTED
 from .ledger import Ledger, Terms, Ticket
 from .machine import Machine
 from .report import Borrowed, InFlight, Lent, Report
@@ -54,11 +56,24 @@ class Exchange:
         """The message by which another process, or this one, receives a storage that is not empty.
 
         site: where in the program, for reports;  route: what it is sent by, for `withdraw`.
-        Host:  returns at once.
-        Order: the receiver's current stream follows what the current stream of the storage's device has by now.
+        Host:   returns at once.
+        Order:  the receiver's current stream follows what the current stream of the storage's device has by now.
+        Raises: AcceleratorError in a capture.
         """
-        ticket = self._ticket(storage, route, site)
+        self._refuse_capture(f"send, at {site}")
+        with self._machine.loading():
+            ticket = self._ticket(storage, route, site)
         return _MESSAGE.pack(MAGIC, self._endpoint.name, self._service, self.ledger.issue(ticket))
+
+    def _refuse_capture(self, name: str) -> None:
+        if self._machine.capture is None:
+            return
+        if any(state.current_stream(each.index).is_capturing() for each in self._machine.devices):
+            raise AcceleratorError(
+                f"{name}: tensors of several processes cannot be sent or received in a capture",
+                hint="do it before the capture or after it",
+                error_code=CAPTURE_UNSUPPORTED,
+            )
 
     def _ticket(self, storage: Storage, route: object, site: str) -> Ticket:
         driver, device = self._machine.driver, storage.device
@@ -128,10 +143,12 @@ class Exchange:
 
         Host:   waits for the sender's answer, and for no work.
         Raises: ProcessGoneError if a process has ended whose help it takes, or if the tensor was received already or
-                withdrawn; ArgumentError if this is no message; DeviceIndexError if the device is not to be seen here.
+                withdrawn; ArgumentError if this is no message; DeviceIndexError if the device is not to be seen here;
+                AcceleratorError in a capture.
         """
         if not isinstance(message, bytes) or len(message) != _MESSAGE.size or not message.startswith(MAGIC):
             raise ArgumentError(f"receive: this is no message of a tensor: {message[:16]!r}, {len(message)} bytes")
+        self._refuse_capture("receive")
         _, name, service, number = _MESSAGE.unpack(message)
         name = name.rstrip(b"\0")
         if name == self._endpoint.name:
@@ -139,7 +156,8 @@ class Exchange:
         sender = self._endpoint.connect(name)
         answer, _ = sender.ask(service, REQUEST.pack(_TAKE, number))
         try:
-            return self._receive_share(sender, Place.unpack(answer))
+            with self._machine.loading():
+                return self._receive_share(sender, Place.unpack(answer))
         finally:
             sender.tell(service, REQUEST.pack(_DONE, number))
 

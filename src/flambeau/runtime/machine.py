@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..kernel import Kernel
 from ..memory import settings
 from ..memory.caching import CachingAllocator
 from ..memory.pinned import PinnedCache
+from ..memory.private import relaxed
 from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
 from ..problem import Problem
@@ -45,6 +47,7 @@ class Accelerator:
         self.plans: dict[Any, Any] = {}  # what dispatch decided once
         self.kernels: dict[Kernel, KernelHandle] = {}
         self._library_plans: dict[Problem, tuple[PlanHandle, int]] = {}
+        self.capture_stream: Stream | None = None  # of cuda.graph(), made at its first use
         self._pools: dict[int, list[Stream]] = {}
         self._next: dict[int, int] = {}
 
@@ -52,14 +55,16 @@ class Accelerator:
         """The loaded form of a kernel on this device."""
         handle = self.kernels.get(kernel)
         if handle is None:
-            handle = self.kernels[kernel] = self.driver.kernel_load(self.index, kernel)
+            with self.machine.loading():
+                handle = self.kernels[kernel] = self.driver.kernel_load(self.index, kernel)
         return handle
 
     def library_plan(self, problem: Problem) -> tuple[PlanHandle, int]:
         """The driver's handle for a library problem, and the workspace bytes that a run needs."""
         found = self._library_plans.get(problem)
         if found is None:
-            found = self._library_plans[problem] = self.driver.library_plan(self.index, problem)
+            with self.machine.loading():
+                found = self._library_plans[problem] = self.driver.library_plan(self.index, problem)
         return found
 
     def side_stream(self, priority: int) -> Stream:
@@ -79,7 +84,8 @@ class Accelerator:
     def peer(self, other: int) -> None:
         """Let this device reach `other`'s memory directly, if the hardware can."""
         if self.driver.peer_can(self.index, other):
-            self.driver.peer_enable(self.index, other)
+            with self.machine.loading():
+                self.driver.peer_enable(self.index, other)
 
 
 class Machine:
@@ -96,6 +102,7 @@ class Machine:
         self.devices: list[Accelerator] = []
         self.streams: dict[StreamHandle, Stream] = {}
         self.launch_blocking = False
+        self.capture: Any = None  # the CUDAGraph that is being captured
         self.cpu_generator = Generator(-1)
         self.cpu_plans: dict[Any, Any] = {}
         self._on_start: list[Callable[[], object]] = []
@@ -152,6 +159,10 @@ class Machine:
                 self._on_start.append(call)
                 return
         call()
+
+    def loading(self) -> AbstractContextManager[None]:
+        """Around calls that load or allocate, and concern no stream: they break no capture."""
+        return relaxed(self.driver) if self.capture is not None else nullcontext()
 
     def device_count(self) -> int:
         """How many devices there are; never raises and starts nothing real."""

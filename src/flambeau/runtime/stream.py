@@ -11,7 +11,16 @@ import ctypes
 from typing import TYPE_CHECKING, Any
 
 from .. import trace
-from ..driver.api import Address, CopyKind, EventHandle, KernelHandle, PlanHandle, StreamHandle
+from ..driver.api import (
+    Address,
+    CaptureStatus,
+    CopyKind,
+    EventHandle,
+    GraphExecHandle,
+    KernelHandle,
+    PlanHandle,
+    StreamHandle,
+)
 from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError
 from ..kernel import Buffer, Grid
 from . import device as devices
@@ -80,6 +89,10 @@ class Stream:
         """Whether everything submitted so far is done.  Host: returns at once."""
         return self.machine.driver.stream_query(self.handle)
 
+    def is_capturing(self) -> bool:
+        """Whether what is submitted goes to a graph.  Host: returns at once."""
+        return self.machine.driver.capture_status(self.handle) is not CaptureStatus.NONE
+
     def synchronize(self) -> None:
         """Wait until everything submitted so far is done.  Host: waits."""
         if trace.on_wait is not None:
@@ -136,8 +149,12 @@ class Stream:
             self.synchronize()
 
     def library_run(self, plan: PlanHandle, addresses: tuple[int, ...], workspace: int) -> None:
-        """Queue a library call."""
-        self.machine.driver.library_run(plan, addresses, Address(workspace), self.handle)
+        """Queue a library call.  While a stream is capturing, libraries may load what they need for it."""
+        if self.machine.capture is None:
+            self.machine.driver.library_run(plan, addresses, Address(workspace), self.handle)
+        else:
+            with self.machine.loading():
+                self.machine.driver.library_run(plan, addresses, Address(workspace), self.handle)
         if trace.on_launch is not None:
             trace.on_launch(self, plan, addresses)
         if self.machine.launch_blocking:
@@ -154,6 +171,12 @@ class Stream:
     def fill(self, dst: int, value: int, nbytes: int) -> None:
         """Queue the setting of every byte to `value`."""
         self.machine.driver.fill(Address(dst), value, nbytes, self.handle)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def graph_launch(self, graph: GraphExecHandle) -> None:
+        """Queue all of a graph."""
+        self.machine.driver.graph_launch(graph, self.handle)
         if self.machine.launch_blocking:
             self.synchronize()
 

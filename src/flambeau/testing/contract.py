@@ -12,130 +12,34 @@ Each test gives back what it took, so that all can run on one real GPU.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from .. import host
-from ..driver.api import Address, CaptureMode, CopyKind, Driver, EventHandle, StreamHandle
-from ..dtypes import bfloat16, dtype, float32, float64, int64
+from ..driver.api import Address, CopyKind
+from ..dtypes import bfloat16, float32, float64, int64
 from ..errors import AcceleratorError, NotSupportedError, OutOfMemoryError
-from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
+from ..kernel import Grid
 from ..problem import Gemm
-
-DEVICE = 0
-SEGMENT = 4 << 20  # bytes
-LARGE = 64 << 20  # bytes
-COUNT = 1000  # elements
-MAX_POLLS = 10_000_000
-LONG_COPY = 1 << 20  # bytes
-
-TO_DEVICE, TO_HOST, WITHIN = CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOST, CopyKind.DEVICE_TO_DEVICE
-
-_SOURCE = """
-typedef long long I;
-struct Layout { I ndim; I size[8]; I stride[3][8]; };
-extern "C" __global__ void contract_scale(float* out, const float* in, float factor, I n) {
-    I i = blockIdx.x * (I)blockDim.x + threadIdx.x;
-    if (i < n) out[i] = in[i] * factor;
-}
-extern "C" __global__ void contract_negate(unsigned short* out, const unsigned short* in, I n) {
-    I i = blockIdx.x * (I)blockDim.x + threadIdx.x;
-    if (i < n) out[i] = in[i] ^ 0x8000;
-}
-extern "C" __global__ void contract_add(I* out, const I* a, const I* b, Layout layout, I n) {
-    I i = blockIdx.x * (I)blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    I at[3] = {0, 0, 0};
-    for (I dim = layout.ndim - 1; dim >= 0; --dim) {
-        I index = i % layout.size[dim];
-        i /= layout.size[dim];
-        for (int operand = 0; operand < 3; ++operand) at[operand] += index * layout.stride[operand][dim];
-    }
-    out[at[0]] = a[at[1]] + b[at[2]];
-}
-"""
-N = Scalar("n", "int64")
+from .contract_base import (
+    ADD,
+    COUNT,
+    DEVICE,
+    LARGE,
+    LONG_COPY,
+    MAX_POLLS,
+    NEGATE,
+    SCALE,
+    SEGMENT,
+    TO_DEVICE,
+    TO_HOST,
+    WITHIN,
+    raised,
+)
+from .contract_graphs import GraphContract
 
 
-def _pair(kind: dtype) -> list[Param]:
-    return [Pointer("out", kind, "w", ("n",)), Pointer("in", kind, "r", ("n",))]
-
-
-def _numpy(name: str) -> Callable[..., None]:
-    """The reference that calls a NumPy function on all arguments but the first, which it writes, and the last."""
-    return lambda out, *inputs: getattr(host.numpy(), name)(*inputs[:-1], out=out)
-
-
-SCALE = Kernel("contract_scale", _SOURCE, [*_pair(float32), Scalar("factor", "float32"), N], _numpy("multiply"))
-NEGATE = Kernel("contract_negate", _SOURCE, [*_pair(bfloat16), N], _numpy("negative"))
-_OPERANDS = [Pointer(name, int64, "w" if name == "out" else "r", "layout") for name in ("out", "a", "b")]
-ADD = Kernel("contract_add", _SOURCE, [*_OPERANDS, Strided("layout", ("out", "a", "b")), N], _numpy("add"))
-
-
-def raised(expected: type[Exception], call: Callable[[], object]) -> Exception:
-    """The exception that `call` raises, which must be an `expected`."""
-    try:
-        call()
-    except expected as error:
-        return error
-    raise AssertionError(f"{expected.__name__} was not raised")
-
-
-class DriverContract:
-    """The suite.  `driver` is a started driver with at least one device."""
-
-    driver: Driver
-
-    def make_driver(self) -> Driver:
-        """A started driver."""
-        raise NotSupportedError("DriverContract: a subclass says how to get a driver")
-
-    def setup_method(self) -> None:
-        self.driver = self.make_driver()
-        self._undo: list[Callable[[], None]] = []
-        self.stream = self.new_stream()
-
-    def teardown_method(self) -> None:
-        self.driver.device_synchronize(DEVICE)
-        for undo in reversed(self._undo):
-            undo()
-
-    # what the tests take, and give back
-    def new_stream(self, priority: int = 0) -> StreamHandle:
-        stream = self.driver.stream_create(DEVICE, priority)
-        self._undo.append(lambda: self.driver.stream_destroy(stream))
-        return stream
-
-    def new_event(self, timing: bool = False) -> EventHandle:
-        event = self.driver.event_create(DEVICE, timing, False, False)
-        self._undo.append(lambda: self.driver.event_destroy(event))
-        return event
-
-    def new_memory(self, nbytes: int = SEGMENT) -> Address:
-        address = self.driver.mem_alloc(DEVICE, nbytes)
-        self._undo.append(lambda: self.driver.mem_free(DEVICE, address))
-        return address
-
-    def new_pinned(self, nbytes: int) -> tuple[Address, Any]:
-        """Pinned memory, and a uint8 array over it."""
-        address = self.driver.host_alloc(nbytes)
-        self._undo.append(lambda: self.driver.host_free(address))
-        return address, host.bytes_at(address, nbytes)
-
-    def upload(self, values: Any) -> Address:
-        """A NumPy array in new device memory."""
-        values = host.numpy().ascontiguousarray(values)
-        address = self.new_memory(max(values.nbytes, 1))
-        self.driver.copy(address, Address(host.address_of(values)), values.nbytes, TO_DEVICE, self.stream)
-        self.driver.stream_synchronize(self.stream)
-        return address
-
-    def download(self, address: Address, shape: tuple[int, ...], kind: dtype) -> Any:
-        """Device memory as a NumPy array, after everything that is on `self.stream`."""
-        values = host.numpy().empty(shape, kind.numpy)
-        self.driver.copy(Address(host.address_of(values)), address, values.nbytes, TO_HOST, self.stream)
-        return values
+class DriverContract(GraphContract):
+    """The suite.  Its tests of graphs are in contract_graphs.py."""
 
     # devices
     def test_devices_have_properties(self) -> None:
@@ -317,16 +221,11 @@ class DriverContract:
         assert "device 0" in text and "device 1" in text
 
     # kernels
-    def _launch(self, kernel: Kernel, values: list[Any]) -> None:
-        handle = self.driver.kernel_load(DEVICE, kernel)
-        grid = Grid(((COUNT + 255) // 256, 1, 1), 256)
-        self.driver.launch(handle, grid, kernel.pack(values), self.stream)
-
     def test_a_contiguous_kernel(self) -> None:
         values = host.numpy().linspace(-5, 5, COUNT, dtype="float32")
         source, target = self.upload(values), self.new_memory()
         assert self.driver.kernel_load(DEVICE, SCALE) == self.driver.kernel_load(DEVICE, SCALE)
-        self._launch(SCALE, [target, source, 2.5, COUNT])
+        self.launch(SCALE, [target, source, 2.5, COUNT])
         assert (self.download(target, (COUNT,), float32) == values * host.numpy().float32(2.5)).all()
 
     def test_a_strided_kernel(self) -> None:
@@ -335,13 +234,13 @@ class DriverContract:
         a, row = np.arange(COUNT).reshape(100, 10) * 2**33, np.arange(100) + 7
         addresses = [self.new_memory(), self.upload(a), self.upload(row)]
         layout = ((10, 100), [(100, 1), (1, 10), (0, 1)])
-        self._launch(ADD, [*addresses, layout, COUNT])
+        self.launch(ADD, [*addresses, layout, COUNT])
         assert (self.download(addresses[0], (10, 100), int64) == a.T + row).all()
 
     def test_a_kernel_writes_only_what_its_strides_name(self) -> None:
         target = self.upload(host.numpy().full(COUNT, -1))
         source = self.upload(host.numpy().arange(10))
-        self._launch(ADD, [target, source, source, ((10,), [(3,), (1,), (1,)]), 10])
+        self.launch(ADD, [target, source, source, ((10,), [(3,), (1,), (1,)]), 10])
         found = self.download(target, (COUNT,), int64)
         assert found[:30:3].tolist() == [2 * index for index in range(10)]
         assert (found[1:30:3] == -1).all() and (found[30:] == -1).all()
@@ -349,7 +248,7 @@ class DriverContract:
     def test_a_kernel_on_bfloat16(self) -> None:
         values = host.numpy().linspace(-3, 3, COUNT).astype(bfloat16.numpy)
         source, target = self.upload(values), self.new_memory()
-        self._launch(NEGATE, [target, source, COUNT])
+        self.launch(NEGATE, [target, source, COUNT])
         found = self.download(target, (COUNT,), bfloat16)
         assert (found.view("uint16") == values.view("uint16") ^ 0x8000).all()
 
@@ -394,7 +293,5 @@ class DriverContract:
             raised(AcceleratorError, partial(self.driver.launch, handle, grid, arguments, self.stream))
 
     def test_an_ability_that_is_denied_raises(self) -> None:
-        if not self.driver.capabilities.graphs:
-            raised(NotSupportedError, lambda: self.driver.capture_begin(self.stream, CaptureMode.GLOBAL))
         if not self.driver.capabilities.ipc:
             raised(NotSupportedError, lambda: self.driver.ipc_export(DEVICE, self.new_memory()))

@@ -19,6 +19,7 @@ from ..dtypes import ALL, BOOL, bfloat16, dtype, float16, float32
 from ..errors import FlambeauError
 from ..kernel import Kernel
 from ..ops.operator import REGISTRY, Operator, Sample
+from ..runtime.graph_random import SET_STATE
 from ..tensor.factories import tensor
 from .machine import machine
 from .samples import cases, made
@@ -52,6 +53,7 @@ def gathered(everything: bool = False) -> list[Kernel]:
         for operator, kind, sample in chosen(everything):
             call(operator, kind, sample)
         found = list(virtual.devices[0].kernels)
+    found.append(SET_STATE)
     found += [fallback.gemm_kernel(each) for each in ALL if each.category != BOOL]
     found += [kernel for each in (float16, bfloat16) for kernel in attention_fallback.kernels_of(each)]
     return list({kernel.source + kernel.entry: kernel for kernel in found}.values())

@@ -25,6 +25,8 @@ class Code(IntEnum):
     CUDA_ERROR_ILLEGAL_ADDRESS = 700
     CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704
     CUDA_ERROR_LAUNCH_FAILED = 719
+    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900
+    CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901
 
 
 class Names:
@@ -49,13 +51,18 @@ RESULTS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "cuEventElapsedTime": lambda start, end: (1.25,),
     "cuDeviceCanAccessPeer": lambda device, peer: (1,),
     "cuPointerGetAttribute": lambda name, address: (address >> 40,),
+    "cuStreamEndCapture": lambda stream: (0x6AF,),
+    "cuStreamIsCapturing": lambda stream: (1,),
+    "cuThreadExchangeStreamCaptureMode": lambda mode: (2,),
+    "cuGraphGetNodes": lambda graph: ([], 5),
+    "cuGraphInstantiate": lambda graph, flags: (0xE8EC,),
 }
 
 
 class FakeCuda:
     """Two devices.  `fails` maps a call's name to the code that it returns; `launched` holds the launch buffers."""
 
-    CUdevice_attribute = CUfunction_attribute = CUpointer_attribute = Names()
+    CUdevice_attribute = CUfunction_attribute = CUpointer_attribute = CUstreamCaptureMode = Names()
     CUstream = int
     CUresult = Code
 

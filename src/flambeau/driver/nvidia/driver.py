@@ -4,7 +4,7 @@
 - Waits block the host with the interpreter unlocked, as cuda.bindings does in every call.
 - Tables of handles need no lock.  One lock guards what is made once: kernels, plans and adopted streams.
 - CUDA_VISIBLE_DEVICES and CUDA_LAUNCH_BLOCKING are honoured by NVIDIA's driver itself.
-- Memory and events of other processes: see ipc.py.  Graphs are not had yet: see `capabilities`.
+- Graphs are in graphs.py, memory and events of other processes in ipc.py.
 """
 
 from __future__ import annotations
@@ -20,13 +20,9 @@ from ...problem import Problem
 from ..api import (
     Address,
     Capabilities,
-    CaptureMode,
-    CaptureStatus,
     CopyKind,
     DeviceProperties,
     EventHandle,
-    GraphExecHandle,
-    GraphHandle,
     KernelHandle,
     PlanHandle,
     StreamHandle,
@@ -34,6 +30,7 @@ from ..api import (
 from . import compile, library, peers
 from .devices import Devices
 from .fallback import Launch
+from .graphs import GraphCalls
 from .handles import Event, Stream, Table
 from .ipc import IpcCalls
 from .launch import Launcher, LoadedKernel
@@ -49,16 +46,17 @@ MAX_SPARE_EVENTS = (
 HOST_ALLOC_PORTABLE = 1  # pinned for every device; CU_MEMHOSTREGISTER_PORTABLE is the same
 
 
-class NvidiaDriver(IpcCalls):
+class NvidiaDriver(GraphCalls, IpcCalls):
     """The process's NVIDIA GPUs."""
 
-    capabilities = Capabilities("nvidia", ipc=True, libraries=LIBRARIES)
+    capabilities = Capabilities("nvidia", graphs=True, ipc=True, libraries=LIBRARIES)
 
     def __init__(self, bindings: Any = None, shared_library: str = "") -> None:
         """bindings: stands in for the module cuda.bindings.driver, which `start` finds otherwise.
 
         shared_library: then the file in which the compiled calls, if there are any, find the driver's functions.
         """
+        super().__init__()
         self._cu: Any = bindings
         self._shared_library = shared_library if bindings else library.DRIVER_LIBRARY
         self._lock = Lock()
@@ -204,6 +202,7 @@ class NvidiaDriver(IpcCalls):
     def event_destroy(self, event: EventHandle) -> None:
         gone = self._events.remove(event)
         if gone.is_plain and len(self._spare_events[gone.device]) < MAX_SPARE_EVENTS:
+            # Also if a capture recorded it: whoever gets it records it anew before anything waits for it.
             self._spare_events[gone.device].append(gone)
             return
         self._devices.use(gone.device)
@@ -301,29 +300,6 @@ class NvidiaDriver(IpcCalls):
             raise _elsewhere(f"plan {plan}", device, stream, of)
         self._devices.use(device)
         planned.run(addresses, workspace, of)
-
-    # graphs
-
-    def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:
-        raise self._not_supported("capture_begin")
-
-    def capture_end(self, stream: StreamHandle) -> GraphHandle:
-        raise self._not_supported("capture_end")
-
-    def capture_status(self, stream: StreamHandle) -> CaptureStatus:
-        raise self._not_supported("capture_status")
-
-    def capture_mode_exchange(self, mode: CaptureMode) -> CaptureMode:
-        raise self._not_supported("capture_mode_exchange")
-
-    def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle:
-        raise self._not_supported("graph_instantiate")
-
-    def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
-        raise self._not_supported("graph_launch")
-
-    def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None:
-        raise self._not_supported("graph_destroy")
 
     def _not_supported(self, call: str) -> NotSupportedError:
         return NotSupportedError(f"{call}: the {self.capabilities.name} driver does not have this call yet")

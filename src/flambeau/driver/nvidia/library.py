@@ -26,6 +26,11 @@ BLAS_ALLOC_FAILED = 3
 DNN_BAD_PARAMETER, DNN_NOT_SUPPORTED = 2, 3  # thousands of a cudnnStatus_t
 DNN_ALLOC_FAILED = frozenset({4003, 4004})
 
+CAPTURE_CODES = range(900, 909)  # what the driver refuses because a stream is capturing
+CAPTURE_INVALIDATED = 901  # the capture was broken before: not the call that broke it
+CAPTURE_REFUSALS: list[str] = []  # the first calls that were refused since the process's last capture began
+MAX_REFUSALS = 4
+
 # No driver, one that is a stub or too old, no device, or a device and driver that do not fit.
 NO_DEVICE = frozenset({34, 35, 100, 802, 803, 804})
 
@@ -164,6 +169,10 @@ def error_of(code: Any, what: str, values: Mapping[str, Any]) -> FlambeauError:
         return NoDeviceError(fact, hint=VIRTUAL_HINT)
     if number == OUT_OF_MEMORY:
         return OutOfMemoryError(fact)
+    if number in CAPTURE_CODES:
+        fact = f"{fact}; called by {trace.caller()}"
+        if number != CAPTURE_INVALIDATED and len(CAPTURE_REFUSALS) < MAX_REFUSALS:
+            CAPTURE_REFUSALS.append(fact)
     is_sticky = number in STICKY
     return AcceleratorError(fact, hint=STICKY_HINT if is_sticky else "", error_code=number, sticky=is_sticky)
 

@@ -11,6 +11,7 @@ from ...dtypes import uint8
 from ...errors import AcceleratorError
 from ...kernel import Access
 from ..api import CopyKind
+from .capture import CAPTURE_UNSUPPORTED
 from .engine import Engine
 from .faults import Faults
 from .memory import INVALID_VALUE, device_of
@@ -59,6 +60,7 @@ class Copies:
             blocks = (block, pinned)
             engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, preset.launch_ns, copies)
             return
+        self._check_pageable(queue, name)
         staged = host.bytes_at(source.low, nbytes).copy()
         staging = preset.launch_ns + int(nbytes / preset.pageable_in_rate)
         engine.submit(queue, name, run_copy_from_host, staged, (target,), (block,), duration, staging, copies)
@@ -72,11 +74,18 @@ class Copies:
             blocks, duration = (pinned, block), int(nbytes / preset.pinned_out_rate)
             engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, preset.launch_ns, copies)
             return
+        self._check_pageable(queue, name)
         duration = int(nbytes / preset.pageable_out_rate)
         engine.submit(
             queue, name, run_copy_to_host, target.low, (source,), (block,), duration, preset.launch_ns, copies
         )
         engine.wait_for_queue(queue)
+
+    def _check_pageable(self, queue: Queue, name: str) -> None:
+        """Refuse a copy of pageable memory on a capturing stream: a launch would not find the bytes."""
+        if queue.capture is not None:
+            what = f"{name}: host memory that is not pinned cannot be copied"
+            self._engine.captures.break_all([queue.capture], what, CAPTURE_UNSUPPORTED)
 
     def _within(self, queue: Queue, target: Touch, source: Touch, name: str) -> None:
         engine = self._engine

@@ -8,88 +8,37 @@
 
 from __future__ import annotations
 
-import itertools
-import threading
-from collections import deque
-from typing import TypeVar
-
-from ...config import Gpus
-from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
+from ...errors import AcceleratorError, NotSupportedError
 from ...kernel import Access, Buffer, Grid, Kernel
 from ...problem import Problem
-from ..api import (
-    Address,
-    Capabilities,
-    CopyKind,
-    DeviceProperties,
-    EventHandle,
-    KernelHandle,
-    PlanHandle,
-    StreamHandle,
-)
-from .clock import HostClocks
-from .copies import PEER_ACCESS_UNSUPPORTED, Copies
-from .denied import Denied
-from .engine import Engine
-from .events import INVALID_HANDLE, Event, Events
-from .faults import Faults
-from .ipc import Ipc, IpcCalls
+from ..api import Address, CopyKind, DeviceProperties, EventHandle, KernelHandle, PlanHandle, StreamHandle
+from .base import LIBRARIES, next_handle
+from .copies import PEER_ACCESS_UNSUPPORTED
+from .events import INVALID_HANDLE, Event
+from .graphs import GraphCalls
+from .ipc import IpcCalls
 from .memory import INVALID_VALUE
+from .memory_calls import MemoryCalls
 from .queue import Queue
-from .schedule import Schedule, from_text
 from .work import Loaded, run_failure, run_reference
 
-INVALID_DEVICE = 101  # CUresult
 MAX_X = 2**31 - 1  # blocks
 MAX_YZ = 65_535  # blocks
 MAX_THREADS = 1024  # per block
 MAX_SHARED = 227 << 10  # bytes of dynamic shared memory per block
 PRIORITIES = (-5, 0)  # most and least urgent
-LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
-
-_handles = itertools.count(1)
-Handle = TypeVar("Handle")
-Found = TypeVar("Found")
 
 
-class VirtualDriver(IpcCalls, Denied):
+class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls):
     """An implementer of `driver.api.Driver`.
 
     schedule: in which order ready streams run, instead of the one that `choice` names.
     faults: what will fail;  log: (stream, number, name) of every command that ran, in order;  clock: modelled time.
     """
 
-    def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
-        self.capabilities = Capabilities(
-            "virtual", ipc=True, faults=True, modelled_time=True, watches_blocks=True, libraries=LIBRARIES
-        )
-        self.faults = Faults()
-        self._lock = threading.RLock()
-        self._engine = Engine(choice, schedule or from_text(choice.schedule))
-        self._events_of = Events(self._engine)
-        self._copies = Copies(self._engine, self.faults)
-        self._streams: dict[StreamHandle, Queue] = {}
-        self._defaults: dict[int, Queue] = {}
-        self._events: dict[EventHandle, Event] = {}
-        self._ipc = Ipc(self._engine, self._lock, self._events)
-        self._kernels: dict[KernelHandle, Loaded] = {}
-        self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
-        self._plans: dict[PlanHandle, Loaded] = {}
-
-    @property
-    def log(self) -> deque[tuple[StreamHandle, int, str]]:
-        return self._engine.runner.log
-
-    @property
-    def clock(self) -> HostClocks:
-        return self._engine.clock
-
     # devices
     def start(self) -> None:
         """Nothing is left to do: memory is mapped when it is first allocated."""
-
-    def device_count(self) -> int:
-        return len(self._engine.memory.devices)
 
     def properties(self, device: int) -> DeviceProperties:
         self._check_index(device)
@@ -97,6 +46,7 @@ class VirtualDriver(IpcCalls, Denied):
 
     def device_synchronize(self, device: int) -> None:
         with self._lock:
+            self._captures.check_device(device, "device_synchronize")
             self._call(device)
             self._engine.wait_for_device(device)
 
@@ -105,61 +55,6 @@ class VirtualDriver(IpcCalls, Denied):
             self._call(device)
             memory = self._engine.memory.devices[device]
             return memory.total - memory.used, memory.total
-
-    # memory
-    def mem_alloc(self, device: int, nbytes: int) -> Address:
-        with self._lock:
-            self._call(device, self._engine.preset.mem_alloc_ns)
-            if self.faults.allocation.strikes():
-                raise OutOfMemoryError(f"mem_alloc: {nbytes} bytes on virtual device {device} fail on demand")
-            return self._engine.memory.devices[device].allocate(nbytes)
-
-    def mem_free(self, device: int, address: Address) -> None:
-        with self._lock:
-            self._call(device)
-            memory = self._engine.memory.devices[device]
-            segment = memory.segment(address, "mem_free")
-            self._engine.wait_for_users(memory.blocks_in(segment.low, segment.high))
-            memory.release(segment)
-
-    def host_alloc(self, nbytes: int) -> Address:
-        with self._lock:
-            self._engine.clock.spend(self._engine.preset.mem_alloc_ns)
-            return self._engine.memory.pinned.allocate(nbytes)
-
-    def host_free(self, address: Address) -> None:
-        self._unpin(address, "host_free")
-
-    def host_register(self, address: Address, nbytes: int) -> None:
-        with self._lock:
-            self._engine.clock.spend(self._engine.preset.mem_alloc_ns)
-            self._engine.memory.pinned.register(address, nbytes)
-
-    def host_unregister(self, address: Address) -> None:
-        self._unpin(address, "host_unregister")
-
-    def _unpin(self, address: Address, name: str) -> None:
-        with self._lock:
-            self._engine.clock.spend(self._engine.preset.call_ns)
-            pinned = self._engine.memory.pinned
-            block = pinned.block(address, name)
-            self._engine.wait_for_users([block])
-            pinned.blocks.remove(block)
-
-    def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        with self._lock:
-            queue = self._queue(stream)
-            if queue.device != device:
-                raise AcceleratorError(
-                    f"block_taken: stream {stream} belongs to device {queue.device}, the block to device {device}",
-                    error_code=INVALID_HANDLE,
-                )
-            self._engine.take_block(queue, address, address + nbytes)
-
-    def block_given(self, device: int, address: Address, nbytes: int) -> None:
-        with self._lock:
-            self._check(device)
-            self._engine.memory.devices[device].give(address, address + nbytes)
 
     # streams
     def stream_create(self, device: int, priority: int) -> StreamHandle:
@@ -183,7 +78,7 @@ class VirtualDriver(IpcCalls, Denied):
             return queue.handle
 
     def _add_queue(self, device: int, priority: int, is_default: bool) -> Queue:
-        queue = Queue(StreamHandle(next(_handles)), device, priority, is_default)
+        queue = Queue(StreamHandle(next_handle()), device, priority, is_default)
         self._streams[queue.handle] = queue
         self._engine.runner.add(queue)
         return queue
@@ -196,12 +91,15 @@ class VirtualDriver(IpcCalls, Denied):
                 raise AcceleratorError(
                     f"stream_destroy: stream {stream} is a default stream", error_code=INVALID_HANDLE
                 )
+            if queue.capture is not None:
+                self._captures.check_stream(queue, "stream_destroy")
             del self._streams[stream]
             self._engine.retire(queue)
 
     def stream_query(self, stream: StreamHandle) -> bool:
         with self._lock:
             queue = self._queue(stream)
+            self._captures.check_stream(queue, "stream_query")
             if queue.end_ns > self._engine.clock.spend(self._engine.preset.call_ns):
                 return False
             self._engine.wait_for_queue(queue)
@@ -210,6 +108,7 @@ class VirtualDriver(IpcCalls, Denied):
     def stream_synchronize(self, stream: StreamHandle) -> None:
         with self._lock:
             queue = self._queue(stream)
+            self._captures.check_stream(queue, "stream_synchronize")
             self._engine.clock.spend(self._engine.preset.call_ns)
             self._engine.wait_for_queue(queue)
 
@@ -229,7 +128,7 @@ class VirtualDriver(IpcCalls, Denied):
             self._call(device)
             if timing and interprocess:
                 raise AcceleratorError("event_create: interprocess events have no timing", error_code=INVALID_VALUE)
-            handle = EventHandle(next(_handles))
+            handle = EventHandle(next_handle())
             self._events[handle] = Event(handle, device, timing, interprocess)
             return handle
 
@@ -240,7 +139,7 @@ class VirtualDriver(IpcCalls, Denied):
 
     def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
         if external:
-            raise NotSupportedError("event_record: external=True needs graphs, which the virtual driver does not have")
+            raise NotSupportedError("event_record: the virtual driver does not have external=True")
         with self._lock:
             self._events_of.record(self._event(event), self._queue(stream))
 
@@ -284,7 +183,8 @@ class VirtualDriver(IpcCalls, Denied):
             self._check(device)
             handle = self._kernel_handles.get((device, kernel))
             if handle is None:
-                handle = KernelHandle(next(_handles))
+                self._captures.check_unsafe("kernel_load")
+                handle = KernelHandle(next_handle())
                 self._kernel_handles[device, kernel] = handle
                 self._kernels[handle] = self._loaded_kernel(device, kernel)
             return handle
@@ -337,8 +237,9 @@ class VirtualDriver(IpcCalls, Denied):
         if problem.kind not in LIBRARIES:
             raise NotSupportedError(f"library_plan: the virtual driver does not solve {problem.kind!r}")
         with self._lock:
+            self._captures.check_unsafe("library_plan")
             self._check(device)
-            handle = PlanHandle(next(_handles))
+            handle = PlanHandle(next_handle())
             preset = self._engine.preset
             self._plans[handle] = Loaded(
                 device,
@@ -356,38 +257,3 @@ class VirtualDriver(IpcCalls, Denied):
         with self._lock:
             queue = self._queue(stream)
             self._enqueue(queue, self._lookup(self._plans, plan, "plan"), tuple(addresses))
-
-    # checks
-    def _check_index(self, device: int) -> None:
-        if not 0 <= device < self.device_count():
-            raise AcceleratorError(
-                f"there is no device {device}; {self.device_count()} virtual devices exist", error_code=INVALID_DEVICE
-            )
-
-    def _check(self, device: int) -> None:
-        self._check_index(device)
-        self._engine.runner.check(device)
-
-    def _call(self, device: int, host_ns: int | None = None) -> None:
-        """Check a device and charge the calling thread for a call on it."""
-        self._check(device)
-        self._engine.clock.spend(self._engine.preset.call_ns if host_ns is None else host_ns)
-
-    def _queue(self, stream: StreamHandle) -> Queue:
-        queue = self._lookup(self._streams, stream, "stream")
-        if self._engine.runner.failures:
-            self._engine.runner.check(queue.device)
-        return queue
-
-    def _event(self, event: EventHandle) -> Event:
-        found = self._lookup(self._events, event, "event")
-        self._engine.runner.check(found.device)
-        return found
-
-    def _lookup(self, table: dict[Handle, Found], handle: Handle, what: str) -> Found:
-        found = table.get(handle)
-        if found is None:
-            raise AcceleratorError(
-                f"{what} {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
-            )
-        return found

@@ -8,6 +8,7 @@ from typing import Any
 from ... import trace
 from ...config import Gpus
 from ...order import HOST, Clock, Order
+from .capture import Captures
 from .clock import CopyEngine, HostClocks, preset
 from .memory import Block, DeviceMemory, Memory
 from .queue import Command, Queue, Runner, Work
@@ -32,6 +33,7 @@ class Engine:
         self.runner = Runner(schedule, schedule.ancestors_only or choice.races != "real")
         self.copies_in = [CopyEngine() for _ in range(choice.count)]
         self.copies_out = [CopyEngine() for _ in range(choice.count)]
+        self.captures = Captures()
         self._sequence = 0
 
     def submit(
@@ -45,9 +47,18 @@ class Engine:
         duration_ns: int,
         host_ns: int,
         engines: Sequence[CopyEngine] = (),
-    ) -> Command:
-        """Put a command on a queue.  Raises RaceError, or the failure of a command that had to run to make room."""
-        site = trace.call_site() if self.races.wants_sites else ""
+        site: str = "",
+    ) -> None:
+        """Put a command on a queue, or write it down if that is capturing.  site: where it was called, if not here.
+
+        Raises RaceError, or the failure of a command that had to run to make room.
+        """
+        if queue.capture is not None:
+            self.clock.spend(host_ns)
+            queue.capture.record(queue, name, work, detail, touches, blocks, duration_ns, engines)
+            return
+        if self.races.wants_sites and not site:
+            site = trace.call_site()
         conflicts = self.races.check(queue.handle, name, site, touches, blocks)
         self._make_room(queue)
         command = Command(queue, name, work, detail, touches, blocks, site)
@@ -68,7 +79,6 @@ class Engine:
         queue.pending.append(command)
         queue.last = command
         queue.waits = ()
-        return command
 
     def _make_room(self, queue: Queue) -> None:
         """A full queue holds the host up until its oldest command is done."""
@@ -83,6 +93,12 @@ class Engine:
         A block that its own stream takes again, as most are, is poisoned by the stream's last command, once that ran.
         """
         memory = self.memory.devices[queue.device]
+        if queue.capture is not None:
+            queue.capture.check("block_taken")
+            memory.room_for(low, high)
+            block = memory.take_for_graph(low, high)
+            self.submit(queue, "block_taken", run_poison, None, [Touch.whole(low, high)], [block], 0, 0)
+            return
         again = memory.dead.at.get(low)
         if again is None or again.high != high or queue.waits or not self.races.retake(again, queue.handle, queue.last):
             self._take_new_block(queue, memory, low, high)

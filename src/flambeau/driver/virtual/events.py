@@ -3,6 +3,7 @@
 - A record makes a new generation.  What waits keeps the generation it waited on.
 - An event that was never recorded is done, and a wait for it waits for nothing.
 - The record of an interprocess event runs its stream: work of two processes is ordered by running it in that order.
+- A record on a capturing stream is a point of the capture.  Streams may wait for it, and join; the host may not.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from dataclasses import dataclass
 from ...errors import AcceleratorError
 from ...order import Clock
 from ..api import EventHandle
+from .capture import CAPTURE_ISOLATION, CAPTURE_MERGE, CAPTURED_EVENT, Capture
 from .engine import Engine
 from .memory import INVALID_VALUE
 from .queue import Command, Queue
 
 INVALID_HANDLE = 400  # CUresult
 NOT_READY = 600  # CUresult
+CAPTURE_IMPLICIT = 906  # CUresult
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,14 @@ class Generation:
     time_ns: int
 
 
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A record in a capture: the nodes that it follows."""
+
+    capture: Capture
+    after: tuple[int, ...]
+
+
 @dataclass(slots=True)
 class Event:
     handle: EventHandle
@@ -36,6 +47,7 @@ class Event:
     timing: bool
     interprocess: bool = False
     latest: Generation | None = None
+    captured: Captured | None = None
 
 
 class Events:
@@ -53,23 +65,57 @@ class Events:
                 error_code=INVALID_HANDLE,
             )
         now = self._engine.clock.spend(self._engine.preset.record_ns)
+        if queue.capture is not None:
+            queue.capture.check("event_record")
+            event.captured = Captured(queue.capture, queue.tails)
+            return
         queue.end_ns = max(queue.end_ns, now)
-        event.latest = Generation(queue.tail(), self._engine.order.snapshot(queue.handle), queue.end_ns)
+        event.latest, event.captured = self.point(queue), None
         if event.interprocess:
             self._engine.publish(queue)
+
+    def point(self, queue: Queue) -> Generation:
+        """Everything submitted to `queue` so far."""
+        return Generation(queue.tail(), self._engine.order.snapshot(queue.handle), queue.end_ns)
 
     def wait_on_queue(self, queue: Queue, event: Event) -> None:
         """Later commands of `queue` follow the latest record."""
         self._engine.clock.spend(self._engine.preset.record_ns)
-        latest = event.latest
-        if latest is None:
-            return
+        if event.captured is not None:
+            self._join(queue, event.captured)
+        elif event.latest is not None and queue.capture is not None:
+            what = f"stream_wait_event: stream {queue.handle} cannot wait for work that is not captured"
+            hint = "let the other stream wait for a capturing one first, so that it takes part"
+            self._engine.captures.break_all([queue.capture], what, CAPTURE_ISOLATION, hint)
+        elif event.latest is not None:
+            self.follow(queue, event.latest)
+
+    def _join(self, queue: Queue, captured: Captured) -> None:
+        """A stream waits for a point of a capture, and so takes part in it."""
+        capture = captured.capture
+        if capture not in self._engine.captures.active:
+            raise AcceleratorError(
+                f"stream_wait_event: the event was last recorded in {capture}, which has ended",
+                error_code=CAPTURED_EVENT,
+            )
+        capture.check("stream_wait_event")
+        if queue.is_default:
+            what = f"stream_wait_event: stream {queue.handle} is a default stream, which cannot be captured"
+            self._engine.captures.break_all([capture], what, CAPTURE_IMPLICIT, "use a stream of your own instead")
+        if queue.capture not in (None, capture):
+            what = f"stream_wait_event: stream {queue.handle} takes part in another capture"
+            self._engine.captures.break_all([capture], what, CAPTURE_MERGE)
+        capture.join(queue, captured.after)
+
+    def follow(self, queue: Queue, latest: Generation) -> None:
+        """Later commands of `queue` follow a point of another one."""
         self._engine.order.learn(queue.handle, latest.clock)
         queue.waits += tuple(command for command in latest.after if not command.done)
         queue.end_ns = max(queue.end_ns, latest.time_ns)
 
     def is_done(self, event: Event) -> bool:
         """Whether the latest record lies behind the host's clock; if so, its work has run."""
+        self._check_host(event, "event_query")
         now = self._engine.clock.spend(self._engine.preset.call_ns)
         latest = event.latest
         if latest is None:
@@ -79,7 +125,20 @@ class Events:
         self._engine.wait(latest.after, latest.time_ns, latest.clock)
         return True
 
+    def _check_host(self, event: Event, name: str) -> None:
+        """Refuse to wait for, or ask about, a point of a capture; or anything, if a capture forbids it."""
+        captures, captured = self._engine.captures, event.captured
+        if captured is not None and captured.capture in captures.active:
+            captures.break_all([captured.capture], f"{name}: not permitted on a captured event", CAPTURED_EVENT)
+        if captured is not None:
+            raise AcceleratorError(
+                f"{name}: event {event.handle} was last recorded in a capture, {captured.capture}",
+                error_code=CAPTURED_EVENT,
+            )
+        captures.check_unsafe(name)
+
     def wait_on_host(self, event: Event) -> None:
+        self._check_host(event, "event_synchronize")
         self._engine.clock.spend(self._engine.preset.call_ns)
         latest = event.latest
         if latest is not None:

@@ -29,6 +29,7 @@ class Faults:
     def __init__(self) -> None:
         self.allocation = Countdown()
         self.launch = Countdown()
+        self.capture = Countdown()
         self._dropped: set[frozenset[int]] = set()
 
     def out_of_memory_at(self, n: int) -> None:
@@ -38,6 +39,10 @@ class Faults:
     def fail_launch_at(self, n: int) -> None:
         """The n-th launch from now fails when it runs, and its device with it."""
         self.launch.left = n
+
+    def break_capture_at(self, n: int) -> None:
+        """The n-th piece of work that is captured from now finds its capture broken, as by a call of another thread."""
+        self.capture.left = n
 
     def drop_peer(self, a: int, b: int) -> None:
         """The link between devices `a` and `b` goes away."""

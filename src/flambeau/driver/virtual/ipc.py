@@ -24,9 +24,11 @@ from ... import channel
 from ...channel import Answer, Connection, Peer
 from ...errors import AcceleratorError, ArgumentError, ProcessGoneError
 from ..api import Address, EventHandle, StreamHandle
+from .base import Calls
 from .copies import span
-from .memory import INVALID_VALUE, POISON, Block, Segment, device_of
+from .memory import INVALID_VALUE, Block, Segment, device_of
 from .races import unfinished
+from .space import POISON
 
 if TYPE_CHECKING:
     from threading import RLock
@@ -92,14 +94,16 @@ class Ipc:
         return _HANDLE.pack(kind, endpoint.name, self._service, number)
 
     def _is_there(self, device: int, segment: Segment) -> bool:
-        return self._engine.memory.devices[device].has(segment)
+        return self._engine.memory.devices[device].is_there(segment)
 
     def share(self, queue: Queue, low: int, high: int) -> None:
         """Read the block on its queue, and run that.  The lock is held."""
         engine = self._engine
         touch = span(low, high - low, "r", "block_shared")
         block = engine.memory.find(queue.device, low, high, "block_shared")
-        shared = engine.submit(queue, "block_shared", run_share, None, (touch,), (block,), 0, engine.preset.call_ns)
+        engine.submit(queue, "block_shared", run_share, None, (touch,), (block,), 0, engine.preset.call_ns)
+        shared = queue.last
+        assert shared is not None
         if shared.spoiled:  # what races with it goes first, so that its poison stays
             engine.runner.run_until([each for each in unfinished([block]) if each is not shared])
         engine.publish(queue)
@@ -191,20 +195,16 @@ class Ipc:
                     del self._imports[device, found.handle]
 
 
-class IpcCalls:
+class IpcCalls(Calls):
     """The calls of the Driver Protocol that concern other processes."""
-
-    _engine: Engine
-    _ipc: Ipc
-    _lock: RLock
-    _events: dict[EventHandle, Event]
 
     if TYPE_CHECKING:
 
-        def _check(self, device: int) -> None: ...
-        def _queue(self, stream: StreamHandle) -> Queue: ...
-        def _event(self, event: EventHandle) -> Event: ...
         def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle: ...
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)  # type: ignore[arg-type]
+        self._ipc = Ipc(self._engine, self._lock, self._events)
 
     def ipc_export(self, device: int, address: Address) -> bytes:
         """Runs what touches the allocation's blocks."""
@@ -217,6 +217,7 @@ class IpcCalls:
         connection, answer, files = self._ipc.ask(handle, MEMORY)
         try:
             with self._lock:
+                self._captures.check_unsafe("ipc_open")
                 found = self._ipc.known(device, handle)
                 if found is None:
                     found = self._ipc.bring_in(device, handle, connection, answer, files)
@@ -228,16 +229,22 @@ class IpcCalls:
 
     def ipc_close(self, device: int, address: Address) -> None:
         with self._lock:
+            self._captures.check_unsafe("ipc_close")
             self._ipc.close(device, address)
 
     def block_shared(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
         with self._lock:
-            self._ipc.share(self._queue(stream), address, address + nbytes)
+            queue = self._queue(stream)
+            if queue.capture is not None:
+                self._captures.check_stream(queue, "block_shared")
+            self._ipc.share(queue, address, address + nbytes)
 
     def ipc_flush(self, stream: StreamHandle) -> None:
         """Runs the stream.  It orders nothing in this process, and costs no modelled time."""
         with self._lock:
-            self._engine.publish(self._queue(stream))
+            queue = self._queue(stream)
+            self._captures.check_stream(queue, "ipc_flush")
+            self._engine.publish(queue)
 
     def event_ipc_export(self, event: EventHandle) -> bytes:
         with self._lock:

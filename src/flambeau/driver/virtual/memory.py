@@ -1,34 +1,29 @@
-"""The memory of virtual GPUs: fake addresses, sparse bytes, blocks, and poison.
+"""The memory of virtual GPUs: fake addresses, segments and blocks.
 
 - A device address is `FIRST_ADDRESS + (device << ADDRESS_BITS) + offset`.  No process is given memory up there, so a
   device address is never a host address, and says which device it belongs to.
-- The bytes lie in one sparse shared mapping per device, made on first use; memory that nobody touched costs nothing.
+- The bytes lie in spaces (space.py).
 - A segment is what `mem_alloc` gave.  It is one live block until a block is taken inside it; from then on only taken
   blocks are live in it.  Dead blocks are remembered, with their access history, until their bytes are taken again.
-- Poison, the byte 0xFF (NaN, or -1), is what unwritten memory reads as.  A device keeps it as ranges and writes the
-  bytes only when something reads them.
 """
 
 from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ... import host
 from ...errors import AcceleratorError, AccessError, ConfigError, OutOfMemoryError
 from ..api import Address
 from .ranges import Blocks, Ranges
+from .space import GRANULE, DeviceSpace, Space
 
 if TYPE_CHECKING:
     from .races import History
 
 ADDRESS_BITS = 44  # each device has 2**44 bytes of addresses
 FIRST_ADDRESS = 1 << 50
-GRANULE = 2 << 20  # bytes: segments begin and end on multiples of this
-POISON = 0xFF
 
 INVALID_VALUE = 1  # CUresult
 ILLEGAL_ADDRESS = 700  # CUresult
@@ -41,81 +36,13 @@ def device_of(address: int) -> int | None:
     return (address - FIRST_ADDRESS) >> ADDRESS_BITS if address >= FIRST_ADDRESS else None
 
 
-class Space:
-    """Bytes that addresses name: here pinned host memory, where poison is written at once."""
-
-    __slots__ = ("base", "buffer")
-
-    def __init__(self, base: int, buffer: Any) -> None:
-        self.base = base
-        self.buffer = buffer
-
-    def bytes(self, low: int, high: int) -> Any:
-        """A uint8 array over the bytes at [low, high)."""
-        return host.numpy().frombuffer(self.buffer, "uint8", high - low, low - self.base)
-
-    def poison(self, low: int, high: int) -> None:
-        """From now on, [low, high) reads as poison."""
-        self.bytes(low, high)[:] = POISON
-
-    def materialise(self, low: int, high: int) -> None:
-        """Make the buffer hold the poison of [low, high), which is about to be read."""
-
-    def written(self, low: int, high: int) -> None:
-        """[low, high) is about to be written, every byte that the buffer does not hold yet."""
-
-
-class DeviceSpace(Space):
-    """The bytes of one device, where poison is a set of ranges.
-
-    file: what the bytes lie in, -1 before `open`;  exported: segments that other processes may see.
-    """
-
-    __slots__ = ("exported", "file", "nbytes", "unwritten")
-
-    def __init__(self, base: int, nbytes: int) -> None:
-        super().__init__(base, None)
-        self.nbytes = nbytes
-        self.unwritten = Ranges()
-        self.exported = Ranges()
-        self.file = -1
-
-    def open(self) -> None:
-        """Map the bytes, once."""
-        if self.buffer is None:
-            self.file = os.memfd_create(f"flambeau-{self.base:#x}")
-            os.ftruncate(self.file, self.nbytes)
-            self.buffer = mmap.mmap(self.file, self.nbytes)
-
-    def __del__(self) -> None:
-        if self.file >= 0:
-            os.close(self.file)
-
-    def poison(self, low: int, high: int) -> None:
-        self.unwritten.add(low, high)
-
-    def materialise(self, low: int, high: int) -> None:
-        for start, end in self.unwritten.within(low, high):
-            self.bytes(start, end)[:] = POISON
-        self.unwritten.remove(low, high)
-
-    def written(self, low: int, high: int) -> None:
-        self.unwritten.remove(low, high)
-
-    def discard(self, low: int, high: int) -> None:
-        """Give the bytes back to the system; both ends are multiples of GRANULE."""
-        self.unwritten.remove(low, high)
-        self.exported.remove(low, high)
-        self.buffer.madvise(mmap.MADV_REMOVE, low - self.base, high - low)
-
-
 class Block:
     """Bytes [low, high) with one owner, and who accessed them.  device is None for pinned host memory.
 
-    fate: what became of it, once it is dead.
+    fate: what became of it, once it is dead;  takes: how often it was taken again by a new owner.
     """
 
-    __slots__ = ("device", "fate", "high", "history", "low", "space")
+    __slots__ = ("device", "fate", "high", "history", "low", "space", "takes")
 
     def __init__(self, space: Space, device: int | None, low: int, high: int, history: History) -> None:
         self.space = space
@@ -124,6 +51,7 @@ class Block:
         self.high = high
         self.history = history
         self.fate = "was freed"
+        self.takes = 0
 
     def clipped(self, low: int, high: int) -> Block:
         """The part of a dead block in [low, high), with the accesses that reach into it."""
@@ -135,14 +63,19 @@ class Block:
 
 
 class Segment:
-    """What `mem_alloc` gave: one block until `carved`."""
+    """What `mem_alloc` gave: one block until `carved`.
 
-    __slots__ = ("carved", "high", "low")
+    shared: who accessed it, as one block, once a capture took a part of it.  From then on it belongs to graphs: their
+    launches use its bytes whether they are taken or not, and all its blocks have this history.
+    """
+
+    __slots__ = ("carved", "high", "low", "shared")
 
     def __init__(self, low: int, high: int) -> None:
         self.low = low
         self.high = high
         self.carved = False
+        self.shared: Block | None = None
 
 
 class DeviceMemory:
@@ -194,12 +127,28 @@ class DeviceMemory:
             )
         return segment
 
-    def has(self, segment: Segment) -> bool:
-        """Whether a segment was not handed back."""
+    def blocks_in(self, segment: Segment) -> list[Block]:
+        """Every block whose users are users of the segment."""
+        low, high = segment.low, segment.high
+        blocks = self.live.overlapping(low, high) + self.dead.overlapping(low, high)
+        return blocks if segment.shared is None else [*blocks, segment.shared]
+
+    def is_there(self, segment: Segment) -> bool:
+        """Whether the segment was not handed back."""
         return self._segments.at.get(segment.low) is segment
 
-    def blocks_in(self, low: int, high: int) -> list[Block]:
-        return self.live.overlapping(low, high) + self.dead.overlapping(low, high)
+    def of_graphs(self, low: int) -> Segment | None:
+        """The segment around an address if it belongs to graphs."""
+        segment = self._segments.find(low)
+        return segment if segment is not None and segment.shared is not None else None
+
+    def take_for_graph(self, low: int, high: int) -> Block:
+        """A block that a capture takes, in a segment that belongs to graphs from now on."""
+        segment = self._segments.find(low)
+        assert segment is not None
+        if segment.shared is None:
+            segment.shared = Block(self.space, self.device, segment.low, segment.high, {})
+        return self.take(low, high, segment.shared.history)
 
     def release(self, segment: Segment) -> None:
         """Hand a segment back.  Its bytes stay known as freed."""
@@ -248,6 +197,7 @@ class DeviceMemory:
         """A dead block is taken again, as it was."""
         self.dead.remove(block)
         self.live.add(block)
+        block.takes += 1
 
     def give(self, low: int, high: int) -> None:
         """The live block [low, high) dies."""
@@ -349,6 +299,10 @@ class Memory:
         if block is not None and high <= block.high:
             return block
         return self._search(device, low, high, name)
+
+    def graph_segment(self, block: Block) -> Segment | None:
+        """The segment that a block lies in, if it belongs to graphs."""
+        return None if block.device is None else self.devices[block.device].of_graphs(block.low)
 
     def pinned_block(self, low: int, high: int, name: str) -> Block | None:
         """The pinned block around host bytes [low, high), or None if they are pageable."""

@@ -10,14 +10,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import AcceleratorError
 from ...order import Clock
 from ..api import StreamHandle
-from .memory import Block, Space
+from .memory import Block
 from .schedule import Schedule
+from .space import Space
 from .touch import ByteRange, Touch
+
+if TYPE_CHECKING:
+    from .capture import Capture
 
 LOG_LENGTH = 1 << 20  # commands
 DEVICE_ASSERT = 710  # CUresult
@@ -84,9 +88,15 @@ Work = Callable[[Command], None]
 
 
 class Queue:
-    """One stream.  end_ns: when everything submitted so far is done;  waits: what its next command must follow."""
+    """One stream.  end_ns: when everything submitted so far is done;  waits: what its next command must follow.
 
-    __slots__ = ("device", "end_ns", "handle", "is_default", "is_retired", "last", "pending", "priority", "waits")
+    capture: the capture it takes part in, or None;  tails: the nodes that its next captured work follows.
+    """
+
+    __slots__ = (
+        "capture", "device", "end_ns", "handle", "is_default", "is_retired", "last", "pending", "priority", "tails",
+        "waits",
+    )  # fmt: skip
 
     def __init__(self, handle: StreamHandle, device: int, priority: int, is_default: bool) -> None:
         self.handle = handle
@@ -98,6 +108,8 @@ class Queue:
         self.last: Command | None = None
         self.waits: tuple[Command, ...] = ()
         self.end_ns = 0
+        self.capture: Capture | None = None
+        self.tails: tuple[int, ...] = ()
 
     def tail(self) -> tuple[Command, ...]:
         """The unfinished commands after which everything submitted so far is done."""

@@ -10,7 +10,7 @@ from ...dtypes import uint8
 from ...errors import AccessError
 from ...kernel import Access
 from ...order import bytes_overlap
-from .memory import Space
+from .space import Space
 
 MISALIGNED_ADDRESS = 716  # CUresult
 Exact = tuple[int, Sequence[int], Sequence[int] | None, int]

@@ -13,8 +13,9 @@ from typing import Any
 from ... import host
 from ...kernel import Access
 from .faults import InjectedFailure
-from .memory import POISON, Block
+from .memory import Block
 from .queue import Command
+from .space import POISON
 from .touch import ByteRange, Touch
 
 BOUND_LAUNCHES = 1024  # per kernel and device: argument buffers whose touches are kept

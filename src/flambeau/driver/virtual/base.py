@@ -1,0 +1,100 @@
+"""What all calls of virtual GPUs share: the machine's state, its lock, and the checks that come first."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from typing import TypeVar
+
+from ...config import Gpus
+from ...errors import AcceleratorError
+from ...kernel import Kernel
+from ..api import Capabilities, EventHandle, KernelHandle, PlanHandle, StreamHandle
+from .clock import HostClocks
+from .copies import Copies
+from .engine import Engine
+from .events import INVALID_HANDLE, Event, Events
+from .faults import Faults
+from .queue import Queue
+from .schedule import Schedule, from_text
+from .work import Loaded
+
+INVALID_DEVICE = 101  # CUresult
+LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
+
+_handles = itertools.count(1)
+Handle = TypeVar("Handle")
+Found = TypeVar("Found")
+
+
+def next_handle() -> int:
+    """A handle that nothing else in the process has."""
+    return next(_handles)
+
+
+class Calls:
+    """The state of one machine."""
+
+    def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
+        self.capabilities = Capabilities(
+            "virtual", graphs=True, ipc=True, faults=True, modelled_time=True, watches_blocks=True, libraries=LIBRARIES
+        )
+        self.faults = Faults()
+        self._lock = threading.RLock()
+        self._engine = Engine(choice, schedule or from_text(choice.schedule))
+        self._captures = self._engine.captures
+        self._events_of = Events(self._engine)
+        self._copies = Copies(self._engine, self.faults)
+        self._streams: dict[StreamHandle, Queue] = {}
+        self._defaults: dict[int, Queue] = {}
+        self._events: dict[EventHandle, Event] = {}
+        self._kernels: dict[KernelHandle, Loaded] = {}
+        self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
+        self._plans: dict[PlanHandle, Loaded] = {}
+
+    @property
+    def log(self) -> deque[tuple[StreamHandle, int, str]]:
+        return self._engine.runner.log
+
+    @property
+    def clock(self) -> HostClocks:
+        return self._engine.clock
+
+    def device_count(self) -> int:
+        return len(self._engine.memory.devices)
+
+    # checks
+    def _check_index(self, device: int) -> None:
+        if not 0 <= device < self.device_count():
+            raise AcceleratorError(
+                f"there is no device {device}; {self.device_count()} virtual devices exist", error_code=INVALID_DEVICE
+            )
+
+    def _check(self, device: int) -> None:
+        self._check_index(device)
+        self._engine.runner.check(device)
+
+    def _call(self, device: int, host_ns: int | None = None) -> None:
+        """Check a device and charge the calling thread for a call on it."""
+        self._check(device)
+        self._engine.clock.spend(self._engine.preset.call_ns if host_ns is None else host_ns)
+
+    def _queue(self, stream: StreamHandle) -> Queue:
+        queue = self._lookup(self._streams, stream, "stream")
+        if self._engine.runner.failures:
+            self._engine.runner.check(queue.device)
+        return queue
+
+    def _event(self, event: EventHandle) -> Event:
+        found = self._lookup(self._events, event, "event")
+        self._engine.runner.check(found.device)
+        return found
+
+    def _lookup(self, table: dict[Handle, Found], handle: Handle, what: str) -> Found:
+        found = table.get(handle)
+        if found is None:
+            raise AcceleratorError(
+                f"{what} {handle} does not exist: it was never made, or was destroyed", error_code=INVALID_HANDLE
+            )
+        return found

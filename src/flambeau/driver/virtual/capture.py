@@ -1,0 +1,201 @@
+"""Capturing: streams whose work is written down instead of queued.
+
+- A capture begins on one stream, its origin.  A stream that waits for an event of the capture joins it; by the end, all
+  that joined must have been waited for by the origin, directly or not.
+- What is written down is checked as if it were queued, except for races: those are looked for at each launch.
+- A call that a capture cannot allow is refused and breaks the capture: nothing more can be put on its streams, and
+  `capture_end` reports who broke it.
+- Calls that may wait or change memory are unsafe.  They break the captures of the calling thread, and of other threads
+  those in mode GLOBAL, unless the capture, or the calling thread, is in a laxer mode.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from ... import trace
+from ...errors import AcceleratorError
+from ..api import CaptureMode
+from .clock import CopyEngine
+from .faults import Countdown
+from .memory import Block, Memory, Segment
+from .queue import Queue, Work
+from .touch import Touch
+
+CAPTURE_UNSUPPORTED = 900  # CUresult
+CAPTURE_INVALIDATED = 901  # CUresult
+CAPTURE_MERGE = 902  # CUresult
+CAPTURE_UNMATCHED = 903  # CUresult
+CAPTURE_UNJOINED = 904  # CUresult
+CAPTURE_ISOLATION = 905  # CUresult
+CAPTURED_EVENT = 907  # CUresult
+CAPTURE_WRONG_THREAD = 908  # CUresult
+MOVE = "move the call out of the capture"
+
+
+class Home(NamedTuple):
+    """Where a captured touch lies: a segment that belongs to graphs, or a block as it was taken the n-th time."""
+
+    block: Block
+    takes: int
+    segment: Segment | None
+
+
+class Node:
+    """One captured piece of work.  lane: which of the capture's streams;  after: nodes of other lanes it follows."""
+
+    __slots__ = (
+        "after", "detail", "device", "duration_ns", "engines", "homes", "lane", "name", "site", "touches", "work",
+    )  # fmt: skip
+
+    def __init__(self, lane: int, device: int, name: str, work: Work, detail: Any) -> None:
+        self.lane = lane
+        self.device = device
+        self.name = name
+        self.work = work
+        self.detail = detail
+        self.site = ""
+        self.after: tuple[int, ...] = ()
+        self.touches: Sequence[Touch] = ()
+        self.homes: list[Home] = []
+        self.duration_ns = 0
+        self.engines: Sequence[CopyEngine] = ()
+
+
+class Capture:
+    """One capture underway.  nodes: in the order of the calls;  lanes: its streams, the origin first.
+
+    fault: says when to break, in tests.
+    """
+
+    def __init__(self, memory: Memory, origin: Queue, mode: CaptureMode, fault: Countdown) -> None:
+        self.memory = memory
+        self.fault = fault
+        self.origin = origin
+        self.mode = mode
+        self.thread = threading.get_ident()
+        self.nodes: list[Node] = []
+        self.lanes: list[Queue] = []
+        self.broken = ""
+        self.join(origin, ())
+
+    def __repr__(self) -> str:
+        return f"the capture on stream {self.origin.handle} of device {self.origin.device}, mode {self.mode.value}"
+
+    def join(self, queue: Queue, after: tuple[int, ...]) -> None:
+        """Let a stream take part; its next work follows the nodes `after`."""
+        if queue.capture is None:
+            queue.capture = self
+            queue.tails = ()
+            self.lanes.append(queue)
+        queue.tails = tuple(sorted({*queue.tails, *after}))
+
+    def leave(self) -> None:
+        """All streams go back to queueing their work."""
+        for queue in self.lanes:
+            queue.capture = None
+            queue.tails = ()
+
+    def check(self, name: str) -> None:
+        """Raises AcceleratorError if the capture is broken."""
+        if self.broken:
+            raise AcceleratorError(f"{name}: {self} was broken before: {self.broken}", error_code=CAPTURE_INVALIDATED)
+
+    def record(
+        self,
+        queue: Queue,
+        name: str,
+        work: Work,
+        detail: Any,
+        touches: Sequence[Touch],
+        blocks: Sequence[Block],
+        duration_ns: int,
+        engines: Sequence[CopyEngine],
+    ) -> None:
+        """Write work down as the next node of a stream."""
+        if self.fault.strikes():
+            self.broken = self.broken or f"{name}: the capture is broken on demand, as by a call of another thread"
+        self.check(name)
+        node = Node(self.lanes.index(queue), queue.device, name, work, detail)
+        node.site = trace.call_site()
+        node.after = tuple(at for at in queue.tails if self.nodes[at].lane != node.lane)
+        node.touches, node.duration_ns, node.engines = touches, duration_ns, engines
+        node.homes = [Home(each, each.takes, self.memory.graph_segment(each)) for each in blocks]
+        self.nodes.append(node)
+        queue.tails = (len(self.nodes) - 1,)
+
+    def unjoined(self) -> list[Queue]:
+        """The streams whose work the origin does not follow."""
+        reached: set[int] = set()
+        stack = list(self.origin.tails)
+        while stack:
+            at = stack.pop()
+            if at not in reached:
+                reached.add(at)
+                stack += self._before(at)
+        return [queue for queue in self.lanes[1:] if not set(queue.tails) <= reached]
+
+    def _before(self, at: int) -> list[int]:
+        node = self.nodes[at]
+        same = next((each for each in range(at - 1, -1, -1) if self.nodes[each].lane == node.lane), None)
+        return [*node.after, *([] if same is None else [same])]
+
+
+class Captures:
+    """The captures underway on a machine, and who may call what meanwhile."""
+
+    def __init__(self) -> None:
+        self.active: list[Capture] = []
+        self._thread = threading.local()
+
+    @property
+    def mode(self) -> CaptureMode:
+        """What the calling thread said about its unsafe calls."""
+        return getattr(self._thread, "mode", CaptureMode.GLOBAL)
+
+    @mode.setter
+    def mode(self, mode: CaptureMode) -> None:
+        self._thread.mode = mode
+
+    def begin(self, capture: Capture) -> None:
+        self.active.append(capture)
+
+    def end(self, capture: Capture) -> None:
+        self.active.remove(capture)
+        capture.leave()
+
+    def check_unsafe(self, name: str) -> None:
+        """Refuse a call that may wait or change memory, if a capture forbids it to this thread."""
+        forbidding = [each for each in self.active if self._is_forbidden(each)]
+        if forbidding:
+            hint = "call it outside of captures, or capture in mode thread_local (own calls) or relaxed (any)"
+            self.break_all(forbidding, f"{name}: not permitted", CAPTURE_UNSUPPORTED, hint)
+
+    def _is_forbidden(self, capture: Capture) -> bool:
+        if self.mode is CaptureMode.RELAXED:
+            return False
+        if capture.thread == threading.get_ident():
+            return capture.mode is not CaptureMode.RELAXED
+        return self.mode is CaptureMode.GLOBAL and capture.mode is CaptureMode.GLOBAL
+
+    def check_stream(self, queue: Queue, name: str) -> None:
+        """Refuse a call that waits for, or asks about, a stream."""
+        if queue.capture is not None:
+            self.break_all([queue.capture], f"{name}: not permitted on stream {queue.handle}", CAPTURE_UNSUPPORTED)
+        self.check_unsafe(name)
+
+    def check_device(self, device: int, name: str) -> None:
+        """Refuse a call that waits for a device of which a stream is capturing."""
+        capturing = [each for each in self.active if any(queue.device == device for queue in each.lanes)]
+        if capturing:
+            self.break_all(capturing, f"{name}: not permitted on device {device}", CAPTURE_UNSUPPORTED)
+        self.check_unsafe(name)
+
+    def break_all(self, captures: Sequence[Capture], what: str, code: int, hint: str = MOVE) -> NoReturn:
+        """Break captures, and say why."""
+        reason = f"{what} during {captures[0]!r}; called by {trace.caller()}"
+        for each in captures:
+            each.broken = each.broken or reason
+        raise AcceleratorError(reason, hint=hint, error_code=code)

@@ -1,0 +1,71 @@
+"""The memory calls of virtual GPUs.  All but those on blocks are unsafe while a stream is capturing."""
+
+from __future__ import annotations
+
+from ...errors import AcceleratorError, OutOfMemoryError
+from ..api import Address, StreamHandle
+from .base import Calls
+from .events import INVALID_HANDLE
+
+
+class MemoryCalls(Calls):
+    """Segments, pinned memory and blocks."""
+
+    def mem_alloc(self, device: int, nbytes: int) -> Address:
+        with self._lock:
+            self._captures.check_unsafe("mem_alloc")
+            self._call(device, self._engine.preset.mem_alloc_ns)
+            if self.faults.allocation.strikes():
+                raise OutOfMemoryError(f"mem_alloc: {nbytes} bytes on virtual device {device} fail on demand")
+            return self._engine.memory.devices[device].allocate(nbytes)
+
+    def mem_free(self, device: int, address: Address) -> None:
+        with self._lock:
+            self._captures.check_unsafe("mem_free")
+            self._call(device)
+            memory = self._engine.memory.devices[device]
+            segment = memory.segment(address, "mem_free")
+            self._engine.wait_for_users(memory.blocks_in(segment))
+            memory.release(segment)
+
+    def host_alloc(self, nbytes: int) -> Address:
+        with self._lock:
+            self._captures.check_unsafe("host_alloc")
+            self._engine.clock.spend(self._engine.preset.mem_alloc_ns)
+            return self._engine.memory.pinned.allocate(nbytes)
+
+    def host_free(self, address: Address) -> None:
+        self._unpin(address, "host_free")
+
+    def host_register(self, address: Address, nbytes: int) -> None:
+        with self._lock:
+            self._captures.check_unsafe("host_register")
+            self._engine.clock.spend(self._engine.preset.mem_alloc_ns)
+            self._engine.memory.pinned.register(address, nbytes)
+
+    def host_unregister(self, address: Address) -> None:
+        self._unpin(address, "host_unregister")
+
+    def _unpin(self, address: Address, name: str) -> None:
+        with self._lock:
+            self._captures.check_unsafe(name)
+            self._engine.clock.spend(self._engine.preset.call_ns)
+            pinned = self._engine.memory.pinned
+            block = pinned.block(address, name)
+            self._engine.wait_for_users([block])
+            pinned.blocks.remove(block)
+
+    def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        with self._lock:
+            queue = self._queue(stream)
+            if queue.device != device:
+                raise AcceleratorError(
+                    f"block_taken: stream {stream} belongs to device {queue.device}, the block to device {device}",
+                    error_code=INVALID_HANDLE,
+                )
+            self._engine.take_block(queue, address, address + nbytes)
+
+    def block_given(self, device: int, address: Address, nbytes: int) -> None:
+        with self._lock:
+            self._check(device)
+            self._engine.memory.devices[device].give(address, address + nbytes)

@@ -1,0 +1,356 @@
+"""CUDA graphs: work that is captured once and replayed at the cost of one launch.
+
+- One capture at a time in the machine.  From its begin to its end the allocators ask nothing of events and hand nothing
+  back, capturing streams get their memory from the graph's private pool, and what must be loaded or allocated on the
+  way is, with the thread's capture mode relaxed.
+- The graph keeps its pool, its random states and the pinned memory that its copies use; inputs are for others to keep.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from .. import trace
+from ..driver.api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle
+from ..errors import AcceleratorError, ArgumentError, NotSupportedError
+from ..memory.private import PoolId
+from . import control, state, usage
+from . import device as devices
+from .generator import CAPTURE_UNSUPPORTED, Generator
+from .graph_inputs import StaticInputs
+from .graph_random import RandomStates
+from .storage import Storage
+from .stream import Stream, StreamGuard
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+MODES = {mode.value: mode for mode in CaptureMode}
+
+_pool_numbers = itertools.count(1)
+
+
+def graph_pool_handle() -> PoolId:
+    """A name for a memory pool that several graphs are to share: `pool=` of their captures."""
+    return 0, next(_pool_numbers)
+
+
+def is_current_stream_capturing() -> bool:
+    """Whether the current stream is capturing.  Starts nothing.  Host: returns at once."""
+    if not control.is_initialized() or state.machine().capture is None:
+        return False
+    return state.current_stream(state.current_device()).is_capturing()
+
+
+def refuse_capture(name: str, why: str, hint: str) -> None:
+    """Raise AcceleratorError if the current stream is capturing: a replay would not do what a call does."""
+    if is_current_stream_capturing():
+        raise AcceleratorError(
+            f"{name}: cannot be captured: {why}; called by {trace.caller()}", hint=hint, error_code=CAPTURE_UNSUPPORTED
+        )
+
+
+class CUDAGraph:
+    """Captured work.  `with cuda.graph(g):` captures into it, `g.replay()` does the work again.
+
+    keep_graph: instantiate at the first replay, or when asked, instead of at the end of the capture.
+    """
+
+    def __init__(self, keep_graph: bool = False) -> None:
+        self.keep_graph = keep_graph
+        self._forget()
+
+    def _forget(self) -> None:
+        """Be as new."""
+        self._machine: Machine | None = None
+        self._stream: Stream | None = None
+        self._last: Stream | None = None
+        self._pool: PoolId | None = None
+        self._graph = GraphHandle(0)
+        self._launchable = GraphExecHandle(0)
+        self._random = RandomStates()
+        self._inputs = StaticInputs()
+        self._kept: list[Storage] = []
+
+    # capturing
+
+    def capture_begin(self, pool: PoolId | None = None, capture_error_mode: str = "global") -> None:
+        """Capture what the current stream gets from now on.
+
+        pool: of another graph (`g.pool()`), or a `graph_pool_handle()`, to share memory with; None for a new one.
+        capture_error_mode: "global", "thread_local" or "relaxed": whose unsafe calls break the capture.
+        Host:   waits for the current stream.
+        Raises: AcceleratorError if the current stream is a default one, the graph has been captured already, or
+                another capture is underway; ArgumentError for an unknown mode.
+        """
+        if capture_error_mode not in MODES:
+            raise ArgumentError(
+                f"capture_begin: unknown capture error mode {capture_error_mode!r}",
+                hint=f"use one of {', '.join(MODES)}",
+            )
+        index = devices.cuda_index()
+        machine, stream = state.machine(), state.current_stream(index)
+        if self._machine is not None:
+            raise _error("capture_begin: this graph has been captured already", "reset() it first")
+        if stream == machine.devices[index].default_stream:
+            raise _error(
+                f"capture_begin: {stream!r} is the default stream, which cannot be captured",
+                "use `with cuda.graph(g):`, or make another stream current",
+            )
+        if machine.capture is None:
+            self._random.allocate(stream)
+        with machine.lock:
+            if machine.capture is not None:
+                raise _error(
+                    f"capture_begin: a capture is underway on {machine.capture._stream!r}", "one at a time is possible"
+                )
+            machine.capture = self
+        self._begin(machine, stream, pool or graph_pool_handle(), MODES[capture_error_mode])
+
+    def _begin(self, machine: Machine, stream: Stream, pool: PoolId, mode: CaptureMode) -> None:
+        self._machine, self._stream, self._pool = machine, stream, pool
+        self._launch_blocking, machine.launch_blocking = machine.launch_blocking, False
+        for each in machine.devices:
+            each.allocator.capture_started(pool)
+        machine.pinned.capture_started()
+        try:
+            machine.driver.capture_begin(stream.handle, mode)
+        except BaseException:
+            self._capture_over(machine)
+            self.reset()
+            raise
+
+    def capture_end(self) -> None:
+        """End the capture; the current stream is the one where it began.
+
+        Host:   returns at once.
+        Raises: AcceleratorError if the capture was broken, naming the call, or a stream that joined it was not waited
+                for.  The graph is empty then.
+        """
+        machine = self._capturing("capture_end")
+        stream = state.current_stream(devices.cuda_index())
+        if stream != self._stream:
+            raise _error(
+                f"capture_end: the current stream is {stream!r}, the capture began on {self._stream!r}",
+                "end it on the stream where it began",
+            )
+        try:
+            self._graph = machine.driver.capture_end(stream.handle)
+        except BaseException:
+            if machine.driver.capture_status(stream.handle) is CaptureStatus.NONE:
+                self._capture_over(machine)
+                self.reset()
+            raise
+        self._capture_over(machine)
+        if machine.driver.graph_node_count(self._graph) == 0:
+            warnings.warn(
+                f"The CUDA Graph is empty: nothing was put on {stream!r} or on a stream that joined it",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._inputs.note()
+        if not self.keep_graph:
+            self._instantiate(machine)
+
+    def _capture_over(self, machine: Machine) -> None:
+        """Let everything go on as without a capture; the next one may begin only then."""
+        try:
+            for each in machine.devices:
+                each.allocator.capture_ended()
+            machine.pinned.capture_ended()
+        finally:
+            machine.launch_blocking = self._launch_blocking
+            machine.capture = None
+
+    def _capturing(self, name: str) -> Machine:
+        if self._machine is None or self._machine.capture is not self:
+            raise _error(f"{name}: this graph is not being captured", "call capture_begin() first")
+        return self._machine
+
+    def abandon(self) -> None:
+        """End a capture whose result nobody wants; nothing if there is none."""
+        machine, stream = self._machine, self._stream
+        if machine is None or stream is None or machine.capture is not self:
+            return
+        try:
+            self._graph = machine.driver.capture_end(stream.handle)
+        except AcceleratorError:
+            if machine.driver.capture_status(stream.handle) is not CaptureStatus.NONE:
+                raise
+        self._capture_over(machine)
+        self.reset()
+
+    # what captured work asks of its graph
+
+    def covers(self, device: int) -> bool:
+        """Whether work on a device's current stream is captured."""
+        return device >= 0 and state.current_stream(device).is_capturing()
+
+    def keep(self, memory: Storage) -> None:
+        """Hold on to memory that captured work uses."""
+        self._kept.append(memory)
+
+    def draw(self, generator: Generator, count: int) -> tuple[int, int, int]:
+        """Take `count` counters at each replay: (address of the generator's state, 0, the first one's place)."""
+        return self._random.draw(generator, count)
+
+    def register_generator_state(self, generator: Generator) -> None:
+        """Let replays draw from a generator; a capture does so itself for those that it meets."""
+        self._random.register(generator)
+
+    # replaying
+
+    def instantiate(self) -> None:
+        """Make the graph ready for replays, anew if it is.  Raises AcceleratorError without keep_graph=True."""
+        machine = self._captured("instantiate")
+        if not self.keep_graph:
+            raise _error("instantiate: the graph was not kept", "make it with CUDAGraph(keep_graph=True)")
+        self._instantiate(machine)
+
+    def _instantiate(self, machine: Machine) -> None:
+        with machine.loading():
+            made = machine.driver.graph_instantiate(self._graph)
+            for gone in (self._launchable, GraphHandle(0) if self.keep_graph else self._graph):
+                if gone:
+                    machine.driver.graph_destroy(gone)
+        self._launchable = made
+        if not self.keep_graph:
+            self._graph = GraphHandle(0)
+
+    def replay(self) -> None:
+        """Do the captured work on the current stream of the device that it was captured on.
+
+        Host:   returns at once.
+        Order:  after the work on that stream, and after the graph's last replay.
+        Raises: AcceleratorError if nothing is captured, the stream is capturing, or, with FLAMBEAU_STRICT=1, a declared
+                input is gone or old.
+        """
+        machine = self._captured("replay")
+        if not self._launchable:
+            self._instantiate(machine)
+        assert self._stream is not None
+        stream = state.current_stream(self._stream.device_index)
+        if machine.capture is not None and stream.is_capturing():
+            raise _error(f"replay: {stream!r} is capturing", "a graph cannot be part of another one")
+        self._inputs.check()
+        if stream is not self._last:
+            for memory in self._kept:
+                memory.record_stream(stream)
+        self._random.write(stream, self._last)
+        stream.graph_launch(self._launchable)
+        self._last = stream
+        self._inputs.use_up(stream)
+
+    def _captured(self, name: str) -> Machine:
+        if self._machine is None or self._machine.capture is self:
+            raise _error(f"{name}: there is no finished capture", "capture with `with cuda.graph(g):` first")
+        return self._machine
+
+    # inputs
+
+    def static_inputs(self, *tensors: Any) -> None:
+        """Say which tensors get new values before each replay; before or during the capture, or after it.
+
+        Without FLAMBEAU_STRICT=1 this does nothing.  With it, a replay raises if one of them was freed, or not written
+        since the last replay (or the capture), and leaves poison (NaN, or -1) in them.
+        """
+        for each in tensors:
+            self._inputs.declare(each)
+
+    # memory
+
+    def pool(self) -> PoolId:
+        """The pool that the graph's memory comes from, for captures that are to share it."""
+        if self._pool is None:
+            raise _error("pool: nothing was captured", "capture first, or share a graph_pool_handle()")
+        return self._pool
+
+    def reset(self) -> None:
+        """Forget the capture.  Its memory goes back with `empty_cache`, except what tensors hold.
+
+        Raises: AcceleratorError while it is being captured.
+        """
+        machine = self._machine
+        if machine is None:
+            return
+        if machine.capture is self:
+            raise _error("reset: the graph is being captured", "call capture_end() first")
+        with machine.loading():
+            for each in (self._launchable, self._graph):
+                if each:
+                    machine.driver.graph_destroy(each)
+        if self._pool is not None:
+            for accelerator in machine.devices:
+                accelerator.allocator.release_pool(self._pool)
+        self._forget()
+
+    def __del__(self) -> None:
+        if self._machine is not None and self._machine.capture is not self:
+            self.reset()
+
+    # not to be had
+
+    def debug_dump(self, debug_path: str) -> None:
+        """Not supported.  Raises NotSupportedError."""
+        raise NotSupportedError(f"debug_dump: graphs cannot be written to {debug_path!r}")
+
+
+class graph:  # noqa: N801  (the field's name for it)
+    """`with cuda.graph(g):` captures what the block does on the device's capture stream, which is current inside.
+
+    pool, capture_error_mode: as in `CUDAGraph.capture_begin`.  stream: to capture on instead.
+    check_input_liveness: virtual GPUs always check that what a graph reads was not freed; others never do.
+    Host:   waits for the device, and hands idle memory back, on entry.
+    Raises: AcceleratorError as capture_begin and capture_end do.
+    """
+
+    def __init__(
+        self,
+        cuda_graph: CUDAGraph,
+        pool: PoolId | None = None,
+        stream: Stream | None = None,
+        capture_error_mode: str = "global",
+        check_input_liveness: bool = False,
+    ) -> None:
+        self.cuda_graph = cuda_graph
+        self.pool = pool
+        self.capture_error_mode = capture_error_mode
+        self.check_input_liveness = check_input_liveness
+        self.capture_stream = stream if stream is not None else _capture_stream(devices.cuda_index())
+        self._guard = StreamGuard(self.capture_stream)
+
+    def __enter__(self) -> None:
+        if state.machine().capture is None:  # else capture_begin says what is wrong
+            control.synchronize(self.capture_stream.device_index)
+            gc.collect()
+            usage.empty_cache()
+            usage.empty_host_cache()
+        self._guard.__enter__()
+        try:
+            self.cuda_graph.capture_begin(self.pool, self.capture_error_mode)
+        except BaseException:
+            self._guard.__exit__()
+            raise
+
+    def __exit__(self, kind: Any, *error: object) -> None:
+        try:
+            if kind is None:
+                self.cuda_graph.capture_end()
+            else:
+                self.cuda_graph.abandon()
+        finally:
+            self._guard.__exit__()
+
+
+def _capture_stream(index: int) -> Stream:
+    accelerator = state.machine().devices[index]
+    if accelerator.capture_stream is None:
+        accelerator.capture_stream = accelerator.side_stream(0)
+    return accelerator.capture_stream
+
+
+def _error(fact: str, hint: str) -> AcceleratorError:
+    return AcceleratorError(fact, hint=hint, error_code=CAPTURE_UNSUPPORTED)
