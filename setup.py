@@ -4,10 +4,12 @@ FLAMBEAU_PURE=1 leaves the compiled files out.
 """
 
 import os
+import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
 
+BROKEN_CYTHON = "3.3.0"  # drops the evaluation of some loops' iterables: what it compiles crashes
 ROOT = Path(__file__).parent / "src"
 DIRECTIVES = {
     "language_level": 3,
@@ -22,9 +24,12 @@ def extensions() -> list[Extension]:
     if os.environ.get("FLAMBEAU_PURE", "0") not in ("", "0"):
         return []
     try:
+        from Cython import __version__ as version
         from Cython.Build import cythonize
     except ImportError:
         return []
+    if version == BROKEN_CYTHON:
+        sys.exit(f"setup.py: Cython {version} compiles loops wrongly; install another, or set FLAMBEAU_PURE=1")
     sources = [each.with_suffix(".py") for each in ROOT.rglob("*.pxd")] + list(ROOT.rglob("*.pyx"))
     wanted = [
         Extension(

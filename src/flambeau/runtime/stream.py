@@ -347,8 +347,9 @@ class Event:
         return self._machine.driver.event_elapsed(self.handle, end_event.handle)
 
     def __del__(self) -> None:
-        if self._machine is not None:
-            self._machine.driver.event_destroy(self.handle)
+        machine = getattr(self, "_machine", None)  # which is missing if __init__ was called wrongly
+        if machine is not None:
+            machine.driver.event_destroy(self.handle)
 
     def __repr__(self) -> str:
         return f"<flambeau.cuda.Event {f'device=cuda:{self.device_index}' if self.handle else 'uninitialized'}>"

@@ -146,6 +146,8 @@ def _sizes(values: Any) -> tuple[int, ...]:
 
 def _unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: bool = False) -> Any:
     where = devices.resolve(device)
+    if pin_memory and where >= 0:
+        raise ArgumentError(f"{name}: only CPU tensors can be pinned, and device is cuda:{where}")
     return core.empty(_sizes(size), kind or dtypes.float32, where, pin_memory=pin_memory, name=name)
 
 
