@@ -236,7 +236,9 @@ def test_what_the_host_gave_may_be_overwritten_at_once(torch, busy):
 
 
 LAUNCHES = """
-x = torch.ones(4, device="cuda")
+x = torch.zeros(4, device="cuda")
+x.add_(1)  # a kernel's first launch loads it, which may wait for the device
+torch.cuda._sleep(1)
 torch.cuda.synchronize()
 torch.cuda._sleep(200_000_000)
 answer(torch.cuda.current_stream().query())

@@ -151,6 +151,14 @@ def test_elapsed_needs_timing(driver, cuda):
         driver.event_elapsed(timed, plain)
 
 
+def test_elapsed_needs_completed_events(driver, cuda):
+    timed = driver.event_create(0, True, False, False)
+    cuda.fails["cuEventElapsedTime"] = cuda.CUresult.CUDA_ERROR_NOT_READY
+    with pytest.raises(errors.AcceleratorError, match="an event is not complete") as caught:
+        driver.event_elapsed(timed, timed)
+    assert caught.value.error_code == 600
+
+
 def test_copies_on_one_device_go_by_address(driver, cuda):
     stream = driver.stream_create(0, 0)
     raw = driver.stream_raw(stream)

@@ -34,7 +34,7 @@ from .graphs import GraphCalls
 from .handles import Event, Stream, Table
 from .ipc import IpcCalls
 from .launch import Launcher, LoadedKernel
-from .library import INVALID_HANDLE, check, check_ready
+from .library import INVALID_HANDLE, NOT_READY, check, check_ready
 from .plans import LIBRARIES, Plan, Planner
 
 # cuda.h
@@ -242,7 +242,12 @@ class NvidiaDriver(GraphCalls, IpcCalls):
                     error_code=INVALID_HANDLE,
                 )
         self._devices.use(first.device)
-        return float(check(self._cu.cuEventElapsedTime(first.cu, last.cu), "cuEventElapsedTime", start=start, end=end))
+        result = self._cu.cuEventElapsedTime(first.cu, last.cu)
+        if not check_ready(result, "cuEventElapsedTime", start=start, end=end):
+            raise AcceleratorError(
+                "event_elapsed: an event is not complete", hint="synchronize with it first", error_code=NOT_READY
+            )
+        return float(result[1])
 
     # work
 
