@@ -1,5 +1,7 @@
 """What dispatch keeps of the calls that it has seen."""
 
+import pytest
+
 import flambeau as torch
 from flambeau import dispatch
 from flambeau.testing.machine import machine
@@ -27,3 +29,56 @@ def test_a_plan_serves_every_call_of_its_kind():
         x * 2.0
         x.t() * 2
         assert len(made.devices[0].plans) == before + 4  # a float, another layout, and the view
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_call_that_only_looks_like_the_last_one_is_not_taken_for_it(device):
+    with machine(devices=1):
+        x = torch.arange(6, device=device).view(2, 3)
+        assert [(x + number).dtype for number in (1, True, 1.0, 1)] == [
+            torch.int64, torch.int64, torch.float32, torch.int64,
+        ]  # fmt: skip
+        assert [(x + number).tolist()[0][0] for number in (1, True, 2.5, 3)] == [1, 1, 2.5, 3]
+        assert [x.sum(dim).tolist() for dim in (0, 1, 0, (0, 1), (1,))] == [
+            [3, 5, 7], [3, 12], [3, 5, 7], 15, [3, 12],
+        ]  # fmt: skip
+        assert [x.sum(1, keep).shape for keep in (True, False, True)] == [(2, 1), (2,), (2, 1)]
+        assert [x.view(*shape).shape for shape in ((6,), (3, 2), (-1, 2), (6,))] == [(6,), (3, 2), (3, 2), (6,)]
+        assert [part.tolist() for part in (x[1:], x[:1], x[:, 300:], x[:, 1000:], x[1:])] == [
+            [[3, 4, 5]], [[0, 1, 2]], [[], []], [[], []], [[3, 4, 5]],
+        ]  # fmt: skip
+        assert [(x + each).tolist()[1] for each in (x, x[1], x[1:], x)] == [
+            [6, 8, 10], [6, 8, 10], [6, 8, 10], [6, 8, 10],
+        ]  # fmt: skip
+        with pytest.raises(TypeError, match="must be"):
+            x.sum((1.0,))
+
+
+def test_the_last_call_of_another_device_or_machine_is_another():
+    with machine(devices=2) as made:
+        for device in ("cuda:0", "cuda:1", "cpu", "cuda:0"):
+            one = torch.ones(2, device=device)
+            assert str((one + one).device) == device
+        launched = [len(made.devices[index].plans) for index in (0, 1)]
+        assert launched == [2, 2]  # fill and add
+    with machine(devices=1) as other:
+        one = torch.ones(2, device="cuda")
+        assert (one + one).tolist() == [2.0, 2.0]
+        assert len(other.devices[0].plans) == 2
+
+
+def test_a_setting_is_asked_at_every_call():
+    with machine(devices=1) as made:
+        x = torch.ones(4, 4, device="cuda")
+        for allowed in (False, True, False):
+            torch.backends.cuda.matmul.allow_tf32 = allowed
+            x @ x
+        assert len([key for key in made.devices[0].plans if key[0].name == "matmul"]) == 2
+
+
+def test_rows_by_an_index_tensor_are_one_operator():
+    with machine(devices=1) as made:
+        x = torch.arange(6.0, device="cuda").view(3, 2)
+        index = torch.tensor([2, -1, 0], device="cuda")
+        assert x[index].tolist() == [[4.0, 5.0], [4.0, 5.0], [0.0, 1.0]]
+        assert {key[0].name for key in made.devices[0].plans} & {"index_select", "reshape"} == {"index_select"}

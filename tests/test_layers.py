@@ -19,7 +19,7 @@ LAYERS = (
     ("driver",),
     ("memory",),
     ("runtime",),
-    ("core", "plan", "dispatch", "transfer", "autograd", "ops", "numerics"),
+    ("core", "plan", "lowering", "dispatch", "transfer", "autograd", "ops", "numerics"),
     ("tensor",),
     ("nn", "optim", "data", "amp", "parallel", "multiprocessing"),
     ("tools", "testing"),
@@ -32,7 +32,7 @@ LAYER_OF = {name: index for index, layer in enumerate(LAYERS) for name in layer}
 
 # Calls of the Driver that put work in order: only runtime.Stream makes them.
 ORDER_CALLS = {"launch", "copy", "fill", "library_run", "event_record", "stream_wait_event", "graph_launch"}
-MAY_ORDER = ("runtime.stream",)
+MAY_ORDER = ("runtime.queue",)
 CALLS_DRIVERS_DIRECTLY = ("driver", "testing")  # the implementers, and the suite that they pass
 HEAVY = {"numpy", "ml_dtypes", "cuda", "click", "rich", "torch", "sklearn"}
 MAY_IMPORT_HEAVY = {

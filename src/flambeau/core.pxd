@@ -22,6 +22,13 @@ cdef class TensorCore:
     cpdef is_aligned(self)
     cpdef numel(self)
 
+@cython.final
+cdef class Result:
+    cdef public object kind
+
+cdef Result _result
+cdef object _blank
+
 @cython.locals(made=TensorCore)
 cpdef TensorCore new(Storage storage, Layout layout, Py_ssize_t offset=*)
 cpdef TensorCore over(Storage storage, dtype, shape, strides, Py_ssize_t offset=*)

@@ -134,9 +134,21 @@ def address_of(tensor: TensorCore) -> int:
 
 
 class Result:
-    """The class of the tensors that operators make; tensor.Tensor registers itself here."""
+    """The class of the tensors that operators make."""
 
-    type: type[TensorCore] = TensorCore
+    __slots__ = ("kind",)
+
+    def __init__(self) -> None:
+        self.kind: type[TensorCore] = TensorCore
+
+
+_result = Result()
+_blank = TensorCore.__new__
+
+
+def make_results(kind: type[TensorCore]) -> None:
+    """Let operators make tensors of this class."""
+    _result.kind = kind
 
 
 def empty(shape: Sequence[int], dtype: dtype, device: int, pin_memory: bool = False, name: str = "empty") -> TensorCore:
@@ -162,7 +174,7 @@ def _checked_layout(shape: Sequence[int], dtype: dtype, name: str) -> Layout:
 
 def new(storage: Storage, layout: Layout, offset: int = 0) -> TensorCore:
     """A tensor over a storage: `layout`, `offset` elements from its start."""
-    made: TensorCore = Result.type.__new__(Result.type)
+    made: TensorCore = _blank(_result.kind)
     begin(made, storage, layout, offset)
     return made
 

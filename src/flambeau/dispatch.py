@@ -8,12 +8,13 @@ from typing import Any
 from . import core, host
 from . import strides as st
 from .autograd import record
-from .autograd.mode import mode
 from .core import TensorCore
+from .dtypes import dtype
 from .errors import ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError
-from .layout import Layout, layout_of
-from .ops.operator import COMPOSITE, REGISTRY, VIEW, Operator, Runner
-from .plan import also_read, check_fits, lowered
+from .layout import layout_of
+from .lowering import check_fits, lowered
+from .ops.operator import COMPOSITE, REGISTRY, VIEW, Operator, run_calls_with
+from .plan import Decided, Plan, View, also_read
 from .runtime import device as devices
 from .runtime import state
 from .runtime.storage import WIDEST_ACCESS
@@ -21,6 +22,9 @@ from .runtime.storage import WIDEST_ACCESS
 MAX_PLANS = 4096  # of one device; with more, all are decided anew
 NUMBERS = (int, float, bool)
 CPU_INDEX = -1
+_WIDEST = WIDEST_ACCESS  # compiled, a number of C's
+UNLIKE = object()  # no argument: stands for what may change
+UNCHANGING = (int, float, bool, str, dtype, type(None))
 NOWHERE = -2  # no tensor was seen yet
 
 
@@ -45,14 +49,18 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if kind is COMPOSITE:
         result = operator.body(*bound)
         return result if given is None else write_out(operator, bound, given, result)
-    device = common_device(operator, bound)
     if kind is VIEW:
         return _view(operator, bound)
-    if given is not None:
-        return _call_out(operator, bound, given, device)
-    if operator.mutates:
-        return _call_mutating(operator, bound, device)
-    result = _run(operator, bound, None, device)
+    plan: Plan | None = _last(operator, bound) if given is None else None
+    if plan is not None:
+        result = plan.run(bound, None)
+    else:
+        device = common_device(operator, bound)
+        if given is not None:
+            return _call_out(operator, bound, given, device)
+        if operator.mutates:
+            return _call_mutating(operator, bound, device)
+        result = _run(operator, bound, None, device)
     if record.wants_grad(operator, bound):
         record.record(operator, bound, result if isinstance(result, tuple) else (result,))
     return result
@@ -61,7 +69,7 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 def _call_mutating(operator: Operator, bound: list[Any], device: int) -> Any:
     """Lower a call that writes operands, and is in no graph.  Raises AutogradError where gradients would be lost."""
     written = [each for name in operator.mutates for each in bound[operator.index_of[name]]]
-    if mode.enabled:
+    if state.here().grad_enabled:
         for each in written:
             record.check_inplace(operator.name, each)
         if record.wants_grad(operator, bound):
@@ -79,8 +87,62 @@ def _run(operator: Operator, bound: list[Any], given: Any, device: int) -> Any:
     plan = plans.get(key)
     if plan is None:
         plan = lowered(operator, bound, given, device)
+        _note_kind(operator, bound, plan, device)
         _remember(plans, key, plan)
+    if given is None and not operator.mutates:
+        operator.last = plan
     return plan.run(bound, given)
+
+
+def _last(operator: Operator, bound: list[Any]) -> Any:
+    """What was decided for the operator's last call, if it holds for this one: cheaper to say than to look up."""
+    last: Decided | None = operator.last
+    machine = state.machine()
+    if last is None or last.machine != machine.serial:
+        return None
+    if operator.setting is not None and operator.setting() != last.setting:
+        return None
+    for index, value in enumerate(bound):
+        part = last.parts[index]
+        if isinstance(value, TensorCore):
+            tensor = value
+            if tensor.layout is not part or tensor.storage.device != last.device:
+                return None
+        elif value is not part and not _are_alike(operator, index, value, part):
+            return None
+    return last
+
+
+def _are_alike(operator: Operator, index: int, value: Any, part: Any) -> bool:
+    """Whether an argument that is no tensor means what another call's did."""
+    kind = type(value)
+    if kind is int and type(part) is int:
+        return bool(value == part)
+    if kind is tuple and type(part) is tuple:
+        return len(value) == len(part) and all([type(each) is int for each in value]) and bool(value == part)
+    return kind is part and index in operator.number_indexes
+
+
+def _note_kind(operator: Operator, bound: list[Any], decided: Decided, device: int) -> None:
+    setting = operator.setting() if operator.setting is not None else None
+    decided.is_for(state.machine().serial, device, setting, _parts(operator, bound))
+
+
+def _parts(operator: Operator, bound: list[Any]) -> list[Any]:
+    """What has to be the same in calls of one key."""
+    parts: list[Any] = []
+    for index, value in enumerate(bound):
+        if isinstance(value, TensorCore):
+            parts.append(value.layout)
+        elif index in operator.number_indexes and type(value) in NUMBERS:
+            parts.append(type(value))
+        else:
+            parts.append(value if type(value) in UNCHANGING or _is_sizes(value) else UNLIKE)
+    return parts
+
+
+def _is_sizes(value: Any) -> bool:
+    return type(value) is tuple and all([type(each) is int for each in value])
 
 
 def _remember(plans: dict[Any, Any], key: Any, decided: Any) -> None:
@@ -91,7 +153,10 @@ def _remember(plans: dict[Any, Any], key: Any, decided: Any) -> None:
 
 def _plans(device: int) -> dict[Any, Any]:
     machine = state.machine()
-    return machine.cpu_plans if device < 0 else machine.devices[device].plans
+    if device < 0:
+        return machine.cpu_plans
+    accelerator = machine.devices[device]
+    return accelerator.plans
 
 
 def _key(operator: Operator, bound: Sequence[Any], given: Any) -> tuple[Any, ...]:
@@ -123,32 +188,39 @@ def _fixed(value: Any) -> Any:
 
 
 def _view(operator: Operator, bound: list[Any]) -> Any:
+    decided: View | None = _last(operator, bound)
+    if decided is None:
+        decided = _view_of_kind(operator, bound)
     source: TensorCore = bound[0]
-    plans = _plans(source.storage.device)
+    offset = source.offset + decided.step
+    is_aligned = source.storage.aligned and offset * decided.aligned.itemsize % _WIDEST == 0
+    result = core.new(source.storage, decided.aligned if is_aligned else decided.misaligned, offset)
+    record.link_view(operator, bound, result)
+    return result
+
+
+def _view_of_kind(operator: Operator, bound: list[Any]) -> View:
+    """The view that was decided for calls like this; the first is lowered."""
+    device = common_device(operator, bound)
+    plans = _plans(device)
+    source = bound[0]
     key = _key(operator, bound, None)
     if operator.by_place:
         key += (source.offset, source.storage.nbytes)
     found = plans.get(key)
     if found is None:
-        found = _view_plan(operator, bound)
+        shape, strides, step = operator.body(*bound)
+        kind, size, steps = source.dtype, st.Size(shape), tuple(strides)
+        found = View(layout_of(kind, size, steps, True), layout_of(kind, size, steps, False), step)
+        _note_kind(operator, bound, found, device)
         _remember(plans, key, found)
-    aligned, misaligned, step = found
-    offset = source.offset + step
-    is_aligned = source.storage.aligned and offset * aligned.dtype.itemsize % WIDEST_ACCESS == 0
-    result = core.new(source.storage, aligned if is_aligned else misaligned, offset)
-    record.link_view(operator, bound, result)
-    return result
-
-
-def _view_plan(operator: Operator, bound: list[Any]) -> tuple[Layout, Layout, int]:
-    """A view's layout if it begins where the widest access can, its layout if not, and its offset from the source."""
-    shape, strides, offset = operator.body(*bound)
-    kind, size, steps = bound[0].dtype, st.Size(shape), tuple(strides)
-    return layout_of(kind, size, steps, True), layout_of(kind, size, steps, False), offset
+    if not operator.by_place:
+        operator.last = found
+    return found
 
 
 def _call_out(operator: Operator, bound: list[Any], given: Any, device: int) -> Any:
-    if record.wants_grad(operator, bound) or given.requires_grad and mode.enabled:
+    if record.wants_grad(operator, bound) or given.requires_grad and state.here().grad_enabled:
         raise AutogradError(
             f"{operator.name}: functions with out=... arguments don't support automatic differentiation"
         )
@@ -310,4 +382,4 @@ def _device_name(index: int) -> str:
     return "cpu" if index < 0 else f"cuda:{index}"
 
 
-Runner.run = staticmethod(call)
+run_calls_with(call)

@@ -3,17 +3,15 @@ from . cimport core
 from .core cimport TensorCore
 from .layout cimport Layout
 from .runtime cimport state, storage
+from .runtime.machine cimport Machine
+from .runtime.queue cimport Queue
 from .runtime.storage cimport Storage
 
 @cython.final
-cdef class Slot:
-    cdef public Layout layout
-    cdef public Py_ssize_t place
+cdef class Place:
+    cdef public Py_ssize_t at
+    cdef public Py_ssize_t operand
     cdef public Py_ssize_t start
-
-    cpdef numel(self)
-    cpdef is_contiguous(self)
-    cpdef is_aligned(self)
 
 @cython.final
 cdef class Launch:
@@ -23,9 +21,9 @@ cdef class Launch:
     cdef public list addresses
     cdef public list numbers
     cdef public list draws
-    cdef public object template
+    cdef public bytearray template
 
-    @cython.locals(buffer=bytearray, at=Py_ssize_t, place=Py_ssize_t, start=Py_ssize_t)
+    @cython.locals(buffer=bytearray, place=Place)
     cpdef bytearray filled(self, list operands, list bound, list drawn)
     cpdef _put_numbers(self, bytearray buffer, list bound, list drawn)
 
@@ -36,9 +34,22 @@ cdef class Library:
     cdef public list places
     cdef public object workspace_nbytes
 
-@cython.final
-cdef class Plan:
+cdef class Decided:
     cdef public int device
+    cdef public long long machine
+    cdef public object setting
+    cdef public list parts
+
+    cpdef is_for(self, long long machine, int device, setting, list parts)
+
+@cython.final
+cdef class View(Decided):
+    cdef public Layout aligned
+    cdef public Layout misaligned
+    cdef public Py_ssize_t step
+
+@cython.final
+cdef class Plan(Decided):
     cdef public list sources
     cdef public bint has_given
     cdef public list taken
@@ -46,12 +57,13 @@ cdef class Plan:
     cdef public list draws
     cdef public object result
 
-    @cython.locals(operands=list, layout=Layout, index=Py_ssize_t, at=Py_ssize_t)
+    @cython.locals(machine=Machine, stream=Queue, operands=list, layout=Layout, index=Py_ssize_t, at=Py_ssize_t)
     cpdef run(self, list bound, given)
 
-cpdef _launch(Launch step, stream, list operands, list bound, list drawn)
-cpdef Storage _memory(machine, stream, Py_ssize_t nbytes)
-cpdef _run_library(machine, stream, Library step, list operands)
+cpdef _launch(Launch step, Queue stream, list operands, list bound, list drawn)
+cpdef Storage _memory(Machine machine, Queue stream, Py_ssize_t nbytes)
+cpdef _run_library(Machine machine, Queue stream, Library step, list operands)
 cpdef _built(result, list operands)
 cpdef also_read(bound, TensorCore given)
+@cython.locals(first="unsigned char*")
 cpdef put_address(bytearray buffer, Py_ssize_t at, unsigned long long address)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from ..runtime import state
 
-class _Mode(threading.local):
-    enabled: bool = True
+
+class _Mode:
+    @property
+    def enabled(self) -> bool:
+        return state.here().grad_enabled
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        state.here().grad_enabled = value
 
 
 mode = _Mode()

@@ -1,5 +1,10 @@
+cimport cython
+from .. cimport core
 from ..core cimport TensorCore
 from ..layout cimport Layout
+from ..ops.operator cimport Operator
+from ..runtime cimport state
+from ..runtime.queue cimport Queue
 from ..runtime.storage cimport Storage
 
 cdef class Saved:
@@ -21,14 +26,21 @@ cdef class Node:
     cdef public dict streams
     cdef object __weakref__
 
+    cpdef begin(self, name, edges, dict streams, Py_ssize_t outputs)
+
 cdef class AccumulateGrad(Node):
     cdef public object leaf
 
 cdef class OperatorNode(Node):
     cdef public object inputs
-    cdef public object operator
+    cdef public Operator operator
     cdef public bint released
     cdef public list saved
 
-cpdef streams_of(tensors)
-cpdef fit(grad, Layout layout, int device)
+    @cython.locals(operator=Operator)
+    cpdef list flow(self, grads, own)
+    cpdef _value(self, kind, saved, grads, own)
+
+@cython.locals(first=int, device=int, tensor=TensorCore)
+cpdef dict streams_of(tensors)
+cpdef fit(TensorCore grad, Layout layout, int device)

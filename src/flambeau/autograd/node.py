@@ -23,17 +23,25 @@ from ..runtime.stream import Stream
 
 Edge = tuple["Node", int]
 LAST_NUMBER = 1 << 62  # leaves run as soon as their gradient is complete
+NO_STREAMS: dict[int, Stream] = {}
 _numbers = itertools.count()
 
 
 def streams_of(tensors: Sequence[TensorCore]) -> dict[int, Stream]:
-    """The current stream of every CUDA device that the tensors live on."""
-    streams: dict[int, Stream] = {}
-    for each in tensors:
-        device = each.storage.device
-        if device >= 0 and device not in streams:
-            streams[device] = state.current_stream(device)
-    return streams
+    """The current stream of every CUDA device that the tensors live on; not to be changed."""
+    first = -1
+    for tensor in tensors:
+        device = tensor.storage.device
+        if device >= 0 and device != first:
+            if first >= 0:
+                return _streams_of_several(tensors)
+            first = device
+    return state.current_stream(first).alone if first >= 0 else NO_STREAMS  # type: ignore[return-value]
+
+
+def _streams_of_several(tensors: Sequence[TensorCore]) -> dict[int, Stream]:
+    devices = [each.storage.device for each in tensors if each.storage.device >= 0]
+    return {device: state.current_stream(device) for device in dict.fromkeys(devices)}
 
 
 class Saved:
@@ -82,6 +90,10 @@ class Node:
     __slots__ = ("__weakref__", "edges", "name", "number", "outputs", "post_hooks", "pre_hooks", "streams")
 
     def __init__(self, name: str, edges: Sequence[Edge | None], streams: dict[int, Stream], outputs: int = 1) -> None:
+        self.begin(name, edges, streams, outputs)
+
+    def begin(self, name: str, edges: Sequence[Edge | None], streams: dict[int, Stream], outputs: int) -> None:
+        """What `__init__` does."""
         self.name = name
         self.edges = tuple(edges)
         self.streams = streams
@@ -111,7 +123,7 @@ class AccumulateGrad(Node):
     __slots__ = ("leaf",)
 
     def __init__(self, leaf: TensorCore) -> None:
-        Node.__init__(self, "AccumulateGrad", (), streams_of([leaf]))
+        self.begin("AccumulateGrad", (), streams_of((leaf,)), 1)
         self.number = LAST_NUMBER + self.number
         self.leaf = leaf
 
@@ -129,7 +141,7 @@ class OperatorNode(Node):
         inputs: Sequence[Any],
         outputs: int,
     ) -> None:
-        Node.__init__(self, operator.node_name, edges, streams, outputs)
+        self.begin(operator.node_name, edges, streams, outputs)
         self.operator = operator
         self.inputs = inputs  # (layout, device index) per edge
         self.saved: list[Any] = []
@@ -152,26 +164,28 @@ class OperatorNode(Node):
                 f"{self.name}: trying to backward through the graph a second time; its saved values have been freed",
                 hint="pass retain_graph=True to the first backward",
             )
-        wanted = self.operator.backward_needs
-        values = [self._value(name, saved, grads, own) for name, saved in zip(wanted, self.saved)]
-        assert self.operator.backward is not None
-        found = self.operator.backward(*values)
-        flat = _flatten(found if isinstance(found, tuple) else (found,))
+        operator = self.operator
+        values = [self._value(need.kind, saved, grads, own) for need, saved in zip(operator.saves, self.saved)]
+        assert operator.backward is not None
+        found = operator.backward(*values)
+        flat = [found] if isinstance(found, TensorCore) else _flatten(found if isinstance(found, tuple) else (found,))
         return [
-            None if grad is None or edge is None else fit(grad, *meta)
+            None if grad is None or edge is None else fit(grad, meta[0], meta[1])
             for grad, meta, edge in zip(flat, self.inputs, self.edges, strict=True)
         ]
 
-    def _value(self, name: str, saved: Any, grads: Sequence[Any], own: Node) -> Any:
-        if name == "grad":
+    def _value(self, kind: str, saved: Any, grads: Sequence[Any], own: Node) -> Any:
+        if isinstance(saved, Saved):
+            return saved.unpack(self.operator.name, own)
+        if kind == "grad":
             return grads[0]
-        if name == "grads":
+        if kind == "grads":
             return grads
-        if name == "needs":
-            return tuple(edge is not None for edge in self.edges)
-        if isinstance(saved, (list, tuple)):
-            return type(saved)(self._value(name, each, grads, own) for each in saved) if _holds_saved(saved) else saved
-        return saved.unpack(self.operator.name, own) if isinstance(saved, Saved) else saved
+        if kind == "needs":
+            return tuple([edge is not None for edge in self.edges])
+        if isinstance(saved, (list, tuple)) and _holds_saved(saved):
+            return type(saved)([self._value(kind, each, grads, own) for each in saved])
+        return saved
 
     def release(self) -> None:
         """See Node.  A node that keeps no tensor has nothing to drop, and may run again."""

@@ -1,16 +1,17 @@
 cimport cython
 from ..core cimport TensorCore
 from .node cimport OperatorNode, Saved, streams_of
-from ..ops.operator cimport Operator
+from ..ops.operator cimport Need, Operator
+from ..runtime cimport state
 
 cpdef edge_of(TensorCore tensor)
-@cython.locals(edges=list, metas=list, tensors=list, node=OperatorNode, tensor=TensorCore)
+@cython.locals(edges=list, metas=list, tensors=list, node=OperatorNode, index=Py_ssize_t)
 cpdef OperatorNode _node(Operator operator, list bound, outputs)
-@cython.locals(slots=list, index=Py_ssize_t)
-cpdef list _tensor_slots(Operator operator, list bound)
+@cython.locals(tensor=TensorCore)
+cpdef _add_edge(value, list edges, list metas, list tensors)
 cpdef tuple _meta(TensorCore tensor)
-@cython.locals(index=Py_ssize_t, only_for=Py_ssize_t)
-cpdef _save(need, list bound, outputs)
+cpdef _save(Need need, list bound, outputs)
 @cython.locals(index=Py_ssize_t, tensor=TensorCore)
 cpdef bint wants_grad(Operator operator, list bound)
+@cython.locals(index=Py_ssize_t, out=TensorCore, node=OperatorNode)
 cpdef record(Operator operator, list bound, outputs)

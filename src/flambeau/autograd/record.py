@@ -15,8 +15,9 @@ from .. import strides as st
 from ..core import TensorCore
 from ..errors import AutogradError
 from ..ops.operator import FACT, REGISTRY, VALUE, Need, Operator
+from ..runtime import state
 from ..runtime.stream import Stream
-from .mode import GradMode, mode
+from .mode import GradMode
 from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, streams_of
 
 
@@ -78,21 +79,23 @@ def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
         if isinstance(value, TensorCore):
             tensor = value
             if tensor._requires_grad or tensor._grad_fn is not None:
-                return mode.enabled
-            if tensor.base is not None and mode.enabled and edge_of(tensor) is not None:
+                return state.here().grad_enabled
+            if tensor.base is not None and state.here().grad_enabled and edge_of(tensor) is not None:
                 return True
         elif (type(value) is list or type(value) is tuple) and any([each.requires_grad for each in value]):
-            return mode.enabled
+            return state.here().grad_enabled
     return False
 
 
 def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> None:
     """Make the outputs of a call results of a new node.  Raises AutogradError if the operator has no derivative."""
-    if not operator.differentiable or not any([out.layout.is_floating for out in outputs]):
+    if not operator.differentiable:
         return
-    node = _node(operator, bound, outputs)
+    node = None
     for index, out in enumerate(outputs):
         if out.layout.is_floating:
+            if node is None:
+                node = _node(operator, bound, outputs)
             out._grad_fn, out.output_index = node, index
 
 
@@ -102,26 +105,27 @@ def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore
     edges: list[Edge | None] = []
     metas: list[Any] = []
     tensors = list(outputs)
-    for each in _tensor_slots(operator, bound):
-        if isinstance(each, TensorCore):
-            tensor = each
-            tensors.append(tensor)
-            edges.append(edge_of(tensor) if tensor.layout.is_floating else None)
-            metas.append((tensor.layout, tensor.storage.device))
+    for index in operator.tensor_indexes:
+        value = bound[index]
+        if isinstance(value, (list, tuple)):
+            for each in value:
+                _add_edge(each, edges, metas, tensors)
         else:
-            edges.append(None)
-            metas.append(None)
+            _add_edge(value, edges, metas, tensors)
     node = OperatorNode(operator, edges, streams_of(tensors), metas, len(outputs))
     node.saved = [_save(need, bound, outputs) for need in operator.saves]
     return node
 
 
-def _tensor_slots(operator: Operator, bound: Sequence[Any]) -> list[Any]:
-    slots: list[Any] = []
-    for index in operator.tensor_indexes:
-        value = bound[index]
-        slots.extend(value) if isinstance(value, (list, tuple)) else slots.append(value)
-    return slots
+def _add_edge(value: Any, edges: list[Edge | None], metas: list[Any], tensors: list[TensorCore]) -> None:
+    if isinstance(value, TensorCore):
+        tensor = value
+        tensors.append(tensor)
+        edges.append(edge_of(tensor) if tensor.layout.is_floating else None)
+        metas.append((tensor.layout, tensor.storage.device))
+    else:
+        edges.append(None)
+        metas.append(None)
 
 
 def _meta(tensor: TensorCore) -> tuple[Any, ...]:
@@ -129,11 +133,11 @@ def _meta(tensor: TensorCore) -> tuple[Any, ...]:
 
 
 def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> Any:
-    kind, index, what, only_for = need
+    kind = need.kind
     if kind is VALUE:
-        return _keep(bound[index]) if only_for < 0 or _needs_grad(bound[only_for]) else None
+        return _keep(bound[need.at]) if need.only_for < 0 or _needs_grad(bound[need.only_for]) else None
     if kind is FACT:
-        value = bound[index]
+        value, what = bound[need.at], need.what
         is_list = isinstance(value, (list, tuple))
         return [getattr(each, what, None) for each in value] if is_list else getattr(value, what, None)
     if kind == "out":
@@ -160,7 +164,7 @@ def _keep(value: Any) -> Any:
 
 def check_inplace(name: str, target: TensorCore) -> None:
     """Raise AutogradError if writing `target` would lose a gradient."""
-    if not mode.enabled:
+    if not state.here().grad_enabled:
         return
     if target._requires_grad and target._grad_fn is None:
         raise AutogradError(

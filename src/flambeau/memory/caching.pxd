@@ -2,6 +2,9 @@ cimport cython
 from .pool cimport Block, Pool
 from .statistics cimport Counters, Flow, note_peaks
 
+cdef long long BLOCK_GRAIN
+cdef long long SMALL_LIMIT
+
 @cython.final
 cdef class CachingAllocator:
     cdef public int device

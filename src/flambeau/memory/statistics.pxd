@@ -7,6 +7,7 @@ cdef class Flow:
     cdef long long _allocated_before
     cdef long long _freed_before
 
+    @cython.locals(current=cython.longlong)
     cpdef note(self)
 
 @cython.final
@@ -24,5 +25,7 @@ cdef class Counters:
     cdef public long long awaiting_bytes
 
 cpdef note_peaks(Counters small, Counters large, Counters total)
+@cython.locals(in_small=cython.longlong, in_large=cython.longlong)
 cpdef _note(Flow small, Flow large, Flow total)
+@cython.locals(current=cython.longlong)
 cpdef change(Flow flow, Flow total, long long amount)

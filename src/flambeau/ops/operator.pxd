@@ -1,3 +1,14 @@
+cimport cython
+
+cdef object _runner
+
+@cython.final
+cdef class Need:
+    cdef public object kind
+    cdef public Py_ssize_t at
+    cdef public object what
+    cdef public Py_ssize_t only_for
+
 cdef class Operator:
     cdef dict __dict__
     cdef public object name
@@ -16,6 +27,7 @@ cdef class Operator:
     cdef public tuple saves
     cdef public dict only_for
     cdef public dict index_of
+    cdef public object last
     cdef tuple _rests
     cdef object __weakref__
 

@@ -159,27 +159,33 @@ def _no_runner(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]
     raise RuntimeError(f"{operator.name}: no dispatch is attached")
 
 
-class Runner:
-    """The hook through which every operator is called; dispatch fills it."""
+_runner: Callable[..., Any] = _no_runner
 
-    run: Callable[..., Any] = staticmethod(_no_runner)
+
+def run_calls_with(runner: Callable[..., Any]) -> None:
+    """Let `runner(operator, args, kwargs)` run every call: dispatch does."""
+    global _runner
+    _runner = runner
 
 
 VALUE, FACT = "value", "fact"
 OF_BACKWARD = ("grad", "grads", "needs", "out", "outs")  # names that a derivative may use beside its operator's
 
 
-class Need(NamedTuple):
+class Need:
     """What is kept for one parameter of a derivative.
 
     kind: one of OF_BACKWARD, VALUE (of argument `at`; if only_for is not -1, only where that one needs a gradient)
     or FACT (`what`, such as its shape, of argument `at`).
     """
 
-    kind: str
-    at: int
-    what: str
-    only_for: int
+    __slots__ = ("at", "kind", "only_for", "what")
+
+    def __init__(self, kind: str, at: int, what: str, only_for: int) -> None:
+        self.kind = kind
+        self.at = at
+        self.what = what
+        self.only_for = only_for
 
 
 class Operator:
@@ -224,6 +230,7 @@ class Operator:
         self.index_of = {each.name: index for index, each in enumerate(self.parameters)}
         self.number_indexes = frozenset(index for index, each in enumerate(self.parameters) if self._travels(each))
         self.node_name = "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
+        self.last: Any = None  # dispatch's plan of the last call
         self._rests = tuple([self._rest(count) for count in range(self.positional + 1)])
         REGISTRY[self.name] = self
 
@@ -243,7 +250,7 @@ class Operator:
         return self.body(call, *arguments)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return Runner.run(self, args, kwargs)
+        return _runner(self, args, kwargs)
 
     def derivative(self, body: Callable[..., Any] | None = None, *, only_for: dict[str, str] | None = None) -> Any:
         """Attach the derivative, a function of the names that it needs (see the module).

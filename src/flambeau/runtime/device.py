@@ -118,7 +118,14 @@ def resolve(value: Any) -> int:
     Raises DeviceIndexError if there is no such device, NoDeviceError if there is none at all.
     """
     chosen = _default() if value is None else as_device(value)
-    return CPU_INDEX if chosen.type == "cpu" else cuda_index(chosen)
+    if chosen.type == "cpu":
+        return CPU_INDEX
+    machine = state.machine()
+    if machine.is_started:
+        index = state.current_device() if chosen.index is None else chosen.index
+        if index < len(machine.devices):
+            return index
+    return cuda_index(chosen)
 
 
 def cuda_index(value: Any = None) -> int:

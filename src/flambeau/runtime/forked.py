@@ -78,6 +78,8 @@ def _in_child() -> None:
         dead: Any = refusal
         for each in machine.devices:
             each.driver = dead
+        for stream in machine.streams.values():
+            stream.driver = dead
         machine.driver = dead
         if machine is current:
             state.replace_after_fork(_refused(machine, refusal))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -91,11 +92,13 @@ class Accelerator:
 class Machine:
     """The process's GPUs.  Nothing is started, and no driver call made, before `start`."""
 
+    serials = itertools.count(1)
     driver: Driver
     settings: Settings
     pinned: PinnedCache
 
     def __init__(self, choice: Gpus, schedule: Any = None) -> None:
+        self.serial = next(Machine.serials)
         self.choice = choice
         self.schedule = schedule
         self.lock = threading.RLock()

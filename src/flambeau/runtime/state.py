@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,23 +12,37 @@ if TYPE_CHECKING:
 
 
 class Thread:
-    """What one host thread has chosen.  A new thread starts at device 0 and on default streams."""
+    """What one host thread has chosen.  A new thread starts at device 0 and on default streams.
 
-    __slots__ = ("default_devices", "device", "machine", "streams")
+    streams: by device, those that were chosen and those that were asked for.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("default_devices", "device", "grad_enabled", "ident", "machine", "streams")
+
+    def __init__(self, ident: int) -> None:
+        self.ident = ident
         self.machine: Any = None
         self.device = 0
         self.streams: dict[int, Any] = {}
         self.default_devices: list[Any] = []
+        self.grad_enabled = True
 
 
 class _Local(threading.local):
     def __init__(self) -> None:
-        self.thread = Thread()
+        self.thread = Thread(get_ident())
+        self.end = _End()
+
+
+class _End:
+    """Goes when its thread ends, whose number another may get."""
+
+    def __del__(self) -> None:
+        _forget_last()
 
 
 _local = _Local()
+_last = Thread(0)  # of the thread that asked last: finding it is much cheaper than asking _local
 _lock = threading.RLock()
 _machine: Machine | None = None
 
@@ -63,38 +78,51 @@ def replace_after_fork(new: Machine) -> None:
     _machine = new
 
 
-def _here() -> Thread:
-    here = _local.thread
-    if here.machine is not _machine:
-        here.machine = _machine
-        here.device = 0
-        here.streams = {}
-    return here
+def _forget_last() -> None:
+    global _last
+    _last = Thread(0)
+
+
+def here() -> Thread:
+    """What this thread has chosen."""
+    global _last
+    thread = _last
+    ident = get_ident()
+    if thread.ident != ident:
+        thread = _last = _local.thread
+    if thread.machine is not _machine:
+        thread.machine = _machine
+        thread.device = 0
+        thread.streams = {}
+    return thread
 
 
 def current_device() -> int:
     """The index of this thread's current device."""
-    return _here().device
+    return here().device
 
 
 def set_device(index: int) -> None:
-    _here().device = index
+    here().device = index
 
 
 def current_stream(index: int) -> Stream:
     """This thread's current stream on device `index` of a started machine."""
-    found = _here().streams.get(index)
-    return found if found is not None else machine().devices[index].default_stream
+    streams = here().streams
+    found = streams.get(index)
+    if found is None:
+        found = streams[index] = machine().devices[index].default_stream
+    return found
 
 
 def set_stream(stream: Stream) -> None:
     """Make `stream` the current one of its device; the current device does not change."""
-    _here().streams[stream.device_index] = stream
+    here().streams[stream.device_index] = stream
 
 
 def streams() -> dict[int, Stream]:
-    """This thread's chosen streams by device, as a copy; devices on their default stream are missing."""
-    return dict(_here().streams)
+    """This thread's streams by device, as a copy; devices that it has not used are missing."""
+    return dict(here().streams)
 
 
 def default_device() -> Any:

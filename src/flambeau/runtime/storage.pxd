@@ -1,6 +1,10 @@
 cimport cython
 from ..memory.caching cimport CachingAllocator
 from ..memory.pool cimport Block
+from .machine cimport Accelerator, Machine
+
+cdef unsigned long long _WIDEST
+
 @cython.final
 cdef class Storage:
     cdef public Py_ssize_t nbytes
@@ -17,5 +21,5 @@ cdef class Storage:
     cpdef begin(self, int device, Py_ssize_t nbytes, unsigned long long address, block, give_back, machine)
     cpdef unsigned long long address(self)
 
-@cython.locals(allocator=CachingAllocator, block=Block, made=Storage)
-cpdef Storage on_device(machine, int device, Py_ssize_t nbytes, stream)
+@cython.locals(accelerator=Accelerator, allocator=CachingAllocator, block=Block, made=Storage)
+cpdef Storage on_device(Machine machine, int device, Py_ssize_t nbytes, stream)

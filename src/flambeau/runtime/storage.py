@@ -15,6 +15,8 @@ from .device import CPU_INDEX
 
 WIDEST_ACCESS = 16  # bytes that a GPU's thread reads or writes at once
 
+_WIDEST = WIDEST_ACCESS  # compiled, a number of C's
+
 if TYPE_CHECKING:
     from .machine import Machine
     from .stream import Stream
@@ -41,7 +43,7 @@ class Storage:
         self.nbytes = nbytes
         self.machine = machine
         self.version = 0
-        self.aligned = device < 0 or address % WIDEST_ACCESS == 0
+        self.aligned = device < 0 or address % _WIDEST == 0
         self._address = address
         self._block = block
         self._give_back = give_back
@@ -90,7 +92,8 @@ def on_device(machine: Machine, device: int, nbytes: int, stream: StreamHandle) 
     """Device memory whose first use is on `stream`.  Raises OutOfMemoryError."""
     if nbytes == 0:
         return Storage(device, 0, 0, None, None, machine)
-    allocator = machine.devices[device].allocator
+    accelerator = machine.devices[device]
+    allocator = accelerator.allocator
     block = allocator.allocate(nbytes, stream)
     made: Storage = Storage.__new__(Storage)
     made.begin(device, nbytes, block.address, block, allocator, machine)

@@ -12,25 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from .. import trace
 from ..driver.api import (
-    Address,
     CaptureStatus,
-    CopyKind,
     EventHandle,
-    GraphExecHandle,
-    KernelHandle,
-    PlanHandle,
     StreamHandle,
 )
 from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError
-from ..kernel import Buffer, Grid
 from . import device as devices
 from . import state
+from .queue import Queue
 
 if TYPE_CHECKING:
     from .machine import Machine
 
 
-class Stream:
+class Stream(Queue):
     """A queue of one device's work, done in the order in which it is put there.
 
     device: the device, None or a negative number for the current one.
@@ -38,10 +33,7 @@ class Stream:
     handed_out: how often the pool gave it as a new stream; from the second time on, two owners share one queue.
     """
 
-    __slots__ = ("__weakref__", "_restore", "device_index", "handed_out", "handle", "machine", "priority")
-    device_index: int
-    handle: StreamHandle
-    machine: Machine
+    __slots__ = ("__weakref__", "_restore", "handed_out", "priority")
     priority: int
     handed_out: int
     _restore: list[tuple[int, Stream]]
@@ -55,8 +47,9 @@ class Stream:
         """The stream object of a driver's handle; one object per handle."""
         made = machine.streams.get(handle)
         if made is None:
-            made = machine.streams[handle] = object.__new__(cls)
-            made.machine, made.device_index, made.handle, made.priority = machine, index, handle, priority
+            made = machine.streams[handle] = Queue.__new__(cls)
+            made.begin(machine, index, handle)
+            made.priority = priority
             made._restore, made.handed_out = [], 0
         return made
 
@@ -93,12 +86,6 @@ class Stream:
         """Whether what is submitted goes to a graph.  Host: returns at once."""
         return self.machine.driver.capture_status(self.handle) is not CaptureStatus.NONE
 
-    def synchronize(self) -> None:
-        """Wait until everything submitted so far is done.  Host: waits."""
-        if trace.on_wait is not None:
-            trace.on_wait(None, self)
-        self.machine.driver.stream_synchronize(self.handle)
-
     # order, on the device
 
     def wait_event(self, event: Event) -> None:
@@ -125,60 +112,6 @@ class Stream:
         event = Event() if event is None else event
         event.record(self)
         return event
-
-    def record(self, event: EventHandle) -> None:
-        """Record a driver's event on this stream."""
-        self.machine.driver.event_record(event, self.handle)
-        if trace.on_record is not None:
-            trace.on_record(event, self)
-
-    def wait(self, event: EventHandle) -> None:
-        """Make later work follow a driver's event."""
-        self.machine.driver.stream_wait_event(self.handle, event)
-        if trace.on_wait is not None:
-            trace.on_wait(self, event)
-
-    # work
-
-    def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer) -> None:
-        """Queue a kernel whose arguments are packed."""
-        self.machine.driver.launch(kernel, grid, arguments, self.handle)
-        if trace.on_launch is not None:
-            trace.on_launch(self, kernel, arguments)
-        if self.machine.launch_blocking:
-            self.synchronize()
-
-    def library_run(self, plan: PlanHandle, addresses: tuple[int, ...], workspace: int) -> None:
-        """Queue a library call.  While a stream is capturing, libraries may load what they need for it."""
-        if self.machine.capture is None:
-            self.machine.driver.library_run(plan, addresses, Address(workspace), self.handle)
-        else:
-            with self.machine.loading():
-                self.machine.driver.library_run(plan, addresses, Address(workspace), self.handle)
-        if trace.on_launch is not None:
-            trace.on_launch(self, plan, addresses)
-        if self.machine.launch_blocking:
-            self.synchronize()
-
-    def copy(self, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
-        """Queue a copy of contiguous bytes."""
-        self.machine.driver.copy(Address(dst), Address(src), nbytes, kind, self.handle)
-        if trace.on_copy is not None:
-            trace.on_copy(self, dst, src, nbytes, kind)
-        if self.machine.launch_blocking:
-            self.synchronize()
-
-    def fill(self, dst: int, value: int, nbytes: int) -> None:
-        """Queue the setting of every byte to `value`."""
-        self.machine.driver.fill(Address(dst), value, nbytes, self.handle)
-        if self.machine.launch_blocking:
-            self.synchronize()
-
-    def graph_launch(self, graph: GraphExecHandle) -> None:
-        """Queue all of a graph."""
-        self.machine.driver.graph_launch(graph, self.handle)
-        if self.machine.launch_blocking:
-            self.synchronize()
 
     # as a context manager: this stream and its device are current inside
 

@@ -14,7 +14,10 @@ def sizes(values: Sequence[Any]) -> tuple[int, ...]:
     """`f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` alike."""
     if len(values) == 1 and isinstance(values[0], (tuple, list)):
         values = values[0]
-    return tuple(int(each) for each in values)
+    for each in values:
+        if type(each) is not int:
+            return tuple([int(each) for each in values])
+    return values if type(values) is tuple else tuple(values)
 
 
 def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, bool]:

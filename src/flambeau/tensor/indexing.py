@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, NamedTuple
 
-from .. import dtypes
+from .. import dispatch, dtypes
 from ..core import TensorCore
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError
 from ..host import is_numpy_loaded, np
@@ -14,6 +14,7 @@ from ..ops.operator import REGISTRY
 from . import factories
 
 FULL = slice(None)
+NO_NAMES: dict[str, Any] = {}
 
 
 class Selection(NamedTuple):
@@ -29,12 +30,25 @@ def get(tensor: Any, index: Any) -> Any:
     Host:   waits for masks, and for zero-dimensional index tensors on a GPU; else returns at once.
     Raises: IndexRangeError, ArgumentError.
     """
-    if type(index) is slice and tensor.ndim and index != FULL:
+    if type(index) is slice and tensor.layout.shape and index != FULL:
         return _sliced(tensor, 0, index)
+    if isinstance(index, TensorCore) and _lists_rows(tensor, index):
+        return dispatch.call(REGISTRY["index_select"], (tensor, 0, index, True), NO_NAMES)
     chosen = select(tensor, index)
     if chosen.indices:
         return REGISTRY["index"](chosen.view, chosen.indices)
     return REGISTRY["alias"](tensor) if chosen.view is tensor else chosen.view
+
+
+def _lists_rows(tensor: TensorCore, index: TensorCore) -> bool:
+    """Whether the index is a vector of integers on the tensor's device: the usual case."""
+    kind = index.layout.dtype
+    return (
+        len(index.layout.shape) == 1
+        and (kind is dtypes.int64 or kind is dtypes.int32)
+        and index.storage.device == tensor.storage.device
+        and len(tensor.layout.shape) > 0
+    )
 
 
 def put(tensor: Any, index: Any, value: Any) -> None:
@@ -128,10 +142,14 @@ def _width(item: Any) -> int:
 
 
 def _sliced(view: Any, dim: int, item: slice) -> Any:
-    start, stop, step = (None if each is None else each.__index__() for each in (item.start, item.stop, item.step))
+    start, stop, step = _bound(item.start), _bound(item.stop), _bound(item.step)
     if step is not None and step <= 0:
         raise ArgumentError(f"slice step must be greater than zero, got {step}", hint="flip(dim) reverses a dimension")
-    return REGISTRY["slice"](view, dim, start, stop, 1 if step is None else step)
+    return dispatch.call(REGISTRY["slice"], (view, dim, start, stop, 1 if step is None else step), NO_NAMES)
+
+
+def _bound(value: Any) -> Any:
+    return value if value is None or type(value) is int else value.__index__()
 
 
 def _expanded(tensor: Any, items: list[Any]) -> list[Any]:

@@ -1,2 +1,3 @@
 from .. cimport dispatch
 from ..core cimport TensorCore
+from .arguments cimport sizes

@@ -7,8 +7,10 @@ from typing import Any
 
 from .. import dispatch, ops  # noqa: F401  (ops registers the operators)
 from ..core import TensorCore
+from ..dtypes import dtype
 from ..host import is_numpy_loaded, np
 from ..ops.operator import REGISTRY, Operator
+from .arguments import sizes
 
 BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
@@ -26,6 +28,7 @@ def install(cls: Any) -> None:
             setattr(cls, operator.name, _method(operator))
         if operator.inplace and f"{operator.name}_" not in cls.__dict__:
             setattr(cls, f"{operator.name}_", _inplace_method(operator))
+    cls.view = _view_method(REGISTRY["view"], REGISTRY["view_dtype"])
     _install_symbols(cls)
 
 
@@ -56,6 +59,16 @@ def _inplace_method(operator: Operator) -> Callable[..., Any]:
     method.__name__ = f"{operator.name}_"
     method.__doc__ = f"In-place version of `{operator.name}`."
     return method
+
+
+def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
+    def view(self: Any, *shape: Any) -> Any:
+        """The same memory as another shape (one size may be -1), or as another type of the same size."""
+        if len(shape) == 1 and isinstance(shape[0], dtype):
+            return dispatch.call(as_dtype, (self, shape[0]), NO_NAMES)
+        return dispatch.call(as_shape, (self, sizes(shape)), NO_NAMES)
+
+    return view
 
 
 def _binary(operator: Operator, swap: bool) -> Callable[[Any, Any], Any]:

@@ -9,7 +9,6 @@ from .. import core, dispatch, transfer
 from ..autograd import functional, record
 from ..autograd.mode import GradMode
 from ..core import TensorCore
-from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
@@ -177,12 +176,6 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def is_floating_point(self) -> bool:
         return self.dtype.is_floating_point
-
-    def view(self, *shape: Any) -> Any:
-        """The same memory as another shape (one size may be -1), or as another type of the same size."""
-        if len(shape) == 1 and isinstance(shape[0], dtype):
-            return REGISTRY["view_dtype"](self, shape[0])
-        return REGISTRY["view"](self, sizes(shape))
 
     def reshape(self, *shape: Any) -> Any:
         """A view as another shape if there is one, else a copy."""
@@ -385,4 +378,4 @@ class HookHandle:
 
 methods.install(Tensor)
 operators.install(Tensor)
-core.Result.type = Tensor
+core.make_results(Tensor)

@@ -1,0 +1,15 @@
+from .machine cimport Machine
+
+cdef class Queue:
+    cdef public Machine machine
+    cdef public object driver
+    cdef public int device_index
+    cdef public object handle
+    cdef public dict alone
+
+    cpdef begin(self, machine, int device_index, handle)
+    cpdef record(self, event)
+    cpdef wait(self, event)
+    cpdef synchronize(self)
+    cpdef launch(self, kernel, grid, arguments)
+    cpdef library_run(self, plan, addresses, workspace)

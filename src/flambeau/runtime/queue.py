@@ -1,0 +1,101 @@
+"""A stream as the driver knows it: every call that puts work in order goes through here.
+
+The hooks of `trace` are called after what they tell of.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import trace
+from ..driver.api import (
+    Address,
+    CopyKind,
+    Driver,
+    EventHandle,
+    GraphExecHandle,
+    KernelHandle,
+    PlanHandle,
+    StreamHandle,
+)
+from ..kernel import Buffer, Grid
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+
+class Queue:
+    """The driver's half of a Stream."""
+
+    __slots__ = ("alone", "device_index", "driver", "handle", "machine")
+    alone: dict[int, Queue]
+    machine: Machine
+    driver: Driver
+    device_index: int
+    handle: StreamHandle
+
+    def begin(self, machine: Machine, device_index: int, handle: StreamHandle) -> None:
+        """Stand for a driver's stream: `__init__` belongs to Stream."""
+        self.machine = machine
+        self.driver = machine.driver
+        self.device_index = device_index
+        self.handle = handle
+        self.alone = {device_index: self}  # what work on this stream only has for its streams by device
+
+    def record(self, event: EventHandle) -> None:
+        """Record a driver's event on this stream."""
+        self.driver.event_record(event, self.handle)
+        if trace.on_record is not None:
+            trace.on_record(event, self)
+
+    def wait(self, event: EventHandle) -> None:
+        """Make later work follow a driver's event."""
+        self.driver.stream_wait_event(self.handle, event)
+        if trace.on_wait is not None:
+            trace.on_wait(self, event)
+
+    def synchronize(self) -> None:
+        """Wait until everything submitted so far is done.  Host: waits."""
+        if trace.on_wait is not None:
+            trace.on_wait(None, self)
+        self.driver.stream_synchronize(self.handle)
+
+    def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer) -> None:
+        """Queue a kernel whose arguments are packed."""
+        self.driver.launch(kernel, grid, arguments, self.handle)
+        if trace.on_launch is not None:
+            trace.on_launch(self, kernel, arguments)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def library_run(self, plan: PlanHandle, addresses: tuple[int, ...], workspace: int) -> None:
+        """Queue a library call.  While a stream is capturing, libraries may load what they need for it."""
+        if self.machine.capture is None:
+            self.driver.library_run(plan, addresses, Address(workspace), self.handle)
+        else:
+            with self.machine.loading():
+                self.driver.library_run(plan, addresses, Address(workspace), self.handle)
+        if trace.on_launch is not None:
+            trace.on_launch(self, plan, addresses)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def copy(self, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
+        """Queue a copy of contiguous bytes."""
+        self.driver.copy(Address(dst), Address(src), nbytes, kind, self.handle)
+        if trace.on_copy is not None:
+            trace.on_copy(self, dst, src, nbytes, kind)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def fill(self, dst: int, value: int, nbytes: int) -> None:
+        """Queue the setting of every byte to `value`."""
+        self.driver.fill(Address(dst), value, nbytes, self.handle)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def graph_launch(self, graph: GraphExecHandle) -> None:
+        """Queue all of a graph."""
+        self.driver.graph_launch(graph, self.handle)
+        if self.machine.launch_blocking:
+            self.synchronize()

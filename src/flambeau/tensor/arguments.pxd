@@ -1,0 +1,1 @@
+cpdef sizes(values)
