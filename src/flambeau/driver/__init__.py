@@ -43,7 +43,17 @@ def nvidia_initialized() -> tuple[int, list[str]] | None:
 
 
 def nvidia_device_count() -> int:
-    """How many NVIDIA GPUs can be used: 0 where anything needed for them is missing.  Never raises."""
-    from .nvidia import library
+    """How many NVIDIA GPUs can be used, as CUDA_VISIBLE_DEVICES says now: 0 where anything needed for them is missing.
 
-    return library.device_count()
+    Never raises, and starts CUDA only where NVML cannot tell.
+    """
+    from .nvidia import count
+
+    return count.device_count()
+
+
+def nvidia_is_there() -> bool:
+    """Whether there is an NVIDIA GPU that could be used, visible or not.  Never raises."""
+    from .nvidia import count
+
+    return count.is_there()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NewType, Protocol
+from typing import NamedTuple, NewType, Protocol
 
 from ..kernel import Buffer, Grid, Kernel
 from ..problem import Problem
@@ -80,6 +80,13 @@ class DeviceProperties:
     warp_size: int
     l2_cache_size: int
     uuid: str
+
+
+class GpuProcess(NamedTuple):
+    """A process that uses a device, and how many bytes of it; None if the driver does not tell."""
+
+    pid: int
+    nbytes: int | None
 
 
 class Driver(Protocol):

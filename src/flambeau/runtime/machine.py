@@ -114,7 +114,7 @@ class Machine:
     @staticmethod
     def from_environment() -> Machine:
         """What FLAMBEAU_GPUS says, else the GPUs there are, else none."""
-        return Machine(config.gpus() or Gpus("nvidia" if driver.nvidia_device_count() else "none"))
+        return Machine(config.gpus() or Gpus("nvidia" if driver.nvidia_is_there() else "none"))
 
     @property
     def is_started(self) -> bool:
@@ -182,7 +182,7 @@ class Machine:
         return replace(found, uuid=config.virtual_uuid(self._ordinals[index]))
 
     def _visible(self) -> list[int]:
-        return config.visible_devices(self.choice.count)
+        return config.visible_devices([config.virtual_uuid(ordinal) for ordinal in range(self.choice.count)])
 
     def record_event(self, stream: StreamHandle) -> EventHandle:
         """A new event, without timing, recorded on a stream: how the allocators learn when work is done."""
