@@ -30,6 +30,15 @@ from ..runtime.generator import cuda_initial_seed as initial_seed
 from ..runtime.generator import manual_seed_all
 from ..runtime.generator import seed_current as manual_seed
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
+from ..runtime.monitor import (
+    clock_rate,
+    device_memory_used,
+    list_gpu_processes,
+    memory_usage,
+    power_draw,
+    temperature,
+    utilization,
+)
 from ..runtime.spin import sleep as _sleep  # noqa: F401
 from ..runtime.stream import Event, Stream
 from ..runtime.stream import StreamGuard as StreamContext
@@ -88,15 +97,17 @@ __all__ = [
     "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "DoubleTensor",
     "Event", "ExternalStream", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "OutOfMemoryError",
     "ShortTensor", "Stream", "StreamContext", "caching_allocator_alloc", "caching_allocator_delete",
-    "can_device_access_peer", "current_device", "current_stream", "default_stream", "device", "device_count",
-    "device_of", "empty_cache", "empty_host_cache", "get_device_capability", "get_device_name", "get_device_properties",
-    "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all", "get_stream_from_external",
-    "get_sync_debug_mode", "graph", "graph_pool_handle", "host_memory_stats", "init", "initial_seed", "ipc_collect",
-    "ipc_report", "is_available", "is_bf16_supported", "is_current_stream_capturing", "is_initialized",
-    "is_tf32_supported", "make_graphed_callables", "manual_seed", "manual_seed_all", "max_memory_allocated",
-    "max_memory_cached", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved",
-    "memory_snapshot", "memory_stats", "memory_summary", "reset_accumulated_host_memory_stats",
-    "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
-    "reset_peak_host_memory_stats", "reset_peak_memory_stats", "set_device", "set_per_process_memory_fraction",
-    "set_rng_state", "set_rng_state_all", "set_stream", "set_sync_debug_mode", "stream", "synchronize",
+    "can_device_access_peer", "clock_rate", "current_device", "current_stream", "default_stream", "device",
+    "device_count", "device_memory_used", "device_of", "empty_cache", "empty_host_cache", "get_device_capability",
+    "get_device_name", "get_device_properties", "get_per_process_memory_fraction", "get_rng_state",
+    "get_rng_state_all", "get_stream_from_external", "get_sync_debug_mode", "graph", "graph_pool_handle",
+    "host_memory_stats", "init", "initial_seed", "ipc_collect", "ipc_report", "is_available", "is_bf16_supported",
+    "is_current_stream_capturing", "is_initialized", "is_tf32_supported", "list_gpu_processes",
+    "make_graphed_callables", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_cached",
+    "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved",
+    "memory_snapshot", "memory_stats", "memory_summary", "memory_usage", "power_draw",
+    "reset_accumulated_host_memory_stats", "reset_accumulated_memory_stats", "reset_max_memory_allocated",
+    "reset_max_memory_cached", "reset_peak_host_memory_stats", "reset_peak_memory_stats", "set_device",
+    "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all", "set_stream", "set_sync_debug_mode",
+    "stream", "synchronize", "temperature", "utilization",
 ]  # fmt: skip

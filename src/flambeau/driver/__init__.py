@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ..config import Gpus
 from ..errors import ArgumentError, NoDeviceError
-from .api import Driver
+from .api import Driver, Monitor
 
 if TYPE_CHECKING:
+    from .virtual.driver import VirtualDriver
     from .virtual.schedule import Schedule
 
 
@@ -34,6 +35,20 @@ def make(choice: Gpus | None, schedule: Schedule | None = None) -> Driver:
     from .nvidia.driver import NvidiaDriver
 
     return NvidiaDriver()
+
+
+def monitor(choice: Gpus, started: Driver | None) -> Monitor:
+    """Who tells what the devices that were chosen are doing.  started: their driver, None before the start.
+
+    Raises: NoDeviceError where there are no virtual GPUs and no NVML.
+    """
+    if choice.kind == "virtual":
+        from .virtual.monitor import VirtualMonitor
+
+        return VirtualMonitor(choice, cast("VirtualDriver | None", started))
+    from .nvidia.monitor import NvidiaMonitor
+
+    return NvidiaMonitor(started)
 
 
 def nvidia_initialized() -> tuple[int, list[str]] | None:

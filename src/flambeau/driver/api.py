@@ -89,6 +89,34 @@ class GpuProcess(NamedTuple):
     nbytes: int | None
 
 
+class Monitor(Protocol):
+    """What devices are doing, seen from outside of their streams.  Nothing here starts a driver, orders or waits.
+
+    Raises: DeviceIndexError for a device that the process does not see; NotSupportedError for what a device does not
+    tell; AcceleratorError.
+    """
+
+    def utilization(self, device: int) -> int:
+        """Percent of the last sampling period in which kernels ran."""
+
+    def memory_usage(self, device: int) -> int:
+        """Percent of the last sampling period in which memory was read or written."""
+
+    def memory_used(self, device: int) -> int:
+        """Bytes."""
+
+    def temperature(self, device: int) -> int:
+        """Degrees Celsius."""
+
+    def power_draw(self, device: int) -> int:
+        """Milliwatts."""
+
+    def clock_rate(self, device: int) -> int:
+        """Megahertz."""
+
+    def processes(self, device: int) -> list[GpuProcess]: ...
+
+
 class Driver(Protocol):
     """One process's view of its GPUs."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import config, driver
 from ..config import Gpus
-from ..driver.api import DeviceProperties, Driver, EventHandle, KernelHandle, PlanHandle, StreamHandle
+from ..driver.api import DeviceProperties, Driver, EventHandle, KernelHandle, Monitor, PlanHandle, StreamHandle
 from ..errors import ConfigError, NoDeviceError
 from ..kernel import Kernel
 from ..memory import settings
@@ -173,6 +173,10 @@ class Machine:
         if self.choice.kind == "virtual":
             return len(self._visible())
         return driver.nvidia_device_count() if self.choice.kind == "nvidia" else 0
+
+    def monitor(self) -> Monitor:
+        """Who tells what the devices are doing; starts nothing.  Raises NoDeviceError if nobody can."""
+        return driver.monitor(self.choice, self.driver if self._started else None)
 
     def properties(self, index: int) -> DeviceProperties:
         """What a device is.  A virtual one keeps its UUID whatever CUDA_VISIBLE_DEVICES makes its index."""

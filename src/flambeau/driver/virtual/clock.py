@@ -27,6 +27,7 @@ class Preset:
     multi_processor_count: int
     max_threads_per_multi_processor: int
     l2_cache_size: int  # bytes
+    clock_mhz: int  # of the multiprocessors, at their fastest
     launch_ns: int  # any order call that starts work
     record_ns: int
     call_ns: int  # queries, waits and everything else
@@ -93,6 +94,7 @@ H200 = Preset(
     multi_processor_count=132,
     max_threads_per_multi_processor=2048,
     l2_cache_size=60 << 20,
+    clock_mhz=1980,
     launch_ns=3_300,
     record_ns=1_400,
     call_ns=1_000,

@@ -56,6 +56,23 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls):
             memory = self._engine.memory.devices[device]
             return memory.total - memory.used, memory.total
 
+    def memory_used(self, device: int) -> int:
+        """Bytes that are allocated.  Costs no modelled time, as the other figures for who watches from outside."""
+        self._check_index(device)
+        return self._engine.memory.devices[device].used
+
+    def busy_percent(self, device: int) -> int:
+        """Percent of the last sample of modelled time in which kernels ran."""
+        self._check_index(device)
+        with self._lock:
+            return self._engine.kernels[device].percent(self._engine.clock.now())
+
+    def memory_busy_percent(self, device: int) -> int:
+        """Percent of the last sample of modelled time in which kernels or copies ran."""
+        self._check_index(device)
+        with self._lock:
+            return self._engine.work[device].percent(self._engine.clock.now())
+
     # streams
     def stream_create(self, device: int, priority: int) -> StreamHandle:
         with self._lock:
