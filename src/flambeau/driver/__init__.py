@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from ..config import Gpus
 from ..errors import ArgumentError, NoDeviceError
-from .api import Driver, Monitor
+from .api import Driver, Markers, Monitor
 
 if TYPE_CHECKING:
     from .virtual.driver import VirtualDriver
@@ -49,6 +49,28 @@ def monitor(choice: Gpus, started: Driver | None) -> Monitor:
     from .nvidia.monitor import NvidiaMonitor
 
     return NvidiaMonitor(started)
+
+
+def markers(choice: Gpus) -> Markers | None:
+    """Whom to tell what the host is doing; None if nobody listens."""
+    if choice.kind != "nvidia":
+        return None
+    from .nvidia import nvtx
+
+    return nvtx.load()
+
+
+def architectures(choice: Gpus) -> list[str]:
+    """The architectures that kernels can be had for, as `sm_90`; none where there are no GPUs.  Starts nothing."""
+    if choice.kind == "virtual":
+        from .virtual.clock import preset
+
+        return [preset(choice.preset).arch]
+    if choice.kind == "none":
+        return []
+    from .nvidia import compile
+
+    return compile.architectures()
 
 
 def nvidia_initialized() -> tuple[int, list[str]] | None:

@@ -117,6 +117,18 @@ class Monitor(Protocol):
     def processes(self, device: int) -> list[GpuProcess]: ...
 
 
+class Markers(Protocol):
+    """A profiler that is told what the host is doing.  Each thread's pushed ranges nest."""
+
+    def mark(self, text: str) -> None: ...
+    def push(self, text: str) -> None: ...
+    def pop(self) -> None: ...
+    def begin(self, text: str) -> int:
+        """Begin a range that any thread may end, by the number that this returns."""
+
+    def end(self, begun: int) -> None: ...
+
+
 class Driver(Protocol):
     """One process's view of its GPUs."""
 
@@ -197,6 +209,15 @@ class Driver(Protocol):
     def library_run(
         self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
     ) -> None: ...  # order
+
+    # time, and those who take it
+    def host_ns(self) -> int:
+        """The calling thread's clock, in nanoseconds from any beginning; modelled where the work's times are."""
+
+    def profiler_start(self) -> None:
+        """Let a profiler of the driver's maker collect from now on."""
+
+    def profiler_stop(self) -> None: ...
 
     # graphs
     def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from .. import config, driver
+from .. import config, driver, trace
 from ..config import Gpus
 from ..driver.api import DeviceProperties, Driver, EventHandle, KernelHandle, Monitor, PlanHandle, StreamHandle
-from ..errors import ConfigError, NoDeviceError
+from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Kernel
 from ..memory import settings
 from ..memory.caching import CachingAllocator
@@ -26,6 +26,7 @@ from .stream import Stream
 
 STREAMS_PER_POOL = 32
 PRIORITIES = 4
+STACK_FRAMES = 3  # of a call that waits for the start, for the error if it fails
 HINT = (
     "set FLAMBEAU_GPUS=virtual:2, call flambeau.virtual(2) before the first use, or run with "
     "`flambeau run --gpus virtual:2`"
@@ -105,7 +106,7 @@ class Machine:
         self.capture: Any = None  # the CUDAGraph that is being captured
         self.cpu_generator = Generator(-1)
         self.cpu_plans: dict[Any, Any] = {}
-        self._on_start: list[Callable[[], object]] = []
+        self._on_start: list[tuple[Callable[[], object], list[str]]] = []  # and where each was asked for
         self._started = False
         self._starting: int | None = None
         self.forked: forked.Refusal | None = None  # set in a child that has its parent's machine
@@ -133,9 +134,19 @@ class Machine:
                 self._started = True
             finally:
                 self._starting = None
-            for call in self._on_start:
+            self._call_deferred()
+
+    def _call_deferred(self) -> None:
+        """Raises DeferredCudaCallError for the first call that fails; those after it are not made."""
+        deferred, self._on_start = self._on_start, []
+        for call, stack in deferred:
+            try:
                 call()
-            self._on_start.clear()
+            except Exception as failure:
+                raise DeferredCudaCallError(
+                    f"a call that was put off until CUDA started failed: {failure}; it was made at "
+                    f"{', called from '.join(stack) or '<unknown>'}"
+                ) from failure
 
     def _start(self) -> None:
         if self.forked is not None:
@@ -156,7 +167,7 @@ class Machine:
         """Run `call` when the machine has started: now if it has, else then, in the order given."""
         with self.lock:
             if not self._started:
-                self._on_start.append(call)
+                self._on_start.append((call, trace.call_stack(STACK_FRAMES)))
                 return
         call()
 

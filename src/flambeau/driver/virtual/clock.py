@@ -44,6 +44,11 @@ class Preset:
     gemm_rates: dict[str, float] = field(default_factory=dict)
     attention_rates: dict[str, float] = field(default_factory=dict)  # by kind of problem, in half types
 
+    @property
+    def arch(self) -> str:
+        """The architecture, such as "sm_90"."""
+        return f"sm_{self.major}{self.minor}"
+
     def kernel_ns(self, nbytes: int, operations: float) -> int:
         """Device time of a kernel that touches `nbytes` bytes."""
         return self.kernel_start_ns + int(max(nbytes / self.memory_rate, operations / self.elementwise_rate))

@@ -34,6 +34,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls):
 
     schedule: in which order ready streams run, instead of the one that `choice` names.
     faults: what will fail;  log: (stream, number, name) of every command that ran, in order;  clock: modelled time.
+    is_profiled: whether the program is between `profiler_start` and `profiler_stop`.
     """
 
     # devices
@@ -72,6 +73,18 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls):
         self._check_index(device)
         with self._lock:
             return self._engine.work[device].percent(self._engine.clock.now())
+
+    # time
+    def host_ns(self) -> int:
+        with self._lock:
+            return self._engine.clock.now()
+
+    def profiler_start(self) -> None:
+        """Only written down: nothing listens."""
+        self.is_profiled = True
+
+    def profiler_stop(self) -> None:
+        self.is_profiled = False
 
     # streams
     def stream_create(self, device: int, priority: int) -> StreamHandle:

@@ -21,6 +21,12 @@ from .work import run_poison
 MAX_PENDING = 1024  # commands per stream
 
 
+def _nbytes(command: Command) -> int:
+    """The bytes that a copy or a fill moves, or that lie within a kernel's operands."""
+    touches = command.touches[:1] if command.name.split()[0] in ("copy", "fill") else command.touches
+    return sum(each.high - each.low for each in touches)
+
+
 class Engine:
     """The machine behind the calls.  Callers hold the driver's lock."""
 
@@ -91,6 +97,10 @@ class Engine:
         self.work[device].add(start_ns, command.end_ns, now_ns)
         if not is_copy:
             self.kernels[device].add(start_ns, command.end_ns, now_ns)
+        if trace.on_span is not None:
+            site = command.site or trace.call_site()
+            stream = 0 if command.queue.is_default else command.queue.handle
+            trace.on_span(device, stream, command.name, start_ns, command.end_ns, _nbytes(command), site)
 
     def _make_room(self, queue: Queue) -> None:
         """A full queue holds the host up until its oldest command is done."""
