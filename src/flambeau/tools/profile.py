@@ -109,20 +109,20 @@ def _named(what: str, process: int, lane: int, name: str) -> dict[str, Any]:
 def _span_event(span: Span, lane: int) -> dict[str, Any]:
     first = span.name.split()[0]
     kind = first if first in ("copy", "fill", "graph") else "kernel"
-    arguments = {"bytes": span.nbytes, "line": span.site}
-    place = {"pid": span.device + 1, "tid": lane, "cat": kind, "args": arguments}
-    return _event(span.name, span.start_ns, span.end_ns) | place
+    place = {"pid": span.device + 1, "tid": lane, "cat": kind, "args": {"bytes": span.nbytes, "line": span.site}}
+    return {"ph": "X", "name": span.name} | _times(span.start_ns, span.end_ns) | place
 
 
 def _range_event(named: Range, lane: int) -> dict[str, Any]:
-    return _event(named.text, named.start_ns, named.end_ns) | {"pid": HOST, "tid": lane, "cat": "range"}
+    place = {"name": named.text, "pid": HOST, "tid": lane, "cat": "range"}
+    if named.start_ns == named.end_ns:
+        return {"ph": "i", "s": "t", "ts": named.start_ns / NS_PER_US} | place
+    return {"ph": "X"} | _times(named.start_ns, named.end_ns) | place
 
 
-def _event(name: str, start_ns: int, end_ns: int) -> dict[str, Any]:
-    """An event of a trace file, whose times are in microseconds."""
-    if start_ns == end_ns:
-        return {"ph": "i", "s": "t", "name": name, "ts": start_ns / NS_PER_US}
-    return {"ph": "X", "name": name, "ts": start_ns / NS_PER_US, "dur": (end_ns - start_ns) / NS_PER_US}
+def _times(start_ns: int, end_ns: int) -> dict[str, float]:
+    """In microseconds, as the format has it."""
+    return {"ts": start_ns / NS_PER_US, "dur": (end_ns - start_ns) / NS_PER_US}
 
 
 def profile() -> Profile:

@@ -16,6 +16,8 @@ class Activity:
     def add(self, start_ns: int, end_ns: int, now_ns: int) -> None:
         """Busy from `start_ns` to `end_ns`, as was found out at `now_ns`."""
         spans = self._spans
+        if end_ns <= start_ns:
+            return
         if spans and spans[-1][0] <= start_ns <= spans[-1][1]:
             spans[-1][1] = max(spans[-1][1], end_ns)
             return

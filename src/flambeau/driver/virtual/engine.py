@@ -82,7 +82,7 @@ class Engine:
         command.end_ns = queue.end_ns = start + duration_ns
         for engine in engines:
             engine.free_ns = command.end_ns
-        if duration_ns:
+        if work is not run_poison:
             self._observe(command, start, now, bool(engines))
         if conflicts:
             self.races.mark(command, conflicts)
