@@ -87,7 +87,7 @@ def test_processes_are_listed_as_text(torch, watched):
     lines = torch.cuda.list_gpu_processes().splitlines()
     assert lines[0] == "GPU:0" and x.numel() == 4
     for each in lines[1:]:
-        assert re.fullmatch(r"no processes are running|process +\d+ uses +[\d.]+ MB GPU memory", each)
+        assert re.fullmatch(r"no processes are running|process +\d+ uses +([\d.]+|unknown) MB GPU memory", each)
 
 
 @pytest.mark.rule("1.20.3", since="1.13")

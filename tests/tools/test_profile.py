@@ -149,6 +149,29 @@ def test_events_of_two_devices_lie_on_one_clock(by_events):
     assert [each.device for each in found.spans] == [0, 1, 0, 1] and starts == sorted(starts)
 
 
+@pytest.mark.devices(1)
+def test_on_the_gpus_that_there_are(gpus):
+    """With FLAMBEAU_GPUS=nvidia, what events say of hardware."""
+    x, host = torch.ones(MIB, device="cuda"), torch.ones(MIB).pin_memory()
+    side = torch.cuda.Stream()
+    (x + x)[:4096].view(64, 64) @ x[:4096].view(64, 64)
+    torch.cuda.synchronize()
+    with torch.profile() as found:
+        for _ in range(3):
+            y = x + x
+        with torch.cuda.stream(side):
+            z = host.to("cuda", non_blocking=True)
+        y[:4096].view(64, 64) @ y[:4096].view(64, 64)
+        y.zero_()
+    kept = sorted((each.stream, each.name, each.nbytes) for each in found.spans)
+    assert kept[:3] == [(0, ADD, 12 * MIB)] * 3 and (0, "gemm", 3 * 16384) in kept
+    assert kept[-1] == (side.cuda_stream, "copy h2d", 4 * MIB) and len(kept) == 6 and z.numel() == MIB
+    assert all(0 < each.start_ns < each.end_ns for each in found.spans)
+    ends = [each.end_ns for each in found.spans if each.name == ADD]
+    assert ends == sorted(ends)
+    assert found.modelled is (gpus.choice.kind == "virtual")
+
+
 def test_events_see_a_graph_as_one(by_events):
     with machine():
         x, graph = torch.zeros(4, device="cuda"), torch.cuda.CUDAGraph()

@@ -58,7 +58,7 @@ class Profile:
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         self._recorder.end()
         unsubscribe("on_range")
-        if not isinstance(error, AcceleratorError):  # after which a device may do nothing more
+        if not (isinstance(error, AcceleratorError) and error.sticky):  # else the device does nothing more
             self.spans = self._recorder.spans()
 
     def _keep_range(self, text: str, start_ns: int | None, end_ns: int) -> None:
