@@ -93,7 +93,7 @@ def test_a_call_that_the_library_lacks():
             return 0
 
     with pytest.raises(errors.NotSupportedError, match="hint: update NVIDIA's driver"):
-        nvml.Nvml(Old()).uuids()
+        nvml.Nvml(Old()).device("GPU-")
 
 
 def test_each_process_starts_it_once(watched, monkeypatch):

@@ -48,7 +48,7 @@ class NvidiaMonitor:
     def _uuid(self, device: int) -> str:
         if self._started is not None:
             return self._started.properties(device).uuid
-        every = self._nvml.uuids()
+        every = self._nvml.uuids
         visible = config.visible_devices(every)
         if device >= len(visible):
             raise DeviceIndexError(

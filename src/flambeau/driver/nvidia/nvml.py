@@ -1,6 +1,7 @@
 """NVML, which says what NVIDIA's devices are doing, through ctypes.  It starts no CUDA, so that a fork stays possible.
 
 - The library is looked for when something is first asked of it, once in each process.
+- Which devices there are, and whether they are divided, is asked once: neither changes while a process runs.
 - Devices are numbered as they are on the bus, whatever CUDA_VISIBLE_DEVICES says; a UUID is the same for CUDA and NVML.
 - Every code passes through `library.check_nvml`.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 from ctypes import byref, c_char, c_uint, c_ulonglong, c_void_p
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from ...errors import AcceleratorError, NoDeviceError, NotSupportedError
@@ -55,11 +56,12 @@ class Nvml:
         self._library = found
         self._call("nvmlInit_v2")
 
-    def uuids(self) -> list[str]:
+    @cached_property
+    def uuids(self) -> tuple[str, ...]:
         """Every device's UUID, as `GPU-…` text, in the order of the bus."""
         count = c_uint()
         self._call("nvmlDeviceGetCount_v2", byref(count))
-        return [self._uuid(index) for index in range(count.value)]
+        return tuple(self._uuid(index) for index in range(count.value))
 
     def _uuid(self, index: int) -> str:
         text = (c_char * UUID_BYTES)()
@@ -71,19 +73,23 @@ class Nvml:
         self._call("nvmlDeviceGetHandleByIndex_v2", index, byref(handle))
         return handle
 
+    @cached_property
+    def has_divided(self) -> bool:
+        """Whether CUDA sees instances (MIG) of a device in its place."""
+        return any(self._is_divided(self._at(index)) for index in range(len(self.uuids)))
+
+    def _is_divided(self, device: c_void_p) -> bool:
+        now, later = c_uint(), c_uint()
+        try:
+            self._call("nvmlDeviceGetMigMode", device, byref(now), byref(later))
+        except NotSupportedError:  # neither do most devices divide, nor do old drivers ask
+            return False
+        return bool(now.value)
+
     def device(self, uuid: str) -> c_void_p:
         handle = c_void_p()
         self._call("nvmlDeviceGetHandleByUUID", uuid.encode(), byref(handle))
         return handle
-
-    def is_divided(self, uuid: str) -> bool:
-        """Whether CUDA sees instances of the device (MIG) in its place."""
-        now, later = c_uint(), c_uint()
-        try:
-            self._call("nvmlDeviceGetMigMode", self.device(uuid), byref(now), byref(later))
-        except NotSupportedError:  # neither do most devices divide, nor do old drivers ask
-            return False
-        return bool(now.value)
 
     def utilization(self, device: c_void_p) -> Utilization:
         found = Utilization()
@@ -144,11 +150,10 @@ def _of_process(pid: int) -> Nvml:
         raise NoDeviceError(f"NVML, which watches NVIDIA's devices, cannot be loaded: {failure}", hint=HINT) from None
 
 
-def whole_devices() -> list[str] | None:
+def whole_devices() -> tuple[str, ...] | None:
     """The UUIDs of all devices; None where NVML is missing or some are divided, for then CUDA alone knows them."""
     try:
         found = load()
-        uuids = found.uuids()
-        return None if any(map(found.is_divided, uuids)) else uuids
+        return None if found.has_divided else found.uuids
     except (AcceleratorError, NoDeviceError, NotSupportedError):
         return None
