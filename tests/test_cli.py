@@ -106,6 +106,9 @@ from torch import nn, optim
 from torch.utils.data import DataLoader, TensorDataset
 import flambeau
 assert torch is flambeau and torch.nn is flambeau.nn and F is flambeau.nn.functional
+import torch.cuda.comm
+from torch.cuda import memory, nvtx
+assert torch.cuda.comm is flambeau.cuda.comm and memory is flambeau.cuda.memory and nvtx is flambeau.cuda.nvtx
 assert flambeau.__spec__.name == "flambeau" and flambeau.nn.__name__ == "flambeau.nn"
 try:
     import torch.no_such_module

@@ -12,7 +12,8 @@ import pytest
 import flambeau
 
 ROOT = Path(__file__).parents[1]
-SHELLS = ("flambeau", "flambeau.cuda", "flambeau.utils.data")
+CUDA_MODULES = ("comm", "memory", "nvtx", "profiler", "streams")
+SHELLS = ("flambeau", "flambeau.cuda", *(f"flambeau.cuda.{name}" for name in CUDA_MODULES), "flambeau.utils.data")
 MODULES = sorted(
     each.name for each in pkgutil.walk_packages(flambeau.__path__, "flambeau.") if not each.name.endswith("__main__")
 )
@@ -39,7 +40,17 @@ NAMES = {
         caching_allocator_alloc caching_allocator_delete manual_seed manual_seed_all get_rng_state set_rng_state
         FloatTensor HalfTensor LongTensor OutOfMemoryError
         CUDAGraph graph graph_pool_handle is_current_stream_capturing make_graphed_callables
+        utilization memory_usage temperature power_draw clock_rate device_memory_used list_gpu_processes
+        get_arch_list get_gencode_flags check_error CudaError DeferredCudaCallError comm memory nvtx profiler streams
     """,
+    "flambeau.cuda.comm": "broadcast broadcast_coalesced reduce_add reduce_add_coalesced scatter gather",
+    "flambeau.cuda.memory": """
+        memory_stats memory_summary memory_snapshot memory_allocated empty_cache mem_get_info list_gpu_processes
+        caching_allocator_alloc caching_allocator_delete memory_stats_as_nested_dict get_allocator_backend
+    """,
+    "flambeau.cuda.nvtx": "mark range_push range_pop range_start range_end range",
+    "flambeau.cuda.profiler": "start stop profile",
+    "flambeau.cuda.streams": "Stream Event ExternalStream",
     "flambeau.nn": """
         Module Parameter Sequential ModuleList ModuleDict Linear Embedding LayerNorm Dropout Flatten Identity
         ReLU GELU Tanh Sigmoid Softmax MSELoss CrossEntropyLoss NLLLoss DataParallel functional init utils parallel
@@ -85,6 +96,15 @@ def test_the_names_of_a_torch_program_are_there(name):
 @pytest.mark.parametrize("name", flambeau._SUBMODULES)
 def test_submodules_load_when_they_are_named(name):
     assert getattr(flambeau, name) is importlib.import_module(f"flambeau.{name}")
+
+
+@pytest.mark.parametrize("name", CUDA_MODULES)
+def test_modules_of_cuda_give_what_cuda_gives(name):
+    module = importlib.import_module(f"flambeau.cuda.{name}")
+    assert getattr(flambeau.cuda, name) is module
+    shared = [each for each in module.__all__ if hasattr(flambeau.cuda, each)]
+    assert [each for each in shared if getattr(module, each) is not getattr(flambeau.cuda, each)] == []
+    assert shared == (module.__all__ if name in ("memory", "streams") else [])
 
 
 def test_the_version_is_the_package_s():

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,25 +112,29 @@ def virtual_uuid(ordinal: int) -> str:
     return f"GPU-{ordinal:08x}-0000-0000-0000-000000000000"
 
 
-def visible_devices(count: int, environment: Mapping[str, str] = os.environ) -> list[int]:
-    """The ordinals that CUDA_VISIBLE_DEVICES leaves of `count` virtual devices, in its order.
+def visible_devices(uuids: Sequence[str], environment: Mapping[str, str] = os.environ) -> list[int]:
+    """The ordinals that CUDA_VISIBLE_DEVICES leaves of the devices with these UUIDs, in its order.
 
     An entry that is negative, unreadable or out of range ends the list; a duplicate empties it.  An entry may be a
     prefix of one UUID; one that fits several ends the list.  Trailing text after a number is ignored.
     """
     text = environment.get("CUDA_VISIBLE_DEVICES")
     if text is None:
-        return list(range(count))
-    uuids = [virtual_uuid(ordinal) for ordinal in range(count)]
+        return list(range(len(uuids)))
     chosen: list[int] = []
     for entry in text.split(","):
         ordinal = _ordinal(entry.strip(), uuids)
-        if ordinal is None or not 0 <= ordinal < count:
+        if ordinal is None or not 0 <= ordinal < len(uuids):
             break
         if ordinal in chosen:
             return []
         chosen.append(ordinal)
     return chosen
+
+
+def names_instances(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether CUDA_VISIBLE_DEVICES names parts of devices (MIG)."""
+    return "MIG-" in environment.get("CUDA_VISIBLE_DEVICES", "")
 
 
 def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
@@ -156,7 +160,7 @@ def _option(text: str, whole: str) -> tuple[str, str]:
     return name, value
 
 
-def _ordinal(entry: str, uuids: list[str]) -> int | None:
+def _ordinal(entry: str, uuids: Sequence[str]) -> int | None:
     if entry.startswith("GPU-"):
         found = [index for index, uuid in enumerate(uuids) if uuid.startswith(entry)]
         return found[0] if len(found) == 1 else None

@@ -16,14 +16,18 @@
     +-- SynchronizationError   (RuntimeError)          the host would have waited, and was told not to
     +-- NotSupportedError      (NotImplementedError)   this driver, or this version, does not have the ability
     +-- AutogradError          (RuntimeError)          a gradient cannot be computed
+    +-- DeferredCudaCallError  (RuntimeError)          what was asked for before the start failed at the start
     +-- ProcessGoneError       (RuntimeError)          the process that shared something has ended
     +-- OutOfMemoryError       (RuntimeError)          a device has no room, after everything idle was handed back
     +-- AcceleratorError       (RuntimeError)          the driver reported a failure; `error_code` says which
+        +-- CudaError                                  a code that `cuda.check_error` was given is not success
         +-- AccessError                                virtual GPUs: out of bounds, or memory that was freed
         +-- RaceError                                  virtual GPUs: two accesses that nothing orders
 
 Each one also derives from the builtin that PyTorch raises in the same place, so existing handlers work.
 """
+
+CODES_HINT = "cudaError_t in CUDA's runtime API says what the number means"
 
 
 class FlambeauError(Exception):
@@ -95,6 +99,10 @@ class AutogradError(FlambeauError, RuntimeError):
     """A gradient cannot be computed."""
 
 
+class DeferredCudaCallError(FlambeauError, RuntimeError):
+    """A call that was put off until the start failed then; `__cause__` says how."""
+
+
 class ProcessGoneError(FlambeauError, RuntimeError):
     """The process that shared memory, an event or a tensor has ended, or took it back."""
 
@@ -113,6 +121,13 @@ class AcceleratorError(FlambeauError, RuntimeError):
         super().__init__(fact, hint=hint)
         self.error_code = error_code
         self.sticky = sticky
+
+
+class CudaError(AcceleratorError):
+    """A code of CUDA's runtime that stands for a failure.  code: the cudaError_t, which is `error_code` too."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"CUDA error {int(code)}", hint=CODES_HINT, error_code=int(code))
 
 
 class AccessError(AcceleratorError):

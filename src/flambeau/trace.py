@@ -2,8 +2,15 @@
 
 A hook is a module attribute that is None until a tool subscribes; the runtime tests it and calls it if set.
 
-    on_launch(stream, kernel, accesses)          a kernel or library call was put on a stream
+    on_submit(stream)                            work is about to be put on a stream; one of the next four follows
+    on_launch(stream, kernel, arguments)         a kernel or library call was put on a stream
     on_copy(stream, dst, src, nbytes, kind)      a copy was put on a stream
+    on_fill(stream, dst, nbytes)                 the setting of bytes was put on a stream
+    on_graph_launch(stream, graph)               a whole graph was put on a stream
+    on_span(device, stream, name, start_ns, end_ns, nbytes, site)
+                                                 virtual GPUs: something put on a stream has its modelled times
+    on_range(text, start_ns, end_ns)             the program ended a range that it named, or (start is end) marked a
+                                                 moment; start_ns is None if the range began before the hook was set
     on_block_taken(block, stream)                the allocator handed out a block
     on_block_given(block)                        the allocator took a block back
     on_record(event, stream)                     an event was recorded on a stream
@@ -22,8 +29,13 @@ from typing import Any
 
 Hook = Callable[..., Any] | None
 
+on_submit: Hook = None
 on_launch: Hook = None
 on_copy: Hook = None
+on_fill: Hook = None
+on_graph_launch: Hook = None
+on_span: Hook = None
+on_range: Hook = None
 on_block_taken: Hook = None
 on_block_given: Hook = None
 on_record: Hook = None

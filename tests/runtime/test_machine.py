@@ -47,6 +47,19 @@ def test_calls_queued_before_the_start_run_at_the_start_in_order():
     assert seen == [1, 2, 3]
 
 
+def test_a_call_that_fails_at_the_start_says_where_it_was_made():
+    made, seen = Machine(Gpus("virtual", 1)), []
+    made.at_start(lambda: seen.append(1))
+    made.at_start(lambda: {}["seed"])
+    made.at_start(lambda: seen.append(2))
+    text = r"put off until CUDA started failed: 'seed'; it was made at .*test_machine\.py:\d+ in test_a_call_that_fails"
+    with pytest.raises(torch.cuda.DeferredCudaCallError, match=text) as raised:
+        made.start()
+    assert isinstance(raised.value.__cause__, KeyError) and seen == [1] and made.is_started
+    made.start()
+    assert seen == [1]
+
+
 def test_a_machine_without_gpus_says_how_to_get_some():
     made = Machine(Gpus("none"))
     assert made.device_count() == 0

@@ -238,6 +238,15 @@ def test_peer_access_is_a_question_with_a_plain_answer(torch):
     )
 
 
+@pytest.mark.rule("1.1.8", since="1.10")
+def test_the_architectures_that_there_are_kernels_for(torch):
+    major, minor = torch.cuda.get_device_capability()
+    assert f"sm_{major}{minor}" in torch.cuda.get_arch_list()
+    flags = torch.cuda.get_gencode_flags()
+    assert flags.count("-gencode compute=compute_") == len(torch.cuda.get_arch_list())
+    assert f"code=sm_{major}{minor}" in flags
+
+
 @pytest.mark.rule("1.1.11", since="1.0")
 def test_synchronize_waits_for_every_stream_of_the_device(torch, busy):
     streams = [torch.cuda.Stream() for _ in range(3)]

@@ -96,6 +96,24 @@ answer(in_child(lambda: torch.ones(2, device="cuda").tolist()))
     assert found == ["cuda", [1.0, 1.0]]
 
 
+@pytest.mark.rule("1.15.3", since="1.13")
+def test_counting_devices_leaves_children_free(forking):
+    found = forking("""
+answer(torch.cuda.device_count() >= 1)
+answer(in_child(lambda: torch.ones(2, device="cuda").tolist()))
+""")
+    assert found == [True, [1.0, 1.0]]
+
+
+@pytest.mark.rule("1.15.3", since="1.0", differs="asking whether CUDA is available starts the driver")
+def test_asking_whether_there_is_a_gpu_leaves_children_free(forking):
+    found = forking("""
+answer(torch.cuda.is_available())
+answer(in_child(lambda: torch.ones(2, device="cuda").tolist()))
+""")
+    assert found == [True, [1.0, 1.0]]
+
+
 @pytest.mark.rule("1.15.4", since="1.0")
 def test_a_spawned_process_starts_afresh(program, tmp_path):
     script = tmp_path / "spawned.py"

@@ -6,7 +6,6 @@ VISIBLE = {
     "0": 1, "1,0": 2, "0,0": 0, "1,1": 0, "-1": 0, "0,-1,1": 1, "": 0, "1gpu2,0ampere": 2, "0,x,1": 1, "1,99,0": 1,
     " 1 , 0 ": 2, "+0": 1, "x": 0,
 }  # fmt: skip
-COUNTED_ONCE = "the driver reads the list when devices are first counted"
 
 
 @pytest.mark.rule("1.1.4", since="1.0")
@@ -84,7 +83,7 @@ answer(torch.cuda.is_initialized())
     assert found == [[False, 0, False], [[2.0, 2.0], 0, 0], True, False]
 
 
-@pytest.mark.rule("1.1.6", since="1.13", lacks_on_nvidia=COUNTED_ONCE)
+@pytest.mark.rule("1.1.6", since="1.13")
 def test_the_count_follows_the_environment_until_the_start_and_then_stays(program):
     found = program("""
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -104,7 +103,7 @@ def test_counting_devices_starts_nothing(program):
     assert found == [[True, False]]
 
 
-@pytest.mark.rule("1.1.7", since="1.13", lacks_on_nvidia=COUNTED_ONCE)
+@pytest.mark.rule("1.1.7", since="1.13")
 @pytest.mark.devices(2)
 def test_odd_lists_of_visible_devices(program):
     found = program(f"""
@@ -133,7 +132,7 @@ def test_an_entry_may_begin_a_uuid(program):
     assert program(source, CUDA_VISIBLE_DEVICES=f"GPU-{both[1][:20]}") == [both[1:2]]
 
 
-@pytest.mark.rule("1.1.7", since="1.13", lacks_on_nvidia=COUNTED_ONCE)
+@pytest.mark.rule("1.1.7", since="1.13")
 @pytest.mark.devices(2)
 def test_a_uuid_that_is_there_twice_unknown_or_of_several(program):
     (uuid,) = program("answer(str(torch.cuda.get_device_properties(1).uuid))")

@@ -2,16 +2,19 @@
 
 import importlib as _importlib
 
-from ..errors import AcceleratorError, OutOfMemoryError
+from ..errors import AcceleratorError, CudaError, DeferredCudaCallError, OutOfMemoryError
 from ..runtime.control import (
     can_device_access_peer,
+    check_error,
     current_device,
     current_stream,
     default_stream,
     device_count,
+    get_arch_list,
     get_device_capability,
     get_device_name,
     get_device_properties,
+    get_gencode_flags,
     init,
     ipc_collect,
     ipc_report,
@@ -30,6 +33,15 @@ from ..runtime.generator import cuda_initial_seed as initial_seed
 from ..runtime.generator import manual_seed_all
 from ..runtime.generator import seed_current as manual_seed
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
+from ..runtime.monitor import (
+    clock_rate,
+    device_memory_used,
+    list_gpu_processes,
+    memory_usage,
+    power_draw,
+    temperature,
+    utilization,
+)
 from ..runtime.spin import sleep as _sleep  # noqa: F401
 from ..runtime.stream import Event, Stream
 from ..runtime.stream import StreamGuard as StreamContext
@@ -42,8 +54,10 @@ from ..runtime.usage import (
     caching_allocator_delete,
     empty_cache,
     empty_host_cache,
+    get_allocator_backend,
     get_per_process_memory_fraction,
     host_memory_stats,
+    host_memory_stats_as_nested_dict,
     max_memory_allocated,
     max_memory_cached,
     max_memory_reserved,
@@ -53,6 +67,7 @@ from ..runtime.usage import (
     memory_reserved,
     memory_snapshot,
     memory_stats,
+    memory_stats_as_nested_dict,
     memory_summary,
     reset_accumulated_host_memory_stats,
     reset_accumulated_memory_stats,
@@ -75,28 +90,35 @@ from ..tensor.legacy import CudaShortTensor as ShortTensor
 from ..tensor.random import cuda_get_rng_state as get_rng_state
 from ..tensor.random import cuda_set_rng_state as set_rng_state
 from ..tensor.random import get_rng_state_all, set_rng_state_all
+from . import memory, nvtx, profiler, streams
 
 
 def __getattr__(name: str) -> object:
     """What needs modules loads when it is first named."""
     if name == "make_graphed_callables":
         return _importlib.import_module("flambeau.nn.graphed").make_graphed_callables
+    if name == "comm":
+        return _importlib.import_module(f"{__name__}.comm")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
-    "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "DoubleTensor",
-    "Event", "ExternalStream", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "OutOfMemoryError",
-    "ShortTensor", "Stream", "StreamContext", "caching_allocator_alloc", "caching_allocator_delete",
-    "can_device_access_peer", "current_device", "current_stream", "default_stream", "device", "device_count",
-    "device_of", "empty_cache", "empty_host_cache", "get_device_capability", "get_device_name", "get_device_properties",
-    "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all", "get_stream_from_external",
-    "get_sync_debug_mode", "graph", "graph_pool_handle", "host_memory_stats", "init", "initial_seed", "ipc_collect",
-    "ipc_report", "is_available", "is_bf16_supported", "is_current_stream_capturing", "is_initialized",
-    "is_tf32_supported", "make_graphed_callables", "manual_seed", "manual_seed_all", "max_memory_allocated",
-    "max_memory_cached", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved",
-    "memory_snapshot", "memory_stats", "memory_summary", "reset_accumulated_host_memory_stats",
+    "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "CudaError",
+    "DeferredCudaCallError", "DoubleTensor", "Event", "ExternalStream", "FloatTensor", "HalfTensor", "IntTensor",
+    "LongTensor", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext", "caching_allocator_alloc",
+    "caching_allocator_delete", "can_device_access_peer", "check_error", "clock_rate", "comm", "current_device",
+    "current_stream", "default_stream", "device", "device_count", "device_memory_used", "device_of", "empty_cache",
+    "empty_host_cache", "get_allocator_backend", "get_arch_list", "get_device_capability", "get_device_name",
+    "get_device_properties", "get_gencode_flags", "get_per_process_memory_fraction", "get_rng_state",
+    "get_rng_state_all", "get_stream_from_external", "get_sync_debug_mode", "graph", "graph_pool_handle",
+    "host_memory_stats", "host_memory_stats_as_nested_dict", "init", "initial_seed", "ipc_collect", "ipc_report",
+    "is_available", "is_bf16_supported", "is_current_stream_capturing", "is_initialized", "is_tf32_supported",
+    "list_gpu_processes", "make_graphed_callables", "manual_seed", "manual_seed_all", "max_memory_allocated",
+    "max_memory_cached", "max_memory_reserved", "mem_get_info", "memory", "memory_allocated", "memory_cached",
+    "memory_reserved", "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary",
+    "memory_usage", "nvtx", "power_draw", "profiler", "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
     "reset_peak_host_memory_stats", "reset_peak_memory_stats", "set_device", "set_per_process_memory_fraction",
-    "set_rng_state", "set_rng_state_all", "set_stream", "set_sync_debug_mode", "stream", "synchronize",
+    "set_rng_state", "set_rng_state_all", "set_stream", "set_sync_debug_mode", "stream", "streams", "synchronize",
+    "temperature", "utilization",
 ]  # fmt: skip

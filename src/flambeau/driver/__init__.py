@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ..config import Gpus
 from ..errors import ArgumentError, NoDeviceError
-from .api import Driver
+from .api import Driver, Markers, Monitor
 
 if TYPE_CHECKING:
+    from .virtual.driver import VirtualDriver
     from .virtual.schedule import Schedule
 
 
@@ -36,6 +37,42 @@ def make(choice: Gpus | None, schedule: Schedule | None = None) -> Driver:
     return NvidiaDriver()
 
 
+def monitor(choice: Gpus, started: Driver | None) -> Monitor:
+    """Who tells what the devices that were chosen are doing.  started: their driver, None before the start.
+
+    Raises: NoDeviceError where there are no virtual GPUs and no NVML.
+    """
+    if choice.kind == "virtual":
+        from .virtual.monitor import VirtualMonitor
+
+        return VirtualMonitor(choice, cast("VirtualDriver | None", started))
+    from .nvidia.monitor import NvidiaMonitor
+
+    return NvidiaMonitor(started)
+
+
+def markers(choice: Gpus) -> Markers | None:
+    """Whom to tell what the host is doing; None if nobody listens."""
+    if choice.kind != "nvidia":
+        return None
+    from .nvidia import nvtx
+
+    return nvtx.load()
+
+
+def architectures(choice: Gpus) -> list[str]:
+    """The architectures that kernels can be had for, as `sm_90`; none where there are no GPUs.  Starts nothing."""
+    if choice.kind == "virtual":
+        from .virtual.clock import preset
+
+        return [preset(choice.preset).arch]
+    if choice.kind == "none":
+        return []
+    from .nvidia import compile
+
+    return compile.architectures()
+
+
 def nvidia_initialized() -> tuple[int, list[str]] | None:
     """The process in which NVIDIA's driver was initialized first, and where; None if it was not."""
     library = sys.modules.get(f"{__name__}.nvidia.library")
@@ -43,7 +80,17 @@ def nvidia_initialized() -> tuple[int, list[str]] | None:
 
 
 def nvidia_device_count() -> int:
-    """How many NVIDIA GPUs can be used: 0 where anything needed for them is missing.  Never raises."""
-    from .nvidia import library
+    """How many NVIDIA GPUs can be used, as CUDA_VISIBLE_DEVICES says now: 0 where anything needed for them is missing.
 
-    return library.device_count()
+    Never raises, and starts CUDA only where NVML cannot tell.
+    """
+    from .nvidia import count
+
+    return count.device_count()
+
+
+def nvidia_is_there() -> bool:
+    """Whether there is an NVIDIA GPU that could be used, visible or not.  Never raises."""
+    from .nvidia import count
+
+    return count.is_there()

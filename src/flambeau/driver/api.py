@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NewType, Protocol
+from typing import NamedTuple, NewType, Protocol
 
 from ..kernel import Buffer, Grid, Kernel
 from ..problem import Problem
@@ -80,6 +80,53 @@ class DeviceProperties:
     warp_size: int
     l2_cache_size: int
     uuid: str
+
+
+class GpuProcess(NamedTuple):
+    """A process that uses a device, and how many bytes of it; None if the driver does not tell."""
+
+    pid: int
+    nbytes: int | None
+
+
+class Monitor(Protocol):
+    """What devices are doing, seen from outside of their streams.  Nothing here starts a driver, orders or waits.
+
+    Raises: DeviceIndexError for a device that the process does not see; NotSupportedError for what a device does not
+    tell; AcceleratorError.
+    """
+
+    def utilization(self, device: int) -> int:
+        """Percent of the last sampling period in which kernels ran."""
+
+    def memory_usage(self, device: int) -> int:
+        """Percent of the last sampling period in which memory was read or written."""
+
+    def memory_used(self, device: int) -> int:
+        """Bytes."""
+
+    def temperature(self, device: int) -> int:
+        """Degrees Celsius."""
+
+    def power_draw(self, device: int) -> int:
+        """Milliwatts."""
+
+    def clock_rate(self, device: int) -> int:
+        """Megahertz."""
+
+    def processes(self, device: int) -> list[GpuProcess]: ...
+
+
+class Markers(Protocol):
+    """A profiler that is told what the host is doing.  Each thread's pushed ranges nest."""
+
+    def mark(self, text: str) -> None: ...
+    def push(self, text: str) -> None: ...
+    def pop(self) -> None: ...
+    def begin(self, text: str) -> int:
+        """Begin a range that any thread may end, by the number that this returns."""
+
+    def end(self, begun: int) -> None: ...
 
 
 class Driver(Protocol):
@@ -162,6 +209,15 @@ class Driver(Protocol):
     def library_run(
         self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
     ) -> None: ...  # order
+
+    # time, and those who take it
+    def host_ns(self) -> int:
+        """The calling thread's clock, in nanoseconds from any beginning; modelled where the work's times are."""
+
+    def profiler_start(self) -> None:
+        """Let a profiler of the driver's maker collect from now on."""
+
+    def profiler_stop(self) -> None: ...
 
     # graphs
     def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:

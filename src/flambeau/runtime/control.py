@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import driver
 from ..config import virtual_gpus
-from ..errors import DeviceIndexError, DeviceQueryError
+from ..errors import CudaError, DeviceIndexError, DeviceQueryError
 from . import device as devices
 from . import machine as machines
 from . import state
@@ -126,6 +127,26 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     if one == other:
         raise DeviceIndexError(f"can_device_access_peer: cuda:{one} is not its own peer", hint="name two devices")
     return state.machine().driver.peer_can(one, other)
+
+
+def get_arch_list() -> list[str]:
+    """The architectures that kernels can be had for, such as "sm_90": shipped, or compiled when needed.
+
+    Empty without a GPU.  Starts nothing.
+    """
+    return driver.architectures(state.machine().choice)
+
+
+def get_gencode_flags() -> str:
+    """The flags by which nvcc compiles for the architectures of `get_arch_list`."""
+    numbers = [each.removeprefix("sm_") for each in get_arch_list()]
+    return " ".join(f"-gencode compute=compute_{number},code=sm_{number}" for number in numbers)
+
+
+def check_error(res: int) -> None:
+    """Raise CudaError unless a code of CUDA's runtime is 0, which is success."""
+    if res != 0:
+        raise CudaError(res)
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:

@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from .. import config, driver
+from .. import config, driver, trace
 from ..config import Gpus
-from ..driver.api import DeviceProperties, Driver, EventHandle, KernelHandle, PlanHandle, StreamHandle
-from ..errors import ConfigError, NoDeviceError
+from ..driver.api import DeviceProperties, Driver, EventHandle, KernelHandle, Monitor, PlanHandle, StreamHandle
+from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Kernel
 from ..memory import settings
 from ..memory.caching import CachingAllocator
@@ -27,6 +27,7 @@ from .stream import Stream
 
 STREAMS_PER_POOL = 32
 PRIORITIES = 4
+STACK_FRAMES = 3  # of a call that waits for the start, for the error if it fails
 HINT = (
     "set FLAMBEAU_GPUS=virtual:2, call flambeau.virtual(2) before the first use, or run with "
     "`flambeau run --gpus virtual:2`"
@@ -108,7 +109,7 @@ class Machine:
         self.capture: Any = None  # the CUDAGraph that is being captured
         self.cpu_generator = Generator(-1)
         self.cpu_plans: dict[Any, Any] = {}
-        self._on_start: list[Callable[[], object]] = []
+        self._on_start: list[tuple[Callable[[], object], list[str]]] = []  # and where each was asked for
         self._started = False
         self._starting: int | None = None
         self.forked: forked.Refusal | None = None  # set in a child that has its parent's machine
@@ -117,7 +118,7 @@ class Machine:
     @staticmethod
     def from_environment() -> Machine:
         """What FLAMBEAU_GPUS says, else the GPUs there are, else none."""
-        return Machine(config.gpus() or Gpus("nvidia" if driver.nvidia_device_count() else "none"))
+        return Machine(config.gpus() or Gpus("nvidia" if driver.nvidia_is_there() else "none"))
 
     @property
     def is_started(self) -> bool:
@@ -136,9 +137,19 @@ class Machine:
                 self._started = True
             finally:
                 self._starting = None
-            for call in self._on_start:
+            self._call_deferred()
+
+    def _call_deferred(self) -> None:
+        """Raises DeferredCudaCallError for the first call that fails; those after it are not made."""
+        deferred, self._on_start = self._on_start, []
+        for call, stack in deferred:
+            try:
                 call()
-            self._on_start.clear()
+            except Exception as failure:
+                raise DeferredCudaCallError(
+                    f"a call that was put off until CUDA started failed: {failure}; it was made at "
+                    f"{', called from '.join(stack) or '<unknown>'}"
+                ) from failure
 
     def _start(self) -> None:
         if self.forked is not None:
@@ -159,7 +170,7 @@ class Machine:
         """Run `call` when the machine has started: now if it has, else then, in the order given."""
         with self.lock:
             if not self._started:
-                self._on_start.append(call)
+                self._on_start.append((call, trace.call_stack(STACK_FRAMES)))
                 return
         call()
 
@@ -177,6 +188,10 @@ class Machine:
             return len(self._visible())
         return driver.nvidia_device_count() if self.choice.kind == "nvidia" else 0
 
+    def monitor(self) -> Monitor:
+        """Who tells what the devices are doing; starts nothing.  Raises NoDeviceError if nobody can."""
+        return driver.monitor(self.choice, self.driver if self._started else None)
+
     def properties(self, index: int) -> DeviceProperties:
         """What a device is.  A virtual one keeps its UUID whatever CUDA_VISIBLE_DEVICES makes its index."""
         found = self.driver.properties(index)
@@ -185,7 +200,7 @@ class Machine:
         return replace(found, uuid=config.virtual_uuid(self._ordinals[index]))
 
     def _visible(self) -> list[int]:
-        return config.visible_devices(self.choice.count)
+        return config.visible_devices([config.virtual_uuid(ordinal) for ordinal in range(self.choice.count)])
 
     def record_event(self, stream: StreamHandle) -> EventHandle:
         """A new event, without timing, recorded on a stream: how the allocators learn when work is done."""

@@ -62,6 +62,8 @@ class Queue:
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer) -> None:
         """Queue a kernel whose arguments are packed."""
+        if trace.on_submit is not None:
+            trace.on_submit(self)
         self.driver.launch(kernel, grid, arguments, self.handle)
         if trace.on_launch is not None:
             trace.on_launch(self, kernel, arguments)
@@ -70,6 +72,8 @@ class Queue:
 
     def library_run(self, plan: PlanHandle, addresses: tuple[int, ...], workspace: int) -> None:
         """Queue a library call.  While a stream is capturing, libraries may load what they need for it."""
+        if trace.on_submit is not None:
+            trace.on_submit(self)
         if self.machine.capture is None:
             self.driver.library_run(plan, addresses, Address(workspace), self.handle)
         else:
@@ -82,6 +86,8 @@ class Queue:
 
     def copy(self, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
         """Queue a copy of contiguous bytes."""
+        if trace.on_submit is not None:
+            trace.on_submit(self)
         self.driver.copy(Address(dst), Address(src), nbytes, kind, self.handle)
         if trace.on_copy is not None:
             trace.on_copy(self, dst, src, nbytes, kind)
@@ -90,12 +96,20 @@ class Queue:
 
     def fill(self, dst: int, value: int, nbytes: int) -> None:
         """Queue the setting of every byte to `value`."""
+        if trace.on_submit is not None:
+            trace.on_submit(self)
         self.driver.fill(Address(dst), value, nbytes, self.handle)
+        if trace.on_fill is not None:
+            trace.on_fill(self, dst, nbytes)
         if self.machine.launch_blocking:
             self.synchronize()
 
     def graph_launch(self, graph: GraphExecHandle) -> None:
         """Queue all of a graph."""
+        if trace.on_submit is not None:
+            trace.on_submit(self)
         self.driver.graph_launch(graph, self.handle)
+        if trace.on_graph_launch is not None:
+            trace.on_graph_launch(self, graph)
         if self.machine.launch_blocking:
             self.synchronize()

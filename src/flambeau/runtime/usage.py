@@ -36,6 +36,32 @@ def memory_stats(device: Any = None) -> dict[str, int]:
     return _allocator(device).statistics() if control.is_initialized() else {}
 
 
+def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+    """As `memory_stats`, with a dictionary for each part of a key: `["allocated_bytes"]["all"]["current"]`."""
+    return _nested(memory_stats(device))
+
+
+def host_memory_stats_as_nested_dict() -> dict[str, Any]:
+    """As `host_memory_stats`, with a dictionary for each part of a key."""
+    return _nested(host_memory_stats())
+
+
+def _nested(flat: dict[str, int]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in flat.items():
+        *parts, last = key.split(".")
+        inner = found
+        for part in parts:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return found
+
+
+def get_allocator_backend() -> str:
+    """The name of the caching allocator, of which there is one."""
+    return "native"
+
+
 def memory_allocated(device: Any = None) -> int:
     """Bytes that tensors occupy on a device, in blocks of 512."""
     return memory_stats(device).get("allocated_bytes.all.current", 0)

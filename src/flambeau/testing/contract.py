@@ -51,6 +51,18 @@ class DriverContract(GraphContract):
         assert properties.uuid.startswith("GPU-")
         raised(AcceleratorError, lambda: self.driver.mem_alloc(self.driver.device_count(), SEGMENT))
 
+    # time
+    def test_the_host_s_clock_goes_on_while_it_waits(self) -> None:
+        before = self.driver.host_ns()
+        self.driver.device_synchronize(DEVICE)
+        assert self.driver.host_ns() > before
+
+    def test_a_profiler_s_gate_may_be_opened_and_closed_at_any_time(self) -> None:
+        self.driver.profiler_stop()
+        for _ in range(2):
+            self.driver.profiler_start()
+        self.driver.profiler_stop()
+
     # memory
     def test_allocations_are_disjoint_and_count(self) -> None:
         free, _ = self.driver.mem_info(DEVICE)

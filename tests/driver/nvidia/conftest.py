@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flambeau.driver.nvidia import library, shipped
+from flambeau.driver.nvidia import library, nvml, shipped
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.driver.nvidia.nvrtc import nvrtc_version
 from flambeau.errors import AcceleratorError, NoDeviceError
@@ -135,3 +135,107 @@ def nvrtc(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     shipped.archive.cache_clear()
     yield library.nvrtc_bindings()
     shipped.archive.cache_clear()
+
+
+NVML_NOT_SUPPORTED, NVML_INSUFFICIENT_SIZE, NVML_NOT_FOUND = 3, 7, 6
+UUIDS = ("GPU-aaaa0000-0000-0000-0000-000000000000", "GPU-aaab0000-0000-0000-0000-000000000000")
+
+
+class FakeNvml:
+    """libnvidia-ml as ctypes sees it, with two devices.  `fails` maps a call's name to the code that it returns."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.fails: dict[str, int] = {"nvmlDeviceGetMigMode": NVML_NOT_SUPPORTED}
+        self.uuids = list(UUIDS)
+        self.processes: list[tuple[int, int]] = []
+        self.divided = 0
+
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        answer = globals().get(f"_{name}")
+        if answer is None:
+            raise AttributeError(name)
+
+        def call(*arguments: Any) -> int:
+            self.calls.append(name)
+            return self.fails.get(name) or answer(self, *(getattr(each, "_obj", each) for each in arguments)) or 0
+
+        return call
+
+
+def _nvmlInit_v2(fake: FakeNvml) -> None:
+    """Nothing to do."""
+
+
+def _nvmlDeviceGetCount_v2(fake: FakeNvml, count: Any) -> None:
+    count.value = len(fake.uuids)
+
+
+def _nvmlDeviceGetHandleByIndex_v2(fake: FakeNvml, index: int, handle: Any) -> None:
+    handle.value = index + 1
+
+
+def _nvmlDeviceGetHandleByUUID(fake: FakeNvml, uuid: bytes, handle: Any) -> int:
+    if uuid.decode() not in fake.uuids:
+        return NVML_NOT_FOUND
+    handle.value = fake.uuids.index(uuid.decode()) + 1
+    return 0
+
+
+def _nvmlDeviceGetUUID(fake: FakeNvml, handle: Any, text: Any, nbytes: int) -> None:
+    text.value = fake.uuids[handle.value - 1].encode()
+
+
+def _nvmlDeviceGetMigMode(fake: FakeNvml, handle: Any, now: Any, later: Any) -> None:
+    now.value = fake.divided
+
+
+def _nvmlDeviceGetUtilizationRates(fake: FakeNvml, handle: Any, found: Any) -> None:
+    found.gpu, found.memory = 10 * handle.value, 20 * handle.value
+
+
+def _nvmlDeviceGetMemoryInfo(fake: FakeNvml, handle: Any, found: Any) -> None:
+    found.total, found.used = 1 << 37, (1 << 36) + handle.value
+
+
+def _nvmlDeviceGetTemperature(fake: FakeNvml, handle: Any, sensor: int, found: Any) -> None:
+    found.value = 40 + handle.value + sensor
+
+
+def _nvmlDeviceGetPowerUsage(fake: FakeNvml, handle: Any, found: Any) -> None:
+    found.value = 100_000 + handle.value
+
+
+def _nvmlDeviceGetClockInfo(fake: FakeNvml, handle: Any, kind: int, found: Any) -> None:
+    found.value = 1000 * kind + handle.value
+
+
+def _nvmlDeviceGetComputeRunningProcesses_v3(fake: FakeNvml, handle: Any, count: Any, found: Any) -> int:
+    if count.value < len(fake.processes):
+        count.value = len(fake.processes)
+        return NVML_INSUFFICIENT_SIZE
+    count.value = len(fake.processes)
+    for place, (pid, nbytes) in zip(found or (), fake.processes):
+        place.pid, place.nbytes = pid, nbytes
+    return 0
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
+    """NVML with two devices, in the place of whatever is installed."""
+    fake = FakeNvml()
+    made = nvml.Nvml(fake)
+    monkeypatch.setattr(nvml, "load", lambda: made)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    return fake
+
+
+@pytest.fixture
+def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No NVML."""
+
+    def missing(name: str) -> Any:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    nvml._of_process.cache_clear()
+    monkeypatch.setattr(nvml.ctypes, "CDLL", missing)

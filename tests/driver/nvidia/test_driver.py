@@ -48,6 +48,13 @@ def test_a_device_that_is_not_there(driver, device):
     assert raised.value.error_code == 101
 
 
+def test_the_profiler_s_gate(driver, cuda):
+    driver.profiler_start()
+    driver.profiler_stop()
+    assert cuda.named("cuProfilerStart") == cuda.named("cuProfilerStop") == [()] and cuda.current == CONTEXT[0]
+    assert 0 < driver.host_ns() <= driver.host_ns()
+
+
 def test_every_call_makes_its_device_current(driver, cuda):
     driver.mem_alloc(1, 512)
     assert cuda.current == CONTEXT[1]

@@ -81,6 +81,16 @@ def test_a_query_is_false_only_where_work_is_not_done():
         library.check_ready((Result(1),), "cuEventQuery")
 
 
+def test_nvml_statuses():
+    library.check_nvml(0, "nvmlInit_v2")
+    with pytest.raises(errors.NotSupportedError, match=r"nvmlX: the device does not tell \(NVML status 3\)"):
+        library.check_nvml(3, "nvmlX")
+    with pytest.raises(errors.NoDeviceError, match=r"driver is not loaded(.|\n)*hint: .*FLAMBEAU_GPUS=virtual:2"):
+        library.check_nvml(9, "nvmlInit_v2")
+    with pytest.raises(errors.AcceleratorError, match=r"unknown code \(NVML status 999\); device is 1"):
+        library.check_nvml(999, "nvmlX", device=1)
+
+
 def test_blas_statuses():
     library.check_blas(0, "cublasLtCreate")
     with pytest.raises(errors.OutOfMemoryError):
@@ -91,21 +101,6 @@ def test_blas_statuses():
 
 def no_library(flags):
     raise RuntimeError("libcuda.so.1 cannot be found")
-
-
-@pytest.mark.parametrize(
-    "cuda",
-    [
-        SimpleNamespace(cuInit=no_library),
-        SimpleNamespace(cuInit=lambda flags: (Result.CUDA_ERROR_NO_DEVICE,)),
-        SimpleNamespace(cuInit=lambda flags: (Result(0),), cuDeviceGetCount=lambda: (Result(0), 0)),
-        SimpleNamespace(),
-    ],
-    ids=["no library", "no device", "none visible", "not the bindings"],
-)
-def test_the_count_is_zero_whatever_is_missing(cuda, monkeypatch):
-    monkeypatch.setattr(library, "driver_bindings", lambda: cuda)
-    assert library.device_count() == 0
 
 
 def test_starting_without_a_driver_says_how_to_get_virtual_gpus():

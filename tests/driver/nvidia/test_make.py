@@ -6,7 +6,6 @@ import pytest
 
 from flambeau import driver, errors
 from flambeau.config import Gpus
-from flambeau.driver.nvidia import library
 from flambeau.driver.nvidia.driver import NvidiaDriver
 
 
@@ -23,8 +22,3 @@ def test_choosing_none_is_an_error_on_use():
 def test_hardware_follows_no_schedule():
     with pytest.raises(errors.ArgumentError, match="only virtual GPUs follow a schedule"):
         driver.make(None, schedule=object())
-
-
-def test_the_device_count_is_asked_of_the_library(monkeypatch):
-    monkeypatch.setattr(library, "device_count", lambda: 3)
-    assert driver.nvidia_device_count() == 3

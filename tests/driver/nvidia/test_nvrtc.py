@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from flambeau import errors
@@ -17,6 +19,21 @@ def files(tmp_path, monkeypatch):
     made = PrivateFiles(tmp_path / "cubin")
     nvrtc.remember(made, (13, 5))
     return made
+
+
+def test_the_architectures_that_it_compiles_for(monkeypatch):
+    class Bindings:
+        @staticmethod
+        def nvrtcGetSupportedArchs():
+            return 0, [75, 90, 121]
+
+    monkeypatch.setattr(library, "nvrtc_bindings", lambda: Bindings)
+    assert nvrtc.supported() == ["sm_75", "sm_90", "sm_121"]
+
+
+def test_a_compiler_that_is_not_there_compiles_for_none(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda.bindings.nvrtc", None)
+    assert nvrtc.supported() == []
 
 
 def test_what_was_remembered(files):

@@ -37,6 +37,12 @@ def cache_files() -> PrivateFiles:
     return PrivateFiles(config.cache_directory() / "cubin")
 
 
+def architectures() -> list[str]:
+    """What kernels are shipped for, and what the compiler compiles for, the oldest first."""
+    found = {*shipped.architectures(), *nvrtc.supported()}
+    return sorted(found, key=lambda arch: int(arch.removeprefix("sm_")))
+
+
 def of_driver(cu: Any) -> Compiler:
     """The compiler for what the driver of `cu` (cuda.bindings.driver) can load."""
     version = library.check(cu.cuDriverGetVersion(), "cuDriverGetVersion")

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import partial
 from threading import Lock
+from time import perf_counter_ns
 from typing import Any
 
 from ...errors import AcceleratorError, NotSupportedError
@@ -305,6 +306,19 @@ class NvidiaDriver(GraphCalls, IpcCalls):
             raise _elsewhere(f"plan {plan}", device, stream, of)
         self._devices.use(device)
         planned.run(addresses, workspace, of)
+
+    # time
+
+    def host_ns(self) -> int:
+        return perf_counter_ns()
+
+    def profiler_start(self) -> None:
+        self._devices.use_any()
+        check(self._cu.cuProfilerStart(), "cuProfilerStart")
+
+    def profiler_stop(self) -> None:
+        self._devices.use_any()
+        check(self._cu.cuProfilerStop(), "cuProfilerStop")
 
     def _not_supported(self, call: str) -> NotSupportedError:
         return NotSupportedError(f"{call}: the {self.capabilities.name} driver does not have this call yet")

@@ -1,7 +1,8 @@
 """Finds cuda.bindings, and turns the codes of NVIDIA's libraries into errors.
 
 - Nothing of NVIDIA's is imported, and no driver call is made, before a function here is called.
-- `check`, `check_ready`, `check_blas` and `check_dnn` are the only places where a code becomes an exception.
+- `check`, `check_ready`, `check_blas`, `check_dnn` and `check_nvml` are the only places where a code becomes an
+  exception.
 """
 
 from __future__ import annotations
@@ -25,6 +26,13 @@ PEER_ACCESS_ALREADY_ENABLED = 704
 BLAS_ALLOC_FAILED = 3
 DNN_BAD_PARAMETER, DNN_NOT_SUPPORTED = 2, 3  # thousands of a cudnnStatus_t
 DNN_ALLOC_FAILED = frozenset({4003, 4004})
+NVML_NOT_SUPPORTED = frozenset({3, 13})  # by the device; by the library
+NVML_NO_DEVICE = frozenset({6, 9, 12})  # there is none of that name; no driver is loaded; the driver's library is lost
+NVML_CODES = {
+    1: "NVML is not initialized", 2: "an argument is invalid", 3: "the device does not tell", 4: "no permission",
+    6: "there is no such device", 9: "NVIDIA's driver is not loaded", 12: "NVIDIA's driver library was not found",
+    13: "this NVML does not have it", 15: "the device is lost", 18: "driver and library have different versions",
+}  # fmt: skip
 
 CAPTURE_CODES = range(900, 909)  # what the driver refuses because a stream is capturing
 CAPTURE_INVALIDATED = 901  # the capture was broken before: not the call that broke it
@@ -106,14 +114,6 @@ def first_initialized() -> tuple[int, list[str]] | None:
     return _first[0] if _first else None
 
 
-def device_count() -> int:
-    """How many devices can be used, or 0.  Never raises."""
-    try:
-        return initialize(driver_bindings())
-    except Exception:  # noqa: BLE001 (nobody has decided to use a GPU yet: whatever is broken, the answer is "none")
-        return 0
-
-
 def check(result: tuple[Any, ...], what: str, /, **values: Any) -> Any:
     """What a cuda.bindings call returned beside its code: nothing, one value, or a tuple of several.
 
@@ -155,6 +155,16 @@ def check_dnn(status: int, what: str, message: str, /, **values: Any) -> None:
     if status // 1000 in (DNN_BAD_PARAMETER, DNN_NOT_SUPPORTED):
         raise NotSupportedError(fact)
     raise OutOfMemoryError(fact) if status in DNN_ALLOC_FAILED else AcceleratorError(fact)
+
+
+def check_nvml(status: int, what: str, /, **values: Any) -> None:
+    """Raise NotSupportedError, NoDeviceError or AcceleratorError, according to the code, unless a call succeeded."""
+    if status == SUCCESS:
+        return
+    fact = _fact(what, f"{NVML_CODES.get(status, 'unknown code')} (NVML status {status})", values)
+    if status in NVML_NOT_SUPPORTED:
+        raise NotSupportedError(fact)
+    raise NoDeviceError(fact, hint=VIRTUAL_HINT) if status in NVML_NO_DEVICE else AcceleratorError(fact)
 
 
 def error_of(code: Any, what: str, values: Mapping[str, Any]) -> FlambeauError:

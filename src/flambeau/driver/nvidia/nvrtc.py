@@ -37,6 +37,15 @@ def nvrtc_version() -> Version:
     return int(major), int(minor)
 
 
+def supported() -> list[str]:
+    """The architectures that it compiles for, such as "sm_90"; none if it cannot be loaded."""
+    try:
+        numbers = library.check(library.nvrtc_bindings().nvrtcGetSupportedArchs(), "nvrtcGetSupportedArchs")
+    except RuntimeError:  # no bindings, or no compiler: only what is shipped can run
+        return []
+    return [f"sm_{number}" for number in numbers]
+
+
 def compiled(entry: str, source: str, arch: str) -> bytes:
     """The machine code of a source.  Raises AcceleratorError with the compiler's log."""
     nvrtc = library.nvrtc_bindings()

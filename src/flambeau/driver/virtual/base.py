@@ -41,6 +41,7 @@ class Calls:
             "virtual", graphs=True, ipc=True, faults=True, modelled_time=True, watches_blocks=True, libraries=LIBRARIES
         )
         self.faults = Faults()
+        self.is_profiled = False
         self._lock = threading.RLock()
         self._engine = Engine(choice, schedule or from_text(choice.schedule))
         self._captures = self._engine.captures

@@ -27,6 +27,7 @@ class Preset:
     multi_processor_count: int
     max_threads_per_multi_processor: int
     l2_cache_size: int  # bytes
+    clock_mhz: int  # of the multiprocessors, at their fastest
     launch_ns: int  # any order call that starts work
     record_ns: int
     call_ns: int  # queries, waits and everything else
@@ -42,6 +43,11 @@ class Preset:
     tf32_rate: float
     gemm_rates: dict[str, float] = field(default_factory=dict)
     attention_rates: dict[str, float] = field(default_factory=dict)  # by kind of problem, in half types
+
+    @property
+    def arch(self) -> str:
+        """The architecture, such as "sm_90"."""
+        return f"sm_{self.major}{self.minor}"
 
     def kernel_ns(self, nbytes: int, operations: float) -> int:
         """Device time of a kernel that touches `nbytes` bytes."""
@@ -93,6 +99,7 @@ H200 = Preset(
     multi_processor_count=132,
     max_threads_per_multi_processor=2048,
     l2_cache_size=60 << 20,
+    clock_mhz=1980,
     launch_ns=3_300,
     record_ns=1_400,
     call_ns=1_000,

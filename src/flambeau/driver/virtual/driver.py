@@ -34,6 +34,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls):
 
     schedule: in which order ready streams run, instead of the one that `choice` names.
     faults: what will fail;  log: (stream, number, name) of every command that ran, in order;  clock: modelled time.
+    is_profiled: whether the program is between `profiler_start` and `profiler_stop`.
     """
 
     # devices
@@ -55,6 +56,35 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls):
             self._call(device)
             memory = self._engine.memory.devices[device]
             return memory.total - memory.used, memory.total
+
+    def memory_used(self, device: int) -> int:
+        """Bytes that are allocated.  Costs no modelled time, as the other figures for who watches from outside."""
+        self._check_index(device)
+        return self._engine.memory.devices[device].used
+
+    def busy_percent(self, device: int) -> int:
+        """Percent of the last sample of modelled time in which kernels ran."""
+        self._check_index(device)
+        with self._lock:
+            return self._engine.kernels[device].percent(self._engine.clock.now())
+
+    def memory_busy_percent(self, device: int) -> int:
+        """Percent of the last sample of modelled time in which kernels or copies ran."""
+        self._check_index(device)
+        with self._lock:
+            return self._engine.work[device].percent(self._engine.clock.now())
+
+    # time
+    def host_ns(self) -> int:
+        with self._lock:
+            return self._engine.clock.now()
+
+    def profiler_start(self) -> None:
+        """Only written down: nothing listens."""
+        self.is_profiled = True
+
+    def profiler_stop(self) -> None:
+        self.is_profiled = False
 
     # streams
     def stream_create(self, device: int, priority: int) -> StreamHandle:

@@ -8,6 +8,7 @@ from typing import Any
 from ... import trace
 from ...config import Gpus
 from ...order import HOST, Clock, Order
+from .activity import Activity
 from .capture import Captures
 from .clock import CopyEngine, HostClocks, preset
 from .memory import Block, DeviceMemory, Memory
@@ -18,6 +19,12 @@ from .touch import Touch
 from .work import run_poison
 
 MAX_PENDING = 1024  # commands per stream
+
+
+def _nbytes(command: Command) -> int:
+    """The bytes that a copy or a fill moves, or that lie within a kernel's operands."""
+    touches = command.touches[:1] if command.name.split()[0] in ("copy", "fill") else command.touches
+    return sum(each.high - each.low for each in touches)
 
 
 class Engine:
@@ -33,6 +40,8 @@ class Engine:
         self.runner = Runner(schedule, schedule.ancestors_only or choice.races != "real")
         self.copies_in = [CopyEngine() for _ in range(choice.count)]
         self.copies_out = [CopyEngine() for _ in range(choice.count)]
+        self.kernels = [Activity() for _ in range(choice.count)]
+        self.work = [Activity() for _ in range(choice.count)]  # of kernels and copies
         self.captures = Captures()
         self._sequence = 0
 
@@ -62,7 +71,7 @@ class Engine:
         conflicts = self.races.check(queue.handle, name, site, touches, blocks)
         self._make_room(queue)
         command = Command(queue, name, work, detail, touches, blocks, site)
-        start = self.clock.spend(host_ns)
+        start = now = self.clock.spend(host_ns)
         if queue.end_ns > start:
             start = queue.end_ns
         for engine in engines:
@@ -73,12 +82,25 @@ class Engine:
         command.end_ns = queue.end_ns = start + duration_ns
         for engine in engines:
             engine.free_ns = command.end_ns
+        if work is not run_poison:
+            self._observe(command, start, now, bool(engines))
         if conflicts:
             self.races.mark(command, conflicts)
         self.races.record(command)
         queue.pending.append(command)
         queue.last = command
         queue.waits = ()
+
+    def _observe(self, command: Command, start_ns: int, now_ns: int, is_copy: bool) -> None:
+        """Tell those who watch that a command has its times."""
+        device = command.queue.device
+        self.work[device].add(start_ns, command.end_ns, now_ns)
+        if not is_copy:
+            self.kernels[device].add(start_ns, command.end_ns, now_ns)
+        if trace.on_span is not None:
+            site = command.site or trace.call_site()
+            stream = 0 if command.queue.is_default else command.queue.handle
+            trace.on_span(device, stream, command.name, start_ns, command.end_ns, _nbytes(command), site)
 
     def _make_room(self, queue: Queue) -> None:
         """A full queue holds the host up until its oldest command is done."""

@@ -1,0 +1,5 @@
+"""torch.cuda.comm: copies and sums between devices."""
+
+from ..parallel.comm import broadcast, broadcast_coalesced, gather, reduce_add, reduce_add_coalesced, scatter
+
+__all__ = ["broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced", "scatter"]

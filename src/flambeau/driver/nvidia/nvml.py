@@ -1,0 +1,159 @@
+"""NVML, which says what NVIDIA's devices are doing, through ctypes.  It starts no CUDA, so that a fork stays possible.
+
+- The library is looked for when something is first asked of it, once in each process.
+- Which devices there are, and whether they are divided, is asked once: neither changes while a process runs.
+- Devices are numbered as they are on the bus, whatever CUDA_VISIBLE_DEVICES says; a UUID is the same for CUDA and NVML.
+- Every code passes through `library.check_nvml`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import byref, c_char, c_uint, c_ulonglong, c_void_p
+from functools import cache, cached_property
+from typing import Any
+
+from ...errors import AcceleratorError, NoDeviceError, NotSupportedError
+from ..api import GpuProcess
+from . import library
+
+LIBRARY = "libnvidia-ml.so.1"
+UUID_BYTES = 96
+MORE_PROCESSES = 8  # that may come between the asking for their number and the asking for them
+NOT_AVAILABLE = (1 << 64) - 1  # instead of a process's bytes
+
+# nvml.h
+SUCCESS = 0
+TEMPERATURE_GPU = 0
+CLOCK_SM = 1
+
+HINT = "install NVIDIA's driver, which brings it; virtual GPUs answer without: FLAMBEAU_GPUS=virtual:2"
+
+
+class Utilization(ctypes.Structure):
+    """nvmlUtilization_t: percent of the time of the last sampling period."""
+
+    _fields_ = (("gpu", c_uint), ("memory", c_uint))
+
+
+class Memory(ctypes.Structure):
+    """nvmlMemory_t, in bytes."""
+
+    _fields_ = (("total", c_ulonglong), ("free", c_ulonglong), ("used", c_ulonglong))
+
+
+class ProcessInfo(ctypes.Structure):
+    """nvmlProcessInfo_t."""
+
+    _fields_ = (("pid", c_uint), ("nbytes", c_ulonglong), ("gpu_instance", c_uint), ("compute_instance", c_uint))
+
+
+class Nvml:
+    """The library, initialized.  A device is a handle, which `device` gives for a UUID."""
+
+    def __init__(self, found: Any) -> None:
+        self._library = found
+        self._call("nvmlInit_v2")
+
+    @cached_property
+    def uuids(self) -> tuple[str, ...]:
+        """Every device's UUID, as `GPU-…` text, in the order of the bus."""
+        count = c_uint()
+        self._call("nvmlDeviceGetCount_v2", byref(count))
+        return tuple(self._uuid(index) for index in range(count.value))
+
+    def _uuid(self, index: int) -> str:
+        text = (c_char * UUID_BYTES)()
+        self._call("nvmlDeviceGetUUID", self._at(index), text, UUID_BYTES)
+        return text.value.decode()
+
+    def _at(self, index: int) -> c_void_p:
+        handle = c_void_p()
+        self._call("nvmlDeviceGetHandleByIndex_v2", index, byref(handle))
+        return handle
+
+    @cached_property
+    def has_divided(self) -> bool:
+        """Whether CUDA sees instances (MIG) of a device in its place."""
+        return any(self._is_divided(self._at(index)) for index in range(len(self.uuids)))
+
+    def _is_divided(self, device: c_void_p) -> bool:
+        now, later = c_uint(), c_uint()
+        try:
+            self._call("nvmlDeviceGetMigMode", device, byref(now), byref(later))
+        except NotSupportedError:  # neither do most devices divide, nor do old drivers ask
+            return False
+        return bool(now.value)
+
+    def device(self, uuid: str) -> c_void_p:
+        handle = c_void_p()
+        self._call("nvmlDeviceGetHandleByUUID", uuid.encode(), byref(handle))
+        return handle
+
+    def utilization(self, device: c_void_p) -> Utilization:
+        found = Utilization()
+        self._call("nvmlDeviceGetUtilizationRates", device, byref(found))
+        return found
+
+    def memory(self, device: c_void_p) -> Memory:
+        found = Memory()
+        self._call("nvmlDeviceGetMemoryInfo", device, byref(found))
+        return found
+
+    def temperature(self, device: c_void_p) -> int:
+        return self._number("nvmlDeviceGetTemperature", device, TEMPERATURE_GPU)
+
+    def power(self, device: c_void_p) -> int:
+        return self._number("nvmlDeviceGetPowerUsage", device)
+
+    def clock(self, device: c_void_p) -> int:
+        return self._number("nvmlDeviceGetClockInfo", device, CLOCK_SM)
+
+    def processes(self, device: c_void_p) -> list[GpuProcess]:
+        """The processes that compute on a device."""
+        name, count = "nvmlDeviceGetComputeRunningProcesses_v3", c_uint()
+        if self._code(name, device, byref(count), None) == SUCCESS:
+            return []  # so many fit into no room at all
+        count.value += MORE_PROCESSES
+        found = (ProcessInfo * count.value)()
+        self._call(name, device, byref(count), found)
+        return [
+            GpuProcess(each.pid, None if each.nbytes == NOT_AVAILABLE else each.nbytes) for each in found[: count.value]
+        ]
+
+    def _number(self, name: str, *arguments: Any) -> int:
+        found = c_uint()
+        self._call(name, *arguments, byref(found))
+        return found.value
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        library.check_nvml(self._code(name, *arguments), name)
+
+    def _code(self, name: str, *arguments: Any) -> int:
+        function = getattr(self._library, name, None)
+        if function is None:
+            raise NotSupportedError(f"{name}: the installed NVML does not have it", hint="update NVIDIA's driver")
+        return int(function(*arguments))
+
+
+def load() -> Nvml:
+    """This process's NVML.  Raises NoDeviceError if there is none, AcceleratorError if it does not start."""
+    return _of_process(os.getpid())
+
+
+@cache
+def _of_process(pid: int) -> Nvml:
+    try:
+        return Nvml(ctypes.CDLL(LIBRARY))
+    except OSError as failure:
+        raise NoDeviceError(f"NVML, which watches NVIDIA's devices, cannot be loaded: {failure}", hint=HINT) from None
+
+
+def whole_devices() -> tuple[str, ...] | None:
+    """The UUIDs of all devices; None where NVML is missing or some are divided, for then CUDA alone knows them."""
+    try:
+        found = load()
+        return None if found.has_divided else found.uuids
+    except (AcceleratorError, NoDeviceError, NotSupportedError):
+        return None

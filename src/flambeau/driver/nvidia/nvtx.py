@@ -1,0 +1,66 @@
+"""NVTX, by which a program tells NVIDIA's profilers what it is doing, through the C library that NVIDIA's wheels bring.
+
+Without a profiler every call returns at once; the profiler names itself to the library by NVTX_INJECTION64_PATH.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+from ctypes import c_char_p, c_int, c_uint64
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+LIBRARY = "libnvtx3interop.so.1"
+OLD_LIBRARY = "libnvToolsExt.so.1"  # of toolkits before CUDA 12.9, with the same functions
+SIGNATURES: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "nvtxMarkA": ((c_char_p,), None),
+    "nvtxRangePushA": ((c_char_p,), c_int),
+    "nvtxRangePop": ((), c_int),
+    "nvtxRangeStartA": ((c_char_p,), c_uint64),
+    "nvtxRangeEnd": ((c_uint64,), None),
+}
+
+
+class NvtxMarkers:
+    """An implementer of `driver.api.Markers`."""
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        for name, (argtypes, restype) in SIGNATURES.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = argtypes, restype
+
+    def mark(self, text: str) -> None:
+        self._library.nvtxMarkA(text.encode())
+
+    def push(self, text: str) -> None:
+        self._library.nvtxRangePushA(text.encode())
+
+    def pop(self) -> None:
+        self._library.nvtxRangePop()
+
+    def begin(self, text: str) -> int:
+        return int(self._library.nvtxRangeStartA(text.encode()))
+
+    def end(self, begun: int) -> None:
+        self._library.nvtxRangeEnd(begun)
+
+
+@cache
+def load() -> NvtxMarkers | None:
+    """The library, or None if it is not installed."""
+    for path in (*_packaged(), LIBRARY, OLD_LIBRARY):
+        try:
+            return NvtxMarkers(ctypes.CDLL(path))
+        except OSError:  # not there: the next one may be
+            continue
+    return None
+
+
+def _packaged() -> list[str]:
+    """Where NVIDIA's wheels have the library."""
+    packages = importlib.util.find_spec("nvidia")
+    places = (packages.submodule_search_locations if packages else None) or ()
+    return [str(each) for place in places for each in sorted(Path(place).glob(f"*/lib/{LIBRARY}"))]

@@ -1,0 +1,340 @@
+"""What a profile holds: every span with its place, times and line, from the model and from events."""
+
+import json
+import threading
+
+import pytest
+
+import flambeau as torch
+from flambeau import errors, trace
+from flambeau.runtime import state
+from flambeau.testing import machine
+from flambeau.tools.profile import Profile
+from flambeau.tools.recorders import EventRecorder
+
+MIB = 1 << 20
+HOOKS = [name for name in vars(trace) if name.startswith("on_")]
+ADD = "add_float32_float32_float32"
+
+
+@pytest.fixture(autouse=True)
+def nobody_stays_subscribed():
+    yield
+    assert [name for name in HOOKS if getattr(trace, name) is not None] == []
+
+
+@pytest.fixture
+def by_events(monkeypatch):
+    """Profiles of virtual GPUs taken as those of hardware are, by events."""
+    monkeypatch.setattr("flambeau.tools.profile.ModelRecorder", EventRecorder)
+
+
+def lines(*spans):
+    return [int(each.site.rpartition(":")[2]) for each in spans]
+
+
+def work():
+    """A kernel, a copy on another stream, a product, and a copy to the other device."""
+    x, host = torch.ones(MIB, device="cuda"), torch.ones(MIB).pin_memory()
+    side = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with torch.profile() as found:
+        y = x + x
+        with torch.cuda.stream(side):
+            z = host.to("cuda", non_blocking=True)
+        y.to("cuda:1")
+        y[:4096].view(64, 64) @ y[:4096].view(64, 64)
+    return found, side, z
+
+
+def test_every_stream_s_work_is_there_with_its_size_and_line():
+    with machine(devices=2):
+        found, side, _ = work()
+    first = work.__code__.co_firstlineno
+    assert [(each.device, each.stream, each.name, each.nbytes) for each in found.spans] == [
+        (0, 0, ADD, 12 * MIB),
+        (0, side.cuda_stream, "copy h2d", 4 * MIB),
+        (0, 0, "copy peer", 4 * MIB),
+        (0, 0, "gemm", 3 * 16384),
+    ]
+    assert [each - first for each in lines(*found.spans)] == [6, 8, 9, 10]
+    assert all(each.site.startswith(__file__) for each in found.spans)
+
+
+def test_times_are_the_model_s_and_the_same_every_time():
+    def times():
+        with machine(devices=2) as made:
+            found, _, _ = work()
+            return made.driver._engine.preset, [(each.start_ns, each.end_ns) for each in found.spans]
+
+    preset, first = times()
+    assert first == times()[1]
+    assert first[0][0] == preset.launch_ns  # the profile begins, the host submits, the stream is idle
+    assert first[0][1] - first[0][0] == preset.kernel_ns(12 * MIB, MIB)
+
+
+def test_collecting_takes_no_modelled_time():
+    def spent(watch):
+        with machine() as made:
+            x = torch.ones(MIB, device="cuda")
+            if watch:
+                with torch.profile():
+                    x + x
+            else:
+                x + x
+                torch.cuda.synchronize()
+            return made.driver.clock.now()
+
+    assert spent(True) == spent(False)
+
+
+def test_only_what_is_inside_counts():
+    with machine():
+        x = torch.ones(4, device="cuda")
+        with torch.profile() as found:
+            pass
+        x + x
+        assert found.spans == [] and found.modelled
+
+
+def test_fills_and_the_parts_of_a_graph():
+    with machine():
+        x, graph = torch.zeros(4, device="cuda"), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = x + 1
+            y.mul_(2)
+        with torch.profile() as found:
+            graph.replay()
+            graph.replay()
+    names = [each.name.split("_")[0] for each in found.spans]
+    first, second, *_ = lines(*found.spans)
+    assert names == ["add", "mul", "add", "mul"] and second == first + 1
+
+
+def test_events_give_the_same_spans(by_events):
+    with machine(devices=2):
+        found, side, _ = work()
+        assert state.machine().driver._events == {}
+    assert [(each.device, each.stream, each.name, each.nbytes) for each in found.spans] == [
+        (0, 0, ADD, 12 * MIB),
+        (0, side.cuda_stream, "copy h2d", 4 * MIB),
+        (0, 0, "copy peer", 4 * MIB),
+        (0, 0, "gemm", 3 * 16384),
+    ]
+    assert all(0 < each.start_ns < each.end_ns for each in found.spans)
+    assert lines(*found.spans) == sorted(lines(*found.spans))
+
+
+def test_events_measure_a_busy_stream(by_events):
+    with machine() as made:
+        torch.cuda._sleep(1)
+        torch.cuda.synchronize()
+        with torch.profile() as found:
+            for _ in range(3):
+                torch.cuda._sleep(1_000_000)
+        durations = [each.end_ns - each.start_ns for each in found.spans]
+        modelled = made.driver._engine.preset.kernel_ns(8, 1_000_000 * 30_000)
+        assert durations[1:] == [modelled] * 2 and modelled <= durations[0] < modelled + 20_000
+        assert [b.start_ns - a.end_ns for a, b in zip(found.spans, found.spans[1:])] == [0, 0]
+
+
+def test_events_of_two_devices_lie_on_one_clock(by_events):
+    with machine(devices=2):
+        for index in (0, 1):
+            torch.ones(4, device=f"cuda:{index}")
+        with torch.profile() as found:
+            for index in (0, 1, 0, 1):
+                torch.ones(4, device=f"cuda:{index}")
+    starts = [each.start_ns for each in found.spans]
+    assert [each.device for each in found.spans] == [0, 1, 0, 1] and starts == sorted(starts)
+
+
+@pytest.mark.devices(1)
+def test_on_the_gpus_that_there_are(gpus):
+    """With FLAMBEAU_GPUS=nvidia, what events say of hardware."""
+    x, host = torch.ones(MIB, device="cuda"), torch.ones(MIB).pin_memory()
+    side = torch.cuda.Stream()
+    (x + x)[:4096].view(64, 64) @ x[:4096].view(64, 64)
+    torch.cuda.synchronize()
+    with torch.profile() as found:
+        for _ in range(3):
+            y = x + x
+        with torch.cuda.stream(side):
+            z = host.to("cuda", non_blocking=True)
+        y[:4096].view(64, 64) @ y[:4096].view(64, 64)
+        y.zero_()
+    kept = sorted((each.stream, each.name, each.nbytes) for each in found.spans)
+    assert kept[:3] == [(0, ADD, 12 * MIB)] * 3 and (0, "gemm", 3 * 16384) in kept
+    assert kept[-1] == (side.cuda_stream, "copy h2d", 4 * MIB) and len(kept) == 6 and z.numel() == MIB
+    assert all(0 < each.start_ns < each.end_ns for each in found.spans)
+    ends = [each.end_ns for each in found.spans if each.name == ADD]
+    assert ends == sorted(ends)
+    assert found.modelled is (gpus.choice.kind == "virtual")
+
+
+def test_events_see_a_graph_as_one(by_events):
+    with machine():
+        x, graph = torch.zeros(4, device="cuda"), torch.cuda.CUDAGraph()
+        with torch.profile() as found:
+            with torch.cuda.graph(graph):
+                y = x + 1
+                y.mul_(2)
+            graph.replay()
+    assert [each.name for each in found.spans] == ["graph"]
+
+
+def test_a_call_that_fails_leaves_no_span(by_events):
+    with machine() as made:
+        x = torch.ones(4, device="cuda")
+        wanted = made.driver.launch
+
+        def refuse(*arguments):
+            made.driver.launch = wanted
+            raise errors.AcceleratorError("refused")
+
+        with torch.profile() as found:
+            made.driver.launch = refuse
+            with pytest.raises(errors.AcceleratorError, match="refused"):
+                x + x
+            x * 2
+        assert [each.name.split("_")[0] for each in found.spans] == ["mul"]
+
+
+def test_threads_are_kept_apart(by_events):
+    def add(stream, x):
+        with torch.cuda.stream(stream):
+            for _ in range(20):
+                x + x
+
+    with machine():
+        streams, x = [torch.cuda.Stream() for _ in range(2)], torch.ones(4, device="cuda")
+        torch.cuda.synchronize()
+        with torch.profile() as found:
+            threads = [threading.Thread(target=add, args=(stream, x)) for stream in streams]
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join()
+    counts = [sum(each.stream == stream.cuda_stream for each in found.spans) for stream in streams]
+    assert counts == [20, 20]
+
+
+def test_ranges_of_the_host_are_there():
+    with machine():
+        x = torch.ones(4, device="cuda")
+        torch.cuda.nvtx.range_push("early")
+        with torch.profile() as found:
+            with torch.cuda.nvtx.range("step {}", 1):
+                x + x
+            torch.cuda.nvtx.mark("here")
+            torch.cuda.nvtx.range_pop()
+    step, here, early = found.ranges
+    assert (step.text, here.text, early.text) == ("step 1", "here", "early")
+    assert step.start_ns <= found.spans[0].start_ns and step.end_ns == here.start_ns == here.end_ns
+    assert (early.start_ns, early.thread) == (0, threading.get_ident())
+
+
+def test_one_profile_at_a_time():
+    with machine(), torch.profile() as outer:
+        with pytest.raises(errors.ModeError, match=r"profile: trace\.on_range has a subscriber already\nhint: "):
+            torch.profile().__enter__()
+        torch.ones(4, device="cuda")
+    assert len(outer.spans) == 1
+
+
+def test_a_hook_that_another_tool_has_is_left_alone(by_events, monkeypatch):
+    mine = lambda *facts: None  # noqa: E731
+    monkeypatch.setattr(trace, "on_copy", mine)
+    with machine(), pytest.raises(errors.ModeError, match=r"trace\.on_copy"):
+        torch.profile().__enter__()
+    assert trace.on_copy is mine and trace.on_launch is None and trace.on_range is None
+    monkeypatch.undo()
+
+
+def test_what_the_block_raises_comes_out_and_the_spans_stay():
+    with machine():
+        found = torch.profile()
+        with pytest.raises(KeyError), found:
+            torch.ones(4, device="cuda")
+            raise KeyError("no")
+    assert [each.name for each in found.spans] == ["fill_float32"]
+
+
+def test_a_device_that_failed_is_not_waited_for():
+    with machine() as made:
+        x = torch.ones(4, device="cuda")
+        torch.cuda.synchronize()
+        made.driver.faults.fail_launch_at(1)
+        found = torch.profile()
+        with pytest.raises(errors.AcceleratorError, match="failed on device 0"), found:
+            (x + x).tolist()
+    assert found.spans == []
+
+
+def test_without_a_gpu_there_is_nothing_to_profile():
+    from flambeau.config import Gpus
+    from flambeau.runtime.machine import Machine
+
+    former = state.swap_machine(Machine(Gpus("none")))
+    try:
+        with pytest.raises(errors.NoDeviceError):
+            torch.profile().__enter__()
+    finally:
+        state.swap_machine(former)
+
+
+def test_the_table_sums_by_name_and_says_whose_times_they_are():
+    with machine():
+        x = torch.ones(MIB, device="cuda")
+        with torch.profile() as found:
+            for _ in range(3):
+                x + x
+            torch.ones(4, device="cuda")
+    one = found.spans[0].end_ns - found.spans[0].start_ns
+    head, first, second = found.table().splitlines()
+    assert head.split() == ["name", "(modelled", "times)", "calls", "total", "us", "mean", "us", "bytes"]
+    assert first.split() == [ADD, "3", f"{3 * one / 1000:.3f}", f"{one / 1000:.3f}", str(36 * MIB)]
+    assert second.split() == ["fill_float32", "1", "1.000", "1.000", "16"]
+
+
+def test_an_empty_table_is_its_head():
+    assert Profile().table().startswith("name (measured times)") and "\n" not in Profile().table()
+
+
+def test_the_trace_file_is_chrome_s(tmp_path):
+    with machine(devices=2):
+        torch.cuda.nvtx.mark("outside")
+        x = torch.ones(MIB, device="cuda")
+        side = torch.cuda.Stream()
+        with torch.profile() as found:
+            with torch.cuda.nvtx.range("step"):
+                x + x
+                with torch.cuda.stream(side):
+                    x * 2
+            torch.cuda.nvtx.mark("here")
+            x.to("cuda:1")
+            torch.ones(4, device="cuda:1")
+        found.export_chrome_trace(tmp_path / "trace.json")
+    document = json.loads((tmp_path / "trace.json").read_text())
+    assert document["otherData"] == {"times": "modelled"}
+    events = document["traceEvents"]
+    for each in events:
+        assert each["ph"] in ("M", "X", "i") and {"name", "pid", "tid"} <= each.keys()
+        assert each["ph"] == "M" or isinstance(each["ts"], float)
+        assert all(0 <= each[key] < 1 << 31 for key in ("pid", "tid"))
+    names = {(each["name"], each["pid"], each["tid"]): each["args"]["name"] for each in events if each["ph"] == "M"}
+    assert names == {
+        ("process_name", 0, 0): "host",
+        ("process_name", 1, 0): "cuda:0",
+        ("process_name", 2, 0): "cuda:1",
+        ("thread_name", 1, 0): "stream 0x0",
+        ("thread_name", 1, 1): f"stream {side.cuda_stream:#x}",
+        ("thread_name", 2, 0): "stream 0x0",
+    }
+    spans = [each for each in events if each["ph"] == "X" and each["pid"]]
+    assert [each["cat"] for each in spans] == ["kernel", "kernel", "copy", "kernel"]
+    for each, span in zip(spans, found.spans):
+        assert (each["ts"] * 1000, each["dur"] * 1000) == pytest.approx((span.start_ns, span.end_ns - span.start_ns))
+        assert each["args"] == {"bytes": span.nbytes, "line": span.site}
+    host = [(each["ph"], each["name"], each["cat"]) for each in events if each["ph"] != "M" and not each["pid"]]
+    assert host == [("X", "step", "range"), ("i", "here", "range")]
