@@ -29,6 +29,29 @@ pytestmark = pytest.mark.devices(0)
 def test_a_precision_that_is_not_set_is_its_parents(program):
     found = program("""
 generic = torch.backends
+places = (generic, generic.cudnn, generic.cuda.matmul)
+def set_and_show(at, value):
+    at.fp32_precision = value
+    answer([each.fp32_precision for each in places])
+set_and_show(generic, "ieee")
+set_and_show(generic.cudnn, "tf32")
+set_and_show(generic.cuda.matmul, "ieee")
+set_and_show(generic.cudnn, "none")
+set_and_show(generic, "none")
+""")
+    assert found == [
+        ["ieee", "ieee", "ieee"],
+        ["ieee", "tf32", "tf32"],
+        ["ieee", "tf32", "ieee"],
+        ["ieee", "ieee", "ieee"],
+        ["none", "none", "ieee"],
+    ]
+
+
+@pytest.mark.rule("1.11.1", since="2.13")
+def test_convolutions_are_tf32_until_something_is_set(program):
+    found = program("""
+generic = torch.backends
 places = (generic, generic.cudnn, generic.cuda.matmul, generic.cudnn.conv, generic.cudnn.rnn)
 def set_and_show(at, value):
     at.fp32_precision = value

@@ -97,10 +97,13 @@ def test_the_statistics_have_these_keys(torch):
 
 
 @pytest.mark.rule("1.9.5", since="2.8")
-def test_idle_pinned_memory_is_counted_until_it_goes_back(torch):
-    torch.zeros(SIZE).pin_memory()
-    before = torch.cuda.host_memory_stats()
-    assert before["allocated_bytes.current"] >= before["active_bytes.current"] + 4 * SIZE
+def test_idle_pinned_memory_is_counted_and_is_not_active(torch):
+    held = torch.zeros(SIZE).pin_memory()
+    used = torch.cuda.host_memory_stats()
+    del held
+    idle = torch.cuda.host_memory_stats()
+    assert idle["allocated_bytes.current"] == used["allocated_bytes.current"] >= 4 * SIZE
+    assert used["active_bytes.current"] - idle["active_bytes.current"] == 4 * SIZE
 
 
 @pytest.mark.rule("1.9.5", since="2.8")

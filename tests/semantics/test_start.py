@@ -92,10 +92,21 @@ answer(torch.cuda.device_count())
 os.environ["CUDA_VISIBLE_DEVICES"] = "0"
 answer(torch.cuda.device_count())
 torch.cuda.init()
+answer(torch.cuda.device_count())
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 answer(torch.cuda.device_count())
 """)
-    assert found == [0, 1, 1]
+    assert found == [0, 1, 1, 1]
+
+
+@pytest.mark.rule("1.1.6", since="1.13", differs="the first count after the start is the one that stays")
+def test_the_start_itself_settles_the_count(program):
+    found = program("""
+torch.cuda.init()
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+answer(torch.cuda.device_count())
+""")
+    assert found == [1]
 
 
 @pytest.mark.rule("1.1.6", since="1.0")
