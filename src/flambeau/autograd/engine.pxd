@@ -1,4 +1,5 @@
 cimport cython
+from ..core cimport TensorCore
 from ..runtime cimport state
 from .node cimport AccumulateGrad, Node
 
@@ -22,6 +23,7 @@ cdef class GraphTask:
     cpdef _deliver(self, tuple edge, grad, dict made_on)
     cpdef _order(self, Node node, grad, dict made_on)
     cpdef _run_node(self, Node node)
+    cpdef _accumulate(self, TensorCore leaf, grad)
     cpdef _apply(self, Node node, list grads)
     cpdef _count_down(self, Node node)
     cpdef _capture(self, Node node, grads)

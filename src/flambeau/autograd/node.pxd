@@ -22,7 +22,7 @@ cdef class Node:
     cdef object __weakref__
 
 cdef class AccumulateGrad(Node):
-    cdef public object leaf
+    cdef public TensorCore leaf
 
 cdef class OperatorNode(Node):
     cdef public object inputs
