@@ -95,12 +95,14 @@ def test_keeping_the_gradient_of_a_leaf_changes_nothing_and_of_a_constant_is_an_
 
 
 def test_a_hook_that_closes_over_its_leaf_is_collected_with_it(gpus):
+    def use():
+        x = torch.ones(1000, device="cuda", requires_grad=True)
+        x.register_hook(lambda grad: grad * x.detach())
+        (x * 3).sum().backward()
+        assert x.grad[0].item() == 3.0
+        return weakref.ref(x)
+
     held = torch.cuda.memory_allocated()
-    x = torch.ones(1000, device="cuda", requires_grad=True)
-    x.register_hook(lambda grad: grad * x.detach())
-    (x * 3).sum().backward()
-    assert x.grad[0].item() == 3.0
-    alive = weakref.ref(x)
-    del x
+    alive = use()
     gc.collect()
     assert alive() is None and torch.cuda.memory_allocated() == held
