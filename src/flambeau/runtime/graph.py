@@ -23,7 +23,7 @@ from .generator import CAPTURE_UNSUPPORTED, Generator
 from .graph_inputs import StaticInputs
 from .graph_random import RandomStates
 from .storage import Storage
-from .stream import Stream, StreamGuard
+from .stream import Event, Stream, StreamGuard
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -74,6 +74,7 @@ class CUDAGraph:
         self._random = RandomStates()
         self._inputs = StaticInputs()
         self._kept: list[Storage] = []
+        self._events: list[Event] = []
 
     # capturing
 
@@ -192,6 +193,10 @@ class CUDAGraph:
     def keep(self, memory: Storage) -> None:
         """Hold on to memory that captured work uses."""
         self._kept.append(memory)
+
+    def keep_event(self, event: Event) -> None:
+        """Hold on to an external event that replays record or wait for."""
+        self._events.append(event)
 
     def draw(self, generator: Generator, count: int) -> tuple[int, int, int]:
         """Take `count` counters at each replay: (address of the generator's state, 0, the first one's place)."""

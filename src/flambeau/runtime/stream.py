@@ -108,7 +108,7 @@ class Stream:
                 f"wait_event: expected an Event, got {event!r}", hint="use wait_stream for a stream"
             )
         if event.handle:
-            self.wait(event.handle)
+            self.wait(event.handle, event.external and self._takes_along(event))
 
     def wait_stream(self, stream: Stream) -> None:
         """Work submitted from now on follows everything submitted to `stream` so far.  Host: returns at once."""
@@ -126,15 +126,29 @@ class Stream:
         event.record(self)
         return event
 
-    def record(self, event: EventHandle) -> None:
-        """Record a driver's event on this stream."""
-        self.machine.driver.event_record(event, self.handle)
+    def _takes_along(self, event: Event) -> bool:
+        """Whether this stream is capturing, so that its graph gets a node for an external event, and keeps it."""
+        capture = self.machine.capture
+        if capture is None or not self.is_capturing():
+            return False
+        capture.keep_event(event)
+        return True
+
+    def record(self, event: EventHandle, external: bool = False) -> None:
+        """Record a driver's event on this stream.  external: at each launch of the graph that is being captured."""
+        if external:
+            self.machine.driver.event_record(event, self.handle, True)
+        else:
+            self.machine.driver.event_record(event, self.handle)
         if trace.on_record is not None:
             trace.on_record(event, self)
 
-    def wait(self, event: EventHandle) -> None:
-        """Make later work follow a driver's event."""
-        self.machine.driver.stream_wait_event(self.handle, event)
+    def wait(self, event: EventHandle, external: bool = False) -> None:
+        """Make later work follow a driver's event.  external: at each launch of the graph that is being captured."""
+        if external:
+            self.machine.driver.stream_wait_event(self.handle, event, True)
+        else:
+            self.machine.driver.stream_wait_event(self.handle, event)
         if trace.on_wait is not None:
             trace.on_wait(self, event)
 
@@ -239,17 +253,23 @@ class Event:
 
     enable_timing: it can be used with `elapsed_time`.  blocking: `synchronize` sleeps instead of spinning.
     interprocess: it can be sent to another process (needs enable_timing False).
+    external: in a capture, a record or a wait is made by each replay, and orders nothing inside the capture.
     """
 
-    __slots__ = ("__weakref__", "_machine", "blocking", "device_index", "enable_timing", "handle", "interprocess")
+    __slots__ = (
+        "__weakref__", "_machine", "blocking", "device_index", "enable_timing", "external", "handle", "interprocess",
+    )  # fmt: skip
 
-    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+    ) -> None:
         self._machine: Machine | None = None
         if interprocess and enable_timing:
             raise ArgumentError("Event: an interprocess event cannot have timing", hint="pass enable_timing=False")
         self.enable_timing = enable_timing
         self.blocking = blocking
         self.interprocess = interprocess
+        self.external = external
         self.handle = EventHandle(0)
         self.device_index = devices.CPU_INDEX
 
@@ -257,6 +277,11 @@ class Event:
     def device(self) -> devices.device | None:
         """The device of the stream that first recorded it, None before."""
         return devices.cuda(self.device_index) if self.handle else None
+
+    @property
+    def cuda_event(self) -> int:
+        """The CUevent, as an int; 0 before the first record."""
+        return 0 if self._machine is None else self._machine.driver.event_raw(self.handle)
 
     def record(self, stream: Stream | None = None) -> None:
         """Mark this point of `stream` (None: the current one); later waits mean it.  Host: returns at once.
@@ -272,7 +297,7 @@ class Event:
                 f"the stream to cuda:{stream.device_index}",
                 hint="use one event per device",
             )
-        stream.record(self.handle)
+        stream.record(self.handle, self.external and stream._takes_along(self))
 
     def _create(self, stream: Stream) -> None:
         self._machine = stream.machine
