@@ -27,8 +27,9 @@ from ..runtime.control import is_in_bad_fork as _is_in_bad_fork  # noqa: F401  (
 from ..runtime.device import DeviceGuard as device
 from ..runtime.device import DeviceOfGuard as device_of
 from ..runtime.generator import cuda_initial_seed as initial_seed
-from ..runtime.generator import manual_seed_all
+from ..runtime.generator import manual_seed_all, seed_all
 from ..runtime.generator import seed_current as manual_seed
+from ..runtime.generator import seed_current_randomly as seed
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
 from ..runtime.spin import sleep as _sleep  # noqa: F401
 from ..runtime.stream import Event, Stream
@@ -97,6 +98,7 @@ __all__ = [
     "max_memory_cached", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved",
     "memory_snapshot", "memory_stats", "memory_summary", "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
-    "reset_peak_host_memory_stats", "reset_peak_memory_stats", "set_device", "set_per_process_memory_fraction",
-    "set_rng_state", "set_rng_state_all", "set_stream", "set_sync_debug_mode", "stream", "synchronize",
+    "reset_peak_host_memory_stats", "reset_peak_memory_stats", "seed", "seed_all", "set_device",
+    "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all", "set_stream", "set_sync_debug_mode",
+    "stream", "synchronize",
 ]  # fmt: skip
