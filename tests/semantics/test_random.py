@@ -196,6 +196,8 @@ def test_a_block_may_be_switched_off_and_restores_after_an_error(torch):
 @pytest.mark.devices(2)
 def test_every_device_is_meant_if_none_is_named_which_is_a_warning_of_several(program):
     found = program("""
+import warnings
+with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     torch.manual_seed(1)
     with torch.random.fork_rng():
