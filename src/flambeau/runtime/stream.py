@@ -325,8 +325,11 @@ class Event:
     def from_ipc_handle(cls, device: Any, handle: bytes) -> Event:
         """Another process's event, which either of them may record and wait for.
 
-        Raises: ArgumentError for a malformed handle; ProcessGoneError if its process has ended.
+        Raises: ArgumentError for a malformed handle, ArgumentTypeError for what is not bytes; ProcessGoneError if its
+                process has ended.
         """
+        if not isinstance(handle, bytes):
+            raise ArgumentTypeError(f"from_ipc_handle: a handle is bytes, got {handle!r}")
         made = cls(interprocess=True)
         index = devices.cuda_index(device)
         machine = state.machine()

@@ -79,12 +79,12 @@ def fork_rng(
             generator.set_state_bytes(data)
 
 
-def _every_device() -> range:
-    count = len(state.machine().devices)
+def _every_device() -> list[int]:
+    count = state.machine().device_count()
     if count > 1:
         warnings.warn(
             f"fork_rng: CUDA reports that there are {count} devices, and all of them are meant because none is named; "
             f"name them to silence this: devices=range({count})",
             stacklevel=4,
         )
-    return range(count)
+    return [cuda_index(each) for each in range(count)]
