@@ -24,8 +24,11 @@ from ..runtime.control import (
     synchronize,
 )
 from ..runtime.control import is_in_bad_fork as _is_in_bad_fork  # noqa: F401  (PyTorch's name for it)
+from ..runtime.cudart import cudart
 from ..runtime.device import DeviceGuard as device
 from ..runtime.device import DeviceOfGuard as device_of
+from ..runtime.external import external_stream as ExternalStream  # noqa: N812
+from ..runtime.external import external_stream as get_stream_from_external
 from ..runtime.generator import cuda_initial_seed as initial_seed
 from ..runtime.generator import manual_seed_all, seed_all
 from ..runtime.generator import seed_current as manual_seed
@@ -35,8 +38,6 @@ from ..runtime.spin import sleep as _sleep  # noqa: F401
 from ..runtime.stream import Event, Stream
 from ..runtime.stream import StreamGuard as StreamContext
 from ..runtime.stream import StreamGuard as stream
-from ..runtime.stream import external_stream as ExternalStream  # noqa: N812
-from ..runtime.stream import external_stream as get_stream_from_external
 from ..runtime.sync_debug import get_sync_debug_mode, set_sync_debug_mode
 from ..runtime.usage import (
     caching_allocator_alloc,
@@ -89,7 +90,7 @@ __all__ = [
     "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "DoubleTensor",
     "Event", "ExternalStream", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "OutOfMemoryError",
     "ShortTensor", "Stream", "StreamContext", "caching_allocator_alloc", "caching_allocator_delete",
-    "can_device_access_peer", "current_device", "current_stream", "default_stream", "device", "device_count",
+    "can_device_access_peer", "cudart", "current_device", "current_stream", "default_stream", "device", "device_count",
     "device_of", "empty_cache", "empty_host_cache", "get_device_capability", "get_device_name", "get_device_properties",
     "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all", "get_stream_from_external",
     "get_sync_debug_mode", "graph", "graph_pool_handle", "host_memory_stats", "init", "initial_seed", "ipc_collect",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..config import virtual_gpus
-from ..errors import DeviceIndexError, DeviceQueryError
+from ..errors import ArgumentTypeError, DeviceIndexError, DeviceQueryError
 from . import device as devices
 from . import machine as machines
 from . import state
@@ -99,6 +99,8 @@ def default_stream(device: Any = None) -> Stream:
 def set_stream(stream: Stream | None) -> None:
     """Make a stream, and its device, current for this thread; nothing for None."""
     if stream is not None:
+        if not isinstance(stream, Stream):
+            raise ArgumentTypeError(f"set_stream: expected a Stream or None, got {stream!r}")
         state.set_stream(stream)
         state.set_device(stream.device_index)
 

@@ -123,6 +123,8 @@ class Stream:
     def record_event(self, event: Event | None = None) -> Event:
         """Record `event`, or a new one, on this stream and return it.  Host: returns at once."""
         event = Event() if event is None else event
+        if not isinstance(event, Event):
+            raise ArgumentTypeError(f"record_event: expected an Event or None, got {event!r}")
         event.record(self)
         return event
 
@@ -288,7 +290,7 @@ class Event:
 
         Raises: DeviceMismatchError if it was recorded on another device before.
         """
-        stream = state.current_stream(devices.cuda_index()) if stream is None else stream
+        stream = _stream_or_current(stream, "Event.record")
         if not self.handle:
             self._create(stream)
         elif self.device_index != stream.device_index:
@@ -339,7 +341,7 @@ class Event:
 
     def wait(self, stream: Stream | None = None) -> None:
         """Work submitted to `stream` (None: the current one) from now on follows this event.  Host: returns at once."""
-        (state.current_stream(devices.cuda_index()) if stream is None else stream).wait_event(self)
+        _stream_or_current(stream, "Event.wait").wait_event(self)
 
     def query(self) -> bool:
         """Whether the work before the latest record is done; True if never recorded.  Host: returns at once."""
@@ -358,6 +360,8 @@ class Event:
         Raises: ArgumentError if either has no timing or was never recorded; DeviceMismatchError if they belong to
         different devices; AcceleratorError if either is not done.
         """
+        if not isinstance(end_event, Event):
+            raise ArgumentTypeError(f"elapsed_time: expected an Event, got {end_event!r}")
         for name, event in (("start", self), ("end", end_event)):
             if not event.enable_timing:
                 raise ArgumentError(
@@ -383,8 +387,10 @@ class Event:
         return f"<flambeau.cuda.Event {f'device=cuda:{self.device_index}' if self.handle else 'uninitialized'}>"
 
 
-def external_stream(raw: int, device: Any = None) -> Stream:
-    """The stream that another library made, from its CUstream.  Its owner keeps it alive."""
-    index = devices.cuda_index(device)
-    machine = state.machine()
-    return Stream.adopt(machine, index, machine.driver.stream_adopt(index, raw))
+def _stream_or_current(stream: Any, name: str) -> Stream:
+    """The stream that a call was given, or the current one."""
+    if stream is None:
+        return state.current_stream(devices.cuda_index())
+    if not isinstance(stream, Stream):
+        raise ArgumentTypeError(f"{name}: expected a Stream or None, got {stream!r}")
+    return stream

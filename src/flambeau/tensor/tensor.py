@@ -276,6 +276,8 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def record_stream(self, stream: Stream) -> None:
         """Keep the memory from reuse, once it is freed, until what `stream` then has queued is done."""
+        if not isinstance(stream, Stream):
+            raise ArgumentTypeError(f"record_stream: expected a Stream, got {stream!r}")
         self.storage.record_stream(stream)
 
     # values
