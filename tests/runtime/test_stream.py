@@ -221,3 +221,39 @@ def test_a_stream_that_is_not_there():
         torch.cuda.ExternalStream(12345678)
     with pytest.raises(AcceleratorError, match="is not a stream of device 1"):
         torch.cuda.ExternalStream(torch.cuda.Stream(0).cuda_stream, device=1)
+
+
+@pytest.fixture
+def dead():
+    """A stream, an event and a graph of a machine that is gone."""
+    with machine():
+        s, event, graph, x = torch.cuda.Stream(), torch.cuda.Event(), torch.cuda.CUDAGraph(), torch.zeros(4).cuda()
+        event.record()
+        with torch.cuda.graph(graph):
+            x.add_(1)
+    return s, event, graph
+
+
+@pytest.mark.skipif(ON_HARDWARE, reason="hardware has one machine in a process")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda s, event, graph: torch.cuda.Stream().wait_stream(s),
+        lambda s, event, graph: torch.cuda.current_stream().wait_event(event),
+        lambda s, event, graph: event.wait(),
+        lambda s, event, graph: event.record(),
+        lambda s, event, graph: torch.cuda.Event().record(s),
+        lambda s, event, graph: torch.cuda.Event().wait(s),
+        lambda s, event, graph: torch.cuda.set_stream(s),
+        lambda s, event, graph: torch.cuda.stream(s).__enter__(),
+        lambda s, event, graph: torch.ones(4, device="cuda").record_stream(s),
+        lambda s, event, graph: graph.replay(),
+    ],
+)
+def test_what_belongs_to_a_machine_that_is_gone_is_an_error_and_leaves_nothing(dead, call):
+    with machine():
+        former, before = torch.cuda.current_stream(), torch.cuda.memory_allocated()
+        with pytest.raises(AcceleratorError):
+            call(*dead)
+        assert torch.cuda.current_stream() == former and torch.cuda.memory_allocated() == before
+        assert (torch.ones(4, device="cuda") + 1).tolist() == [2.0] * 4

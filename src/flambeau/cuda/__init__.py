@@ -36,8 +36,8 @@ from ..runtime.generator import seed_current_randomly as seed
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
 from ..runtime.spin import sleep as _sleep  # noqa: F401
 from ..runtime.stream import Event, Stream
-from ..runtime.stream import StreamGuard as StreamContext
-from ..runtime.stream import StreamGuard as stream
+from ..runtime.stream_guard import StreamGuard as StreamContext
+from ..runtime.stream_guard import StreamGuard as stream
 from ..runtime.sync_debug import get_sync_debug_mode, set_sync_debug_mode
 from ..runtime.usage import (
     caching_allocator_alloc,

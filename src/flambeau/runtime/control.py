@@ -11,7 +11,7 @@ from . import machine as machines
 from . import state
 from .properties import Properties, properties_of
 from .report import Report
-from .stream import Stream
+from .stream import Stream, check_alive
 
 
 def virtual(
@@ -101,6 +101,7 @@ def set_stream(stream: Stream | None) -> None:
     if stream is not None:
         if not isinstance(stream, Stream):
             raise ArgumentTypeError(f"set_stream: expected a Stream or None, got {stream!r}")
+        check_alive(stream, state.machine(), "set_stream")
         state.set_stream(stream)
         state.set_device(stream.device_index)
 

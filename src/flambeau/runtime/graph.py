@@ -23,7 +23,8 @@ from .generator import CAPTURE_UNSUPPORTED, Generator
 from .graph_inputs import StaticInputs
 from .graph_random import RandomStates
 from .storage import Storage
-from .stream import Event, Stream, StreamGuard
+from .stream import Event, Stream
+from .stream_guard import StreamGuard
 
 if TYPE_CHECKING:
     from .machine import Machine

@@ -21,13 +21,16 @@ from ..driver.api import (
     PlanHandle,
     StreamHandle,
 )
-from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError
+from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError
 from ..kernel import Buffer, Grid
 from . import device as devices
 from . import state
 
 if TYPE_CHECKING:
     from .machine import Machine
+
+
+INVALID_HANDLE = 400  # CUresult
 
 
 class Stream:
@@ -116,6 +119,7 @@ class Stream:
             raise ArgumentTypeError(f"wait_stream: expected a Stream, got {stream!r}")
         if stream is self:
             return
+        check_alive(stream, self.machine, "wait_stream")
         event = self.machine.record_event(stream.handle)
         self.wait(event)
         self.machine.driver.event_destroy(event)
@@ -219,35 +223,6 @@ class Stream:
     def __repr__(self) -> str:
         shared = f" handed_out={self.handed_out}" if self.handed_out > 1 else ""
         return f"<flambeau.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}{shared}>"
-
-
-class StreamGuard:
-    """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing."""
-
-    __slots__ = ("_device", "_stream", "stream")
-
-    def __init__(self, stream: Stream | None) -> None:
-        if stream is not None and not isinstance(stream, Stream):
-            raise ArgumentTypeError(
-                f"stream: expected a Stream or None, got {stream!r}", hint="make one with cuda.Stream()"
-            )
-        self.stream = stream
-        self._device = -1
-        self._stream: Stream | None = None
-
-    def __enter__(self) -> Stream | None:
-        stream = self.stream
-        if stream is not None:
-            self._device = state.current_device()
-            self._stream = state.current_stream(stream.device_index)
-            state.set_stream(stream)
-            state.set_device(stream.device_index)
-        return stream
-
-    def __exit__(self, *error: object) -> None:
-        if self._stream is not None:
-            state.set_stream(self._stream)
-            state.set_device(self._device)
 
 
 class Event:
@@ -387,10 +362,18 @@ class Event:
         return f"<flambeau.cuda.Event {f'device=cuda:{self.device_index}' if self.handle else 'uninitialized'}>"
 
 
+def check_alive(stream: Stream, machine: Machine, name: str) -> None:
+    """Raise AcceleratorError if a stream is not of that machine, as one that was made before `testing.machine`."""
+    if stream.machine is not machine:
+        fact = f"{name}: the stream with handle {stream.handle} belongs to a machine that is gone"
+        raise AcceleratorError(fact, hint="make a new one with cuda.Stream()", error_code=INVALID_HANDLE)
+
+
 def _stream_or_current(stream: Any, name: str) -> Stream:
     """The stream that a call was given, or the current one."""
     if stream is None:
         return state.current_stream(devices.cuda_index())
     if not isinstance(stream, Stream):
         raise ArgumentTypeError(f"{name}: expected a Stream or None, got {stream!r}")
+    check_alive(stream, state.machine(), name)
     return stream

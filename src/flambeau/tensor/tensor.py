@@ -14,7 +14,7 @@ from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime.storage import Storage
-from ..runtime.stream import Stream
+from ..runtime.stream import Stream, check_alive
 from . import gradient, legacy, methods, operators
 from .arguments import sizes, to_arguments
 from .format import to_text
@@ -278,6 +278,8 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         """Keep the memory from reuse, once it is freed, until what `stream` then has queued is done."""
         if not isinstance(stream, Stream):
             raise ArgumentTypeError(f"record_stream: expected a Stream, got {stream!r}")
+        if self.storage.machine is not None:
+            check_alive(stream, self.storage.machine, "record_stream")
         self.storage.record_stream(stream)
 
     # values
