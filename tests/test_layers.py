@@ -23,7 +23,7 @@ LAYERS = (
     ("tensor",),
     ("nn", "optim", "data", "amp", "parallel", "multiprocessing"),
     ("tools", "testing"),
-    ("", "accelerator", "cuda", "utils", "backends", "distributed"),
+    ("", "accelerator", "cuda", "utils", "backends", "distributed", "random"),
     ("cli", "__main__"),
 )
 BASE = LAYERS[0]

@@ -83,8 +83,8 @@ MUTATIONS = (
     Mutation(
         "replays that repeat their random numbers",
         "runtime/graph_random.py",
-        "generator.reserve(count)",
-        "generator.reserve(0)",
+        "state.reserve(count)",
+        "state.reserve(0)",
         ("tests/runtime/test_graph.py", "-k", "TestRandom"),
     ),
 )

@@ -40,7 +40,7 @@ from .numerics import (
 from .runtime.any_event import AnyEvent as Event
 from .runtime.control import virtual
 from .runtime.device import device, get_default_device, set_default_device
-from .runtime.generator import Generator, initial_seed, manual_seed
+from .runtime.generator import Generator, initial_seed, manual_seed, seed
 from .runtime.stream import Stream
 from .strides import Size
 from .tensor import *  # noqa: F403
@@ -53,7 +53,18 @@ from .tools.statistics import statistics
 
 __version__ = "0.1.0"
 autograd.Variable = _Variable  # type: ignore[attr-defined]  # it needs tensors, which need autograd
-_SUBMODULES = ("accelerator", "backends", "data", "multiprocessing", "nn", "optim", "parallel", "testing", "utils")
+_SUBMODULES = (
+    "accelerator",
+    "backends",
+    "data",
+    "multiprocessing",
+    "nn",
+    "optim",
+    "parallel",
+    "random",
+    "testing",
+    "utils",
+)
 
 __all__ = [
     "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",
@@ -61,7 +72,8 @@ __all__ = [
     "errors", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
     "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64",
     "int8", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "long", "manual_seed", "no_grad",
-    "profile", "promote_types", "set_default_device", "set_deterministic_debug_mode", "set_float32_matmul_precision",
+    "profile", "promote_types", "seed", "set_default_device", "set_deterministic_debug_mode",
+    "set_float32_matmul_precision",
     "set_grad_enabled", "short", "statistics", "uint8", "use_deterministic_algorithms", "virtual", *_tensor_names,
     *_function_names,
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from .runtime.accelerator import (
     set_device_index,
     synchronize,
 )
+from .runtime.any_graph import AnyGraph as Graph
 from .runtime.control import current_stream, set_stream
 from .runtime.usage import (
     empty_host_cache,
@@ -25,8 +26,8 @@ from .runtime.usage import (
 from .runtime.usage import mem_get_info as get_memory_info
 
 __all__ = [
-    "current_accelerator", "current_device_index", "current_stream", "device_count", "device_index", "empty_cache",
-    "empty_host_cache", "get_device_capability", "get_memory_info", "is_available", "max_memory_allocated",
-    "max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats", "reset_accumulated_memory_stats",
-    "reset_peak_memory_stats", "set_device_index", "set_stream", "synchronize",
+    "Graph", "current_accelerator", "current_device_index", "current_stream", "device_count", "device_index",
+    "empty_cache", "empty_host_cache", "get_device_capability", "get_memory_info", "is_available",
+    "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats",
+    "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_index", "set_stream", "synchronize",
 ]  # fmt: skip

@@ -12,6 +12,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +26,9 @@ GENERIC, CUDA, MATMUL, CONV, RNN = "generic", "cuda", "matmul", "conv", "rnn"
 PARENT = {CUDA: GENERIC, MATMUL: CUDA, CONV: CUDA, RNN: CUDA}
 LEVELS = ("highest", "high", "medium")
 ERROR_MODES = ("default", "warn", "error")
+BLAS_LIBRARIES = ("default", "cublas", "cublaslt", "ck")
+LINALG_LIBRARIES = ("default", "cusolver", "magma")
+BENCHMARK_LIMIT = 10  # algorithms that a benchmark would try
 MIXED = "use either fp32_precision or the older names, not both"
 
 
@@ -40,6 +45,7 @@ class Switches:
         self.precisions |= {CONV: None, RNN: None}  # never set
         self.deterministic = False
         self.warn_only = False
+        self.libraries: dict[str, str] = {}  # the preferred one, by kind
         if self.level != LEVELS[0]:
             self.set(MATMUL, TF32)
 
@@ -138,6 +144,29 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 def get_deterministic_debug_mode() -> int:
     """0, 1 or 2 for "default", "warn" and "error"."""
     return 0 if not switches.deterministic else 1 if switches.warn_only else 2
+
+
+def preferred_blas_library(backend: str | None = None) -> str:
+    """The library that products are asked of first, after choosing one if it is named.  It is kept and changes nothing.
+
+    Raises: ModeError for an unknown one.
+    """
+    return _prefer("blas", BLAS_LIBRARIES, backend)
+
+
+def preferred_linalg_library(backend: str | None = None) -> str:
+    """As preferred_blas_library, for linear algebra beyond products."""
+    return _prefer("linalg", LINALG_LIBRARIES, backend)
+
+
+def _prefer(kind: str, known: tuple[str, ...], wanted: str | None) -> str:
+    if wanted is not None:
+        if wanted not in known:
+            raise ModeError(
+                f"preferred_{kind}_library: Unknown input value {wanted!r}. Choose from: {', '.join(known)}"
+            )
+        switches.libraries[kind] = wanted
+    return switches.libraries.get(kind, known[0])
 
 
 class Flag:
@@ -263,6 +292,7 @@ class CudnnModule(ModuleType):
     enabled = Flag(True)
     benchmark = Flag(False)
     deterministic = Flag(False)
+    benchmark_limit = BENCHMARK_LIMIT
     conv = Convolution()
     rnn = Recurrent()
 
@@ -276,6 +306,28 @@ class CudnnModule(ModuleType):
         switches.cudnn_tf32 = bool(value)
         for place in (CONV, RNN):
             switches.set(place, TF32 if value else IEEE)
+
+    @contextmanager
+    def flags(
+        self,
+        enabled: bool = False,
+        benchmark: bool = False,
+        benchmark_limit: int = BENCHMARK_LIMIT,
+        deterministic: bool = False,
+        allow_tf32: bool = True,
+    ) -> Iterator[None]:
+        """Set the switches, named or not, for a block."""
+        wanted = {"enabled": enabled, "benchmark": benchmark, "deterministic": deterministic}
+        former = {name: getattr(self, name) for name in (*wanted, "benchmark_limit")}
+        precisions, cudnn_tf32 = dict(switches.precisions), switches.cudnn_tf32
+        try:
+            for name, value in {**wanted, "benchmark_limit": benchmark_limit, "allow_tf32": allow_tf32}.items():
+                setattr(self, name, value)
+            yield
+        finally:
+            for name, value in former.items():
+                setattr(self, name, value)
+            switches.precisions, switches.cudnn_tf32 = precisions, cudnn_tf32
 
 
 matmul = Matmul()

@@ -309,6 +309,7 @@ def test_each_node_runs_on_the_stream_of_its_forward():
 
 
 @pytest.mark.usefixtures("gpus")
+@pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream")
 def test_a_gradient_that_changes_streams_is_ordered():
     x = torch.full((1000,), 2.0, device="cuda", requires_grad=True)
     streams = [torch.cuda.Stream() for _ in range(3)]

@@ -740,3 +740,51 @@ class TestStrict:
         graph.replay()
         graph.replay()
         assert y.tolist() == [2.0] * 4
+
+
+def unknown_mode():
+    with torch.cuda.graph(torch.cuda.CUDAGraph(), capture_error_mode="strict"):
+        pass
+
+
+def on_the_default_stream():
+    torch.cuda.CUDAGraph().capture_begin()
+
+
+def a_read_in_the_capture():
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        (torch.ones(1 << 20, device="cuda") * 2).sum().item()
+
+
+def an_error_of_the_program():
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        torch.ones(1 << 20, device="cuda") * 2
+        raise AcceleratorError("the program's own")
+
+
+def an_unjoined_stream():
+    side = torch.cuda.Stream()
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        x = torch.ones(1 << 20, device="cuda")
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            x * 2
+
+
+REFUSALS = [unknown_mode, on_the_default_stream, a_read_in_the_capture, an_error_of_the_program, an_unjoined_stream]
+
+
+@pytest.mark.parametrize("refused", REFUSALS, ids=lambda each: each.__name__)
+def test_a_capture_that_fails_leaves_no_memory_behind(gpus, refused):
+    captured(lambda: torch.zeros(4, device="cuda"))
+
+    def figures():
+        gc.collect()
+        torch.cuda.empty_cache()
+        return torch.cuda.memory_allocated(), torch.cuda.memory_reserved(), torch.cuda.current_stream()
+
+    before = figures()
+    for _ in range(2):
+        with pytest.raises((AcceleratorError, ArgumentError)):
+            refused()
+    assert figures() == before and not torch.cuda.is_current_stream_capturing()

@@ -3,8 +3,11 @@
 import pytest
 
 import flambeau as torch
+from flambeau.errors import AcceleratorError, ArgumentTypeError
 from flambeau.testing import machine
 from flambeau.testing.schedules import outcomes
+
+from ..conftest import ON_HARDWARE
 
 pytestmark = pytest.mark.usefixtures("gpus")
 
@@ -167,3 +170,90 @@ def test_streams_speak_the_protocol_of_other_libraries():
     s = torch.cuda.Stream()
     assert s.__cuda_stream__() == (0, s.cuda_stream) and s.cuda_stream != 0
     assert torch.cuda.ExternalStream(s.cuda_stream) == s
+
+
+class Foreign:
+    """Another library's stream, as it shows itself."""
+
+    def __init__(self, raw):
+        self.raw = raw
+
+    def __cuda_stream__(self):
+        return 0, self.raw
+
+
+def test_an_object_of_another_library_is_taken_by_the_protocol():
+    s = torch.cuda.Stream()
+    for each in (s, torch.cuda.default_stream()):
+        assert torch.cuda.ExternalStream(Foreign(each.cuda_stream)) == each
+        assert torch.cuda.ExternalStream(each) is each
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.cuda.stream(7),
+        lambda: torch.cuda.set_stream("stream"),
+        lambda: torch.cuda.Stream().wait_stream(None),
+        lambda: torch.cuda.Stream().wait_event(None),
+        lambda: torch.cuda.Stream().record_event(7),
+        lambda: torch.cuda.Event().record(7),
+        lambda: torch.cuda.Event().record(torch.cuda.Event()),
+        lambda: torch.cuda.Event().wait("stream"),
+        lambda: torch.cuda.Event(enable_timing=True).elapsed_time(7),
+        lambda: torch.cuda.ExternalStream("stream"),
+        lambda: torch.cuda.ExternalStream(None),
+        lambda: torch.cuda.ExternalStream(True),
+        lambda: torch.ones(1, device="cuda").record_stream(7),
+        lambda: torch.cuda.Event.from_ipc_handle("cuda:0", None),
+    ],
+)
+def test_what_is_no_stream_or_event_is_a_type_error_and_leaves_nothing(call):
+    call_before = torch.cuda.memory_allocated(), torch.cuda.current_stream(), torch.cuda.current_device()
+    with pytest.raises(ArgumentTypeError):
+        call()
+    assert (torch.cuda.memory_allocated(), torch.cuda.current_stream(), torch.cuda.current_device()) == call_before
+
+
+@pytest.mark.skipif(ON_HARDWARE, reason="hardware takes any number for a stream")
+def test_a_stream_that_is_not_there():
+    with pytest.raises(AcceleratorError, match="12345678 is not a stream of device 0"):
+        torch.cuda.ExternalStream(12345678)
+    with pytest.raises(AcceleratorError, match="is not a stream of device 1"):
+        torch.cuda.ExternalStream(torch.cuda.Stream(0).cuda_stream, device=1)
+
+
+@pytest.fixture
+def dead():
+    """A stream, an event and a graph of a machine that is gone."""
+    with machine():
+        s, event, graph, x = torch.cuda.Stream(), torch.cuda.Event(), torch.cuda.CUDAGraph(), torch.zeros(4).cuda()
+        event.record()
+        with torch.cuda.graph(graph):
+            x.add_(1)
+    return s, event, graph
+
+
+@pytest.mark.skipif(ON_HARDWARE, reason="hardware has one machine in a process")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda s, event, graph: torch.cuda.Stream().wait_stream(s),
+        lambda s, event, graph: torch.cuda.current_stream().wait_event(event),
+        lambda s, event, graph: event.wait(),
+        lambda s, event, graph: event.record(),
+        lambda s, event, graph: torch.cuda.Event().record(s),
+        lambda s, event, graph: torch.cuda.Event().wait(s),
+        lambda s, event, graph: torch.cuda.set_stream(s),
+        lambda s, event, graph: torch.cuda.stream(s).__enter__(),
+        lambda s, event, graph: torch.ones(4, device="cuda").record_stream(s),
+        lambda s, event, graph: graph.replay(),
+    ],
+)
+def test_what_belongs_to_a_machine_that_is_gone_is_an_error_and_leaves_nothing(dead, call):
+    with machine():
+        former, before = torch.cuda.current_stream(), torch.cuda.memory_allocated()
+        with pytest.raises(AcceleratorError):
+            call(*dead)
+        assert torch.cuda.current_stream() == former and torch.cuda.memory_allocated() == before
+        assert (torch.ones(4, device="cuda") + 1).tolist() == [2.0] * 4

@@ -25,7 +25,7 @@ import os
 import re
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -197,8 +197,44 @@ def growth(torch: Any) -> Callable[..., tuple[Any, list[int]]]:
     return measure
 
 
+class Spares:
+    """Processes that have imported the runtime, which takes PyTorch seconds, and wait for a program.
+
+    ahead: how many are to wait while a program runs.
+    """
+
+    def __init__(self, name: str, ahead: int) -> None:
+        self.name = name
+        self.ahead = ahead
+        self._waiting: defaultdict[tuple[tuple[str, str], ...], deque[subprocess.Popen[str]]] = defaultdict(deque)
+
+    def take(self, environment: dict[str, str], often: bool) -> subprocess.Popen[str]:
+        """A process for a program.  often: whether others will want one with the same environment."""
+        waiting = self._waiting[tuple(sorted(environment.items()))]
+        while len(waiting) <= (self.ahead if often else 0):
+            waiting.append(self._start(environment))
+        return waiting.popleft()
+
+    def _start(self, environment: dict[str, str]) -> subprocess.Popen[str]:
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        return subprocess.Popen([sys.executable, "-c", PRELUDE.format(self.name)], text=True, env=environment, **pipes)
+
+    def end(self) -> None:
+        for waiting in self._waiting.values():
+            for each in waiting:
+                each.kill()
+                each.communicate()
+
+
+@pytest.fixture(scope="session")
+def spares(runtime: Runtime) -> Iterator[Spares]:
+    found = Spares(runtime.name, ahead=min(6, os.cpu_count() or 1) if runtime.name == "torch" else 0)
+    yield found
+    found.end()
+
+
 @pytest.fixture
-def program(runtime: Runtime, wanted: int) -> Callable[..., Any]:
+def program(runtime: Runtime, wanted: int, spares: Spares) -> Callable[..., Any]:
     """Runs a program in a process of its own, with `torch`, `attempt` and `answer`; what it answered.
 
     `answer(value)` gives the test a value; `attempt(call)` is what a call returned, or the name of the builtin class of
@@ -208,15 +244,14 @@ def program(runtime: Runtime, wanted: int) -> Callable[..., Any]:
         _need(runtime.module(), wanted)
 
     def run(source: str, **environment: str | None) -> Any:
-        done = subprocess.run(
-            [sys.executable, "-c", PRELUDE.format(runtime.name) + source],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            env=_environment(runtime, wanted, environment),
-        )
-        assert done.returncode == 0, done.stderr
-        return [json.loads(line[1:]) for line in done.stdout.splitlines() if line.startswith("=")]
+        process = spares.take(_environment(runtime, wanted, environment), often=not environment)
+        try:
+            output, complaints = process.communicate(source, timeout=300)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        assert process.returncode == 0, complaints
+        return [json.loads(line[1:]) for line in output.splitlines() if line.startswith("=")]
 
     return run
 
@@ -228,7 +263,7 @@ UNSET = (
     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
 )
 PRELUDE = """
-import builtins, json, os
+import builtins, json, os, sys
 import {} as torch
 
 def answer(value):
@@ -241,6 +276,7 @@ def attempt(call):
         known = [each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins"]
         return known[0] + ": " + str(error).splitlines()[0]
 
+exec(compile(sys.stdin.read(), "<program>", "exec"))
 """
 
 

@@ -17,10 +17,15 @@ def test_which_accelerator_there_is(torch):
 def test_naming_the_accelerator_starts_nothing(program):
     found = program("""
 answer([str(torch.accelerator.current_accelerator()), torch.accelerator.device_count() >= 1])
-torch.accelerator.synchronize()
+torch.accelerator.synchronize(0)
 answer(torch.cuda.is_initialized())
 """)
     assert found == [["cuda", True], False]
+
+
+@pytest.mark.rule("1.13.1", since="2.6", differs="asking which device is meant starts it")
+def test_waiting_for_what_has_not_started_starts_nothing(program):
+    assert program("torch.accelerator.synchronize()\nanswer(torch.cuda.is_initialized())") == [False]
 
 
 @pytest.mark.rule("1.13.1", since="2.6")
@@ -164,7 +169,7 @@ def test_a_block_goes_before_the_default_and_blocks_nest(torch, default):
     assert torch.ones(1).device.type == "cuda"
 
 
-@pytest.mark.rule("1.13.2", since="2.0")
+@pytest.mark.rule("1.13.2", since="2.15")
 def test_a_device_is_a_decorator_too(torch):
     @torch.device("cuda")
     def make(size, *, value=1.0):

@@ -125,6 +125,7 @@ def test_grad_is_ordered_like_backward(torch, busy, leaf):
 
 
 @pytest.mark.rule("1.5.2", since="1.10")
+@pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream")
 def test_a_leaf_of_two_streams_gets_both_gradients(torch, busy, leaf):
     s, t = torch.cuda.Stream(), torch.cuda.Stream()
     parts = []
@@ -153,3 +154,69 @@ def test_a_copy_between_devices_is_ordered_backward_too(torch, busy):
         busy(t)
         loss.backward()
         assert x.grad.device.index == 0 and (x.grad + 1).tolist() == [7.0] * 1000
+
+
+ACROSS = """
+import warnings
+x = torch.ones(4, device="cuda", requires_grad=True)
+s = torch.cuda.Stream()
+kept = x * 2
+
+def across():
+    s.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(s):
+        loss = (x * 3).sum()
+    torch.cuda.current_stream().wait_stream(s)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        loss.backward()
+    return [str(each.message).partition("'")[0] for each in said]
+"""
+
+
+@pytest.mark.rule("1.5.4", since="2.10")
+def test_a_gradient_from_another_stream_than_its_leafs_is_a_warning_that_can_be_silenced(program):
+    found = program(
+        ACROSS
+        + """
+torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+answer(across())
+torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(True)
+answer(across())
+del kept
+answer(across())
+answer(x.grad.tolist())
+"""
+    )
+    assert found == [[], ["The AccumulateGrad node"], [], [9.0] * 4]
+
+
+STALE = """
+x = torch.ones(4, device="cuda", requires_grad=True)
+kept = x * 2
+graph = torch.cuda.CUDAGraph()
+torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+
+def capture():
+    with torch.cuda.graph(graph):
+        (x * 3).sum().backward()
+"""
+
+
+@pytest.mark.rule("1.5.5", since="2.13")
+def test_a_node_of_the_default_stream_is_an_error_in_a_capture(program):
+    assert program(STALE + "answer(attempt(capture).split(':')[0])\nos._exit(0)") == ["RuntimeError"]
+
+
+@pytest.mark.rule("1.5.5", since="2.13")
+def test_such_a_node_may_be_moved_to_the_capturing_stream(program):
+    found = program(
+        STALE
+        + """
+torch.autograd.graph.set_override_stale_capture_stream(True)
+capture()
+graph.replay()
+answer(x.grad.tolist())
+"""
+    )
+    assert found == [[3.0] * 4]

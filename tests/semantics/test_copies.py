@@ -298,8 +298,13 @@ def test_a_program_goes_on_after_it_ran_out_of_memory(torch):
 
 @pytest.fixture
 def debug(torch):
-    yield torch.cuda.set_sync_debug_mode
-    torch.cuda.set_sync_debug_mode("default")
+    def choose(mode):
+        with warnings.catch_warnings():  # PyTorch says once in a process that the mode is a prototype
+            warnings.simplefilter("ignore")
+            torch.cuda.set_sync_debug_mode(mode)
+
+    yield choose
+    choose("default")
 
 
 def hidden_waits(torch):

@@ -268,3 +268,35 @@ def test_synchronize_waits_for_one_device(torch, busy):
     assert not other.query()
     torch.cuda.synchronize(1)
     assert other.query() and torch.cuda.current_device() == 0
+
+
+# 1.2.6: files
+
+
+@pytest.mark.rule("1.2.6", since="1.0")
+@pytest.mark.devices(2)
+def test_a_saved_tensor_goes_back_where_it_was_or_where_map_location_says(torch, tmp_path):
+    path = tmp_path / "saved"
+    torch.save(torch.arange(3, device="cuda:1"), path)
+    places = [None, "cpu", torch.device("cuda:0"), {"cuda:1": "cuda:0"}, {"cuda:0": "cpu"}, lambda x, where: x]
+    found = [torch.load(path, map_location=each) for each in places]
+    assert [str(each.device) for each in found] == ["cuda:1", "cpu", "cuda:0", "cuda:0", "cuda:1", "cpu"]
+    assert all(each.tolist() == [0, 1, 2] for each in found)
+
+
+@pytest.mark.rule("1.2.6", since="1.0")
+@pytest.mark.devices(2)
+def test_without_its_device_the_error_says_how_to_load_it(program, tmp_path):
+    path = str(tmp_path / "saved")
+    program(f"torch.save(torch.arange(3, device='cuda:1'), {path!r})")
+    found = program(
+        f"""
+try:
+    torch.load({path!r})
+except RuntimeError as error:
+    answer("map_location" in str(error))
+answer(torch.load({path!r}, map_location="cuda:0").tolist())
+""",
+        CUDA_VISIBLE_DEVICES="0",
+    )
+    assert found == [True, [0, 1, 2]]

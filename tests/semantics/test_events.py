@@ -199,3 +199,97 @@ def test_an_event_for_other_processes_has_no_timing(torch):
     torch.cuda.Event(interprocess=True).record()
     with pytest.raises((ValueError, RuntimeError)):
         torch.cuda.Event(enable_timing=True, interprocess=True).record()
+
+
+@pytest.mark.rule("1.6.6", since="1.0")
+def test_an_event_for_other_processes_has_a_handle_before_it_is_recorded(torch):
+    event = torch.cuda.Event(interprocess=True)
+    handle = event.ipc_handle()
+    assert isinstance(handle, bytes) and event.ipc_handle() == handle
+    assert event.device == torch.device("cuda", 0) and event.query()
+
+
+# 1.6.7: external events, which are a graph's own
+
+
+def captured(torch, work):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    return graph
+
+
+@pytest.mark.rule("1.6.7", since="2.8")
+def test_an_external_event_measures_time_within_a_graph(torch):
+    start, middle, end = (torch.cuda.Event(enable_timing=True, external=True) for _ in range(3))
+    x = torch.zeros(4, device="cuda")
+
+    def work():
+        x.add_(1)
+        start.record()
+        torch.cuda._sleep(20_000_000)
+        middle.record()
+        torch.cuda._sleep(80_000_000)
+        end.record()
+
+    graph = captured(torch, work)
+    for replays in (1, 2):
+        graph.replay()
+        torch.cuda.synchronize()
+        short, long = start.elapsed_time(middle), middle.elapsed_time(end)
+        assert 4 < short < 40 and 3 < long / short < 5 and x.tolist() == [replays] * 4
+
+
+@pytest.mark.rule("1.6.7", since="2.8")
+def test_a_record_in_a_capture_does_not_count_before_the_replay(torch):
+    event = torch.cuda.Event(external=True)
+
+    def work():
+        torch.cuda._sleep(40_000_000)
+        event.record()
+
+    graph = captured(torch, work)
+    assert event.query()
+    graph.replay()
+    assert not event.query()
+    event.synchronize()
+    assert event.query() and torch.cuda.current_stream().query()
+
+
+@pytest.mark.rule("1.6.7", since="2.8")
+def test_a_graph_may_wait_for_a_point_within_another(torch, busy):
+    event = torch.cuda.Event(external=True)
+    x, y = torch.zeros(1000, device="cuda"), torch.zeros(1000, device="cuda")
+
+    def produce():
+        torch.cuda._sleep(20_000_000)
+        x.add_(1)
+        event.record()
+        torch.cuda._sleep(400_000_000)
+
+    def consume():
+        event.wait()
+        y.copy_(x)
+
+    producer, consumer = captured(torch, produce), captured(torch, consume)
+    s, t = torch.cuda.Stream(), torch.cuda.Stream()
+    for replays in (1, 2):
+        torch.cuda.synchronize()
+        with torch.cuda.stream(s):
+            producer.replay()
+        with torch.cuda.stream(t):
+            consumer.replay()
+            assert y.tolist() == [replays] * 1000
+        assert not s.query(), "it waits for the point, and not for the whole graph"
+
+
+@pytest.mark.rule("1.6.7", since="2.8")
+def test_outside_of_captures_an_external_event_is_an_ordinary_one(torch, busy):
+    s, t = torch.cuda.Stream(), torch.cuda.Stream()
+    event = torch.cuda.Event(external=True)
+    busy(s)
+    event.record(s)
+    event.wait(t)
+    assert not event.query() and not t.query()
+    t.synchronize()
+    assert s.query() and event.query()

@@ -29,6 +29,29 @@ pytestmark = pytest.mark.devices(0)
 def test_a_precision_that_is_not_set_is_its_parents(program):
     found = program("""
 generic = torch.backends
+places = (generic, generic.cudnn, generic.cuda.matmul)
+def set_and_show(at, value):
+    at.fp32_precision = value
+    answer([each.fp32_precision for each in places])
+set_and_show(generic, "ieee")
+set_and_show(generic.cudnn, "tf32")
+set_and_show(generic.cuda.matmul, "ieee")
+set_and_show(generic.cudnn, "none")
+set_and_show(generic, "none")
+""")
+    assert found == [
+        ["ieee", "ieee", "ieee"],
+        ["ieee", "tf32", "tf32"],
+        ["ieee", "tf32", "ieee"],
+        ["ieee", "ieee", "ieee"],
+        ["none", "none", "ieee"],
+    ]
+
+
+@pytest.mark.rule("1.11.1", since="2.13")
+def test_convolutions_are_tf32_until_something_is_set(program):
+    found = program("""
+generic = torch.backends
 places = (generic, generic.cudnn, generic.cuda.matmul, generic.cudnn.conv, generic.cudnn.rnn)
 def set_and_show(at, value):
     at.fp32_precision = value
@@ -190,6 +213,47 @@ cudnn.benchmark, cudnn.deterministic = True, True
 answer([cudnn.enabled, cudnn.benchmark, cudnn.deterministic])
 """)
     assert found == [[True, False, False], [True, True, True]]
+
+
+@pytest.mark.rule("1.11.6", since="2.3")
+@pytest.mark.devices(1)
+def test_a_library_may_be_preferred_and_an_unknown_one_is_an_error(program):
+    found = program("""
+prefer = torch.backends.cuda.preferred_blas_library
+first = prefer()
+answer([prefer("cublaslt") == prefer() != prefer("cublas"), prefer() == prefer("cublas")])
+answer(attempt(lambda: prefer("by_hand"))[:38])
+answer(prefer() == prefer("cublas"))
+""")
+    assert found[0] == [True, True] and found[1].startswith("RuntimeError") and found[2] is True
+
+
+@pytest.mark.rule("1.11.6", since="1.11")
+@pytest.mark.devices(1)
+def test_so_may_one_for_linear_algebra(program):
+    found = program("""
+prefer = torch.backends.cuda.preferred_linalg_library
+answer(prefer("cusolver") == prefer() != prefer("default"))
+answer(attempt(lambda: prefer("by_hand")).split(":")[0])
+""")
+    assert found == [True, "RuntimeError"]
+
+
+@pytest.mark.rule("1.11.7", since="1.0")
+def test_switches_of_convolutions_for_a_block(program):
+    found = program("""
+cudnn = torch.backends.cudnn
+with cudnn.flags(enabled=True, benchmark=True, deterministic=True, allow_tf32=False):
+    answer([cudnn.enabled, cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32])
+answer([cudnn.enabled, cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32])
+""")
+    assert found == [[True, True, True, False], [True, False, False, True]]
+
+
+@pytest.mark.rule("1.11.7", since="1.13")
+@pytest.mark.devices(1)
+def test_a_benchmark_tries_ten_algorithms(program):
+    assert program("answer(torch.backends.cudnn.benchmark_limit)") == [10]
 
 
 @pytest.fixture

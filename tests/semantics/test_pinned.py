@@ -63,6 +63,39 @@ def test_a_freed_block_is_used_again(torch):
     assert torch.empty(SIZE, pin_memory=True).data_ptr() == address
 
 
+@pytest.mark.rule("1.9.2", since="1.0")
+def test_memory_that_is_there_may_be_pinned_in_place(torch, busy):
+    x, y, cudart = torch.full((SIZE,), 4.0), torch.zeros(SIZE, device="cuda"), torch.cuda.cudart()
+    assert not x.is_pinned() and int(cudart.cudaHostRegister(x.data_ptr(), 4 * SIZE, 0)) == 0
+    try:
+        assert x.is_pinned() and x[7:].is_pinned() and not torch.ones(3).is_pinned()
+        busy()
+        y.copy_(x, non_blocking=True)
+        assert not torch.cuda.current_stream().query() and y[5].item() == 4.0
+    finally:
+        torch.cuda.synchronize()
+        assert int(cudart.cudaHostUnregister(x.data_ptr())) == 0
+    assert not x.is_pinned()
+
+
+@pytest.mark.rule("1.9.2", since="1.0")
+def test_what_cannot_be_registered_is_a_code_and_no_exception(program):
+    found = program("""
+x, cudart = torch.zeros(4096), torch.cuda.cudart()
+def code(call, *args):
+    try:
+        return int(call(*args))
+    except Exception as error:
+        return str(error)
+answer(code(cudart.cudaHostRegister, x.data_ptr(), 16384, 0))
+answer(code(cudart.cudaHostRegister, x.data_ptr(), 16384, 0))
+answer(code(cudart.cudaHostUnregister, x.data_ptr()))
+answer(code(cudart.cudaHostUnregister, x.data_ptr()))
+answer(x.is_pinned())
+""")
+    assert found == [0, 712, 0, 713, False]
+
+
 @pytest.mark.rule("1.9.3", since="1.0")
 def test_a_block_that_a_copy_reads_comes_back_when_the_copy_is_done(torch, busy):
     s, x = torch.cuda.Stream(), torch.ones(SIZE).pin_memory()
@@ -97,10 +130,13 @@ def test_the_statistics_have_these_keys(torch):
 
 
 @pytest.mark.rule("1.9.5", since="2.8")
-def test_idle_pinned_memory_is_counted_until_it_goes_back(torch):
-    torch.zeros(SIZE).pin_memory()
-    before = torch.cuda.host_memory_stats()
-    assert before["allocated_bytes.current"] >= before["active_bytes.current"] + 4 * SIZE
+def test_idle_pinned_memory_is_counted_and_is_not_active(torch):
+    held = torch.zeros(SIZE).pin_memory()
+    used = torch.cuda.host_memory_stats()
+    del held
+    idle = torch.cuda.host_memory_stats()
+    assert idle["allocated_bytes.current"] == used["allocated_bytes.current"] >= 4 * SIZE
+    assert used["active_bytes.current"] - idle["active_bytes.current"] == 4 * SIZE
 
 
 @pytest.mark.rule("1.9.5", since="2.8")

@@ -49,7 +49,7 @@ def test_the_child_is_told_who_started_cuda_and_where(forking):
 torch.cuda.init()
 answer(in_child(lambda: torch.ones(1, device="cuda").tolist()))
 """)
-    assert re.search(r"process \d+ had started CUDA, at <string>:\d+", text)
+    assert re.search(r"process \d+ had started CUDA, at <program>:\d+", text)
 
 
 @pytest.mark.rule("1.15.1", since="1.0")

@@ -1,5 +1,7 @@
 """1.8.7 to 1.8.23: what happens when there is no more memory, and how a program says how much there is."""
 
+import gc
+
 import pytest
 
 MIB = 1 << 20
@@ -10,6 +12,8 @@ ALLOCATED, RESERVED = "allocated_bytes.all.current", "reserved_bytes.all.current
 def capped(torch):
     """Lets the process reserve 64 MiB more than it has; gives that cap back at the end."""
     total = torch.cuda.mem_get_info()[1]
+    gc.collect()  # what earlier tests left may not go back after the cap is set
+    torch.cuda.synchronize()
     torch.cuda.empty_cache()
     torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + 64 * MIB) / total)
     yield

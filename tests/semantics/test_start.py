@@ -4,7 +4,8 @@ import pytest
 
 VISIBLE = {
     "0": 1, "1,0": 2, "0,0": 0, "1,1": 0, "-1": 0, "0,-1,1": 1, "": 0, "1gpu2,0ampere": 2, "0,x,1": 1, "1,99,0": 1,
-    " 1 , 0 ": 2, "+0": 1, "x": 0,
+    " 1 , 0 ": 2, "+0": 1, "x": 0, " ": 0, "0,,1": 1, "0x1": 1, "1;0": 1, "-99999999999": 0,
+    "99999999999999999999": 0, "0,99999999999999999999": 1,
 }  # fmt: skip
 
 
@@ -91,10 +92,21 @@ answer(torch.cuda.device_count())
 os.environ["CUDA_VISIBLE_DEVICES"] = "0"
 answer(torch.cuda.device_count())
 torch.cuda.init()
+answer(torch.cuda.device_count())
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 answer(torch.cuda.device_count())
 """)
-    assert found == [0, 1, 1]
+    assert found == [0, 1, 1, 1]
+
+
+@pytest.mark.rule("1.1.6", since="1.13", differs="the first count after the start is the one that stays")
+def test_the_start_itself_settles_the_count(program):
+    found = program("""
+torch.cuda.init()
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+answer(torch.cuda.device_count())
+""")
+    assert found == [1]
 
 
 @pytest.mark.rule("1.1.6", since="1.0")

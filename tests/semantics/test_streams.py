@@ -204,6 +204,20 @@ def test_a_stream_passes_to_ctypes_as_its_number(torch):
     assert s._as_parameter_.value == s.cuda_stream != 0
 
 
+@pytest.mark.rule("1.4.6", since="1.0")
+def test_all_threads_have_one_default_stream(torch, busy):
+    found, default = [], torch.cuda.default_stream()
+
+    def look():
+        found.append((torch.cuda.default_stream(), torch.cuda.current_stream(), torch.cuda.current_stream().query()))
+
+    busy(default, LONG)
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert found == [(default, default, False)]
+
+
 @pytest.mark.rule("1.4.7", since="1.0")
 def test_wait_stream_orders_what_comes_later_after_what_came_before(torch, busy):
     s, t = torch.cuda.Stream(), torch.cuda.Stream()

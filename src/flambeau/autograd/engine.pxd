@@ -1,4 +1,5 @@
 cimport cython
+from ..core cimport TensorCore
 from ..runtime cimport state
 from .node cimport AccumulateGrad, Node
 
@@ -15,13 +16,16 @@ cdef class GraphTask:
     cdef public list ready
     cdef public set shared
     cdef public dict leaf_streams
+    cdef public dict moved
 
     cpdef run(self, roots, grads)
     cpdef _push(self, Node node)
     @cython.locals(node=Node, index=Py_ssize_t, buffer=list)
     cpdef _deliver(self, tuple edge, grad, dict made_on)
     cpdef _order(self, Node node, grad, dict made_on)
+    @cython.locals(streams=dict)
     cpdef _run_node(self, Node node)
+    cpdef _accumulate(self, TensorCore leaf, grad)
     cpdef _apply(self, Node node, list grads)
     cpdef _count_down(self, Node node)
     cpdef _capture(self, Node node, grads)

@@ -18,6 +18,7 @@ from ..errors import AutogradError, ShapeError
 from ..ops.operator import REGISTRY
 from ..runtime import state
 from ..runtime.stream import Stream
+from . import graph
 from .function import FunctionNode
 from .mode import GradMode
 from .node import AccumulateGrad, Edge, Node
@@ -42,6 +43,7 @@ class GraphTask:
         self.ready: list[tuple[int, Node]] = []
         self.shared: set[int] = set()  # ids of storages that someone else holds too
         self.leaf_streams: dict[int, Stream] = {}  # by handle
+        self.moved: dict[Node, dict[int, Stream]] = {}  # the streams of nodes that do not run on their own
 
     def run(self, roots: Sequence[Edge], grads: Sequence[Any]) -> Captured:
         """Send `grads` in at `roots`, and run every node that is needed."""
@@ -97,16 +99,32 @@ class GraphTask:
     def _order(self, node: Node, grad: Any, made_on: dict[int, Stream]) -> None:
         """Let the consumer's stream wait for the one on which the gradient was made."""
         device = grad.storage.device
-        consumer = node.streams.get(device)
+        consumer = self._streams(node).get(device)
         if consumer is None:
             return
         producer = made_on.get(device) or state.current_stream(device)
         if consumer is not producer:
+            if isinstance(node, AccumulateGrad):
+                graph.mismatch(consumer, producer)
+            if producer.machine.capture is not None:
+                consumer = self._captured(node, consumer, producer)
             consumer.wait_stream(producer)
             grad.storage.record_stream(consumer)
 
+    def _captured(self, node: Node, consumer: Stream, producer: Stream) -> Stream:
+        """The stream that takes part in the capture which the producer takes part in."""
+        if not producer.is_capturing() or consumer.is_capturing():
+            return consumer
+        chosen = graph.captured(node.name, consumer, producer)
+        self.moved[node] = {**self._streams(node), chosen.device_index: chosen}
+        return chosen
+
+    def _streams(self, node: Node) -> dict[int, Stream]:
+        """The streams on which a node runs in this pass."""
+        return self.moved.get(node, node.streams) if self.moved else node.streams
+
     def _add(self, node: Node, have: Any, more: Any) -> Any:
-        former = _enter(node.streams)
+        former = _enter(self._streams(node))
         try:
             return REGISTRY["add"](have, more)
         finally:
@@ -114,7 +132,8 @@ class GraphTask:
 
     def _run_node(self, node: Node) -> None:
         grads = self.buffers.pop(node, None) or [None] * node.outputs
-        former = _enter(node.streams)
+        streams = self._streams(node)
+        former = _enter(streams)
         try:
             for index, hook in node.pre_hooks:
                 if grads[index] is not None:
@@ -129,12 +148,12 @@ class GraphTask:
         for edge, grad in zip(node.edges, found):
             if edge is not None:
                 if grad is not None:
-                    self._deliver(edge, grad, node.streams)
+                    self._deliver(edge, grad, streams)
                 self._count_down(edge[0])
 
     def _apply(self, node: Node, grads: list[Any]) -> Sequence[Any]:
         if isinstance(node, AccumulateGrad):
-            for stream in node.streams.values():
+            for stream in self._streams(node).values():
                 self.leaf_streams[stream.handle] = stream
             if self.targets is None and grads[0] is not None:
                 with _accumulating:

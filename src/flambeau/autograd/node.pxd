@@ -29,7 +29,7 @@ cdef class Node:
     cpdef begin(self, name, edges, dict streams, Py_ssize_t outputs)
 
 cdef class AccumulateGrad(Node):
-    cdef public object leaf
+    cdef public TensorCore leaf
 
 cdef class OperatorNode(Node):
     cdef public object inputs

@@ -1,5 +1,5 @@
 """torch.backends.cuda."""
 
-from ..numerics import matmul
+from ..numerics import matmul, preferred_blas_library, preferred_linalg_library
 
-__all__ = ["matmul"]
+__all__ = ["matmul", "preferred_blas_library", "preferred_linalg_library"]

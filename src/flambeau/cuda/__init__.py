@@ -27,11 +27,15 @@ from ..runtime.control import (
     synchronize,
 )
 from ..runtime.control import is_in_bad_fork as _is_in_bad_fork  # noqa: F401  (PyTorch's name for it)
+from ..runtime.cudart import cudart
 from ..runtime.device import DeviceGuard as device
 from ..runtime.device import DeviceOfGuard as device_of
+from ..runtime.external import external_stream as ExternalStream  # noqa: N812
+from ..runtime.external import external_stream as get_stream_from_external
 from ..runtime.generator import cuda_initial_seed as initial_seed
-from ..runtime.generator import manual_seed_all
+from ..runtime.generator import manual_seed_all, seed_all
 from ..runtime.generator import seed_current as manual_seed
+from ..runtime.generator import seed_current_randomly as seed
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
 from ..runtime.monitor import (
     clock_rate,
@@ -44,10 +48,8 @@ from ..runtime.monitor import (
 )
 from ..runtime.spin import sleep as _sleep  # noqa: F401
 from ..runtime.stream import Event, Stream
-from ..runtime.stream import StreamGuard as StreamContext
-from ..runtime.stream import StreamGuard as stream
-from ..runtime.stream import external_stream as ExternalStream  # noqa: N812
-from ..runtime.stream import external_stream as get_stream_from_external
+from ..runtime.stream_guard import StreamGuard as StreamContext
+from ..runtime.stream_guard import StreamGuard as stream
 from ..runtime.sync_debug import get_sync_debug_mode, set_sync_debug_mode
 from ..runtime.usage import (
     caching_allocator_alloc,
@@ -106,10 +108,10 @@ __all__ = [
     "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "CudaError",
     "DeferredCudaCallError", "DoubleTensor", "Event", "ExternalStream", "FloatTensor", "HalfTensor", "IntTensor",
     "LongTensor", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext", "caching_allocator_alloc",
-    "caching_allocator_delete", "can_device_access_peer", "check_error", "clock_rate", "comm", "current_device",
-    "current_stream", "default_stream", "device", "device_count", "device_memory_used", "device_of", "empty_cache",
-    "empty_host_cache", "get_allocator_backend", "get_arch_list", "get_device_capability", "get_device_name",
-    "get_device_properties", "get_gencode_flags", "get_per_process_memory_fraction", "get_rng_state",
+    "caching_allocator_delete", "can_device_access_peer", "check_error", "clock_rate", "comm", "cudart",
+    "current_device", "current_stream", "default_stream", "device", "device_count", "device_memory_used", "device_of",
+    "empty_cache", "empty_host_cache", "get_allocator_backend", "get_arch_list", "get_device_capability",
+    "get_device_name", "get_device_properties", "get_gencode_flags", "get_per_process_memory_fraction", "get_rng_state",
     "get_rng_state_all", "get_stream_from_external", "get_sync_debug_mode", "graph", "graph_pool_handle",
     "host_memory_stats", "host_memory_stats_as_nested_dict", "init", "initial_seed", "ipc_collect", "ipc_report",
     "is_available", "is_bf16_supported", "is_current_stream_capturing", "is_initialized", "is_tf32_supported",
@@ -118,7 +120,7 @@ __all__ = [
     "memory_reserved", "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary",
     "memory_usage", "nvtx", "power_draw", "profiler", "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
-    "reset_peak_host_memory_stats", "reset_peak_memory_stats", "set_device", "set_per_process_memory_fraction",
-    "set_rng_state", "set_rng_state_all", "set_stream", "set_sync_debug_mode", "stream", "streams", "synchronize",
-    "temperature", "utilization",
+    "reset_peak_host_memory_stats", "reset_peak_memory_stats", "seed", "seed_all", "set_device",
+    "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all", "set_stream", "set_sync_debug_mode",
+    "stream", "streams", "synchronize", "temperature", "utilization",
 ]  # fmt: skip

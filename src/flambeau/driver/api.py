@@ -173,8 +173,11 @@ class Driver(Protocol):
         """Whether all work submitted so far is done."""
 
     def stream_synchronize(self, stream: StreamHandle) -> None: ...  # wait
-    def stream_wait_event(self, stream: StreamHandle, event: EventHandle) -> None:
-        """Later work on `stream` follows the event's latest record; nothing if there is none.  # order"""
+    def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
+        """Later work on `stream` follows the event's latest record; nothing if there is none.  # order
+
+        external: of a capturing stream: each launch of the graph waits for what is then the latest record.
+        """
 
     def stream_raw(self, stream: StreamHandle) -> int:
         """The CUstream, for other libraries; 0 for a default stream."""
@@ -182,7 +185,15 @@ class Driver(Protocol):
     # events
     def event_create(self, device: int, timing: bool, blocking: bool, interprocess: bool) -> EventHandle: ...
     def event_destroy(self, event: EventHandle) -> None: ...
-    def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None: ...  # order
+    def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
+        """The event marks the work that `stream` has so far.  # order
+
+        external: of a capturing stream: each launch of the graph records, and the capture itself does not.
+        """
+
+    def event_raw(self, event: EventHandle) -> int:
+        """The CUevent, for other libraries."""
+
     def event_query(self, event: EventHandle) -> bool:
         """Whether the latest record is done; True if there is none."""
 

@@ -19,7 +19,8 @@ from ..core import TensorCore
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError
 from ..runtime import control
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle
-from ..runtime.stream import Stream, StreamGuard
+from ..runtime.stream import Stream
+from ..runtime.stream_guard import StreamGuard
 from ..tensor import likes
 from .module import Module
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..autograd.function import Function
 from ..core import TensorCore
 from ..errors import ArgumentTypeError
-from ..tensor.tensor import HookHandle
+from ..tensor.gradient import HookHandle
 
 
 class Hook:

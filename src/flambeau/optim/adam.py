@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..core import TensorCore
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
 from ..tensor import likes
+from . import capturable
 from .optimizer import Optimizer, check_not_negative, with_gradients
 
 
@@ -17,6 +19,7 @@ class Adam(Optimizer):
 
     betas: how much of the mean and of the square each step keeps;  eps: added to the divisor.
     weight_decay: adds this much of param to the gradient;  amsgrad: divide by the largest running square so far.
+    capturable: count steps on the parameter's device, so that `step` may be captured; it takes several launches more.
     """
 
     decoupled = False  # whether weight decay acts on the parameter itself
@@ -31,6 +34,7 @@ class Adam(Optimizer):
         amsgrad: bool = False,
         *,
         maximize: bool = False,
+        capturable: bool = False,
     ) -> None:
         defaults = {
             "lr": lr,
@@ -39,6 +43,7 @@ class Adam(Optimizer):
             "weight_decay": weight_decay,
             "amsgrad": amsgrad,
             "maximize": maximize,
+            "capturable": capturable,
         }
         super().__init__(params, defaults)
 
@@ -49,10 +54,13 @@ class Adam(Optimizer):
                 raise ArgumentError(f"Invalid beta parameter at index {index}: {beta}")
 
     def update(self, group: dict[str, Any]) -> None:
+        if group["capturable"]:
+            self._update_capturable(group)
+            return
         refuse_capture(
             f"{type(self).__name__}.step",
             "the number of the step is counted on the host, and every replay would repeat one step's corrections",
-            "capture forward and backward, and call step() after each replay",
+            f"make it with {type(self).__name__}(..., capturable=True), or call step() after each replay",
         )
         batches: dict[tuple[int, int], list[tuple[Any, dict[str, Any]]]] = {}
         for param in with_gradients(group):
@@ -63,6 +71,18 @@ class Adam(Optimizer):
             self._step(params, states, step, group)
             for state in states:
                 state["step"] = step
+
+    def _update_capturable(self, group: dict[str, Any]) -> None:
+        for param in with_gradients(group):
+            state = self.state[param] or self._begin(param, group["amsgrad"])
+            if not isinstance(state["step"], TensorCore):
+                refuse_capture(
+                    f"{type(self).__name__}.step",
+                    "every replay would begin its running means anew",
+                    "call step() once before the capture",
+                )
+                state["step"] = capturable.counter(param, state["step"])
+            capturable.take_step(param, state, group, self.decoupled)
 
     def _step(self, params: Sequence[Any], states: Sequence[Any], step: int, group: dict[str, Any]) -> None:
         lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
@@ -103,5 +123,6 @@ class AdamW(Adam):
         amsgrad: bool = False,
         *,
         maximize: bool = False,
+        capturable: bool = False,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, capturable=capturable)

@@ -186,8 +186,13 @@ def _copied(value: Any, param: Any) -> Any:
         with GradMode(False):
             return value.to(param.device, kind, copy=True)  # type: ignore[attr-defined]
     if isinstance(value, dict):
-        return {key: _copied(each, param) for key, each in value.items()}
+        return {key: _counted(each, param) if key == "step" else _copied(each, param) for key, each in value.items()}
     return deepcopy(value)
+
+
+def _counted(step: Any, param: Any) -> Any:
+    """A number of steps, which keeps its type."""
+    return step.to(param.device, copy=True) if isinstance(step, TensorCore) else step
 
 
 def with_gradients(group: dict[str, Any]) -> list[Any]:

@@ -18,7 +18,7 @@ from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, Flam
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime import state
-from ..runtime.stream import StreamGuard
+from ..runtime.stream_guard import StreamGuard
 from .parts import chunks, pack, unpack
 
 BUFFER_BYTES = 10 << 20  # bytes that small tensors share in one copy

@@ -6,13 +6,13 @@ from typing import Any
 
 from .. import driver
 from ..config import virtual_gpus
-from ..errors import CudaError, DeviceIndexError, DeviceQueryError
+from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError
 from . import device as devices
 from . import machine as machines
 from . import state
 from .properties import Properties, properties_of
 from .report import Report
-from .stream import Stream
+from .stream import Stream, check_alive
 
 
 def virtual(
@@ -100,6 +100,9 @@ def default_stream(device: Any = None) -> Stream:
 def set_stream(stream: Stream | None) -> None:
     """Make a stream, and its device, current for this thread; nothing for None."""
     if stream is not None:
+        if not isinstance(stream, Stream):
+            raise ArgumentTypeError(f"set_stream: expected a Stream or None, got {stream!r}")
+        check_alive(stream, state.machine(), "set_stream")
         state.set_stream(stream)
         state.set_device(stream.device_index)
 

@@ -23,7 +23,8 @@ from .generator import CAPTURE_UNSUPPORTED, Generator
 from .graph_inputs import StaticInputs
 from .graph_random import RandomStates
 from .storage import Storage
-from .stream import Stream, StreamGuard
+from .stream import Event, Stream
+from .stream_guard import StreamGuard
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -74,14 +75,19 @@ class CUDAGraph:
         self._random = RandomStates()
         self._inputs = StaticInputs()
         self._kept: list[Storage] = []
+        self._events: list[Event] = []
+        self._checks_inputs = False
 
     # capturing
 
-    def capture_begin(self, pool: PoolId | None = None, capture_error_mode: str = "global") -> None:
+    def capture_begin(
+        self, pool: PoolId | None = None, capture_error_mode: str = "global", check_input_liveness: bool = False
+    ) -> None:
         """Capture what the current stream gets from now on.
 
         pool: of another graph (`g.pool()`), or a `graph_pool_handle()`, to share memory with; None for a new one.
         capture_error_mode: "global", "thread_local" or "relaxed": whose unsafe calls break the capture.
+        check_input_liveness: replays look for what was freed since the capture; on virtual GPUs alone.
         Host:   waits for the current stream.
         Raises: AcceleratorError if the current stream is a default one, the graph has been captured already, or
                 another capture is underway; ArgumentError for an unknown mode.
@@ -108,6 +114,7 @@ class CUDAGraph:
                     f"capture_begin: a capture is underway on {machine.capture._stream!r}", "one at a time is possible"
                 )
             machine.capture = self
+        self._checks_inputs = check_input_liveness
         self._begin(machine, stream, pool or graph_pool_handle(), MODES[capture_error_mode])
 
     def _begin(self, machine: Machine, stream: Stream, pool: PoolId, mode: CaptureMode) -> None:
@@ -193,6 +200,10 @@ class CUDAGraph:
         """Hold on to memory that captured work uses."""
         self._kept.append(memory)
 
+    def keep_event(self, event: Event) -> None:
+        """Hold on to an external event that replays record or wait for."""
+        self._events.append(event)
+
     def draw(self, generator: Generator, count: int) -> tuple[int, int, int]:
         """Take `count` counters at each replay: (address of the generator's state, 0, the first one's place)."""
         return self._random.draw(generator, count)
@@ -236,6 +247,8 @@ class CUDAGraph:
         if machine.capture is not None and stream.is_capturing():
             raise _error(f"replay: {stream!r} is capturing", "a graph cannot be part of another one")
         self._inputs.check()
+        if self._checks_inputs:
+            usage.allocated_bytes()  # the driver learns what was dropped
         if stream is not self._last:
             for memory in self._kept:
                 memory.record_stream(stream)
@@ -301,8 +314,7 @@ class CUDAGraph:
 class graph:  # noqa: N801  (the field's name for it)
     """`with cuda.graph(g):` captures what the block does on the device's capture stream, which is current inside.
 
-    pool, capture_error_mode: as in `CUDAGraph.capture_begin`.  stream: to capture on instead.
-    check_input_liveness: virtual GPUs always check that what a graph reads was not freed; others never do.
+    pool, capture_error_mode, check_input_liveness: as in `CUDAGraph.capture_begin`.  stream: to capture on instead.
     Host:   waits for the device, and hands idle memory back, on entry.
     Raises: AcceleratorError as capture_begin and capture_end do.
     """
@@ -325,12 +337,10 @@ class graph:  # noqa: N801  (the field's name for it)
     def __enter__(self) -> None:
         if state.machine().capture is None:  # else capture_begin says what is wrong
             control.synchronize(self.capture_stream.device_index)
-            gc.collect()
-            usage.empty_cache()
-            usage.empty_host_cache()
+            hand_idle_memory_back()
         self._guard.__enter__()
         try:
-            self.cuda_graph.capture_begin(self.pool, self.capture_error_mode)
+            self.cuda_graph.capture_begin(self.pool, self.capture_error_mode, self.check_input_liveness)
         except BaseException:
             self._guard.__exit__()
             raise
@@ -343,6 +353,13 @@ class graph:  # noqa: N801  (the field's name for it)
                 self.cuda_graph.abandon()
         finally:
             self._guard.__exit__()
+
+
+def hand_idle_memory_back() -> None:
+    """Collect what cycles hold, and hand back what the allocators keep idle, so that graphs have room for theirs."""
+    gc.collect()
+    usage.empty_cache()
+    usage.empty_host_cache()
 
 
 def _capture_stream(index: int) -> Stream:

@@ -13,7 +13,7 @@ from ..dtypes import int64
 from ..errors import ArgumentError
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from . import storage
-from .generator import Generator
+from .generator import Generator, State
 from .stream import Stream
 
 STATE_BYTES = 16  # {seed, first counter} of one generator
@@ -43,7 +43,7 @@ class RandomStates:
 
     def __init__(self) -> None:
         self._memory: storage.Storage | None = None
-        self._draws: dict[Generator, int] = {}  # counters drawn by one replay; a generator's place is its number here
+        self._draws: dict[State, int] = {}  # counters drawn by one replay; a state's place is its number here
 
     def allocate(self, stream: Stream) -> None:
         """Take the memory, for good: replays on any stream follow the taking.  Host: waits for `stream`."""
@@ -53,16 +53,17 @@ class RandomStates:
 
     def register(self, generator: Generator) -> None:
         """Let the graph draw from a generator.  Raises ArgumentError if there are too many."""
-        if generator not in self._draws and len(self._draws) == MAX_GENERATORS:
+        if generator.random_state not in self._draws and len(self._draws) == MAX_GENERATORS:
             raise ArgumentError(f"CUDAGraph: {MAX_GENERATORS} generators are drawn from, and no more can be")
-        self._draws.setdefault(generator, 0)
+        self._draws.setdefault(generator.random_state, 0)
 
     def draw(self, generator: Generator, count: int) -> tuple[int, int, int]:
         """Draw `count` counters in each replay: (address of the generator's state, 0, place of the first)."""
         self.register(generator)
-        first = self._draws[generator]
-        self._draws[generator] = first + count
-        return self._address(list(self._draws).index(generator)), 0, first
+        state = generator.random_state
+        first = self._draws[state]
+        self._draws[state] = first + count
+        return self._address(list(self._draws).index(state)), 0, first
 
     def _address(self, place: int) -> int:
         assert self._memory is not None
@@ -77,6 +78,6 @@ class RandomStates:
             stream.wait_stream(last)
         self._memory.record_stream(stream)
         kernel = stream.machine.devices[stream.device_index].kernel(SET_STATE)
-        for place, (generator, count) in enumerate(self._draws.items()):
-            _, seed, first = generator.reserve(count)
+        for place, (state, count) in enumerate(self._draws.items()):
+            _, seed, first = state.reserve(count)
             stream.launch(kernel, ONE_THREAD, SET_STATE.pack([self._address(place), seed, first]))

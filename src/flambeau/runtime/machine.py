@@ -22,6 +22,7 @@ from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
 from ..problem import Problem
 from . import forked, state
+from .cudart import HostRegistry
 from .generator import Generator
 from .stream import Stream
 
@@ -107,6 +108,7 @@ class Machine:
         self.streams: dict[StreamHandle, Stream] = {}
         self.launch_blocking = False
         self.capture: Any = None  # the CUDAGraph that is being captured
+        self.registered = HostRegistry()
         self.cpu_generator = Generator(-1)
         self.cpu_plans: dict[Any, Any] = {}
         self._on_start: list[tuple[Callable[[], object], list[str]]] = []  # and where each was asked for

@@ -8,8 +8,8 @@ cdef class Queue:
     cdef public dict alone
 
     cpdef begin(self, machine, int device_index, handle)
-    cpdef record(self, event)
-    cpdef wait(self, event)
+    cpdef record(self, event, bint external=*)
+    cpdef wait(self, event, bint external=*)
     cpdef synchronize(self)
     cpdef launch(self, kernel, grid, arguments)
     cpdef library_run(self, plan, addresses, workspace)

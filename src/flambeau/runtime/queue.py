@@ -42,15 +42,21 @@ class Queue:
         self.handle = handle
         self.alone = {device_index: self}  # what work on this stream only has for its streams by device
 
-    def record(self, event: EventHandle) -> None:
-        """Record a driver's event on this stream."""
-        self.driver.event_record(event, self.handle)
+    def record(self, event: EventHandle, external: bool = False) -> None:
+        """Record a driver's event on this stream.  external: at each launch of the graph that is being captured."""
+        if external:
+            self.driver.event_record(event, self.handle, True)
+        else:
+            self.driver.event_record(event, self.handle)
         if trace.on_record is not None:
             trace.on_record(event, self)
 
-    def wait(self, event: EventHandle) -> None:
-        """Make later work follow a driver's event."""
-        self.driver.stream_wait_event(self.handle, event)
+    def wait(self, event: EventHandle, external: bool = False) -> None:
+        """Make later work follow a driver's event.  external: at each launch of the graph that is being captured."""
+        if external:
+            self.driver.stream_wait_event(self.handle, event, True)
+        else:
+            self.driver.stream_wait_event(self.handle, event)
         if trace.on_wait is not None:
             trace.on_wait(self, event)
 

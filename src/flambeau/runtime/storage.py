@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import host, trace
 from ..driver.api import Address, StreamHandle
 from ..dtypes import uint8
+from . import state
 from .device import CPU_INDEX
 
 WIDEST_ACCESS = 16  # bytes that a GPU's thread reads or writes at once
@@ -60,7 +61,9 @@ class Storage:
 
     @property
     def is_pinned(self) -> bool:
-        return self.device == CPU_INDEX and self._give_back is not None
+        if self.device != CPU_INDEX or self._give_back is not None:
+            return self.device == CPU_INDEX
+        return state.has_machine() and state.machine().registered.holds(self._address, self.nbytes)
 
     def array(self) -> Any:
         """A uint8 NumPy array over host memory; it keeps the storage's memory alive."""

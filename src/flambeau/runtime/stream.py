@@ -16,13 +16,16 @@ from ..driver.api import (
     EventHandle,
     StreamHandle,
 )
-from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError
+from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError
 from . import device as devices
 from . import state
 from .queue import Queue
 
 if TYPE_CHECKING:
     from .machine import Machine
+
+
+INVALID_HANDLE = 400  # CUresult
 
 
 class Stream(Queue):
@@ -95,7 +98,7 @@ class Stream(Queue):
                 f"wait_event: expected an Event, got {event!r}", hint="use wait_stream for a stream"
             )
         if event.handle:
-            self.wait(event.handle)
+            self.wait(event.handle, event.external and self._takes_along(event))
 
     def wait_stream(self, stream: Stream) -> None:
         """Work submitted from now on follows everything submitted to `stream` so far.  Host: returns at once."""
@@ -103,6 +106,7 @@ class Stream(Queue):
             raise ArgumentTypeError(f"wait_stream: expected a Stream, got {stream!r}")
         if stream is self:
             return
+        check_alive(stream, self.machine, "wait_stream")
         event = self.machine.record_event(stream.handle)
         self.wait(event)
         self.machine.driver.event_destroy(event)
@@ -110,8 +114,18 @@ class Stream(Queue):
     def record_event(self, event: Event | None = None) -> Event:
         """Record `event`, or a new one, on this stream and return it.  Host: returns at once."""
         event = Event() if event is None else event
+        if not isinstance(event, Event):
+            raise ArgumentTypeError(f"record_event: expected an Event or None, got {event!r}")
         event.record(self)
         return event
+
+    def _takes_along(self, event: Event) -> bool:
+        """Whether this stream is capturing, so that its graph gets a node for an external event, and keeps it."""
+        capture = self.machine.capture
+        if capture is None or not self.is_capturing():
+            return False
+        capture.keep_event(event)
+        return True
 
     # as a context manager: this stream and its device are current inside
 
@@ -138,51 +152,28 @@ class Stream(Queue):
         return f"<flambeau.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}{shared}>"
 
 
-class StreamGuard:
-    """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing."""
-
-    __slots__ = ("_device", "_stream", "stream")
-
-    def __init__(self, stream: Stream | None) -> None:
-        if stream is not None and not isinstance(stream, Stream):
-            raise ArgumentTypeError(
-                f"stream: expected a Stream or None, got {stream!r}", hint="make one with cuda.Stream()"
-            )
-        self.stream = stream
-        self._device = -1
-        self._stream: Stream | None = None
-
-    def __enter__(self) -> Stream | None:
-        stream = self.stream
-        if stream is not None:
-            self._device = state.current_device()
-            self._stream = state.current_stream(stream.device_index)
-            state.set_stream(stream)
-            state.set_device(stream.device_index)
-        return stream
-
-    def __exit__(self, *error: object) -> None:
-        if self._stream is not None:
-            state.set_stream(self._stream)
-            state.set_device(self._device)
-
-
 class Event:
     """A point in a stream's work.
 
     enable_timing: it can be used with `elapsed_time`.  blocking: `synchronize` sleeps instead of spinning.
     interprocess: it can be sent to another process (needs enable_timing False).
+    external: in a capture, a record or a wait is made by each replay, and orders nothing inside the capture.
     """
 
-    __slots__ = ("__weakref__", "_machine", "blocking", "device_index", "enable_timing", "handle", "interprocess")
+    __slots__ = (
+        "__weakref__", "_machine", "blocking", "device_index", "enable_timing", "external", "handle", "interprocess",
+    )  # fmt: skip
 
-    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+    ) -> None:
         self._machine: Machine | None = None
         if interprocess and enable_timing:
             raise ArgumentError("Event: an interprocess event cannot have timing", hint="pass enable_timing=False")
         self.enable_timing = enable_timing
         self.blocking = blocking
         self.interprocess = interprocess
+        self.external = external
         self.handle = EventHandle(0)
         self.device_index = devices.CPU_INDEX
 
@@ -191,12 +182,17 @@ class Event:
         """The device of the stream that first recorded it, None before."""
         return devices.cuda(self.device_index) if self.handle else None
 
+    @property
+    def cuda_event(self) -> int:
+        """The CUevent, as an int; 0 before the first record."""
+        return 0 if self._machine is None else self._machine.driver.event_raw(self.handle)
+
     def record(self, stream: Stream | None = None) -> None:
         """Mark this point of `stream` (None: the current one); later waits mean it.  Host: returns at once.
 
         Raises: DeviceMismatchError if it was recorded on another device before.
         """
-        stream = state.current_stream(devices.cuda_index()) if stream is None else stream
+        stream = _stream_or_current(stream, "Event.record")
         if not self.handle:
             self._create(stream)
         elif self.device_index != stream.device_index:
@@ -205,7 +201,7 @@ class Event:
                 f"the stream to cuda:{stream.device_index}",
                 hint="use one event per device",
             )
-        stream.record(self.handle)
+        stream.record(self.handle, self.external and stream._takes_along(self))
 
     def _create(self, stream: Stream) -> None:
         self._machine = stream.machine
@@ -233,8 +229,11 @@ class Event:
     def from_ipc_handle(cls, device: Any, handle: bytes) -> Event:
         """Another process's event, which either of them may record and wait for.
 
-        Raises: ArgumentError for a malformed handle; ProcessGoneError if its process has ended.
+        Raises: ArgumentError for a malformed handle, ArgumentTypeError for what is not bytes; ProcessGoneError if its
+                process has ended.
         """
+        if not isinstance(handle, bytes):
+            raise ArgumentTypeError(f"from_ipc_handle: a handle is bytes, got {handle!r}")
         made = cls(interprocess=True)
         index = devices.cuda_index(device)
         machine = state.machine()
@@ -244,7 +243,7 @@ class Event:
 
     def wait(self, stream: Stream | None = None) -> None:
         """Work submitted to `stream` (None: the current one) from now on follows this event.  Host: returns at once."""
-        (state.current_stream(devices.cuda_index()) if stream is None else stream).wait_event(self)
+        _stream_or_current(stream, "Event.wait").wait_event(self)
 
     def query(self) -> bool:
         """Whether the work before the latest record is done; True if never recorded.  Host: returns at once."""
@@ -263,6 +262,8 @@ class Event:
         Raises: ArgumentError if either has no timing or was never recorded; DeviceMismatchError if they belong to
         different devices; AcceleratorError if either is not done.
         """
+        if not isinstance(end_event, Event):
+            raise ArgumentTypeError(f"elapsed_time: expected an Event, got {end_event!r}")
         for name, event in (("start", self), ("end", end_event)):
             if not event.enable_timing:
                 raise ArgumentError(
@@ -288,8 +289,18 @@ class Event:
         return f"<flambeau.cuda.Event {f'device=cuda:{self.device_index}' if self.handle else 'uninitialized'}>"
 
 
-def external_stream(raw: int, device: Any = None) -> Stream:
-    """The stream that another library made, from its CUstream.  Its owner keeps it alive."""
-    index = devices.cuda_index(device)
-    machine = state.machine()
-    return Stream.adopt(machine, index, machine.driver.stream_adopt(index, raw))
+def check_alive(stream: Stream, machine: Machine, name: str) -> None:
+    """Raise AcceleratorError if a stream is not of that machine, as one that was made before `testing.machine`."""
+    if stream.machine is not machine:
+        fact = f"{name}: the stream with handle {stream.handle} belongs to a machine that is gone"
+        raise AcceleratorError(fact, hint="make a new one with cuda.Stream()", error_code=INVALID_HANDLE)
+
+
+def _stream_or_current(stream: Any, name: str) -> Stream:
+    """The stream that a call was given, or the current one."""
+    if stream is None:
+        return state.current_stream(devices.cuda_index())
+    if not isinstance(stream, Stream):
+        raise ArgumentTypeError(f"{name}: expected a Stream or None, got {stream!r}")
+    check_alive(stream, state.machine(), name)
+    return stream

@@ -120,6 +120,11 @@ def empty_cache() -> None:
         each.allocator.empty_cache()
 
 
+def allocated_bytes() -> int:
+    """Bytes that have an owner, on all devices; whatever was dropped by now has none."""
+    return sum(each.allocator.allocated_bytes for each in state.machine().devices)
+
+
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
     """Let this process reserve at most this part of a device's memory.  Raises ArgumentError, ArgumentTypeError."""
     _allocator(device).set_fraction(fraction)

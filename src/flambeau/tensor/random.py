@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..errors import ArgumentError
 from ..host import np
-from ..runtime import device as devices
 from ..runtime import state
-from ..runtime.generator import Generator, default_generator
+from ..runtime.device import CPU_INDEX, cuda_index
+from ..runtime.generator import Tensors, default_generator
 from .factories import from_array
 
 
-def _state(generator: Generator) -> Any:
-    return from_array(np.frombuffer(generator.state_bytes(), np.uint8).copy())
+def _of_bytes(data: bytes) -> Any:
+    return from_array(np.frombuffer(data, np.uint8).copy())
+
+
+Tensors.of_bytes = _of_bytes
 
 
 def get_rng_state(device: Any = None) -> Any:
     """The state of a CUDA device's generator (None: of the CPU's), a uint8 tensor of 16 bytes on the CPU."""
-    return _state(default_generator(devices.CPU_INDEX if device is None else devices.cuda_index(device)))
+    return default_generator(CPU_INDEX if device is None else cuda_index(device)).get_state()
 
 
 def set_rng_state(new_state: Any, device: Any = None) -> None:
     """Restore what get_rng_state gave.  Raises ArgumentError for another size."""
-    index = devices.CPU_INDEX if device is None else devices.cuda_index(device)
-    default_generator(index).set_state_bytes(bytes(new_state.cpu().tolist()))
+    index = CPU_INDEX if device is None else cuda_index(device)
+    default_generator(index).set_state(new_state)
 
 
 def cuda_get_rng_state(device: Any = "cuda") -> Any:
@@ -41,7 +46,7 @@ def cuda_set_rng_state(new_state: Any, device: Any = "cuda") -> None:
 def get_rng_state_all() -> list[Any]:
     """The states of all CUDA devices' generators."""
     state.machine().start()
-    return [_state(each.generator) for each in state.machine().devices]
+    return [each.generator.get_state() for each in state.machine().devices]
 
 
 def set_rng_state_all(new_states: Sequence[Any]) -> None:
@@ -51,13 +56,35 @@ def set_rng_state_all(new_states: Sequence[Any]) -> None:
 
 
 @contextmanager
-def fork_rng(enabled: bool = True) -> Iterator[None]:
-    """Restore, on exit, the state of the CPU's generator and of every CUDA device's."""
-    generators = [default_generator(devices.CPU_INDEX), *(each.generator for each in state.machine().devices)]
+def fork_rng(
+    devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str | None = None
+) -> Iterator[None]:
+    """Restore, on exit, the state of the CPU's generator and of CUDA devices'.
+
+    devices: those that are restored; None for every one, with a warning if there are several.
+    Raises: ArgumentError for another device_type than "cuda" or None.
+    """
+    if device_type not in (None, "cuda"):
+        raise ArgumentError(f"fork_rng: there are no devices of type {device_type!r}", hint='use "cuda" or None')
+    if not enabled:
+        yield
+        return
+    chosen = _every_device() if devices is None else [cuda_index(each) for each in devices]
+    generators = [default_generator(index) for index in (CPU_INDEX, *chosen)]
     saved = [each.state_bytes() for each in generators]
     try:
         yield
     finally:
         for generator, data in zip(generators, saved):
-            if enabled:
-                generator.set_state_bytes(data)
+            generator.set_state_bytes(data)
+
+
+def _every_device() -> list[int]:
+    count = state.machine().device_count()
+    if count > 1:
+        warnings.warn(
+            f"fork_rng: CUDA reports that there are {count} devices, and all of them are meant because none is named; "
+            f"name them to silence this: devices=range({count})",
+            stacklevel=4,
+        )
+    return [cuda_index(each) for each in range(count)]

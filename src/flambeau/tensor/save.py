@@ -156,7 +156,7 @@ def _tensor(fact: dict[str, Any], data: memoryview, map_location: Any) -> Any:
 def _placed(made: Any, location: str, map_location: Any) -> Any:
     """A CPU tensor where map_location says."""
     target: Any = location
-    if callable(map_location) and not isinstance(map_location, type):
+    if callable(map_location) and not isinstance(map_location, type | devices.device):
         chosen = map_location(made, location)
         if chosen is not None:
             return chosen

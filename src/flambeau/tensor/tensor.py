@@ -13,10 +13,12 @@ from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime.storage import Storage
-from ..runtime.stream import Stream
-from . import legacy, methods, operators
+from ..runtime.stream import Stream, check_alive
+from . import gradient, legacy, methods, operators
 from .arguments import sizes, to_arguments
 from .format import to_text
+
+_GRAD: Any = TensorCore.__dict__["grad"]
 
 
 class _TensorClass(type):
@@ -89,31 +91,28 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         self._grad_fn, self._requires_grad = None, False
         return self
 
+    @property
+    def grad(self) -> Any:
+        """The gradient that backward left here, None before."""
+        return _GRAD.__get__(self)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            gradient.check_grad(self, value)
+        _GRAD.__set__(self, value)
+
+    @grad.deleter
+    def grad(self) -> None:
+        _GRAD.__set__(self, None)
+
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in `grad` during backward."""
-        if self._grad_fn is not None:
-            import weakref
+        """Keep the gradient of this non-leaf in `grad` during backward, as its hooks leave it."""
+        gradient.retain(self)
 
-            keeper = weakref.ref(self)
-
-            def keep(grad: Any) -> None:
-                tensor = keeper()
-                if tensor is not None:
-                    tensor.grad = grad
-
-            self.register_hook(keep)
-
-    def register_hook(self, hook: Callable[[Any], Any]) -> HookHandle:
+    def register_hook(self, hook: Callable[[Any], Any]) -> gradient.HookHandle:
         """Call `hook` with this tensor's gradient during backward; what it returns, if anything, takes its place."""
-        edge = record.edge_of(self)
-        if edge is None:
-            raise AutogradError("register_hook: cannot register a hook on a tensor that doesn't require gradient")
-        node, index = edge
-        if self._grad_fn is None:
-            self.hooks = node  # a leaf keeps its accumulator, or the hook would go with the graph
-        entry = (index, hook)
-        node.pre_hooks.append(entry)
-        return HookHandle(node.pre_hooks, entry)
+        return gradient.register(self, hook)
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
@@ -270,6 +269,10 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def record_stream(self, stream: Stream) -> None:
         """Keep the memory from reuse, once it is freed, until what `stream` then has queued is done."""
+        if not isinstance(stream, Stream):
+            raise ArgumentTypeError(f"record_stream: expected a Stream, got {stream!r}")
+        if self.storage.machine is not None:
+            check_alive(stream, self.storage.machine, "record_stream")
         self.storage.record_stream(stream)
 
     # values
@@ -361,19 +364,6 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         made._requires_grad = self._requires_grad
         memo[id(self)] = made
         return made
-
-
-class HookHandle:
-    """Takes a hook away again."""
-
-    def __init__(self, hooks: list[Any], entry: Any) -> None:
-        self._hooks = hooks
-        self._entry = entry
-
-    def remove(self) -> None:
-        """Take the hook away; nothing if it is gone."""
-        if self._entry in self._hooks:
-            self._hooks.remove(self._entry)
 
 
 methods.install(Tensor)

@@ -72,6 +72,24 @@ class GraphContract(Contract):
     def ones(self) -> Any:
         return host.numpy().ones(COUNT, "float32")
 
+    # external events
+
+    def test_external_records_and_waits_are_made_by_each_launch(self) -> None:
+        """Two graphs that only an external event orders, launched in both orders of the streams."""
+        if not self.has_graphs:
+            return
+        event, other = self.new_event(), self.new_stream()
+        with self.captured() as recording:
+            self.driver.event_record(event, self.stream, True)
+        with self.captured() as waiting:
+            self.driver.stream_wait_event(self.stream, event, True)
+        assert self.driver.event_query(event)
+        for _ in range(2):
+            self.driver.graph_launch(recording[0], self.stream)
+            self.driver.graph_launch(waiting[0], other)
+            self.driver.stream_synchronize(other)
+            assert self.driver.event_query(event) and self.driver.event_raw(event)
+
     # what a graph does
     def test_without_graphs_a_capture_is_refused(self) -> None:
         if not self.has_graphs:

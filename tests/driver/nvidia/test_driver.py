@@ -308,9 +308,13 @@ def test_memory_that_cannot_be_had(driver, cuda):
         driver.mem_alloc(1, 512)
 
 
-def test_what_the_driver_cannot_do_yet(driver):
-    with pytest.raises(errors.NotSupportedError, match=r"event_record\(external=True\): the nvidia driver"):
-        driver.event_record(1, 1, external=True)
+def test_external_records_and_waits_have_a_flag(driver, cuda):
+    stream, event = driver.stream_create(0, 0), driver.event_create(0, True, False, False)
+    driver.event_record(event, stream, external=True)
+    driver.stream_wait_event(stream, event, external=True)
+    raw, number = driver.stream_raw(stream), driver.event_raw(event)
+    assert cuda.named("cuEventRecordWithFlags") == [(number, raw, 1)]
+    assert cuda.named("cuStreamWaitEvent") == [(raw, number, 1)]
 
 
 def gemm(dtype):

@@ -7,7 +7,7 @@ from flambeau import host
 from flambeau.driver.api import CopyKind
 from flambeau.driver.virtual.engine import MAX_PENDING
 from flambeau.dtypes import float32
-from flambeau.errors import AcceleratorError, NotSupportedError
+from flambeau.errors import AcceleratorError
 from flambeau.kernel import Kernel, Pointer, Scalar
 
 from .rig import ADD_ONE, BROKEN, BUMP, SLOW, SLOW_NS
@@ -156,10 +156,12 @@ def test_an_event_belongs_to_one_device(make_rig):
         rig.driver.event_record(event, stream)
 
 
-def test_an_external_record_is_not_supported(rig):
+def test_external_records_and_waits_belong_to_captures(rig):
     event = rig.driver.event_create(0, False, False, False)
-    with pytest.raises(NotSupportedError, match="external"):
+    with pytest.raises(AcceleratorError, match=f"event_record: stream {rig.a} is not capturing"):
         rig.driver.event_record(event, rig.a, external=True)
+    with pytest.raises(AcceleratorError, match=f"stream_wait_event: stream {rig.a} is not capturing"):
+        rig.driver.stream_wait_event(rig.a, event, external=True)
 
 
 def test_elapsed_time_is_not_known_before_completion(rig):

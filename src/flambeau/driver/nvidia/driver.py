@@ -15,7 +15,7 @@ from threading import Lock
 from time import perf_counter_ns
 from typing import Any
 
-from ...errors import AcceleratorError, NotSupportedError
+from ...errors import AcceleratorError
 from ...kernel import Buffer, Grid, Kernel
 from ...problem import Problem
 from ..api import (
@@ -40,6 +40,7 @@ from .plans import LIBRARIES, Plan, Planner
 
 # cuda.h
 STREAM_NON_BLOCKING = 1
+EXTERNAL = 1  # CU_EVENT_RECORD_EXTERNAL and CU_EVENT_WAIT_EXTERNAL
 EVENT_BLOCKING_SYNC, EVENT_DISABLE_TIMING, EVENT_INTERPROCESS = 1, 2, 4
 MAX_SPARE_EVENTS = (
     64  # of a device: a destroyed event without properties serves again, and waits for it stay as they are
@@ -177,9 +178,10 @@ class NvidiaDriver(GraphCalls, IpcCalls):
         of = self._use_stream(stream)
         check(self._cu.cuStreamSynchronize(of.cu), "cuStreamSynchronize", stream=stream, device=of.device)
 
-    def stream_wait_event(self, stream: StreamHandle, event: EventHandle) -> None:
+    def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
         of, awaited = self._use_stream(stream), self._events[event]
-        check(self._cu.cuStreamWaitEvent(of.cu, awaited.cu, 0), "cuStreamWaitEvent", stream=stream, event=event)
+        flags = EXTERNAL if external else 0
+        check(self._cu.cuStreamWaitEvent(of.cu, awaited.cu, flags), "cuStreamWaitEvent", stream=stream, event=event)
 
     def stream_raw(self, stream: StreamHandle) -> int:
         return self._streams[stream].raw
@@ -210,8 +212,6 @@ class NvidiaDriver(GraphCalls, IpcCalls):
         check(self._cu.cuEventDestroy(gone.cu), "cuEventDestroy", event=event, device=gone.device)
 
     def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
-        if external:
-            raise self._not_supported("event_record(external=True)")
         recorded, of = self._events[event], self._streams[stream]
         if recorded.device != of.device:
             raise AcceleratorError(
@@ -221,7 +221,14 @@ class NvidiaDriver(GraphCalls, IpcCalls):
                 error_code=INVALID_HANDLE,
             )
         self._devices.use(of.device)
-        check(self._cu.cuEventRecord(recorded.cu, of.cu), "cuEventRecord", event=event, stream=stream)
+        if external:
+            result = self._cu.cuEventRecordWithFlags(recorded.cu, of.cu, EXTERNAL)
+            check(result, "cuEventRecordWithFlags", event=event, stream=stream)
+        else:
+            check(self._cu.cuEventRecord(recorded.cu, of.cu), "cuEventRecord", event=event, stream=stream)
+
+    def event_raw(self, event: EventHandle) -> int:
+        return self._events[event].raw
 
     def event_query(self, event: EventHandle) -> bool:
         of = self._events[event]
@@ -319,9 +326,6 @@ class NvidiaDriver(GraphCalls, IpcCalls):
     def profiler_stop(self) -> None:
         self._devices.use_any()
         check(self._cu.cuProfilerStop(), "cuProfilerStop")
-
-    def _not_supported(self, call: str) -> NotSupportedError:
-        return NotSupportedError(f"{call}: the {self.capabilities.name} driver does not have this call yet")
 
     def _use_stream(self, stream: StreamHandle) -> Stream:
         of = self._streams[stream]

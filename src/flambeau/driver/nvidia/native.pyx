@@ -132,12 +132,12 @@ cdef class Native:
         if code:
             self._slow_record(event, stream, external)
 
-    def stream_wait_event(self, stream, event):
+    def stream_wait_event(self, stream, event, external=False):
         """See Driver."""
         cdef Event awaited = entry(self._events, event)
         cdef Stream of = entry(self._streams, stream)
-        if awaited is None or of is None or not self._is_ready(of):
-            return self._slow_wait(stream, event)
+        if external or awaited is None or of is None or not self._is_ready(of):
+            return self._slow_wait(stream, event, external)
         cdef int code
         with nogil:
             code = self._cu_wait(<void*>of.raw, <void*>awaited.raw, 0)

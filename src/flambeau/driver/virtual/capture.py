@@ -64,6 +64,20 @@ class Node:
         self.engines: Sequence[CopyEngine] = ()
 
 
+class EventNode(Node):
+    """A record, or a wait, that each launch of the graph makes anew."""
+
+    __slots__ = ("event",)
+
+    def __init__(self, lane: int, device: int, name: str, event: Any) -> None:
+        super().__init__(lane, device, name, nothing, None)
+        self.event = event
+
+
+def nothing(command: object) -> None:
+    """What an event does on a device."""
+
+
 class Capture:
     """One capture underway.  nodes: in the order of the calls;  lanes: its streams, the origin first.
 
@@ -119,10 +133,18 @@ class Capture:
             self.broken = self.broken or f"{name}: the capture is broken on demand, as by a call of another thread"
         self.check(name)
         node = Node(self.lanes.index(queue), queue.device, name, work, detail)
-        node.site = trace.call_site()
-        node.after = tuple(at for at in queue.tails if self.nodes[at].lane != node.lane)
         node.touches, node.duration_ns, node.engines = touches, duration_ns, engines
         node.homes = [Home(each, each.takes, self.memory.graph_segment(each)) for each in blocks]
+        self._write_down(queue, node)
+
+    def note(self, queue: Queue, name: str, event: Any) -> None:
+        """Write down that each launch records an event, or waits for it."""
+        self.check(name)
+        self._write_down(queue, EventNode(self.lanes.index(queue), queue.device, name, event))
+
+    def _write_down(self, queue: Queue, node: Node) -> None:
+        node.site = trace.call_site()
+        node.after = tuple(at for at in queue.tails if self.nodes[at].lane != node.lane)
         self.nodes.append(node)
         queue.tails = (len(self.nodes) - 1,)
 

@@ -142,9 +142,9 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls):
             self._engine.clock.spend(self._engine.preset.call_ns)
             self._engine.wait_for_queue(queue)
 
-    def stream_wait_event(self, stream: StreamHandle, event: EventHandle) -> None:
+    def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
         with self._lock:
-            self._events_of.wait_on_queue(self._queue(stream), self._event(event))
+            self._events_of.wait_on_queue(self._queue(stream), self._event(event), external)
 
     def stream_raw(self, stream: StreamHandle) -> int:
         with self._lock:
@@ -168,10 +168,12 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls):
             del self._events[event]
 
     def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
-        if external:
-            raise NotSupportedError("event_record: the virtual driver does not have external=True")
         with self._lock:
-            self._events_of.record(self._event(event), self._queue(stream))
+            self._events_of.record(self._event(event), self._queue(stream), external)
+
+    def event_raw(self, event: EventHandle) -> int:
+        with self._lock:
+            return self._event(event).handle
 
     def event_query(self, event: EventHandle) -> bool:
         with self._lock:

@@ -56,7 +56,7 @@ class Events:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def record(self, event: Event, queue: Queue) -> None:
+    def record(self, event: Event, queue: Queue, external: bool = False) -> None:
         if event.device != queue.device:
             raise AcceleratorError(
                 f"event_record: the event belongs to device {event.device}, and stream {queue.handle} to device "
@@ -65,23 +65,41 @@ class Events:
                 error_code=INVALID_HANDLE,
             )
         now = self._engine.clock.spend(self._engine.preset.record_ns)
+        if external:
+            self._capturing(queue, "event_record").note(queue, "event_record", event)
+            return
         if queue.capture is not None:
             queue.capture.check("event_record")
             event.captured = Captured(queue.capture, queue.tails)
             return
         queue.end_ns = max(queue.end_ns, now)
+        self.mark(event, queue)
+
+    def mark(self, event: Event, queue: Queue) -> None:
+        """Everything submitted to `queue` so far is the event's latest record."""
         event.latest, event.captured = self.point(queue), None
         if event.interprocess:
             self._engine.publish(queue)
+
+    def _capturing(self, queue: Queue, name: str) -> Capture:
+        """The capture that a stream takes part in, for a call that makes no sense without one."""
+        if queue.capture is None:
+            raise AcceleratorError(
+                f"{name}: stream {queue.handle} is not capturing, so external=True means nothing",
+                error_code=INVALID_VALUE,
+            )
+        return queue.capture
 
     def point(self, queue: Queue) -> Generation:
         """Everything submitted to `queue` so far."""
         return Generation(queue.tail(), self._engine.order.snapshot(queue.handle), queue.end_ns)
 
-    def wait_on_queue(self, queue: Queue, event: Event) -> None:
+    def wait_on_queue(self, queue: Queue, event: Event, external: bool = False) -> None:
         """Later commands of `queue` follow the latest record."""
         self._engine.clock.spend(self._engine.preset.record_ns)
-        if event.captured is not None:
+        if external:
+            self._capturing(queue, "stream_wait_event").note(queue, "stream_wait_event", event)
+        elif event.captured is not None:
             self._join(queue, event.captured)
         elif event.latest is not None and queue.capture is not None:
             what = f"stream_wait_event: stream {queue.handle} cannot wait for work that is not captured"

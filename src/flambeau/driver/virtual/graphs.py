@@ -21,6 +21,7 @@ from .capture import (
     CAPTURE_UNSUPPORTED,
     CAPTURE_WRONG_THREAD,
     Capture,
+    EventNode,
     Home,
     Node,
 )
@@ -163,15 +164,25 @@ class GraphCalls(Calls):
             lane = lanes[node.lane]
             for other in node.after:
                 events.follow(lane, points[other])
-            engine.submit(
-                lane, node.name, node.work, node.detail, node.touches, touched, node.duration_ns, 0, node.engines,
-                node.site,
-            )  # fmt: skip
+            if isinstance(node, EventNode):
+                self._pass(node, lane)
+            else:
+                engine.submit(
+                    lane, node.name, node.work, node.detail, node.touches, touched, node.duration_ns, 0, node.engines,
+                    node.site,
+                )  # fmt: skip
             if at in found.graph.awaited:
                 points[at] = events.point(lane)
         for lane in found.lanes:
             events.follow(queue, events.point(lane))
         found.last = events.point(queue)
+
+    def _pass(self, node: EventNode, lane: Queue) -> None:
+        """Record the event of a node, or wait for what is now its latest record."""
+        if node.name == "event_record":
+            self._events_of.mark(node.event, lane)
+        elif node.event.latest is not None:
+            self._events_of.follow(lane, node.event.latest)
 
     def _blocks(self, node: Node) -> list[Block]:
         return [self._block(node, touch, home) for touch, home in zip(node.touches, node.homes)]

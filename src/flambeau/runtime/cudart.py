@@ -1,0 +1,83 @@
+"""torch.cuda.cudart(): calls of CUDA's runtime library that programs make by hand.  They return codes and never raise.
+
+Registered memory is host memory that something else owns, pinned in place.  Who registered it keeps it until it is
+unregistered, and the work that uses it is done.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from enum import IntEnum
+
+from ..driver.api import Address
+from ..errors import AcceleratorError
+from . import device as devices
+from . import state
+
+
+class cudaError(IntEnum):  # noqa: N801  (the field's name for it)
+    """Codes of CUDA's runtime library."""
+
+    success = 0
+
+
+class HostRegistry:
+    """The registered ranges of a machine, by address."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._nbytes: dict[int, int] = {}
+
+    def add(self, address: int, nbytes: int) -> None:
+        self._starts.insert(bisect_right(self._starts, address), address)
+        self._nbytes[address] = nbytes
+
+    def remove(self, address: int) -> None:
+        if self._nbytes.pop(address, None) is not None:
+            self._starts.remove(address)
+
+    def holds(self, address: int, nbytes: int) -> bool:
+        """Whether all of the bytes lie in one range."""
+        at = bisect_right(self._starts, address) - 1
+        return at >= 0 and address + nbytes <= self._starts[at] + self._nbytes[self._starts[at]]
+
+
+class Cudart:
+    """The runtime library, as far as programs call it by hand."""
+
+    cudaError = cudaError
+
+    @staticmethod
+    def cudaHostRegister(ptr: int, size: int, flags: int = 0) -> int:  # noqa: N802
+        """Pin `size` bytes at `ptr`, for every device.  0, or the driver's code.  flags: not used."""
+        machine = state.machine()
+        machine.start()
+        try:
+            machine.driver.host_register(Address(ptr), size)
+        except AcceleratorError as error:
+            return error.error_code
+        machine.registered.add(ptr, size)
+        return cudaError.success
+
+    @staticmethod
+    def cudaHostUnregister(ptr: int) -> int:  # noqa: N802
+        """Undo cudaHostRegister, once no queued work uses the memory.  0, or the driver's code."""
+        machine = state.machine()
+        machine.start()
+        try:
+            machine.driver.host_unregister(Address(ptr))
+        except AcceleratorError as error:
+            return error.error_code
+        machine.registered.remove(ptr)
+        return cudaError.success
+
+    @staticmethod
+    def cudaMemGetInfo(device: int) -> tuple[int, int]:  # noqa: N802
+        """(free, total) bytes of a device, as its driver sees them."""
+        return state.machine().driver.mem_info(devices.cuda_index(device))
+
+
+def cudart() -> type[Cudart]:
+    """The runtime library; starts the machine."""
+    state.machine().start()
+    return Cudart

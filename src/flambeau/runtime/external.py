@@ -1,0 +1,27 @@
+"""Streams that other libraries made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ArgumentTypeError
+from . import device as devices
+from . import state
+from .stream import Stream
+
+
+def external_stream(raw: Any, device: Any = None) -> Stream:
+    """The stream that another library made, from its CUstream, or from an object with `__cuda_stream__`.
+
+    Its owner keeps it alive.
+    Raises: ArgumentTypeError for anything else; AcceleratorError if a virtual GPU has no such stream.
+    """
+    if hasattr(raw, "__cuda_stream__"):
+        raw = raw.__cuda_stream__()[1]
+    if isinstance(raw, bool) or not isinstance(raw, int):
+        raise ArgumentTypeError(
+            f"ExternalStream: expected a CUstream as an int, or an object with __cuda_stream__, got {raw!r}"
+        )
+    index = devices.cuda_index(device)
+    machine = state.machine()
+    return Stream.adopt(machine, index, machine.driver.stream_adopt(index, raw))

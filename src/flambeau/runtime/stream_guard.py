@@ -1,0 +1,37 @@
+"""`with cuda.stream(s):`, which makes a stream current."""
+
+from __future__ import annotations
+
+from ..errors import ArgumentTypeError
+from . import state
+from .stream import Stream, check_alive
+
+
+class StreamGuard:
+    """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing."""
+
+    __slots__ = ("_device", "_stream", "stream")
+
+    def __init__(self, stream: Stream | None) -> None:
+        if stream is not None and not isinstance(stream, Stream):
+            raise ArgumentTypeError(
+                f"stream: expected a Stream or None, got {stream!r}", hint="make one with cuda.Stream()"
+            )
+        self.stream = stream
+        self._device = -1
+        self._stream: Stream | None = None
+
+    def __enter__(self) -> Stream | None:
+        stream = self.stream
+        if stream is not None:
+            check_alive(stream, state.machine(), "stream")
+            self._device = state.current_device()
+            self._stream = state.current_stream(stream.device_index)
+            state.set_stream(stream)
+            state.set_device(stream.device_index)
+        return stream
+
+    def __exit__(self, *error: object) -> None:
+        if self._stream is not None:
+            state.set_stream(self._stream)
+            state.set_device(self._device)

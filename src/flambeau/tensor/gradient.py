@@ -1,0 +1,89 @@
+"""The gradient of a tensor: what may be assigned to it, who keeps it, who sees it on its way."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd import record
+from ..core import TensorCore
+from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError
+
+ALIKE = "a gradient has the shape, type and device of its tensor"
+
+
+def check_grad(tensor: TensorCore, grad: Any) -> None:
+    """Raise ArgumentTypeError, AutogradError, DtypeError, DeviceMismatchError or ShapeError if it is no gradient."""
+    if not isinstance(grad, TensorCore):
+        raise ArgumentTypeError(f"grad: expected a Tensor or None, got {grad!r}")
+    if grad is tensor:
+        raise AutogradError(f"grad: {tensor.describe()} cannot be its own gradient", hint="assign a clone()")
+    fact = f"grad: attempting to assign {grad.describe()} as the gradient of {tensor.describe()}"
+    if grad.dtype is not tensor.dtype:
+        raise DtypeError(fact, hint=f"{ALIKE}: convert it with to({tensor.dtype})")
+    if grad.storage.device != tensor.storage.device:
+        raise DeviceMismatchError(fact, hint=f"{ALIKE}: move it with to('{tensor.device}')")
+    if grad.shape != tensor.shape:
+        raise ShapeError(fact, hint=ALIKE)
+
+
+class Keeper:
+    """Sets `grad` of a tensor that is not a leaf, after the hooks on it."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: TensorCore) -> None:
+        self.tensor = weakref.ref(tensor)
+
+    def __call__(self, grad: Any) -> None:
+        tensor = self.tensor()
+        if tensor is not None:
+            tensor.grad = grad
+
+
+def retain(tensor: TensorCore) -> None:
+    """Keep the gradient of a tensor in `grad` during backward; a leaf's is kept anyway.
+
+    Raises: AutogradError if it needs none.
+    """
+    if not tensor.requires_grad:
+        raise AutogradError(f"retain_grad: {tensor.describe()} does not require a gradient")
+    edge = record.edge_of(tensor)
+    if edge is None or tensor._grad_fn is None:
+        return
+    hooks = edge[0].pre_hooks
+    if not any(isinstance(hook, Keeper) and hook.tensor() is tensor for _, hook in hooks):
+        hooks.append((edge[1], Keeper(tensor)))
+
+
+def register(tensor: TensorCore, hook: Callable[[Any], Any]) -> HookHandle:
+    """Call `hook` with a tensor's gradient during backward, after the hooks that it has, before the gradient is kept.
+
+    Raises: AutogradError if it needs none.
+    """
+    edge = record.edge_of(tensor)
+    if edge is None:
+        raise AutogradError(
+            f"register_hook: cannot register a hook on a tensor that doesn't require gradient: {tensor.describe()}"
+        )
+    node, index = edge
+    if tensor._grad_fn is None:
+        tensor.hooks = node  # a leaf keeps its accumulator, or the hook would go with the graph
+    entry = (index, hook)
+    keepers = sum(isinstance(each, Keeper) for _, each in node.pre_hooks)
+    node.pre_hooks.insert(len(node.pre_hooks) - keepers, entry)
+    return HookHandle(node.pre_hooks, entry)
+
+
+class HookHandle:
+    """Takes a hook away again."""
+
+    def __init__(self, hooks: list[Any], entry: Any) -> None:
+        self._hooks = hooks
+        self._entry = entry
+
+    def remove(self) -> None:
+        """Take the hook away; nothing if it is gone."""
+        if self._entry in self._hooks:
+            self._hooks.remove(self._entry)
