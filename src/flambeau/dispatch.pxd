@@ -6,7 +6,7 @@ from .core cimport TensorCore
 from .layout cimport Layout
 from .ops.operator cimport Operator
 from .runtime cimport state
-from .runtime.machine cimport Accelerator, Machine
+from .runtime.facts cimport DeviceFacts, MachineFacts
 
 @cython.locals(plan=Plan)
 cpdef call(Operator operator, tuple args, dict kwargs)
@@ -14,11 +14,11 @@ cpdef _call_mutating(Operator operator, list bound, int device)
 cpdef call_inplace(Operator operator, tuple args, dict kwargs)
 cdef Py_ssize_t _WIDEST
 
-@cython.locals(last=Decided, machine=Machine, index=Py_ssize_t, tensor=TensorCore)
+@cython.locals(last=Decided, machine=MachineFacts, index=Py_ssize_t, tensor=TensorCore)
 cdef Decided _last(Operator operator, list bound)
 @cython.locals(plan=Plan, key=tuple)
 cpdef _run(Operator operator, list bound, given, int device)
-@cython.locals(machine=Machine, accelerator=Accelerator)
+@cython.locals(machine=MachineFacts, accelerator=DeviceFacts)
 cpdef dict _plans(int device)
 @cython.locals(key=list, index=Py_ssize_t, tensor=TensorCore)
 cpdef tuple _key(Operator operator, list bound, given)

@@ -3,7 +3,7 @@ from . cimport core
 from .core cimport TensorCore
 from .layout cimport Layout
 from .runtime cimport state, storage
-from .runtime.machine cimport Machine
+from .runtime.facts cimport MachineFacts
 from .runtime.queue cimport Queue
 from .runtime.storage cimport Storage
 
@@ -57,12 +57,12 @@ cdef class Plan(Decided):
     cdef public list draws
     cdef public object result
 
-    @cython.locals(machine=Machine, stream=Queue, operands=list, layout=Layout, index=Py_ssize_t, at=Py_ssize_t)
+    @cython.locals(machine=MachineFacts, stream=Queue, operands=list, layout=Layout, index=Py_ssize_t, at=Py_ssize_t)
     cpdef run(self, list bound, given)
 
 cpdef _launch(Launch step, Queue stream, list operands, list bound, list drawn)
-cpdef Storage _memory(Machine machine, Queue stream, Py_ssize_t nbytes)
-cpdef _run_library(Machine machine, Queue stream, Library step, list operands)
+cpdef Storage _memory(MachineFacts machine, Queue stream, Py_ssize_t nbytes)
+cpdef _run_library(MachineFacts machine, Queue stream, Library step, list operands)
 cpdef _built(result, list operands)
 cpdef also_read(bound, TensorCore given)
 @cython.locals(first="unsigned char*")

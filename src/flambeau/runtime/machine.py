@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -11,7 +10,7 @@ from typing import Any
 
 from .. import config, driver, trace
 from ..config import Gpus
-from ..driver.api import DeviceProperties, Driver, EventHandle, KernelHandle, Monitor, PlanHandle, StreamHandle
+from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PlanHandle, StreamHandle
 from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Kernel
 from ..memory import settings
@@ -23,6 +22,7 @@ from ..memory.settings import Settings
 from ..problem import Problem
 from . import forked, state
 from .cudart import HostRegistry
+from .facts import DeviceFacts, MachineFacts
 from .generator import Generator
 from .stream import Stream
 
@@ -35,7 +35,7 @@ HINT = (
 )
 
 
-class Accelerator:
+class Accelerator(DeviceFacts):
     """One device: its allocator, streams, generator and loaded kernels."""
 
     def __init__(self, machine: Machine, index: int) -> None:
@@ -47,7 +47,7 @@ class Accelerator:
         self.allocator = CachingAllocator(self.driver, index, machine.record_event, machine.settings)
         self.raw_blocks = RawBlocks(self.allocator)
         self.generator = Generator(index)
-        self.plans: dict[Any, Any] = {}  # what dispatch decided once
+        self.plans = {}
         self.kernels: dict[Kernel, KernelHandle] = {}
         self._library_plans: dict[Problem, tuple[PlanHandle, int]] = {}
         self.capture_stream: Stream | None = None  # of cuda.graph(), made at its first use
@@ -91,26 +91,21 @@ class Accelerator:
                 self.driver.peer_enable(self.index, other)
 
 
-class Machine:
+class Machine(MachineFacts):
     """The process's GPUs.  Nothing is started, and no driver call made, before `start`."""
 
-    serials = itertools.count(1)
-    driver: Driver
+    devices: list[Accelerator]
     settings: Settings
     pinned: PinnedCache
 
     def __init__(self, choice: Gpus, schedule: Any = None) -> None:
-        self.serial = next(Machine.serials)
+        super().__init__()
         self.choice = choice
         self.schedule = schedule
         self.lock = threading.RLock()
-        self.devices: list[Accelerator] = []
         self.streams: dict[StreamHandle, Stream] = {}
-        self.launch_blocking = False
-        self.capture: Any = None  # the CUDAGraph that is being captured
         self.registered = HostRegistry()
         self.cpu_generator = Generator(-1)
-        self.cpu_plans: dict[Any, Any] = {}
         self._on_start: list[tuple[Callable[[], object], list[str]]] = []  # and where each was asked for
         self._started = False
         self._starting: int | None = None

@@ -1,7 +1,7 @@
-from .machine cimport Machine
+from .facts cimport MachineFacts
 
 cdef class Queue:
-    cdef public Machine machine
+    cdef public MachineFacts machine
     cdef public object driver
     cdef public int device_index
     cdef public object handle

@@ -1,7 +1,7 @@
 cimport cython
 from ..memory.caching cimport CachingAllocator
 from ..memory.pool cimport Block
-from .machine cimport Accelerator, Machine
+from .facts cimport DeviceFacts, MachineFacts
 
 cdef unsigned long long _WIDEST
 
@@ -21,5 +21,5 @@ cdef class Storage:
     cpdef begin(self, int device, Py_ssize_t nbytes, unsigned long long address, block, give_back, machine)
     cpdef unsigned long long address(self)
 
-@cython.locals(accelerator=Accelerator, allocator=CachingAllocator, block=Block, made=Storage)
-cpdef Storage on_device(Machine machine, int device, Py_ssize_t nbytes, stream)
+@cython.locals(accelerator=DeviceFacts, allocator=CachingAllocator, block=Block, made=Storage)
+cpdef Storage on_device(MachineFacts machine, int device, Py_ssize_t nbytes, stream)
