@@ -7,7 +7,11 @@ A hook is a module attribute that is None until a tool subscribes; the runtime t
     on_block_taken(block, stream)                the allocator handed out a block
     on_block_given(block)                        the allocator took a block back
     on_record(event, stream)                     an event was recorded on a stream
-    on_wait(waiter, event)                       a stream, or the host (waiter None), waits for an event
+    on_wait(waiter, event)                       a stream waits for an event; or the host (waiter None) is about to wait
+                                                 for an event, a stream or a device
+    on_route(route, stream, other, nbytes)       a copy takes a way (runtime/route.py) on a stream, None on the host;
+                                                 between devices, `other` is the stream that waits before and after
+    on_convert(source, dtype, device)            a copy changes type or layout of a tensor on a device, -1 for the host
     on_host_read(address, nbytes)                the host reads memory that a device may write
     on_host_write(address, nbytes)               the host writes memory that a device may read
 """
@@ -28,6 +32,8 @@ on_block_taken: Hook = None
 on_block_given: Hook = None
 on_record: Hook = None
 on_wait: Hook = None
+on_route: Hook = None
+on_convert: Hook = None
 on_host_read: Hook = None
 on_host_write: Hook = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import trace
 from ..config import virtual_gpus
 from ..errors import DeviceIndexError, DeviceQueryError
 from . import device as devices
@@ -82,6 +83,8 @@ def set_device(device: Any) -> None:
 def synchronize(device: Any = None) -> None:
     """Wait until all work on a device, the current one if none is named, is done.  Host: waits."""
     index = devices.index_or_current(device)
+    if trace.on_wait is not None:
+        trace.on_wait(None, devices.cuda(index))
     state.machine().driver.device_synchronize(index)
 
 
