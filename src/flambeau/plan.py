@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Any
 
-from . import core, host
+from . import core, host, trace
 from . import strides as st
 from .core import TensorCore
 from .dtypes import dtype
@@ -297,6 +297,8 @@ def _run_library(machine: Any, stream: Stream | None, step: Library, operands: S
 
 def run_on_host(bound: Sequence[Any], reference: Any) -> None:
     """Run a reference on host memory."""
+    if trace.on_host_read is not None or trace.on_host_write is not None:
+        trace.touched_by_host(bound)
     with host.np.errstate(all="ignore"):
         reference(*[_host_array(each) for each in bound])
 

@@ -12,8 +12,9 @@ A hook is a module attribute that is None until a tool subscribes; the runtime t
     on_route(route, stream, other, nbytes)       a copy takes a way (runtime/route.py) on a stream, None on the host;
                                                  between devices, `other` is the stream that waits before and after
     on_convert(source, dtype, device)            a copy changes type or layout of a tensor on a device, -1 for the host
-    on_host_read(address, nbytes)                the host reads memory that a device may write
-    on_host_write(address, nbytes)               the host writes memory that a device may read
+    on_done(awaited)                             the host was told that an event or a stream is done
+    on_host_read(access)                         the host reads memory that a device may write (kernel.Access)
+    on_host_write(access)                        the host writes memory that a device may read
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+from .kernel import Access
 
 Hook = Callable[..., Any] | None
 
@@ -32,12 +35,24 @@ on_block_taken: Hook = None
 on_block_given: Hook = None
 on_record: Hook = None
 on_wait: Hook = None
+on_done: Hook = None
 on_route: Hook = None
 on_convert: Hook = None
 on_host_read: Hook = None
 on_host_write: Hook = None
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def touched_by_host(values: Iterable[Any]) -> None:
+    """Tell the hooks about every array among the arguments of a reference that runs on the host."""
+    for each in values:
+        if isinstance(each, list):
+            touched_by_host(each)
+        elif isinstance(each, Access):
+            hook = on_host_write if each.mode == "w" else on_host_read
+            if hook is not None:
+                hook(each)
 
 
 def call_site() -> str:

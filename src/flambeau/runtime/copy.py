@@ -2,7 +2,7 @@
 
 - Host to device: on the destination's current stream.  The pinned block of an asynchronous one is kept until it is
   done.
-- Device to host: on the source's current stream.
+- Device to host: on the source's current stream.  What an asynchronous one writes can be waited for: arrival.py.
 - On one device: on its current stream, at once.
 - While the stream is capturing, host memory must be pinned and the copy non_blocking; the graph keeps the memory.
 - Between devices: on the *source's* current stream, with a barrier both ways: the copy follows what the
@@ -16,7 +16,7 @@ import ctypes
 from .. import trace
 from ..driver.api import CopyKind
 from ..errors import AcceleratorError
-from . import state, sync_debug
+from . import arrival, state, sync_debug
 from .generator import CAPTURE_UNSUPPORTED
 from .route import BETWEEN_DEVICES, ON_HOST, Route, route_of
 from .storage import Storage
@@ -55,6 +55,8 @@ def _on_one_device(route: Route, to: int, start: int, nbytes: int, src: Storage,
         stream.synchronize()
     elif memory.is_pinned:
         memory.record_stream(stream)
+        if memory is dst and (stream.machine.capture is None or not stream.is_capturing()):
+            arrival.expect(dst, to, nbytes, stream)
 
 
 def _check_captured(stream: Stream, memory: Storage, route: Route) -> None:

@@ -20,7 +20,7 @@ from ..memory.private import relaxed
 from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
 from ..problem import Problem
-from . import forked, state
+from . import forked, state, strict
 from .generator import Generator
 from .stream import Stream
 
@@ -103,6 +103,7 @@ class Machine:
         self.streams: dict[StreamHandle, Stream] = {}
         self.launch_blocking = False
         self.capture: Any = None  # the CUDAGraph that is being captured
+        self.strict: strict.Strict | None = None  # what it watches, if FLAMBEAU_STRICT says so
         self.cpu_generator = Generator(-1)
         self.cpu_plans: dict[Any, Any] = {}
         self._on_start: list[Callable[[], object]] = []
@@ -151,6 +152,8 @@ class Machine:
         self.pinned = PinnedCache(self.driver, self.record_event, self.settings.pinned_max_cached)
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
         forked.watch(self)
+        if config.strict():
+            self.strict = strict.watch()
 
     def at_start(self, call: Callable[[], object]) -> None:
         """Run `call` when the machine has started: now if it has, else then, in the order given."""

@@ -25,9 +25,11 @@ import threading
 import weakref
 from pathlib import Path
 
-from .. import channel, host
+from .. import channel, host, trace
 from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Peer
+from ..dtypes import uint8
 from ..errors import ArgumentError, ConfigError
+from ..kernel import Access
 from . import storage as storages
 from .ledger import Ledger, Ticket
 from .storage import Storage
@@ -83,6 +85,8 @@ class Host:
         with self._lock:
             found = self.files.get(storage)
             if found is None:
+                if trace.on_host_read is not None:
+                    trace.on_host_read(Access(storage.address(), uint8, "r", (storage.nbytes,), None))
                 array = storage.array()
                 found = _new_file(storage.nbytes, self.strategy)
                 found.array[:] = array

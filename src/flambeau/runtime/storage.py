@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import host, trace
+from .. import host
 from ..driver.api import Address, StreamHandle
 from ..dtypes import uint8
 from .device import CPU_INDEX
@@ -24,12 +24,13 @@ class Storage:
     """`nbytes` of memory on CUDA device `device`, or on the host where that is CPU_INDEX.
 
     version counts writes in place, so that autograd sees when a saved value was overwritten.
+    arrivals: what arrival.py knows of copies that are on their way to pinned memory, None for none.
     aligned: whether it begins where a GPU may use its widest access; host memory always counts as if.
     """
 
     __slots__ = (
         "__weakref__", "_address", "_array", "_block", "_give_back",
-        "aligned", "device", "machine", "nbytes", "version",
+        "aligned", "arrivals", "device", "machine", "nbytes", "version",
     )  # fmt: skip
 
     def __init__(self, device: int, nbytes: int, address: int, block: Any, give_back: Any, machine: Any) -> None:
@@ -46,6 +47,7 @@ class Storage:
         self._block = block
         self._give_back = give_back
         self._array: Any = None
+        self.arrivals: Any = None
 
     def address(self) -> int:
         """Where the first byte lies: in the device's address space, or in this process."""
@@ -62,8 +64,6 @@ class Storage:
 
     def array(self) -> Any:
         """A uint8 NumPy array over host memory; it keeps the storage's memory alive."""
-        if trace.on_host_read is not None:
-            trace.on_host_read(self._address, self.nbytes)
         if self._array is None:  # pinned: not kept, or storage and array would hold each other
             return host.array_at(self._address, uint8, (self.nbytes,), None, self)
         return self._array
@@ -72,7 +72,7 @@ class Storage:
         """Let host memory be that of a uint8 NumPy array, which holds the bytes already."""
         if self._give_back is not None:
             self._give_back.free(self._block)
-        self._block = self._give_back = self.machine = None
+        self._block = self._give_back = self.machine = self.arrivals = None
         self._address = host.address_of(array)
         self._array = array
 

@@ -87,7 +87,10 @@ class Stream:
 
     def query(self) -> bool:
         """Whether everything submitted so far is done.  Host: returns at once."""
-        return self.machine.driver.stream_query(self.handle)
+        is_done = self.machine.driver.stream_query(self.handle)
+        if is_done and trace.on_done is not None:
+            trace.on_done(self)
+        return is_done
 
     def is_capturing(self) -> bool:
         """Whether what is submitted goes to a graph.  Host: returns at once."""
@@ -315,7 +318,10 @@ class Event:
 
     def query(self) -> bool:
         """Whether the work before the latest record is done; True if never recorded.  Host: returns at once."""
-        return self._machine is None or self._machine.driver.event_query(self.handle)
+        is_done = self._machine is None or self._machine.driver.event_query(self.handle)
+        if is_done and trace.on_done is not None:
+            trace.on_done(self)
+        return is_done
 
     def synchronize(self) -> None:
         """Wait until the work before the latest record is done.  Host: waits."""

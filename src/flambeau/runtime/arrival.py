@@ -1,0 +1,58 @@
+"""Copies to pinned memory whose bytes come later, and waiting for one of them.
+
+A storage keeps one `Arrival` per such copy, with an event that was recorded behind it, until it was waited for or a
+later copy of the same stream covers it.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from .storage import Storage
+from .stream import Event, Stream
+
+MANY = 16  # arrivals of one storage: with more, those that are done are dropped first
+
+_lock = threading.Lock()
+
+
+class Arrival:
+    """The bytes [low, high) of the host, which a copy on `stream` writes before `event`."""
+
+    __slots__ = ("event", "high", "low", "stream")
+
+    def __init__(self, low: int, high: int, stream: Stream, event: Event) -> None:
+        self.low = low
+        self.high = high
+        self.stream = stream
+        self.event = event
+
+    def covers(self, other: Arrival) -> bool:
+        """Whether waiting for this one, which came later, is waiting for the other."""
+        return self.stream is other.stream and self.low <= other.low and other.high <= self.high
+
+
+def expect(storage: Storage, low: int, nbytes: int, stream: Stream) -> None:
+    """A copy of `nbytes` to the address `low` of a pinned storage was put on a stream.  Host: returns at once."""
+    if stream.machine.strict is not None:
+        stream.machine.strict.reads.expect(storage, low, nbytes, stream)
+    made = Arrival(low, low + nbytes, stream, stream.record_event())
+    with _lock:
+        kept: list[Arrival] = [each for each in storage.arrivals or () if not made.covers(each)]
+        if len(kept) >= MANY and stream.machine.capture is None:
+            kept = [each for each in kept if not each.event.query()]
+        storage.arrivals = [*kept, made]
+
+
+def wait_for(storage: Storage, low: int, nbytes: int) -> None:
+    """Wait for the copies into `nbytes` at the address `low` that are on their way.  Host: waits."""
+    if not storage.arrivals:
+        return
+    high = low + nbytes
+    found = [each for each in storage.arrivals if each.low < high and low < each.high]
+    for each in found:
+        each.event.synchronize()
+    with _lock:
+        left: list[Any] = [each for each in storage.arrivals or () if each not in found]
+        storage.arrivals = left or None

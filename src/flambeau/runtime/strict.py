@@ -1,0 +1,97 @@
+"""FLAMBEAU_STRICT=1: what a machine watches to find mistakes that are silent otherwise.
+
+It hangs on `trace`'s hooks, beside what has subscribed already; machines that are not strict are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .. import trace
+from ..driver.api import EventHandle
+from ..kernel import Access
+from . import state
+from .device import device
+from .early import EarlyReads
+from .stream import Event, Stream
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+_hooks: dict[str, Callable[..., None]] = {}
+
+
+class Strict:
+    """The watchers of one machine."""
+
+    def __init__(self) -> None:
+        self.reads = EarlyReads()
+
+
+def watch() -> Strict:
+    """The watchers of a machine that starts, subscribed."""
+    for name, hook in _hooks.items():
+        former = getattr(trace, name)
+        if not getattr(former, "is_strict", False):
+            setattr(trace, name, _beside(hook, former))
+    return Strict()
+
+
+def _beside(hook: Callable[..., None], former: Callable[..., Any] | None) -> Callable[..., None]:
+    def both(*facts: Any) -> None:
+        hook(*facts)
+        if former is not None:
+            former(*facts)
+
+    both.is_strict = True  # type: ignore[attr-defined]
+    return both
+
+
+def _on(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    def subscribe(hook: Callable[..., None]) -> Callable[..., None]:
+        _hooks[name] = hook
+        return hook
+
+    return subscribe
+
+
+@_on("on_record")
+def _recorded(event: EventHandle, stream: Stream) -> None:
+    if (strict := stream.machine.strict) is not None:
+        strict.reads.recorded(event, stream)
+
+
+@_on("on_wait")
+def _waits(waiter: Stream | None, awaited: Any) -> None:
+    if waiter is None:
+        _host_knows(awaited)
+    elif (strict := waiter.machine.strict) is not None:
+        strict.reads.stream_waits(waiter, awaited)
+
+
+@_on("on_done")
+def _host_knows(awaited: Stream | Event | device) -> None:
+    machine = _machine_of(awaited)
+    if machine is None or machine.strict is None:
+        return
+    if isinstance(awaited, Event):
+        machine.strict.reads.host_knows_event(awaited.handle)
+        return
+    index = awaited.device_index if isinstance(awaited, Stream) else awaited.index
+    all_of_device = [each.handle for each in machine.streams.values() if each.device_index == index]
+    machine.strict.reads.host_knows_streams([awaited.handle] if isinstance(awaited, Stream) else all_of_device)
+
+
+def _machine_of(awaited: Stream | Event | device) -> Machine | None:
+    if isinstance(awaited, Stream):
+        return awaited.machine
+    return awaited._machine if isinstance(awaited, Event) else state.machine()
+
+
+@_on("on_host_read")
+@_on("on_host_write")
+def _touched(access: Access) -> None:
+    strict = state.machine().strict if state.has_machine() else None
+    if strict is not None:
+        strict.reads.check(access)
