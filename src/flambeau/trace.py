@@ -41,6 +41,9 @@ on_convert: Hook = None
 on_host_read: Hook = None
 on_host_write: Hook = None
 
+suspects: Callable[[], list[str]] | None = None  # what may have failed, the latest first; None where nobody knows
+
+_operators: dict[str, list[str]] = {}  # by the name of a kernel or library problem
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
@@ -53,6 +56,19 @@ def touched_by_host(values: Iterable[Any]) -> None:
             hook = on_host_write if each.mode == "w" else on_host_read
             if hook is not None:
                 hook(each)
+
+
+def uses(entry: str, operator: str) -> None:
+    """An operator was lowered to a kernel, or a library problem, of that name."""
+    known = _operators.setdefault(entry, [])
+    if operator not in known:
+        known.append(operator)
+
+
+def operator_of(entry: str) -> str:
+    """The operators that launch what is called `entry`, with that name; the name alone if no operator does."""
+    known = _operators.get(entry)
+    return entry if known in (None, [entry]) else f"{' or '.join(known)} (kernel {entry})"
 
 
 def call_site() -> str:

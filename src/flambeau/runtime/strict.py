@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import trace
-from ..driver.api import EventHandle
+from ..driver.api import CopyKind, EventHandle, StreamHandle
 from ..kernel import Access
 from . import state
 from .device import device
 from .early import EarlyReads
+from .launches import Launches
 from .stream import Event, Stream
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Strict:
 
     def __init__(self) -> None:
         self.reads = EarlyReads()
+        self.launches = Launches()
 
 
 def watch() -> Strict:
@@ -35,7 +37,13 @@ def watch() -> Strict:
         former = getattr(trace, name)
         if not getattr(former, "is_strict", False):
             setattr(trace, name, _beside(hook, former))
+    trace.suspects = _suspects
     return Strict()
+
+
+def _suspects() -> list[str]:
+    strict = state.machine().strict if state.has_machine() else None
+    return strict.launches.suspects() if strict is not None else []
 
 
 def _beside(hook: Callable[..., None], former: Callable[..., Any] | None) -> Callable[..., None]:
@@ -56,6 +64,18 @@ def _on(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return subscribe
 
 
+@_on("on_launch")
+def _launched(stream: Stream, handle: Any, _arguments: Any) -> None:
+    if (strict := stream.machine.strict) is not None:
+        strict.launches.launched(stream, strict.launches.name_of(stream, handle))
+
+
+@_on("on_copy")
+def _copied(stream: Stream, _dst: int, _src: int, _nbytes: int, kind: CopyKind) -> None:
+    if (strict := stream.machine.strict) is not None:
+        strict.launches.launched(stream, f"copy {kind.value}")
+
+
 @_on("on_record")
 def _recorded(event: EventHandle, stream: Stream) -> None:
     if (strict := stream.machine.strict) is not None:
@@ -65,6 +85,9 @@ def _recorded(event: EventHandle, stream: Stream) -> None:
 @_on("on_wait")
 def _waits(waiter: Stream | None, awaited: Any) -> None:
     if waiter is None:
+        machine = _machine_of(awaited)
+        if machine is not None and machine.strict is not None:
+            machine.strict.launches.host_waits(_streams_of(machine, awaited))
         _host_knows(awaited)
     elif (strict := waiter.machine.strict) is not None:
         strict.reads.stream_waits(waiter, awaited)
@@ -77,10 +100,17 @@ def _host_knows(awaited: Stream | Event | device) -> None:
         return
     if isinstance(awaited, Event):
         machine.strict.reads.host_knows_event(awaited.handle)
-        return
-    index = awaited.device_index if isinstance(awaited, Stream) else awaited.index
-    all_of_device = [each.handle for each in machine.streams.values() if each.device_index == index]
-    machine.strict.reads.host_knows_streams([awaited.handle] if isinstance(awaited, Stream) else all_of_device)
+    else:
+        machine.strict.reads.host_knows_streams(_streams_of(machine, awaited))
+
+
+def _streams_of(machine: Machine, awaited: Stream | Event | device) -> list[StreamHandle]:
+    """The streams of which all is awaited."""
+    if isinstance(awaited, Stream):
+        return [awaited.handle]
+    if isinstance(awaited, Event):
+        return []
+    return [each.handle for each in machine.streams.values() if each.device_index == awaited.index]
 
 
 def _machine_of(awaited: Stream | Event | device) -> Machine | None:

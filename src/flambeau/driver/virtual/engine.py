@@ -57,8 +57,7 @@ class Engine:
             self.clock.spend(host_ns)
             queue.capture.record(queue, name, work, detail, touches, blocks, duration_ns, engines)
             return
-        if self.races.wants_sites and not site:
-            site = trace.call_site()
+        site = site or trace.call_site()
         conflicts = self.races.check(queue.handle, name, site, touches, blocks)
         self._make_room(queue)
         command = Command(queue, name, work, detail, touches, blocks, site)
