@@ -79,6 +79,12 @@ def call_site() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
 
 
+def place() -> tuple[str, int]:
+    """File and line of the innermost frame outside this package, as `warnings.warn_explicit` takes them."""
+    file, _, line = call_site().rpartition(":")
+    return (file, int(line)) if line.isdigit() else (file or line, 0)
+
+
 def caller() -> str:
     """What the user's program called, where, and on which thread: `Tensor.item at train.py:12 on thread 'Main'`."""
     frame: Any = sys._getframe(1)

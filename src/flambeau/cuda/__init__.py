@@ -37,6 +37,7 @@ from ..runtime.stream import StreamGuard as stream
 from ..runtime.stream import external_stream as ExternalStream  # noqa: N812
 from ..runtime.stream import external_stream as get_stream_from_external
 from ..runtime.sync_debug import get_sync_debug_mode, set_sync_debug_mode
+from ..runtime.threads import carry
 from ..runtime.usage import (
     caching_allocator_alloc,
     caching_allocator_delete,
@@ -88,7 +89,7 @@ __all__ = [
     "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "DoubleTensor",
     "Event", "ExternalStream", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "OutOfMemoryError",
     "ShortTensor", "Stream", "StreamContext", "caching_allocator_alloc", "caching_allocator_delete",
-    "can_device_access_peer", "current_device", "current_stream", "default_stream", "device", "device_count",
+    "can_device_access_peer", "carry", "current_device", "current_stream", "default_stream", "device", "device_count",
     "device_of", "empty_cache", "empty_host_cache", "get_device_capability", "get_device_name", "get_device_properties",
     "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all", "get_stream_from_external",
     "get_sync_debug_mode", "graph", "graph_pool_handle", "host_memory_stats", "init", "initial_seed", "ipc_collect",

@@ -1,6 +1,7 @@
 cdef class Thread:
     cdef public object machine
     cdef public int device
+    cdef public bint chosen
     cdef public dict streams
     cdef public list default_devices
 

@@ -11,13 +11,17 @@ if TYPE_CHECKING:
 
 
 class Thread:
-    """What one host thread has chosen.  A new thread starts at device 0 and on default streams."""
+    """What one host thread has chosen.  A new thread starts at device 0 and on default streams.
 
-    __slots__ = ("default_devices", "device", "machine", "streams")
+    chosen: whether it has made a device or a stream current itself.
+    """
+
+    __slots__ = ("chosen", "default_devices", "device", "machine", "streams")
 
     def __init__(self) -> None:
         self.machine: Any = None
         self.device = 0
+        self.chosen = False
         self.streams: dict[int, Any] = {}
         self.default_devices: list[Any] = []
 
@@ -68,6 +72,7 @@ def _here() -> Thread:
     if here.machine is not _machine:
         here.machine = _machine
         here.device = 0
+        here.chosen = False
         here.streams = {}
     return here
 
@@ -78,7 +83,22 @@ def current_device() -> int:
 
 
 def set_device(index: int) -> None:
-    _here().device = index
+    here = _here()
+    here.device = index
+    here.chosen = True
+
+
+def choose(index: int, streams: dict[int, Stream], chosen: bool) -> None:
+    """Make a device and streams current; devices that are missing are on their default stream."""
+    here = _here()
+    here.device = index
+    here.streams = streams
+    here.chosen = chosen
+
+
+def has_chosen() -> bool:
+    """Whether this thread has made a device or a stream current itself."""
+    return _here().chosen
 
 
 def current_stream(index: int) -> Stream:
@@ -89,7 +109,9 @@ def current_stream(index: int) -> Stream:
 
 def set_stream(stream: Stream) -> None:
     """Make `stream` the current one of its device; the current device does not change."""
-    _here().streams[stream.device_index] = stream
+    here = _here()
+    here.streams[stream.device_index] = stream
+    here.chosen = True
 
 
 def streams() -> dict[int, Stream]:

@@ -16,6 +16,7 @@ from .device import device
 from .early import EarlyReads
 from .launches import Launches
 from .stream import Event, Stream
+from .threads import Parents
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -29,6 +30,7 @@ class Strict:
     def __init__(self) -> None:
         self.reads = EarlyReads()
         self.launches = Launches()
+        self.parents = Parents()
 
 
 def watch() -> Strict:
@@ -68,12 +70,14 @@ def _on(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 def _launched(stream: Stream, handle: Any, _arguments: Any) -> None:
     if (strict := stream.machine.strict) is not None:
         strict.launches.launched(stream, strict.launches.name_of(stream, handle))
+        strict.parents.worked(stream)
 
 
 @_on("on_copy")
 def _copied(stream: Stream, _dst: int, _src: int, _nbytes: int, kind: CopyKind) -> None:
     if (strict := stream.machine.strict) is not None:
         strict.launches.launched(stream, f"copy {kind.value}")
+        strict.parents.worked(stream)
 
 
 @_on("on_record")
