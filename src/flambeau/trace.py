@@ -19,7 +19,9 @@ A hook is a module attribute that is None until a tool subscribes; the runtime t
 
 from __future__ import annotations
 
+import linecache
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -77,6 +79,12 @@ def call_site() -> str:
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
+
+
+def source_at(site: str) -> str:
+    """The line of source at a `file:line`, which more may follow; "" where there is none."""
+    match = re.match(r"(.+?):(\d+)\b", site)
+    return linecache.getline(match[1], int(match[2])).strip() if match else ""
 
 
 def place() -> tuple[str, int]:
