@@ -1,4 +1,4 @@
-"""Waiting for one non_blocking copy to the host; reading too early, under FLAMBEAU_STRICT=1.  Row 1.9.7"""
+"""Waiting for one non_blocking copy to the host; reading too early.  Rows 1.9.7, 1.20.2, 1.20.3"""
 
 import re
 

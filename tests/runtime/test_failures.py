@@ -1,4 +1,4 @@
-"""An error that comes later names the operator and the line that launched it, and the line that met it.  Row 1.3.3"""
+"""A late error names operator and line of the launch, and the line that met it.  Rows 1.3.3, 1.20.4"""
 
 import re
 import sys

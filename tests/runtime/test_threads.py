@@ -1,4 +1,4 @@
-"""Device and streams in other threads: carried by cuda.carry, missed in strict mode.  Rows 1.1.1, 1.4.4"""
+"""Device and streams in other threads: carried, and missed in strict mode.  Rows 1.1.1, 1.4.4, 1.20.5, 1.20.6"""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""explain() says what the copy itself decided.  Rows 1.2.2, 1.2.3, 1.3.1, 1.9.6 to 1.9.9"""
+"""explain() says what the copy itself decided.  Rows 1.20.1, 1.2.2, 1.2.3, 1.3.1, 1.9.6 to 1.9.9"""
 
 import threading
 
