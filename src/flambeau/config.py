@@ -5,7 +5,7 @@ FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options
 FLAMBEAU_CACHE          directory of compiled kernels (default: $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
 FLAMBEAU_COMPILE_AHEAD  0: compile no kernel in the background before it is needed
 FLAMBEAU_STRICT         1: silent mistakes are found: a replay of a graph whose declared inputs have no new values, a
-                        read of host memory that a non_blocking copy writes and nobody has waited for;
+                        use of host memory before the non_blocking copy that it takes part in was waited for;
                         a thread without the device and streams of the one that started it.  And errors of a GPU that
                         come later name the last launches
 CUDA_LAUNCH_BLOCKING    1: every launch waits until it is done

@@ -14,7 +14,7 @@
     +-- NoDeviceError          (RuntimeError)          CUDA was used and there is no GPU, real or virtual
     +-- ModeError              (RuntimeError)          a switch was given a setting that it does not have
     +-- SynchronizationError   (RuntimeError)          the host would have waited, and was told not to
-    +-- EarlyReadError         (RuntimeError)          the host used bytes before it had waited for their copy
+    +-- EarlyAccessError       (RuntimeError)          the host used bytes before it had waited for their copy
     +-- NotSupportedError      (NotImplementedError)   this driver, or this version, does not have the ability
     +-- AutogradError          (RuntimeError)          a gradient cannot be computed
     +-- ProcessGoneError       (RuntimeError)          the process that shared something has ended
@@ -88,8 +88,8 @@ class SynchronizationError(FlambeauError, RuntimeError):
     """The host would have waited for a device, and `cuda.set_sync_debug_mode` forbids it."""
 
 
-class EarlyReadError(FlambeauError, RuntimeError):
-    """The host used memory that a non_blocking copy writes, before it had waited for the copy (FLAMBEAU_STRICT=1)."""
+class EarlyAccessError(FlambeauError, RuntimeError):
+    """The host used memory of a non_blocking copy before it had waited for the copy (FLAMBEAU_STRICT=1)."""
 
 
 class NotSupportedError(FlambeauError, NotImplementedError):

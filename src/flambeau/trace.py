@@ -3,6 +3,7 @@
 A hook is a module attribute that is None until a tool subscribes; the runtime tests it and calls it if set.
 
     on_launch(stream, kernel, accesses)          a kernel or library call was put on a stream
+    on_replay(stream)                            a graph was put on a stream
     on_copy(stream, dst, src, nbytes, kind)      a copy was put on a stream
     on_block_taken(block, stream)                the allocator handed out a block
     on_block_given(block)                        the allocator took a block back
@@ -32,6 +33,7 @@ from .kernel import Access
 Hook = Callable[..., Any] | None
 
 on_launch: Hook = None
+on_replay: Hook = None
 on_copy: Hook = None
 on_block_taken: Hook = None
 on_block_given: Hook = None

@@ -6,7 +6,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import trace
-from flambeau.errors import EarlyReadError
+from flambeau.errors import EarlyAccessError
 from flambeau.testing import machine
 
 
@@ -87,14 +87,22 @@ def test_copies_that_are_done_are_forgotten_when_there_are_many(gpus):
     assert len(buffer.storage.arrivals) <= 16 and buffer.tolist() == [1.0] * 100
 
 
-def test_a_copy_in_a_capture_is_not_waited_for(gpus):
+def captured():
+    """A buffer, what is copied into it, and a graph of the copy with work after it."""
     buffer, source, graph = torch.zeros(4, pin_memory=True), torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         buffer.copy_(source, non_blocking=True)
     assert buffer.storage.arrivals is None and buffer.wait() is buffer
-    graph.replay()
-    torch.cuda.synchronize()
-    assert buffer.tolist() == [1.0] * 4
+    return buffer, source, graph
+
+
+def test_what_a_graph_copies_is_waited_for_after_each_replay(gpus):
+    buffer, source, graph = captured()
+    for value in (2.0, 3.0):
+        source.fill_(value)
+        graph.replay()
+        torch.cuda._sleep(200_000_000)
+        assert buffer.wait().tolist() == [value] * 4 and not torch.cuda.current_stream().query()
 
 
 def test_what_it_costs(gpus):
@@ -133,14 +141,14 @@ READS = {
 @pytest.mark.parametrize("name", READS)
 def test_a_read_before_the_wait_is_an_error_and_fine_after_it(strict, name):
     x = coming()
-    with pytest.raises(EarlyReadError, match="has not waited for the copy"):
+    with pytest.raises(EarlyAccessError, match="has not waited for the copy"):
         READS[name](x)
     READS[name](x.wait())
 
 
 def test_the_error_names_both_lines(strict):
     x = torch.ones(4, device="cuda").to("cpu", non_blocking=True)
-    with pytest.raises(EarlyReadError) as caught:
+    with pytest.raises(EarlyAccessError) as caught:
         x.tolist()
     begins = test_the_error_names_both_lines.__code__.co_firstlineno
     found = [int(line) for line in re.findall(re.escape(__file__) + r":(\d+)", str(caught.value))]
@@ -224,17 +232,54 @@ def after_a_stream_that_waited_before():
     "made", [after_an_earlier_event, after_another_stream, after_another_device, after_a_stream_that_waited_before]
 )
 def test_a_wait_that_does_not_cover_the_copy_changes_nothing(strict, made):
-    with pytest.raises(EarlyReadError):
+    with pytest.raises(EarlyAccessError):
         made().tolist()
+
+
+def test_what_a_replay_copies_is_refused_until_it_was_waited_for(strict):
+    kept = buffer, _, graph = captured()
+    assert buffer.tolist() == [0.0] * 4 and len(kept) == 3
+    for _ in range(2):
+        graph.replay()
+        with pytest.raises(EarlyAccessError):
+            buffer.tolist()
+        assert buffer.wait().tolist() == [1.0] * 4
+
+
+def test_a_source_that_is_written_before_its_copy_is_done(strict):
+    source = torch.ones(4).pin_memory()
+    made = source.cuda(non_blocking=True)
+    assert source.tolist() == [1.0] * 4, "reading it is fine"
+    for write in (lambda: source.zero_(), lambda: source.add_(1), lambda: torch.exp(torch.zeros(4), out=source)):
+        with pytest.raises(
+            EarlyAccessError, match="writes host memory that a non_blocking copy reads.*\nhint: synchron"
+        ):
+            write()
+    torch.cuda.current_stream().synchronize()
+    source.zero_()
+    assert made.tolist() == [1.0] * 4
+
+
+def test_a_source_that_a_graph_reads(strict):
+    source, target, graph = torch.ones(4).pin_memory(), torch.zeros(4, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        target.copy_(source, non_blocking=True)
+    source.fill_(2.0)
+    graph.replay()
+    with pytest.raises(EarlyAccessError):
+        source.fill_(3.0)
+    torch.cuda.synchronize()
+    source.fill_(3.0)
+    assert target.tolist() == [2.0] * 4
 
 
 def test_only_the_bytes_that_come_are_refused(strict):
     buffer = torch.zeros(4, 3, pin_memory=True)
     buffer[1].copy_(torch.ones(3, device="cuda"), non_blocking=True)
     assert buffer[0].tolist() == [0.0] * 3 and buffer[::2].sum().item() == 0.0
-    with pytest.raises(EarlyReadError):
+    with pytest.raises(EarlyAccessError):
         buffer[:, 0].sum()
-    with pytest.raises(EarlyReadError):
+    with pytest.raises(EarlyAccessError):
         buffer[1, 2].item()
     assert buffer[1].wait().tolist() == [1.0] * 3 and buffer.sum().item() == 3.0
 

@@ -148,6 +148,15 @@ def test_strict_mode_remembers_what_was_not_waited_for(strict):
     assert [int(each.rpartition(":")[2]) for each in suspects(strict)] == [line - 1, line - 2, line - 3]
 
 
+def test_replays_are_remembered(strict):
+    x, graph = torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        x.add_(1)
+    line = here() + 1
+    graph.replay()
+    assert suspects(strict)[0] == f"a replay at {__file__}:{line}"
+
+
 def test_each_stream_is_forgotten_when_it_goes_on_after_a_wait(strict):
     side = torch.cuda.Stream()
     x = torch.ones(4, device="cuda")

@@ -1,4 +1,4 @@
-"""Copies to pinned memory whose bytes come later, and waiting for one of them.
+"""Copies of pinned memory that are done later, and waiting for one that writes it.
 
 A storage keeps one `Arrival` per such copy, with an event that was recorded behind it, until it was waited for or a
 later copy of the same stream covers it.
@@ -7,7 +7,8 @@ later copy of the same stream covers it.
 from __future__ import annotations
 
 import threading
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from .storage import Storage
 from .stream import Event, Stream
@@ -15,6 +16,15 @@ from .stream import Event, Stream
 MANY = 16  # arrivals of one storage: with more, those that are done are dropped first
 
 _lock = threading.Lock()
+
+
+class HostUse(NamedTuple):
+    """What an asynchronous copy reads, or writes, of a pinned storage: `nbytes` at the address `low`."""
+
+    memory: Storage
+    low: int
+    nbytes: int
+    is_written: bool
 
 
 class Arrival:
@@ -33,14 +43,22 @@ class Arrival:
         return self.stream is other.stream and self.low <= other.low and other.high <= self.high
 
 
-def expect(storage: Storage, low: int, nbytes: int, stream: Stream) -> None:
-    """A copy of `nbytes` to the address `low` of a pinned storage was put on a stream.  Host: returns at once."""
+def expect(uses: Sequence[HostUse], stream: Stream) -> None:
+    """Copies were put on a stream.  Host: returns at once."""
     if stream.machine.strict is not None:
-        stream.machine.strict.reads.expect(storage, low, nbytes, stream)
-    made = Arrival(low, low + nbytes, stream, stream.record_event())
+        for each in uses:
+            stream.machine.strict.host.expect(each, stream)
+    written = [each for each in uses if each.is_written]
+    if written:
+        event = stream.record_event()
+        for each in written:
+            _add(each.memory, Arrival(each.low, each.low + each.nbytes, stream, event))
+
+
+def _add(storage: Storage, made: Arrival) -> None:
     with _lock:
         kept: list[Arrival] = [each for each in storage.arrivals or () if not made.covers(each)]
-        if len(kept) >= MANY and stream.machine.capture is None:
+        if len(kept) >= MANY and made.stream.machine.capture is None:
             kept = [each for each in kept if not each.event.query()]
         storage.arrivals = [*kept, made]
 

@@ -17,8 +17,9 @@ from .. import trace
 from ..driver.api import CopyKind
 from ..errors import AcceleratorError
 from . import arrival, state, sync_debug
+from .arrival import HostUse
 from .generator import CAPTURE_UNSUPPORTED
-from .route import BETWEEN_DEVICES, ON_HOST, Route, route_of
+from .route import BETWEEN_DEVICES, ON_DEVICE, ON_HOST, Route, route_of
 from .storage import Storage
 from .stream import Stream
 
@@ -45,34 +46,40 @@ def _on_one_device(route: Route, to: int, start: int, nbytes: int, src: Storage,
     assert route.kind is not None
     if trace.on_route is not None:
         trace.on_route(route, stream, None, nbytes)
-    memory = src if src.device < dst.device else dst
-    if route.kind is not CopyKind.DEVICE_TO_DEVICE:
-        _check_captured(stream, memory, route)
+    if route is not ON_DEVICE:
+        _check_captured(stream, route)
     if route.waits:
         sync_debug.about_to_wait(stream.device_index)
     stream.copy(to, start, nbytes, route.kind)
     if route.waits:
         stream.synchronize()
-    elif memory.is_pinned:
-        memory.record_stream(stream)
-        if memory is dst and (stream.machine.capture is None or not stream.is_capturing()):
-            arrival.expect(dst, to, nbytes, stream)
+    elif route.kind is CopyKind.DEVICE_TO_HOST:
+        _keep_until_done(HostUse(dst, to, nbytes, is_written=True), stream)
+    elif src.is_pinned:
+        _keep_until_done(HostUse(src, start, nbytes, is_written=False), stream)
 
 
-def _check_captured(stream: Stream, memory: Storage, route: Route) -> None:
-    """Let the graph that is captured keep host memory.  Raises AcceleratorError if the copy cannot be captured."""
-    capture = stream.machine.capture
-    if capture is None or not stream.is_capturing():
+def _check_captured(stream: Stream, route: Route) -> None:
+    """Raises AcceleratorError if the stream is capturing and the copy cannot be captured."""
+    if route.is_asynchronous or stream.machine.capture is None or not stream.is_capturing():
         return
-    if not route.is_asynchronous:
-        direction = "to" if route.kind is CopyKind.HOST_TO_DEVICE else "from"
-        raise AcceleratorError(
-            f"copy {direction} the device: {stream!r} is capturing, and the copy would wait or take memory that is not "
-            f"pinned; called by {trace.caller()}",
-            hint="move it out of the capture, or copy pinned memory with non_blocking=True",
-            error_code=CAPTURE_UNSUPPORTED,
-        )
-    capture.keep(memory)
+    direction = "to" if route.kind is CopyKind.HOST_TO_DEVICE else "from"
+    raise AcceleratorError(
+        f"copy {direction} the device: {stream!r} is capturing, and the copy would wait or take memory that is not "
+        f"pinned; called by {trace.caller()}",
+        hint="move it out of the capture, or copy pinned memory with non_blocking=True",
+        error_code=CAPTURE_UNSUPPORTED,
+    )
+
+
+def _keep_until_done(use: HostUse, stream: Stream) -> None:
+    """Keep pinned memory until the copy is done, or as long as the graph that captured it lives."""
+    use.memory.record_stream(stream)
+    capture = stream.machine.capture
+    if capture is not None and stream.is_capturing():
+        capture.keep(use)
+    elif use.is_written or stream.machine.strict is not None:
+        arrival.expect((use,), stream)
 
 
 def _between_devices(to: int, start: int, nbytes: int, src: Storage, dst: Storage) -> None:

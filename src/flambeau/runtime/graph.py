@@ -17,12 +17,12 @@ from .. import trace
 from ..driver.api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle
 from ..errors import AcceleratorError, ArgumentError, NotSupportedError
 from ..memory.private import PoolId
-from . import control, state, usage
+from . import arrival, control, state, usage
 from . import device as devices
+from .arrival import HostUse
 from .generator import CAPTURE_UNSUPPORTED, Generator
 from .graph_inputs import StaticInputs
 from .graph_random import RandomStates
-from .storage import Storage
 from .stream import Stream, StreamGuard
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class CUDAGraph:
         self._launchable = GraphExecHandle(0)
         self._random = RandomStates()
         self._inputs = StaticInputs()
-        self._kept: list[Storage] = []
+        self._kept: list[HostUse] = []
 
     # capturing
 
@@ -189,9 +189,9 @@ class CUDAGraph:
         """Whether work on a device's current stream is captured."""
         return device >= 0 and state.current_stream(device).is_capturing()
 
-    def keep(self, memory: Storage) -> None:
-        """Hold on to memory that captured work uses."""
-        self._kept.append(memory)
+    def keep(self, use: HostUse) -> None:
+        """Hold on to memory that a captured copy uses; every replay uses it again."""
+        self._kept.append(use)
 
     def draw(self, generator: Generator, count: int) -> tuple[int, int, int]:
         """Take `count` counters at each replay: (address of the generator's state, 0, the first one's place)."""
@@ -237,11 +237,12 @@ class CUDAGraph:
             raise _error(f"replay: {stream!r} is capturing", "a graph cannot be part of another one")
         self._inputs.check()
         if stream is not self._last:
-            for memory in self._kept:
-                memory.record_stream(stream)
+            for use in self._kept:
+                use.memory.record_stream(stream)
         self._random.write(stream, self._last)
         stream.graph_launch(self._launchable)
         self._last = stream
+        arrival.expect(self._kept, stream)
         self._inputs.use_up(stream)
 
     def _captured(self, name: str) -> Machine:

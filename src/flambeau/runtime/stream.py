@@ -180,6 +180,8 @@ class Stream:
     def graph_launch(self, graph: GraphExecHandle) -> None:
         """Queue all of a graph."""
         self.machine.driver.graph_launch(graph, self.handle)
+        if trace.on_replay is not None:
+            trace.on_replay(self)
         if self.machine.launch_blocking:
             self.synchronize()
 

@@ -13,7 +13,7 @@ from ..driver.api import CopyKind, EventHandle, StreamHandle
 from ..kernel import Access
 from . import state
 from .device import device
-from .early import EarlyReads
+from .early import EarlyUses
 from .launches import Launches
 from .stream import Event, Stream
 from .threads import Parents
@@ -28,7 +28,7 @@ class Strict:
     """The watchers of one machine."""
 
     def __init__(self) -> None:
-        self.reads = EarlyReads()
+        self.host = EarlyUses()
         self.launches = Launches()
         self.parents = Parents()
 
@@ -80,10 +80,17 @@ def _copied(stream: Stream, _dst: int, _src: int, _nbytes: int, kind: CopyKind) 
         strict.parents.worked(stream)
 
 
+@_on("on_replay")
+def _replayed(stream: Stream) -> None:
+    if (strict := stream.machine.strict) is not None:
+        strict.launches.launched(stream, "a replay")
+        strict.parents.worked(stream)
+
+
 @_on("on_record")
 def _recorded(event: EventHandle, stream: Stream) -> None:
     if (strict := stream.machine.strict) is not None:
-        strict.reads.recorded(event, stream)
+        strict.host.recorded(event, stream)
 
 
 @_on("on_wait")
@@ -94,7 +101,7 @@ def _waits(waiter: Stream | None, awaited: Any) -> None:
             machine.strict.launches.host_waits(_streams_of(machine, awaited))
         _host_knows(awaited)
     elif (strict := waiter.machine.strict) is not None:
-        strict.reads.stream_waits(waiter, awaited)
+        strict.host.stream_waits(waiter, awaited)
 
 
 @_on("on_done")
@@ -103,9 +110,9 @@ def _host_knows(awaited: Stream | Event | device) -> None:
     if machine is None or machine.strict is None:
         return
     if isinstance(awaited, Event):
-        machine.strict.reads.host_knows_event(awaited.handle)
+        machine.strict.host.host_knows_event(awaited.handle)
     else:
-        machine.strict.reads.host_knows_streams(_streams_of(machine, awaited))
+        machine.strict.host.host_knows_streams(_streams_of(machine, awaited))
 
 
 def _streams_of(machine: Machine, awaited: Stream | Event | device) -> list[StreamHandle]:
@@ -128,4 +135,4 @@ def _machine_of(awaited: Stream | Event | device) -> Machine | None:
 def _touched(access: Access) -> None:
     strict = state.machine().strict if state.has_machine() else None
     if strict is not None:
-        strict.reads.check(access)
+        strict.host.check(access)
