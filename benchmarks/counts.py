@@ -105,6 +105,7 @@ def calls() -> dict[str, Call]:
         "a.item()": lambda: a[0, 0].item(),
         "pinned to cuda": lambda: host.to("cuda", non_blocking=True),
         "cuda to cpu": lambda: a.cpu(),
+        "cuda to pinned": lambda: a.to("cpu", non_blocking=True),
         "with stream": with_stream,
         "wait_stream": lambda: side.wait_stream(torch.cuda.current_stream()),
         "event.record": event.record,

@@ -76,7 +76,7 @@ def test_a_later_copy_of_the_same_stream_takes_the_place_of_earlier_ones(gpus):
     for _ in range(50):
         buffer.copy_(source, non_blocking=True)
         buffer[1:].copy_(source[1:], non_blocking=True)
-    assert len(buffer.storage.arrivals) == 2
+    assert len(buffer.storage.block.arrivals) == 2
 
 
 def test_copies_that_are_done_are_forgotten_when_there_are_many(gpus):
@@ -84,7 +84,7 @@ def test_copies_that_are_done_are_forgotten_when_there_are_many(gpus):
     for index in range(100):
         buffer[index : index + 1].copy_(source, non_blocking=True)
         torch.cuda.synchronize()
-    assert len(buffer.storage.arrivals) <= 16 and buffer.tolist() == [1.0] * 100
+    assert len(buffer.storage.block.arrivals) <= 16 and buffer.tolist() == [1.0] * 100
 
 
 def captured():
@@ -92,7 +92,7 @@ def captured():
     buffer, source, graph = torch.zeros(4, pin_memory=True), torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         buffer.copy_(source, non_blocking=True)
-    assert buffer.storage.arrivals is None and buffer.wait() is buffer
+    assert buffer.storage.block.arrivals == [] and buffer.wait() is buffer
     return buffer, source, graph
 
 
@@ -108,8 +108,26 @@ def test_what_a_graph_copies_is_waited_for_after_each_replay(gpus):
 def test_what_it_costs(gpus):
     x, seen = torch.ones(4, device="cuda"), []
     trace.on_record, trace.on_copy, trace.on_wait = (lambda *_, name=name: seen.append(name) for name in "rcw")
-    x.to("cpu", non_blocking=True)
-    assert seen == ["c", "r"]
+    for _ in range(3):
+        x.to("cpu", non_blocking=True)
+    assert seen == ["c", "r"] * 3, "an event when it is made, and none when it goes"
+
+
+def test_the_memory_is_used_again_when_the_copy_is_done_and_not_before(gpus):
+    source = torch.ones(1 << 20, device="cuda")
+    x = source.to("cpu", non_blocking=True)
+    first = x.data_ptr()
+    torch.cuda._sleep(200_000_000)
+    del x
+    assert torch.empty(1 << 20, pin_memory=True).data_ptr() != first, "nobody knows that it is done"
+    y = source.to("cpu", non_blocking=True)
+    second = y.data_ptr()
+    torch.cuda._sleep(200_000_000)
+    y.wait()
+    del y
+    assert torch.empty(1 << 20, pin_memory=True).data_ptr() == second, "though its stream has more to do"
+    torch.cuda.synchronize()
+    assert torch.empty(1 << 20, pin_memory=True).data_ptr() in (first, second)
 
 
 # reading too early

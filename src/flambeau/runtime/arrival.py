@@ -1,19 +1,20 @@
 """Copies of pinned memory that are done later, and waiting for one that writes it.
 
-A storage keeps one `Arrival` per such copy, with an event that was recorded behind it, until it was waited for or a
-later copy of the same stream covers it.
+A pinned block keeps one `Arrival` per copy that writes it, with an event that was recorded behind it, until it was
+waited for or a later copy of the same stream covers it.  The block is not used again before they are done.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..driver.api import EventHandle, StreamHandle
 from .storage import Storage
 from .stream import Event, Stream
 
-MANY = 16  # arrivals of one storage: with more, those that are done are dropped first
+MANY = 16  # arrivals of one block: with more, those that are done are dropped first
 
 _lock = threading.Lock()
 
@@ -38,6 +39,11 @@ class Arrival:
         self.stream = stream
         self.event = event
 
+    @property
+    def place(self) -> tuple[StreamHandle, EventHandle]:
+        """The stream, and the driver's event behind the copy."""
+        return self.stream.handle, self.event.handle
+
     def covers(self, other: Arrival) -> bool:
         """Whether waiting for this one, which came later, is waiting for the other."""
         return self.stream is other.stream and self.low <= other.low and other.high <= self.high
@@ -57,20 +63,19 @@ def expect(uses: Sequence[HostUse], stream: Stream) -> None:
 
 def _add(storage: Storage, made: Arrival) -> None:
     with _lock:
-        kept: list[Arrival] = [each for each in storage.arrivals or () if not made.covers(each)]
+        kept = [each for each in storage.block.arrivals if not made.covers(each)]
         if len(kept) >= MANY and made.stream.machine.capture is None:
             kept = [each for each in kept if not each.event.query()]
-        storage.arrivals = [*kept, made]
+        storage.block.arrivals = [*kept, made]
 
 
 def wait_for(storage: Storage, low: int, nbytes: int) -> None:
     """Wait for the copies into `nbytes` at the address `low` that are on their way.  Host: waits."""
-    if not storage.arrivals:
+    if not storage.is_pinned:
         return
     high = low + nbytes
-    found = [each for each in storage.arrivals if each.low < high and low < each.high]
+    found = [each for each in storage.block.arrivals if each.low < high and low < each.high]
     for each in found:
         each.event.synchronize()
     with _lock:
-        left: list[Any] = [each for each in storage.arrivals or () if each not in found]
-        storage.arrivals = left or None
+        storage.block.arrivals = [each for each in storage.block.arrivals if each not in found]

@@ -74,11 +74,14 @@ def _check_captured(stream: Stream, route: Route) -> None:
 
 def _keep_until_done(use: HostUse, stream: Stream) -> None:
     """Keep pinned memory until the copy is done, or as long as the graph that captured it lives."""
-    use.memory.record_stream(stream)
     capture = stream.machine.capture
     if capture is not None and stream.is_capturing():
+        use.memory.record_stream(stream)
         capture.keep(use)
-    elif use.is_written or stream.machine.strict is not None:
+        return
+    if not use.is_written:  # else the arrival keeps it
+        use.memory.record_stream(stream)
+    if use.is_written or stream.machine.strict is not None:
         arrival.expect((use,), stream)
 
 

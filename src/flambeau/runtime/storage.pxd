@@ -12,7 +12,6 @@ cdef class Storage:
     cdef public object _block
     cdef public object _give_back
     cdef public object _array
-    cdef public object arrivals
     cdef object __weakref__
 
     cpdef begin(self, int device, Py_ssize_t nbytes, unsigned long long address, block, give_back, machine)

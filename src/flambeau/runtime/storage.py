@@ -24,13 +24,12 @@ class Storage:
     """`nbytes` of memory on CUDA device `device`, or on the host where that is CPU_INDEX.
 
     version counts writes in place, so that autograd sees when a saved value was overwritten.
-    arrivals: what arrival.py knows of copies that are on their way to pinned memory, None for none.
     aligned: whether it begins where a GPU may use its widest access; host memory always counts as if.
     """
 
     __slots__ = (
         "__weakref__", "_address", "_array", "_block", "_give_back",
-        "aligned", "arrivals", "device", "machine", "nbytes", "version",
+        "aligned", "device", "machine", "nbytes", "version",
     )  # fmt: skip
 
     def __init__(self, device: int, nbytes: int, address: int, block: Any, give_back: Any, machine: Any) -> None:
@@ -47,7 +46,6 @@ class Storage:
         self._block = block
         self._give_back = give_back
         self._array: Any = None
-        self.arrivals: Any = None
 
     def address(self) -> int:
         """Where the first byte lies: in the device's address space, or in this process."""
@@ -72,7 +70,7 @@ class Storage:
         """Let host memory be that of a uint8 NumPy array, which holds the bytes already."""
         if self._give_back is not None:
             self._give_back.free(self._block)
-        self._block = self._give_back = self.machine = self.arrivals = None
+        self._block = self._give_back = self.machine = None
         self._address = host.address_of(array)
         self._array = array
 
