@@ -49,6 +49,7 @@ suspects: Callable[[], list[str]] | None = None  # what may have failed, the lat
 
 _operators: dict[str, list[str]] = {}  # by the name of a kernel or library problem
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_INNER = tuple(_PACKAGE + each for each in ("driver" + os.sep, "trace.", "runtime" + os.sep + "strict."))
 
 
 def touched_by_host(values: Iterable[Any]) -> None:
@@ -108,6 +109,8 @@ def caller() -> str:
 
 def _called(frame: Any) -> str:
     """The name of what a frame runs: an operator's, where it runs one."""
+    if frame.f_code.co_filename.startswith(_INNER):  # what called it is compiled, and has no frame
+        return "a call"
     values = frame.f_locals
     operator = values.get("operator") or (values.get("self") if frame.f_code.co_name == "__call__" else None)
     named = getattr(operator, "name", None)

@@ -55,7 +55,7 @@ def test_codes_after_which_a_device_is_lost_are_sticky(code):
     assert failure.error_code == code
     assert "CUDA_LAUNCH_BLOCKING=1" in failure.hint and "FLAMBEAU_STRICT=1" in failure.hint
     assert "this process cannot use the device any more" in failure.hint
-    assert f"; met by error_of at {__file__}:" in failure.fact
+    assert f"; met by a call at {__file__}:" in failure.fact
 
 
 @pytest.mark.parametrize("code", [1, 2, 100, 400, 600, 704, 712, 720, 900, 999])
