@@ -69,8 +69,8 @@ MUTATIONS = (
     Mutation(
         "an arrival that waits for nothing",
         "runtime/arrival.py",
-        "        event = stream.record_event()\n",
-        "        event = Event()\n",
+        "        each.event.synchronize()\n",
+        "        each.event.query()\n",
         ("tests/runtime/test_arrival.py", "-k", "test_wait_gives_the_values_and_the_tensor"),
     ),
     Mutation(

@@ -58,15 +58,20 @@ def expect(uses: Sequence[HostUse], stream: Stream) -> None:
     if written:
         event = stream.record_event()
         for each in written:
-            _add(each.memory, Arrival(each.low, each.low + each.nbytes, stream, event))
+            add(each.memory, each.low, each.nbytes, stream, event)
 
 
-def _add(storage: Storage, made: Arrival) -> None:
+def add(memory: Storage, low: int, nbytes: int, stream: Stream, event: Event) -> None:
+    """A copy that writes `nbytes` at the address `low` was put on a stream, and an event behind it."""
+    made = Arrival(low, low + nbytes, stream, event)
+    block = memory.block
     with _lock:
-        kept = [each for each in storage.block.arrivals if not made.covers(each)]
-        if len(kept) >= MANY and made.stream.machine.capture is None:
-            kept = [each for each in kept if not each.event.query()]
-        storage.block.arrivals = [*kept, made]
+        kept = block.arrivals
+        if kept:
+            kept = [each for each in kept if not made.covers(each)]
+            if len(kept) >= MANY and stream.machine.capture is None:
+                kept = [each for each in kept if not each.event.query()]
+        block.arrivals = [*kept, made]
 
 
 def wait_for(storage: Storage, low: int, nbytes: int) -> None:

@@ -18,10 +18,13 @@ from ..driver.api import CopyKind
 from ..errors import AcceleratorError
 from . import arrival, state, sync_debug
 from .arrival import HostUse
+from .device import CPU_INDEX
 from .generator import CAPTURE_UNSUPPORTED
 from .route import BETWEEN_DEVICES, ON_DEVICE, ON_HOST, Route, route_of
 from .storage import Storage
 from .stream import Stream
+
+HOST_TO_DEVICE, DEVICE_TO_HOST = CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOST
 
 
 def copy_bytes(dst: Storage, dst_offset: int, src: Storage, src_offset: int, nbytes: int, non_blocking: bool) -> None:
@@ -36,34 +39,39 @@ def copy_bytes(dst: Storage, dst_offset: int, src: Storage, src_offset: int, nby
         ctypes.memmove(to, start, nbytes)
     elif route is BETWEEN_DEVICES:
         _between_devices(to, start, nbytes, src, dst)
+    elif route is ON_DEVICE:
+        stream = state.current_stream(src.device)
+        if trace.on_route is not None:
+            trace.on_route(route, stream, None, nbytes)
+        stream.copy(to, start, nbytes, CopyKind.DEVICE_TO_DEVICE)
     else:
-        _on_one_device(route, to, start, nbytes, src, dst)
+        _with_host(route, to, start, nbytes, src, dst)
 
 
-def _on_one_device(route: Route, to: int, start: int, nbytes: int, src: Storage, dst: Storage) -> None:
-    """Copy on the current stream of the one device that takes part."""
-    stream = state.current_stream(max(src.device, dst.device))
-    assert route.kind is not None
+def _with_host(route: Route, to: int, start: int, nbytes: int, src: Storage, dst: Storage) -> None:
+    """Copy between the host and a device, on the device's current stream."""
+    is_from_host = src.device == CPU_INDEX
+    stream = state.current_stream(dst.device if is_from_host else src.device)
     if trace.on_route is not None:
         trace.on_route(route, stream, None, nbytes)
-    if route is not ON_DEVICE:
+    if stream.machine.capture is not None:
         _check_captured(stream, route)
     if route.waits:
         sync_debug.about_to_wait(stream.device_index)
-    stream.copy(to, start, nbytes, route.kind)
+    stream.copy(to, start, nbytes, HOST_TO_DEVICE if is_from_host else DEVICE_TO_HOST)
     if route.waits:
         stream.synchronize()
-    elif route.kind is CopyKind.DEVICE_TO_HOST:
-        _keep_until_done(HostUse(dst, to, nbytes, is_written=True), stream)
-    elif src.is_pinned:
-        _keep_until_done(HostUse(src, start, nbytes, is_written=False), stream)
+    elif not is_from_host:
+        _keep_until_done(dst, to, nbytes, True, stream)
+    elif not route.is_staged:
+        _keep_until_done(src, start, nbytes, False, stream)
 
 
 def _check_captured(stream: Stream, route: Route) -> None:
     """Raises AcceleratorError if the stream is capturing and the copy cannot be captured."""
-    if route.is_asynchronous or stream.machine.capture is None or not stream.is_capturing():
+    if route.is_asynchronous or not stream.is_capturing():
         return
-    direction = "to" if route.kind is CopyKind.HOST_TO_DEVICE else "from"
+    direction = "to" if route.kind is HOST_TO_DEVICE else "from"
     raise AcceleratorError(
         f"copy {direction} the device: {stream!r} is capturing, and the copy would wait or take memory that is not "
         f"pinned; called by {trace.caller()}",
@@ -72,17 +80,18 @@ def _check_captured(stream: Stream, route: Route) -> None:
     )
 
 
-def _keep_until_done(use: HostUse, stream: Stream) -> None:
+def _keep_until_done(memory: Storage, low: int, nbytes: int, is_written: bool, stream: Stream) -> None:
     """Keep pinned memory until the copy is done, or as long as the graph that captured it lives."""
     capture = stream.machine.capture
-    if capture is not None and stream.is_capturing():
-        use.memory.record_stream(stream)
-        capture.keep(use)
-        return
-    if not use.is_written:  # else the arrival keeps it
-        use.memory.record_stream(stream)
-    if use.is_written or stream.machine.strict is not None:
-        arrival.expect((use,), stream)
+    is_captured = capture is not None and stream.is_capturing()
+    if is_captured or not is_written:  # else the arrival keeps it
+        memory.record_stream(stream)
+    if is_captured:
+        capture.keep(HostUse(memory, low, nbytes, is_written))
+    elif stream.machine.strict is not None:
+        arrival.expect((HostUse(memory, low, nbytes, is_written),), stream)
+    elif is_written:
+        arrival.add(memory, low, nbytes, stream, stream.record_event())
 
 
 def _between_devices(to: int, start: int, nbytes: int, src: Storage, dst: Storage) -> None:

@@ -96,8 +96,9 @@ _TO_HOST = {
 
 def route_of(target: Storage, source: Storage, non_blocking: bool) -> Route:
     """The way from one storage to another."""
-    if source.device == CPU_INDEX:
-        return ON_HOST if target.device == CPU_INDEX else _FROM_HOST[source.is_pinned, non_blocking]
-    if target.device == CPU_INDEX:
-        return _TO_HOST[target.is_pinned, non_blocking]
-    return ON_DEVICE if source.device == target.device else BETWEEN_DEVICES
+    here, there = source.device, target.device
+    if here == there:
+        return ON_HOST if here == CPU_INDEX else ON_DEVICE
+    if here == CPU_INDEX:
+        return _FROM_HOST[source.is_pinned, bool(non_blocking)]
+    return _TO_HOST[target.is_pinned, bool(non_blocking)] if there == CPU_INDEX else BETWEEN_DEVICES
