@@ -190,7 +190,8 @@ def test_errors_of_the_nvidia_driver_name_them(strict):
     )
 
 
-def test_without_the_mode_nothing_is_remembered():
+def test_without_the_mode_nothing_is_remembered(monkeypatch):
+    monkeypatch.delenv("FLAMBEAU_STRICT", raising=False)
     with machine(devices=1):
         torch.ones(4, device="cuda").exp()
         assert "FLAMBEAU_STRICT=1 the last launches" in library.error_of(719, "cuStreamSynchronize", {}).hint
