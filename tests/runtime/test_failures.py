@@ -1,5 +1,6 @@
 """A late error names operator and line of the launch, and the line that met it.  Rows 1.3.3, 1.20.4"""
 
+import gc
 import re
 import sys
 
@@ -72,6 +73,18 @@ def test_every_later_call_names_its_own_line():
             x + 1
         assert lines(first.value) == [launched, again - 3] and lines(second.value) == [launched, again]
         assert second.value.sticky and torch.ones(4, device="cuda:1").tolist() == [1.0] * 4
+
+
+def test_what_is_dropped_after_the_failure_says_nothing(recwarn):
+    with machine(devices=1):
+        x = torch.ones(4, device="cuda")
+        coming, event = x.to("cpu", non_blocking=True), torch.cuda.current_stream().record_event()
+        x[outside("cuda")]
+        with pytest.raises(torch.AcceleratorError):
+            torch.cuda.synchronize()
+        del coming, event, x
+        gc.collect()
+    assert [str(each.message) for each in recwarn] == []
 
 
 def test_a_failure_that_was_asked_for():

@@ -21,7 +21,7 @@ from ..driver.api import (
     PlanHandle,
     StreamHandle,
 )
-from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError
+from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError
 from ..kernel import Buffer, Grid
 from . import device as devices
 from . import state
@@ -356,8 +356,13 @@ class Event:
 
     def __del__(self) -> None:
         machine = getattr(self, "_machine", None)  # which is missing if __init__ was called wrongly
-        if machine is not None:
+        if machine is None:
+            return
+        try:
             machine.driver.event_destroy(self.handle)
+        except AcceleratorError as failure:
+            if not failure.sticky:  # a lost device has no events any more
+                raise
 
     def __repr__(self) -> str:
         return f"<flambeau.cuda.Event {f'device=cuda:{self.device_index}' if self.handle else 'uninitialized'}>"
