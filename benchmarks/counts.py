@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import flambeau as torch
-from flambeau import nn, optim, trace
+from flambeau import nn, optim
+from flambeau.hooks import subscribe, unsubscribe
 from flambeau.nn import functional as F
 
 Call = Callable[[], Any]
@@ -30,15 +31,12 @@ def counted() -> Iterator[Counter[str]]:
         "on_record": lambda *_: seen.update(["record"]),
         "on_wait": on_wait,
     }
-    before = {name: getattr(trace, name) for name in hooks}
     segments = _segments()
-    for name, hook in hooks.items():
-        setattr(trace, name, hook)
+    subscribe(**hooks)
     try:
         yield seen
     finally:
-        for name, hook in before.items():
-            setattr(trace, name, hook)
+        unsubscribe(**hooks)
         if added := _segments() - segments:
             seen["segment"] = added
 
@@ -105,6 +103,7 @@ def calls() -> dict[str, Call]:
         "a.item()": lambda: a[0, 0].item(),
         "pinned to cuda": lambda: host.to("cuda", non_blocking=True),
         "cuda to cpu": lambda: a.cpu(),
+        "cuda to pinned": lambda: a.to("cpu", non_blocking=True),
         "with stream": with_stream,
         "wait_stream": lambda: side.wait_stream(torch.cuda.current_stream()),
         "event.record": event.record,

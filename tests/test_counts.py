@@ -22,6 +22,7 @@ EXPECTED = {
     "a.item()": {"copy": 1, "host wait": 1},
     "pinned to cuda": {"block": 1, "copy": 1},
     "cuda to cpu": {"copy": 1, "host wait": 1},
+    "cuda to pinned": {"copy": 1, "record": 1},
     "with stream": {},
     "wait_stream": {"record": 1, "stream wait": 1},
     "event.record": {"record": 1},

@@ -15,7 +15,20 @@ MAX_FUNCTION_LINES = 60
 
 # A module imports its own layer and those before it.
 LAYERS = (
-    ("errors", "dtypes", "strides", "layout", "kernel", "problem", "order", "config", "trace", "host", "channel"),
+    (
+        "errors",
+        "dtypes",
+        "strides",
+        "layout",
+        "kernel",
+        "problem",
+        "order",
+        "config",
+        "hooks",
+        "trace",
+        "host",
+        "channel",
+    ),
     ("driver",),
     ("memory",),
     ("runtime",),
@@ -30,7 +43,7 @@ BASE = LAYERS[0]
 SHELLS = LAYERS[-2]
 LAYER_OF = {name: index for index, layer in enumerate(LAYERS) for name in layer}
 
-# Calls of the Driver that put work in order: only runtime.Stream makes them.
+# Calls of the Driver that put work in order: only runtime.queue makes them.
 ORDER_CALLS = {"launch", "copy", "fill", "library_run", "event_record", "stream_wait_event", "graph_launch"}
 MAY_ORDER = ("runtime.queue",)
 CALLS_DRIVERS_DIRECTLY = ("driver", "testing")  # the implementers, and the suite that they pass

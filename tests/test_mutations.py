@@ -60,6 +60,20 @@ MUTATIONS = (
         ("tests/runtime/test_stream.py",),
     ),
     Mutation(
+        "a copy that does not wait as its route says",
+        "runtime/copy.py",
+        "    if route.waits:\n        stream.synchronize()\n    elif",
+        "    if",
+        ("tests/tools/test_explain.py", "-k", "test_what_is_said_is_what_happens"),
+    ),
+    Mutation(
+        "an arrival that waits for nothing",
+        "runtime/arrival.py",
+        "        each.event.synchronize()\n",
+        "        assert each.event.handle\n",
+        ("tests/runtime/test_arrival.py", "-k", "test_wait_gives_the_values_and_the_tensor"),
+    ),
+    Mutation(
         "race poison switched off",
         "driver/virtual/races.py",
         "        for touch, block, stream, entry, ranges in conflicts:\n",

@@ -1,4 +1,5 @@
 from flambeau import trace
+from flambeau.hooks import hooks
 from flambeau.ops.operator import REGISTRY
 
 
@@ -11,12 +12,12 @@ def test_a_caller_is_named_with_its_line_and_thread():
 
     import flambeau as torch
 
-    trace.on_host_read = Watched()
+    hooks.on_host_read = Watched()
     try:
         torch.ones(2).tolist()
         REGISTRY["add"](torch.ones(1), 1).numpy()
     finally:
-        trace.on_host_read = None
+        hooks.on_host_read = None
     assert found
     assert all("test_trace.py:" in each and each.endswith("on thread 'MainThread'") for each in found)
 

@@ -48,6 +48,7 @@ from .tensor import __all__ as _tensor_names
 from .tensor.functions import *  # noqa: F403
 from .tensor.functions import __all__ as _function_names
 from .tensor.legacy import Variable as _Variable
+from .tools.explain import explain
 from .tools.profile import profile
 from .tools.statistics import statistics
 
@@ -69,7 +70,7 @@ _SUBMODULES = (
 __all__ = [
     "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",
     "are_deterministic_algorithms_enabled", "bfloat16", "bool", "cuda", "device", "double", "dtype", "enable_grad",
-    "errors", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
+    "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
     "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64",
     "int8", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "long", "manual_seed", "no_grad",
     "profile", "promote_types", "seed", "set_default_device", "set_deterministic_debug_mode",

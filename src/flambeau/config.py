@@ -4,7 +4,10 @@ FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options
                         `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=h200`
 FLAMBEAU_CACHE          directory of compiled kernels (default: $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
 FLAMBEAU_COMPILE_AHEAD  0: compile no kernel in the background before it is needed
-FLAMBEAU_STRICT         1: a replay of a graph checks that its declared inputs have new values
+FLAMBEAU_STRICT         1: silent mistakes are found: a replay of a graph whose declared inputs have no new values, a
+                        use of host memory before the non_blocking copy that it takes part in was waited for;
+                        a thread without the device and streams of the one that started it.  And errors of a GPU that
+                        come later name the last launches
 CUDA_LAUNCH_BLOCKING    1: every launch waits until it is done
 TORCH_ALLOW_TF32_CUBLAS_OVERRIDE  1: products of float32 matrices start as TF32
 CUDA_VISIBLE_DEVICES    which devices there are, and in which order
@@ -95,7 +98,7 @@ def compile_ahead(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def strict(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether graphs check their inputs."""
+    """Whether silent mistakes are looked for."""
     return environment.get("FLAMBEAU_STRICT", "0") not in ("", "0")
 
 

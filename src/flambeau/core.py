@@ -10,6 +10,8 @@ from . import host
 from . import strides as st
 from .dtypes import dtype
 from .errors import ArgumentError, OutOfMemoryError
+from .hooks import hooks
+from .kernel import Access
 from .layout import Layout, dense_layout, known_dense, layout_of
 from .runtime import device as devices
 from .runtime import state, storage
@@ -103,6 +105,8 @@ class TensorCore:
 
     def array(self) -> Any:
         """A NumPy array over the same host memory, which it keeps alive."""
+        if hooks.on_host_read is not None:
+            hooks.on_host_read(Access(self.address(), self.dtype, "r", self.shape, self.strides))
         start = self.offset * self.dtype.itemsize
         flat = self.storage.array()[start:]
         steps = [step * self.dtype.itemsize for step in self.strides]

@@ -14,6 +14,7 @@
     +-- NoDeviceError          (RuntimeError)          CUDA was used and there is no GPU, real or virtual
     +-- ModeError              (RuntimeError)          a switch was given a setting that it does not have
     +-- SynchronizationError   (RuntimeError)          the host would have waited, and was told not to
+    +-- EarlyAccessError       (RuntimeError)          the host used bytes before it had waited for their copy
     +-- NotSupportedError      (NotImplementedError)   this driver, or this version, does not have the ability
     +-- AutogradError          (RuntimeError)          a gradient cannot be computed
     +-- DeferredCudaCallError  (RuntimeError)          what was asked for before the start failed at the start
@@ -89,6 +90,10 @@ class ModeError(FlambeauError, RuntimeError):
 
 class SynchronizationError(FlambeauError, RuntimeError):
     """The host would have waited for a device, and `cuda.set_sync_debug_mode` forbids it."""
+
+
+class EarlyAccessError(FlambeauError, RuntimeError):
+    """The host used memory of a non_blocking copy before it had waited for the copy (FLAMBEAU_STRICT=1)."""
 
 
 class NotSupportedError(FlambeauError, NotImplementedError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -81,3 +82,14 @@ def array_at(address: int, dtype: Any, shape: Sequence[int], strides: Sequence[i
 def address_of(array: Any) -> int:
     """Where the first byte of a NumPy array lies."""
     return int(array.__array_interface__["data"][0])
+
+
+def is_process_alive(pid: int) -> bool:
+    """Whether a process with this number exists."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it exists, and is someone else's
+        return True
+    return True

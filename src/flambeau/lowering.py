@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import core
+from . import core, trace
 from . import strides as st
 from .core import TensorCore
 from .dtypes import dtype
@@ -115,12 +115,14 @@ class Call:
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
         """Queue a kernel; on the CPU, run its reference."""
+        trace.uses(kernel.entry, self.name)
         handle = None if self.accelerator is None else self.accelerator.kernel(kernel)
         self.steps.append(Launch(kernel, handle, grid, values))
 
     def library(self, problem: Problem, *operands: Any) -> None:
         """Queue a library call, with a workspace from the caching allocator."""
         places = [None if each is None else each.place for each in operands]
+        trace.uses(problem.kind, self.name)
         handle, nbytes = (None, 0) if self.accelerator is None else self.accelerator.library_plan(problem)
         self.steps.append(Library(problem, handle, nbytes, places))
 

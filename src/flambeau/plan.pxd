@@ -1,11 +1,14 @@
 cimport cython
 from . cimport core
 from .core cimport TensorCore
+from .hooks cimport Hooks
 from .layout cimport Layout
 from .runtime cimport state, storage
 from .runtime.facts cimport MachineFacts
 from .runtime.queue cimport Queue
 from .runtime.storage cimport Storage
+
+cdef Hooks hooks
 
 @cython.final
 cdef class Place:

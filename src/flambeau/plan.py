@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Any
 
-from . import core, host
+from . import core, host, trace
 from .core import TensorCore
+from .hooks import hooks
 from .kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar
 from .layout import Layout
 from .ops.operator import Number
@@ -217,6 +218,8 @@ def _run_library(machine: Any, stream: Stream | None, step: Library, operands: S
 
 def run_on_host(bound: Sequence[Any], reference: Any) -> None:
     """Run a reference on host memory."""
+    if hooks.on_host_read is not None or hooks.on_host_write is not None:
+        trace.touched_by_host(bound)
     with host.np.errstate(all="ignore"):
         reference(*[_host_array(each) for each in bound])
 

@@ -1,49 +1,47 @@
-"""Hook points for tools, and where in the user's program a call came from.
-
-A hook is a module attribute that is None until a tool subscribes; the runtime tests it and calls it if set.
-
-    on_submit(stream)                            work is about to be put on a stream; one of the next four follows
-    on_launch(stream, kernel, arguments)         a kernel or library call was put on a stream
-    on_copy(stream, dst, src, nbytes, kind)      a copy was put on a stream
-    on_fill(stream, dst, nbytes)                 the setting of bytes was put on a stream
-    on_graph_launch(stream, graph)               a whole graph was put on a stream
-    on_span(device, stream, name, start_ns, end_ns, nbytes, site)
-                                                 virtual GPUs: something put on a stream has its modelled times
-    on_range(text, start_ns, end_ns)             the program ended a range that it named, or (start is end) marked a
-                                                 moment; start_ns is None if the range began before the hook was set
-    on_block_taken(block, stream)                the allocator handed out a block
-    on_block_given(block)                        the allocator took a block back
-    on_record(event, stream)                     an event was recorded on a stream
-    on_wait(waiter, event)                       a stream, or the host (waiter None), waits for an event
-    on_host_read(address, nbytes)                the host reads memory that a device may write
-    on_host_write(address, nbytes)               the host writes memory that a device may read
-"""
+"""Where in the user's program a call came from, and what may have failed."""
 
 from __future__ import annotations
 
+import linecache
 import os
+import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-Hook = Callable[..., Any] | None
+from .hooks import hooks
+from .kernel import Access
 
-on_submit: Hook = None
-on_launch: Hook = None
-on_copy: Hook = None
-on_fill: Hook = None
-on_graph_launch: Hook = None
-on_span: Hook = None
-on_range: Hook = None
-on_block_taken: Hook = None
-on_block_given: Hook = None
-on_record: Hook = None
-on_wait: Hook = None
-on_host_read: Hook = None
-on_host_write: Hook = None
+suspects: Callable[[], list[str]] | None = None  # what may have failed, the latest first; None where nobody knows
 
+_operators: dict[str, list[str]] = {}  # by the name of a kernel or library problem
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_INNER = tuple(_PACKAGE + each for each in ("driver" + os.sep, "trace.", "runtime" + os.sep + "strict."))
+
+
+def touched_by_host(values: Iterable[Any]) -> None:
+    """Tell the hooks about every array among the arguments of a reference that runs on the host."""
+    for each in values:
+        if isinstance(each, list):
+            touched_by_host(each)
+        elif isinstance(each, Access):
+            hook = hooks.on_host_write if each.mode == "w" else hooks.on_host_read
+            if hook is not None:
+                hook(each)
+
+
+def uses(entry: str, operator: str) -> None:
+    """An operator was lowered to a kernel, or a library problem, of that name."""
+    known = _operators.setdefault(entry, [])
+    if operator not in known:
+        known.append(operator)
+
+
+def operator_of(entry: str) -> str:
+    """The operators that launch what is called `entry`, with that name; the name alone if no operator does."""
+    known = _operators.get(entry)
+    return entry if known in (None, [entry]) else f"{' or '.join(known)} (kernel {entry})"
 
 
 def call_site() -> str:
@@ -52,6 +50,18 @@ def call_site() -> str:
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
+
+
+def source_at(site: str) -> str:
+    """The line of source at a `file:line`, which more may follow; "" where there is none."""
+    match = re.match(r"(.+?):(\d+)\b", site)
+    return linecache.getline(match[1], int(match[2])).strip() if match else ""
+
+
+def place() -> tuple[str, int]:
+    """File and line of the innermost frame outside this package, as `warnings.warn_explicit` takes them."""
+    file, _, line = call_site().rpartition(":")
+    return (file, int(line)) if line.isdigit() else (file or line, 0)
 
 
 def caller() -> str:
@@ -67,6 +77,8 @@ def caller() -> str:
 
 def _called(frame: Any) -> str:
     """The name of what a frame runs: an operator's, where it runs one."""
+    if frame.f_code.co_filename.startswith(_INNER):  # what called it is compiled, and has no frame
+        return "a call"
     values = frame.f_locals
     operator = values.get("operator") or (values.get("self") if frame.f_code.co_name == "__call__" else None)
     named = getattr(operator, "name", None)

@@ -15,8 +15,11 @@ from .core import TensorCore
 from .dispatch import assign
 from .dtypes import dtype
 from .errors import ShapeError
+from .hooks import hooks
 from .ops.operator import COMPOSITE, REGISTRY, Operator
+from .runtime import state
 from .runtime.copy import copy_bytes
+from .runtime.route import route_of
 
 
 def dense(tensor: TensorCore, wanted: dtype) -> TensorCore:
@@ -84,13 +87,20 @@ def to(input: Any, device: int, wanted: dtype, non_blocking: bool = False, copy:
     if here == device:
         if input.dtype is wanted and not copy:
             return input
-        return REGISTRY["convert"](input, wanted)
+        return _converted(input, wanted)
     if input.dtype is wanted:
         return move(input, device, non_blocking)
     converts_here = here >= 0 or not non_blocking
     if converts_here:
-        return move(REGISTRY["convert"](input, wanted), device, non_blocking)
-    return REGISTRY["convert"](move(input, device, non_blocking), wanted)
+        return move(_converted(input, wanted), device, non_blocking)
+    return _converted(move(input, device, non_blocking), wanted)
+
+
+def _converted(input: Any, wanted: dtype) -> Any:
+    """A dense copy as a type, on the same device; differentiable."""
+    if hooks.on_convert is not None:
+        hooks.on_convert(input, wanted, input.storage.device)
+    return REGISTRY["convert"](input, wanted)
 
 
 def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
@@ -116,18 +126,32 @@ def _write(target: TensorCore, source: TensorCore, non_blocking: bool) -> None:
     if here == there:
         if core.overlap(source, target) == "partial":
             source = dense_copy(source, source.dtype)
-        assign(target, source)
+        _within(target, source)
         return
     converts_here = here >= 0 or not non_blocking
     ready = dense(source, target.dtype if converts_here else source.dtype)
     if target.is_contiguous() and ready.dtype is target.dtype and ready.shape == target.shape:
         _move(target, ready, non_blocking)
-    else:
-        assign(target, to_device(ready, there, non_blocking))
+    else:  # what is arranged on the host must have arrived
+        _within(target, to_device(ready, there, non_blocking and there >= 0))
+
+
+def _within(target: TensorCore, source: TensorCore) -> None:
+    """Write one tensor into another of the same device."""
+    if hooks.on_convert is not None and (source.dtype is not target.dtype or not target.is_contiguous()):
+        hooks.on_convert(source, target.dtype, target.storage.device)
+    elif hooks.on_route is not None:
+        stream = state.current_stream(target.storage.device) if target.storage.device >= 0 else None
+        hooks.on_route(
+            route_of(target.storage, source.storage, True), stream, None, source.numel() * source.dtype.itemsize
+        )
+    assign(target, source)
 
 
 def dense_copy(tensor: TensorCore, wanted: dtype) -> TensorCore:
     """A contiguous copy of that type on the same device, unknown to autograd."""
+    if hooks.on_convert is not None:
+        hooks.on_convert(tensor, wanted, tensor.storage.device)
     target = core.empty(tensor.shape, wanted, tensor.storage.device, name="to")
     assign(target, tensor)
     return target

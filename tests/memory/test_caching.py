@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flambeau import trace
 from flambeau.errors import AcceleratorError, ArgumentError, ArgumentTypeError, OutOfMemoryError
+from flambeau.hooks import hooks
 from flambeau.memory.caching import CachingAllocator
 from flambeau.memory.pool import Block
 from flambeau.memory.raw import RawBlocks
@@ -588,8 +588,8 @@ def test_memory_and_blocks_return_by_reference_count_alone():
 
 def test_hooks_hear_of_every_block(monkeypatch):
     heard = []
-    monkeypatch.setattr(trace, "on_block_taken", lambda block, stream: heard.append(("taken", block.address, stream)))
-    monkeypatch.setattr(trace, "on_block_given", lambda block: heard.append(("given", block.address, block.nbytes)))
+    monkeypatch.setattr(hooks, "on_block_taken", lambda block, stream: heard.append(("taken", block.address, stream)))
+    monkeypatch.setattr(hooks, "on_block_given", lambda block: heard.append(("given", block.address, block.nbytes)))
     _, allocator = make()
     block = allocator.allocate(100, 3)
     allocator.free(block)

@@ -7,8 +7,8 @@ from queue import Full
 import pytest
 
 import flambeau as torch
-from flambeau import trace
 from flambeau.errors import AcceleratorError, ProcessGoneError
+from flambeau.hooks import hooks
 from flambeau.testing import machine
 
 from .other import Other
@@ -172,14 +172,14 @@ def test_every_transfer_records_and_waits(others, context, monkeypatch):
     first, second = others(hop=hop), others(hop=hop)
     for each in (first, second):
         each.do("""
-from flambeau import trace
+from flambeau.hooks import hooks
 recorded, waited = [], []
-trace.on_record = lambda event, stream: recorded.append(stream.cuda_stream)
-trace.on_wait = lambda waiter, event: waited.append(waiter.cuda_stream)
+hooks.on_record = lambda event, stream: recorded.append(stream.cuda_stream)
+hooks.on_wait = lambda waiter, event: waited.append(waiter.cuda_stream)
 """)
     recorded, waited = [], []
-    monkeypatch.setattr(trace, "on_record", lambda event, stream: recorded.append(stream))
-    monkeypatch.setattr(trace, "on_wait", lambda waiter, event: waited.append(waiter))
+    monkeypatch.setattr(hooks, "on_record", lambda event, stream: recorded.append(stream))
+    monkeypatch.setattr(hooks, "on_wait", lambda waiter, event: waited.append(waiter))
     side = torch.cuda.Stream()
     x = torch.zeros(2, device="cuda")
     counts = "answer = len(recorded), len(waited)"

@@ -3,8 +3,9 @@
 import pytest
 
 import flambeau as torch
-from flambeau import nn, trace
+from flambeau import nn
 from flambeau.errors import AutogradError, ShapeError
+from flambeau.hooks import hooks
 from flambeau.nn import utils
 
 
@@ -83,12 +84,12 @@ def test_limits_are_writes_and_do_not_wait(gpus):
         each.grad = torch.ones(3, device="cuda")
     before = [each.grad.storage.version for each in found]
     waits = []
-    trace.on_wait, kept = lambda *waiter: waits.append(waiter), trace.on_wait
+    hooks.on_wait, kept = lambda *waiter: waits.append(waiter), hooks.on_wait
     try:
         utils.clip_grad_norm_(found, 1.0)
         utils.clip_grad_value_(found, 0.25)
     finally:
-        trace.on_wait = kept
+        hooks.on_wait = kept
     assert waits == []
     assert [each.grad.storage.version - version for each, version in zip(found, before)] == [2, 2]
     assert grads(found) == [0.25] * 6

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau import nn, trace
+from flambeau import nn
 from flambeau.errors import ArgumentError, AutogradError, DeviceMismatchError, DtypeError, ShapeError
+from flambeau.hooks import hooks
 from flambeau.ops.multi_tensor import CHUNK, MANY, SMALL
 from flambeau.ops.operator import REGISTRY
 from flambeau.optim.optimizer import with_gradients
@@ -54,11 +55,11 @@ def assert_near(found, wanted, kind="float32"):
 
 def launches(call):
     seen = []
-    trace.on_launch, before = lambda *_: seen.append(1), trace.on_launch
+    hooks.on_launch, before = lambda *_: seen.append(1), hooks.on_launch
     try:
         call()
     finally:
-        trace.on_launch = before
+        hooks.on_launch = before
     return len(seen)
 
 

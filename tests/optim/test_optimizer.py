@@ -5,8 +5,9 @@ import copy
 import pytest
 
 import flambeau as torch
-from flambeau import nn, optim, trace
+from flambeau import nn, optim
 from flambeau.errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError, ShapeError
+from flambeau.hooks import hooks
 
 
 def param(*values):
@@ -160,11 +161,11 @@ def test_it_prints_its_groups():
 
 def launches(call):
     seen = []
-    trace.on_launch, before = lambda *_: seen.append(1), trace.on_launch
+    hooks.on_launch, before = lambda *_: seen.append(1), hooks.on_launch
     try:
         call()
     finally:
-        trace.on_launch = before
+        hooks.on_launch = before
     return len(seen)
 
 

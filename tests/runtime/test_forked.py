@@ -6,6 +6,9 @@ import pickle
 import pytest
 
 import flambeau as torch
+from flambeau.config import virtual_gpus
+from flambeau.runtime import state
+from flambeau.runtime.machine import Machine
 from flambeau.testing import machine
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -37,8 +40,20 @@ def test_any_use_in_the_child_says_who_started_cuda_and_where():
         name, text = in_child(lambda: torch.ones(1, device="cuda"))
     assert name == "AcceleratorError"
     assert text.startswith(f"Cannot re-initialize CUDA in forked subprocess: process {os.getpid()} had started CUDA")
-    assert "in test_any_use_in_the_child_says_who_started_cuda_and_where" in text
+    assert "in test_any_use_in_the_child_says_who_started_cuda_and_where (`with machine():`)" in text
     assert "hint: use the 'spawn'" in text
+
+
+def test_the_line_that_started_cuda_comes_first_with_what_it_did():
+    previous = state.swap_machine(Machine(virtual_gpus(1)))
+    try:
+        torch.ones(1, device="cuda")
+        _, text = in_child(torch.cuda.current_device)
+    finally:
+        state.swap_machine(previous)
+    name = "test_the_line_that_started_cuda_comes_first_with_what_it_did"
+    line = globals()[name].__code__.co_firstlineno + 3
+    assert f'had started CUDA, at {__file__}:{line} in {name} (`torch.ones(1, device="cuda")`), called from ' in text
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import threading
 import pytest
 
 import flambeau as torch
-from flambeau import errors, trace
+from flambeau import errors
+from flambeau.hooks import hooks
 from flambeau.testing import machine
 
 nvtx = torch.cuda.nvtx
@@ -14,7 +15,7 @@ nvtx = torch.cuda.nvtx
 @pytest.fixture
 def told(monkeypatch):
     found = []
-    monkeypatch.setattr(trace, "on_range", lambda *facts: found.append(facts))
+    monkeypatch.setattr(hooks, "on_range", lambda *facts: found.append(facts))
     with machine() as made:
         made.driver.clock.spend(100 - made.driver.clock.now() % 100)
         yield lambda: [(text, start, end) for text, start, end in found]
@@ -89,7 +90,7 @@ def test_a_range_that_began_before_anybody_watched_has_no_begin(monkeypatch):
     found = []
     with machine():
         nvtx.range_push("early")
-        monkeypatch.setattr(trace, "on_range", lambda *facts: found.append(facts))
+        monkeypatch.setattr(hooks, "on_range", lambda *facts: found.append(facts))
         nvtx.range_pop()
     assert [(text, start) for text, start, _ in found] == [("early", None)]
 

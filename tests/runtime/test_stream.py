@@ -19,9 +19,10 @@ def test_side_streams_come_from_a_pool_of_32():
 
 
 def test_a_stream_says_that_it_has_several_owners():
-    streams = [torch.cuda.Stream() for _ in range(33)]
-    assert [each.handed_out for each in streams] == [2, *[1] * 31, 2] and streams[0] is streams[32]
-    assert "handed_out=2" in repr(streams[0]) and "handed_out" not in repr(streams[1])
+    with machine():
+        streams = [torch.cuda.Stream() for _ in range(33)]
+        assert [each.handed_out for each in streams] == [2, *[1] * 31, 2] and streams[0] is streams[32]
+        assert "handed_out=2" in repr(streams[0]) and "handed_out" not in repr(streams[1])
 
 
 def test_priorities_are_clamped():

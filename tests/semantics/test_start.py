@@ -102,6 +102,7 @@ answer(torch.cuda.device_count())
 @pytest.mark.rule("1.1.6", since="1.13", differs="the first count after the start is the one that stays")
 def test_the_start_itself_settles_the_count(program):
     found = program("""
+os.environ["CUDA_VISIBLE_DEVICES"] = "0"
 torch.cuda.init()
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 answer(torch.cuda.device_count())

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau import trace
 from flambeau.errors import ArgumentError, ArgumentTypeError, DtypeError
+from flambeau.hooks import hooks
 
 EVERY = [
     lambda **o: torch.empty(2, 3, **o),
@@ -33,8 +33,8 @@ def test_on_a_gpu_factories_neither_copy_nor_wait(make, gpus, monkeypatch):
     def never(*facts):
         raise AssertionError(facts)
 
-    monkeypatch.setattr(trace, "on_copy", never)
-    monkeypatch.setattr(trace, "on_wait", never)
+    monkeypatch.setattr(hooks, "on_copy", never)
+    monkeypatch.setattr(hooks, "on_wait", never)
     assert make(device="cuda").is_cuda
 
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import flambeau as torch
-from flambeau import trace
 from flambeau.errors import ArgumentError, ArgumentTypeError, IndexRangeError, ShapeError
+from flambeau.hooks import hooks
 from flambeau.testing import machine
 
 pytestmark = pytest.mark.devices(1)
@@ -87,7 +87,7 @@ def test_a_mask_takes_a_number_without_the_host_waiting(device, monkeypatch):
     x = torch.arange(6, device=device).reshape(2, 3)
     mask = torch.tensor([True, False], device=device)
     with monkeypatch.context() as patch:
-        patch.setattr(trace, "on_copy", lambda *facts: pytest.fail(str(facts)))
+        patch.setattr(hooks, "on_copy", lambda *facts: pytest.fail(str(facts)))
         x[x > 3] = 9.7
         x[mask] = True
     assert x.tolist() == [[1, 1, 1], [3, 9, 9]]

@@ -6,21 +6,22 @@ import threading
 import pytest
 
 import flambeau as torch
-from flambeau import errors, trace
+from flambeau import errors
+from flambeau.hooks import NAMES, hooks, subscribe, unsubscribe
 from flambeau.runtime import state
 from flambeau.testing import machine
 from flambeau.tools.profile import Profile
 from flambeau.tools.recorders import EventRecorder
 
 MIB = 1 << 20
-HOOKS = [name for name in vars(trace) if name.startswith("on_")]
 ADD = "add_float32_float32_float32"
 
 
 @pytest.fixture(autouse=True)
 def nobody_stays_subscribed():
+    before = {name: getattr(hooks, name) for name in NAMES}
     yield
-    assert [name for name in HOOKS if getattr(trace, name) is not None] == []
+    assert [name for name in NAMES if getattr(hooks, name) is not before[name]] == []
 
 
 @pytest.fixture
@@ -234,21 +235,16 @@ def test_ranges_of_the_host_are_there():
     assert (early.start_ns, early.thread) == (0, threading.get_ident())
 
 
-def test_one_profile_at_a_time():
+def test_profiles_and_other_tools_hear_the_same(by_events):
+    heard = []
+    mine = lambda *facts: heard.append(facts)  # noqa: E731
+    subscribe(on_launch=mine)
     with machine(), torch.profile() as outer:
-        with pytest.raises(errors.ModeError, match=r"profile: trace\.on_range has a subscriber already\nhint: "):
-            torch.profile().__enter__()
-        torch.ones(4, device="cuda")
-    assert len(outer.spans) == 1
-
-
-def test_a_hook_that_another_tool_has_is_left_alone(by_events, monkeypatch):
-    mine = lambda *facts: None  # noqa: E731
-    monkeypatch.setattr(trace, "on_copy", mine)
-    with machine(), pytest.raises(errors.ModeError, match=r"trace\.on_copy"):
-        torch.profile().__enter__()
-    assert trace.on_copy is mine and trace.on_launch is None and trace.on_range is None
-    monkeypatch.undo()
+        with torch.profile() as inner:
+            torch.ones(4, device="cuda")
+        torch.zeros(4, device="cuda")
+    unsubscribe(on_launch=mine)
+    assert (len(outer.spans), len(inner.spans), len(heard)) == (2, 1, 2)
 
 
 def test_what_the_block_raises_comes_out_and_the_spans_stay():

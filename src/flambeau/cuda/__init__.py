@@ -51,6 +51,7 @@ from ..runtime.stream import Event, Stream
 from ..runtime.stream_guard import StreamGuard as StreamContext
 from ..runtime.stream_guard import StreamGuard as stream
 from ..runtime.sync_debug import get_sync_debug_mode, set_sync_debug_mode
+from ..runtime.threads import carry
 from ..runtime.usage import (
     caching_allocator_alloc,
     caching_allocator_delete,
@@ -108,7 +109,7 @@ __all__ = [
     "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "CudaError",
     "DeferredCudaCallError", "DoubleTensor", "Event", "ExternalStream", "FloatTensor", "HalfTensor", "IntTensor",
     "LongTensor", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext", "caching_allocator_alloc",
-    "caching_allocator_delete", "can_device_access_peer", "check_error", "clock_rate", "comm", "cudart",
+    "caching_allocator_delete", "can_device_access_peer", "carry", "check_error", "clock_rate", "comm", "cudart",
     "current_device", "current_stream", "default_stream", "device", "device_count", "device_memory_used", "device_of",
     "empty_cache", "empty_host_cache", "get_allocator_backend", "get_arch_list", "get_device_capability",
     "get_device_name", "get_device_properties", "get_gencode_flags", "get_per_process_memory_fraction", "get_rng_state",

@@ -1,9 +1,12 @@
 cimport cython
 from .pool cimport Block, Pool
 from .statistics cimport Counters, Flow, note_peaks
+from ..hooks cimport Hooks
 
 cdef long long BLOCK_GRAIN
 cdef long long SMALL_LIMIT
+
+cdef Hooks hooks
 
 @cython.final
 cdef class CachingAllocator:

@@ -24,9 +24,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-from .. import trace
 from ..driver.api import Driver, StreamHandle
 from ..errors import ArgumentError
+from ..hooks import hooks
 from .pending import Pending, RecordEvent
 from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer, segment_size
 from .private import PoolId, PrivatePool, PrivatePools, relaxed
@@ -108,8 +108,8 @@ class CachingAllocator:
             if block.nbytes >= pool.max_split:
                 block.is_oversize = True
                 self._oversize.add(1)
-            if trace.on_block_taken is not None:
-                trace.on_block_taken(block, stream)
+            if hooks.on_block_taken is not None:
+                hooks.on_block_taken(block, stream)
         finally:
             self._lock.release()
         return block
@@ -279,8 +279,8 @@ class CachingAllocator:
             self._pending.add(block)
         if self._watches_blocks:
             self._driver.block_given(self.device, block.address, block.requested)
-        if trace.on_block_given is not None:
-            trace.on_block_given(block)
+        if hooks.on_block_given is not None:
+            hooks.on_block_given(block)
         pool = block.segment.pool
         assert pool is not None
         counters = pool.counters

@@ -1,8 +1,8 @@
 """Blocks that were given back while other streams may still use them.
 
-- One event per recorded stream; a block is done when all of its events are.
+- One event per recorded stream, and those that were recorded before for the block; it is done when all of them are.
 - One queue per stream, first in first out: the events of a stream complete in order, so one query answers for a queue,
-  and a slow stream never holds up the blocks of another.
+  and a slow stream never holds up the blocks of another.  An event that was recorded before is done no later.
 - Nothing is asked of the driver while no queue exists.
 - While a capture is underway nothing is recorded, asked or waited for; the events are recorded when the last one ends.
 - The owner holds its lock around every call.
@@ -35,7 +35,7 @@ class Pending(Generic[B]):
     __slots__ = ("_captures", "_deferred", "_driver", "_record_event", "queues")
 
     def __init__(self, driver: Driver, record_event: RecordEvent) -> None:
-        self.queues: dict[StreamHandle, deque[tuple[EventHandle, B]]] = {}
+        self.queues: dict[StreamHandle, deque[tuple[EventHandle, B, object]]] = {}
         self._driver = driver
         self._record_event = record_event
         self._captures = 0
@@ -66,8 +66,13 @@ class Pending(Generic[B]):
         while block.streams:
             stream = block.streams[0]
             event = self._record_event(stream)
-            self.queues.setdefault(stream, deque()).append((event, block))
+            self.queues.setdefault(stream, deque()).append((event, block, None))
             del block.streams[0]
+
+    def follow(self, block: B, stream: StreamHandle, event: EventHandle, owner: object) -> None:
+        """Let a block wait for an event too, which was recorded on a stream and is its owner's to destroy."""
+        block.pending += 1
+        self.queues.setdefault(stream, deque()).append((event, block, owner))
 
     def poll(self, finish: Callable[[B], None]) -> None:
         """Forget the events that are done; call `finish` with each block that now waits for nothing."""
@@ -82,15 +87,15 @@ class Pending(Generic[B]):
     def wait(self, finish: Callable[[B], None]) -> None:
         """As `poll`, after blocking the host until every event is done.  Never during a capture."""
         for stream, queue in list(self.queues.items()):
-            if queue:
-                self._driver.event_synchronize(queue[-1][0])
             while queue:
+                self._driver.event_synchronize(queue[0][0])
                 self._forget_first(queue, finish)
             del self.queues[stream]
 
-    def _forget_first(self, queue: deque[tuple[EventHandle, B]], finish: Callable[[B], None]) -> None:
-        event, block = queue.popleft()
+    def _forget_first(self, queue: deque[tuple[EventHandle, B, object]], finish: Callable[[B], None]) -> None:
+        event, block, owner = queue.popleft()
         block.pending -= 1
         if block.pending == 0:
             finish(block)
-        self._driver.event_destroy(event)
+        if owner is None:
+            self._driver.event_destroy(event)

@@ -4,7 +4,8 @@ Policy
 - Sizes are rounded to 4 KiB, never to powers of two.  A block is reused as a whole: the smallest idle one that is big
   enough, if it wastes at most an eighth of the request, or 4 KiB.
 - A block comes back once the events of all streams recorded on it are done.  They are recorded when its free is
-  drained, and asked at the next allocation; a slow stream holds up its own blocks only.
+  drained, and asked at the next allocation; a slow stream holds up its own blocks only.  Copies that write a block
+  bring their events along.
 - Idle blocks are kept up to a cap in bytes; above it, those idle longest go back to the driver first.
 - If the driver has no more: wait for all events, search again, hand back everything idle, ask once more.
 
@@ -20,8 +21,9 @@ import threading
 import time
 from bisect import bisect_left, insort
 from collections import deque
+from typing import Protocol
 
-from ..driver.api import Address, Driver, StreamHandle
+from ..driver.api import Address, Driver, EventHandle, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, OutOfMemoryError
 from .pending import Pending, RecordEvent
 from .private import relaxed
@@ -34,15 +36,24 @@ LEAST_WASTE = 4 << 10  # bytes: what a reused block may always be bigger by
 INVALID_VALUE = 1  # the CUresult of an invalid pointer
 
 
+class Arrival(Protocol):
+    """A copy that writes a block."""
+
+    @property
+    def place(self) -> tuple[StreamHandle, EventHandle]:
+        """Its stream, and the event behind it."""
+
+
 class HostBlock:
     """Pinned bytes that an owner holds, or may get.
 
     nbytes:    its size, a multiple of 4 KiB;  requested: what the owner asked for, in bytes.
     streams:   recorded streams that have no event yet;  pending: events that are not done.
+    arrivals:  copies that write it and were not waited for; see runtime/arrival.py, which replaces the list.
     allocated: its owner has not freed it yet.
     """
 
-    __slots__ = ("address", "allocated", "nbytes", "pending", "requested", "streams")
+    __slots__ = ("address", "allocated", "arrivals", "nbytes", "pending", "requested", "streams")
 
     def __init__(self, address: Address, nbytes: int) -> None:
         self.address = address
@@ -50,6 +61,7 @@ class HostBlock:
         self.requested = 0
         self.allocated = False
         self.streams: list[StreamHandle] = []
+        self.arrivals: list[Arrival] = []
         self.pending = 0
 
 
@@ -178,6 +190,9 @@ class PinnedCache:
             block = self._given[0]
             if block.streams:
                 self._pending.add(block)
+            for each in block.arrivals:
+                self._pending.follow(block, *each.place, owner=each)
+            block.arrivals = []
             self._given.popleft()
             if not block.pending:
                 self._finish(block)

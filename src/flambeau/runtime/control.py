@@ -7,6 +7,7 @@ from typing import Any
 from .. import driver
 from ..config import virtual_gpus
 from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError
+from ..hooks import hooks
 from . import device as devices
 from . import machine as machines
 from . import state
@@ -83,6 +84,8 @@ def set_device(device: Any) -> None:
 def synchronize(device: Any = None) -> None:
     """Wait until all work on a device, the current one if none is named, is done.  Host: waits."""
     index = devices.index_or_current(device)
+    if hooks.on_wait is not None:
+        hooks.on_wait(None, devices.cuda(index))
     state.machine().driver.device_synchronize(index)
 
 

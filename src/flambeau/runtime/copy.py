@@ -1,8 +1,8 @@
-"""Copies of contiguous bytes between storages: which stream, which wait, what is kept.
+"""Copies of contiguous bytes between storages: which stream, which wait, what is kept.  route.py says which way.
 
-- Host to device: on the destination's current stream.  A non_blocking one from pinned memory returns at once, and
-  the pinned block is kept until the copy is done; every other one waits.
-- Device to host: on the source's current stream; waits unless non_blocking into pinned memory.
+- Host to device: on the destination's current stream.  The pinned block of an asynchronous one is kept until it is
+  done.
+- Device to host: on the source's current stream.  What an asynchronous one writes can be waited for: arrival.py.
 - On one device: on its current stream, at once.
 - While the stream is capturing, host memory must be pinned and the copy non_blocking; the graph keeps the memory.
 - Between devices: on the *source's* current stream, with a barrier both ways: the copy follows what the
@@ -16,72 +16,91 @@ import ctypes
 from .. import trace
 from ..driver.api import CopyKind
 from ..errors import AcceleratorError
-from . import state, sync_debug
+from ..hooks import hooks
+from . import arrival, state, sync_debug
+from .arrival import HostUse
 from .device import CPU_INDEX
 from .generator import CAPTURE_UNSUPPORTED
+from .route import BETWEEN_DEVICES, ON_DEVICE, ON_HOST, Route, route_of
 from .storage import Storage
 from .stream import Stream
 
+HOST_TO_DEVICE, DEVICE_TO_HOST = CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOST
+
 
 def copy_bytes(dst: Storage, dst_offset: int, src: Storage, src_offset: int, nbytes: int, non_blocking: bool) -> None:
-    """Copy `nbytes` from one storage to another; offsets in bytes.  Host: see the module."""
+    """Copy `nbytes` from one storage to another; offsets in bytes.  Host: see route.py."""
     if nbytes == 0:
         return
     to, start = dst.address() + dst_offset, src.address() + src_offset
-    if src.device == dst.device == CPU_INDEX:
+    route = route_of(dst, src, non_blocking)
+    if route is ON_HOST:
+        if hooks.on_route is not None:
+            hooks.on_route(route, None, None, nbytes)
         ctypes.memmove(to, start, nbytes)
-    elif src.device == CPU_INDEX:
-        _host_to_device(to, start, nbytes, state.current_stream(dst.device), src, non_blocking)
-    elif dst.device == CPU_INDEX:
-        _device_to_host(to, start, nbytes, state.current_stream(src.device), dst, non_blocking)
-    elif src.device == dst.device:
-        state.current_stream(src.device).copy(to, start, nbytes, CopyKind.DEVICE_TO_DEVICE)
+    elif route is BETWEEN_DEVICES:
+        _between_devices(to, start, nbytes, src, dst)
+    elif route is ON_DEVICE:
+        stream = state.current_stream(src.device)
+        if hooks.on_route is not None:
+            hooks.on_route(route, stream, None, nbytes)
+        stream.copy(to, start, nbytes, CopyKind.DEVICE_TO_DEVICE)
     else:
-        _device_to_device(to, start, nbytes, src, dst)
+        _with_host(route, to, start, nbytes, src, dst)
 
 
-def _host_to_device(to: int, start: int, nbytes: int, stream: Stream, src: Storage, non_blocking: bool) -> None:
-    _check_captured(stream, src, non_blocking, "to")
-    if not non_blocking:
+def _with_host(route: Route, to: int, start: int, nbytes: int, src: Storage, dst: Storage) -> None:
+    """Copy between the host and a device, on the device's current stream."""
+    is_from_host = src.device == CPU_INDEX
+    stream = state.current_stream(dst.device if is_from_host else src.device)
+    if hooks.on_route is not None:
+        hooks.on_route(route, stream, None, nbytes)
+    if stream.machine.capture is not None:
+        _check_captured(stream, route)
+    if route.waits:
         sync_debug.about_to_wait(stream.device_index)
-    stream.copy(to, start, nbytes, CopyKind.HOST_TO_DEVICE)
-    if src.is_pinned and non_blocking:
-        src.record_stream(stream)
-    elif src.is_pinned or not non_blocking:
+    stream.copy(to, start, nbytes, HOST_TO_DEVICE if is_from_host else DEVICE_TO_HOST)
+    if route.waits:
         stream.synchronize()
+    elif not is_from_host:
+        _keep_until_done(dst, to, nbytes, True, stream)
+    elif not route.is_staged:
+        _keep_until_done(src, start, nbytes, False, stream)
 
 
-def _device_to_host(to: int, start: int, nbytes: int, stream: Stream, dst: Storage, non_blocking: bool) -> None:
-    _check_captured(stream, dst, non_blocking, "from")
-    waits = not (dst.is_pinned and non_blocking)
-    if waits:
-        sync_debug.about_to_wait(stream.device_index)
-    stream.copy(to, start, nbytes, CopyKind.DEVICE_TO_HOST)
-    if not waits:
-        dst.record_stream(stream)
-    else:
-        stream.synchronize()
-
-
-def _check_captured(stream: Stream, memory: Storage, non_blocking: bool, direction: str) -> None:
-    """Let the graph that is captured keep host memory.  Raises AcceleratorError if the copy cannot be captured."""
-    capture = stream.machine.capture
-    if capture is None or not stream.is_capturing():
+def _check_captured(stream: Stream, route: Route) -> None:
+    """Raises AcceleratorError if the stream is capturing and the copy cannot be captured."""
+    if route.is_asynchronous or not stream.is_capturing():
         return
-    if not memory.is_pinned or not non_blocking:
-        raise AcceleratorError(
-            f"copy {direction} the device: {stream!r} is capturing, and the copy would wait or take memory that is not "
-            f"pinned; called by {trace.caller()}",
-            hint="move it out of the capture, or copy pinned memory with non_blocking=True",
-            error_code=CAPTURE_UNSUPPORTED,
-        )
-    capture.keep(memory)
+    direction = "to" if route.kind is HOST_TO_DEVICE else "from"
+    raise AcceleratorError(
+        f"copy {direction} the device: {stream!r} is capturing, and the copy would wait or take memory that is not "
+        f"pinned; called by {trace.caller()}",
+        hint="move it out of the capture, or copy pinned memory with non_blocking=True",
+        error_code=CAPTURE_UNSUPPORTED,
+    )
 
 
-def _device_to_device(to: int, start: int, nbytes: int, src: Storage, dst: Storage) -> None:
+def _keep_until_done(memory: Storage, low: int, nbytes: int, is_written: bool, stream: Stream) -> None:
+    """Keep pinned memory until the copy is done, or as long as the graph that captured it lives."""
+    capture = stream.machine.capture
+    is_captured = capture is not None and stream.is_capturing()
+    if is_captured or not is_written:  # else the arrival keeps it
+        memory.record_stream(stream)
+    if is_captured:
+        capture.keep(HostUse(memory, low, nbytes, is_written))
+    elif stream.machine.strict is not None:
+        arrival.expect((HostUse(memory, low, nbytes, is_written),), stream)
+    elif is_written:
+        arrival.add(memory, low, nbytes, stream, stream.record_event())
+
+
+def _between_devices(to: int, start: int, nbytes: int, src: Storage, dst: Storage) -> None:
     machine = src.machine
     machine.devices[src.device].peer(dst.device)
     copier, other = state.current_stream(src.device), state.current_stream(dst.device)
+    if hooks.on_route is not None:
+        hooks.on_route(BETWEEN_DEVICES, copier, other, nbytes)
     copier.wait_stream(other)
     copier.copy(to, start, nbytes, CopyKind.PEER)
     other.wait_stream(copier)

@@ -41,7 +41,7 @@ class Refusal:
         self.stack = stack
 
     def error(self) -> AcceleratorError:
-        where = ", called from ".join(self.stack) or "<unknown>"
+        where = ", called from ".join(map(_with_source, self.stack)) or "<unknown>"
         return AcceleratorError(
             f"Cannot re-initialize CUDA in forked subprocess: process {self.pid} had started CUDA, at {where}, before "
             f"process {os.getpid()} was forked from it",
@@ -65,6 +65,11 @@ class Refusal:
 
     def __len__(self) -> NoReturn:
         raise self.error()
+
+
+def _with_source(site: str) -> str:
+    source = trace.source_at(site)
+    return f"{site} (`{source}`)" if source else site
 
 
 def watch(machine: Machine) -> None:

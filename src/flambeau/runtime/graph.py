@@ -17,12 +17,12 @@ from .. import trace
 from ..driver.api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle
 from ..errors import AcceleratorError, ArgumentError, NotSupportedError
 from ..memory.private import PoolId
-from . import control, state, usage
+from . import arrival, control, state, usage
 from . import device as devices
+from .arrival import HostUse
 from .generator import CAPTURE_UNSUPPORTED, Generator
 from .graph_inputs import StaticInputs
 from .graph_random import RandomStates
-from .storage import Storage
 from .stream import Event, Stream
 from .stream_guard import StreamGuard
 
@@ -74,7 +74,7 @@ class CUDAGraph:
         self._launchable = GraphExecHandle(0)
         self._random = RandomStates()
         self._inputs = StaticInputs()
-        self._kept: list[Storage] = []
+        self._kept: list[HostUse] = []
         self._events: list[Event] = []
         self._checks_inputs = False
 
@@ -196,9 +196,9 @@ class CUDAGraph:
         """Whether work on a device's current stream is captured."""
         return device >= 0 and state.current_stream(device).is_capturing()
 
-    def keep(self, memory: Storage) -> None:
-        """Hold on to memory that captured work uses."""
-        self._kept.append(memory)
+    def keep(self, use: HostUse) -> None:
+        """Hold on to memory that a captured copy uses; every replay uses it again."""
+        self._kept.append(use)
 
     def keep_event(self, event: Event) -> None:
         """Hold on to an external event that replays record or wait for."""
@@ -250,11 +250,12 @@ class CUDAGraph:
         if self._checks_inputs:
             usage.allocated_bytes()  # the driver learns what was dropped
         if stream is not self._last:
-            for memory in self._kept:
-                memory.record_stream(stream)
+            for use in self._kept:
+                use.memory.record_stream(stream)
         self._random.write(stream, self._last)
         stream.graph_launch(self._launchable)
         self._last = stream
+        arrival.expect(self._kept, stream)
         self._inputs.use_up(stream)
 
     def _captured(self, name: str) -> Machine:

@@ -20,7 +20,7 @@ from ..memory.private import relaxed
 from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
 from ..problem import Problem
-from . import forked, state
+from . import forked, state, strict
 from .cudart import HostRegistry
 from .facts import DeviceFacts, MachineFacts
 from .generator import Generator
@@ -105,6 +105,7 @@ class Machine(MachineFacts):
         self.lock = threading.RLock()
         self.streams: dict[StreamHandle, Stream] = {}
         self.registered = HostRegistry()
+        self.strict: strict.Strict | None = None  # what it watches, if FLAMBEAU_STRICT says so
         self.cpu_generator = Generator(-1)
         self._on_start: list[tuple[Callable[[], object], list[str]]] = []  # and where each was asked for
         self._started = False
@@ -162,6 +163,8 @@ class Machine(MachineFacts):
         self.pinned = PinnedCache(self.driver, self.record_event, self.settings.pinned_max_cached)
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
         forked.watch(self)
+        if config.strict():
+            self.strict = strict.watch()
 
     def at_start(self, call: Callable[[], object]) -> None:
         """Run `call` when the machine has started: now if it has, else then, in the order given."""

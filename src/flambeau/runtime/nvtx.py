@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from .. import driver, trace
+from .. import driver
 from ..driver.api import Markers
 from ..errors import ArgumentError
+from ..hooks import hooks
 from . import state
 
 
@@ -92,8 +93,8 @@ def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
 
 
 def _report(ended: Open, now_ns: int | None) -> None:
-    if trace.on_range is not None and now_ns is not None:
-        trace.on_range(ended.text, ended.start_ns, now_ns)
+    if hooks.on_range is not None and now_ns is not None:
+        hooks.on_range(ended.text, ended.start_ns, now_ns)
 
 
 def _markers() -> Markers | None:
@@ -103,4 +104,4 @@ def _markers() -> Markers | None:
 def _now() -> int | None:
     """The host's clock as the driver has it; None if nobody watches."""
     machine = state.machine()
-    return machine.driver.host_ns() if trace.on_range is not None and machine.is_started else None
+    return machine.driver.host_ns() if hooks.on_range is not None and machine.is_started else None

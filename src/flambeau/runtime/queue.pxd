@@ -1,4 +1,7 @@
 from .facts cimport MachineFacts
+from ..hooks cimport Hooks
+
+cdef Hooks hooks
 
 cdef class Queue:
     cdef public MachineFacts machine

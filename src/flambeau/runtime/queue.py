@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import trace
 from ..driver.api import (
     Address,
     CopyKind,
@@ -18,6 +17,7 @@ from ..driver.api import (
     PlanHandle,
     StreamHandle,
 )
+from ..hooks import hooks
 from ..kernel import Buffer, Grid
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ class Queue:
             self.driver.event_record(event, self.handle, True)
         else:
             self.driver.event_record(event, self.handle)
-        if trace.on_record is not None:
-            trace.on_record(event, self)
+        if hooks.on_record is not None:
+            hooks.on_record(event, self)
 
     def wait(self, event: EventHandle, external: bool = False) -> None:
         """Make later work follow a driver's event.  external: at each launch of the graph that is being captured."""
@@ -57,65 +57,65 @@ class Queue:
             self.driver.stream_wait_event(self.handle, event, True)
         else:
             self.driver.stream_wait_event(self.handle, event)
-        if trace.on_wait is not None:
-            trace.on_wait(self, event)
+        if hooks.on_wait is not None:
+            hooks.on_wait(self, event)
 
     def synchronize(self) -> None:
         """Wait until everything submitted so far is done.  Host: waits."""
-        if trace.on_wait is not None:
-            trace.on_wait(None, self)
+        if hooks.on_wait is not None:
+            hooks.on_wait(None, self)
         self.driver.stream_synchronize(self.handle)
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer) -> None:
         """Queue a kernel whose arguments are packed."""
-        if trace.on_submit is not None:
-            trace.on_submit(self)
+        if hooks.on_submit is not None:
+            hooks.on_submit(self)
         self.driver.launch(kernel, grid, arguments, self.handle)
-        if trace.on_launch is not None:
-            trace.on_launch(self, kernel, arguments)
+        if hooks.on_launch is not None:
+            hooks.on_launch(self, kernel, arguments)
         if self.machine.launch_blocking:
             self.synchronize()
 
     def library_run(self, plan: PlanHandle, addresses: tuple[int, ...], workspace: int) -> None:
         """Queue a library call.  While a stream is capturing, libraries may load what they need for it."""
-        if trace.on_submit is not None:
-            trace.on_submit(self)
+        if hooks.on_submit is not None:
+            hooks.on_submit(self)
         if self.machine.capture is None:
             self.driver.library_run(plan, addresses, Address(workspace), self.handle)
         else:
             with self.machine.loading():
                 self.driver.library_run(plan, addresses, Address(workspace), self.handle)
-        if trace.on_launch is not None:
-            trace.on_launch(self, plan, addresses)
+        if hooks.on_launch is not None:
+            hooks.on_launch(self, plan, addresses)
         if self.machine.launch_blocking:
             self.synchronize()
 
     def copy(self, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
         """Queue a copy of contiguous bytes."""
-        if trace.on_submit is not None:
-            trace.on_submit(self)
+        if hooks.on_submit is not None:
+            hooks.on_submit(self)
         self.driver.copy(Address(dst), Address(src), nbytes, kind, self.handle)
-        if trace.on_copy is not None:
-            trace.on_copy(self, dst, src, nbytes, kind)
+        if hooks.on_copy is not None:
+            hooks.on_copy(self, dst, src, nbytes, kind)
         if self.machine.launch_blocking:
             self.synchronize()
 
     def fill(self, dst: int, value: int, nbytes: int) -> None:
         """Queue the setting of every byte to `value`."""
-        if trace.on_submit is not None:
-            trace.on_submit(self)
+        if hooks.on_submit is not None:
+            hooks.on_submit(self)
         self.driver.fill(Address(dst), value, nbytes, self.handle)
-        if trace.on_fill is not None:
-            trace.on_fill(self, dst, nbytes)
+        if hooks.on_fill is not None:
+            hooks.on_fill(self, dst, nbytes)
         if self.machine.launch_blocking:
             self.synchronize()
 
     def graph_launch(self, graph: GraphExecHandle) -> None:
         """Queue all of a graph."""
-        if trace.on_submit is not None:
-            trace.on_submit(self)
+        if hooks.on_submit is not None:
+            hooks.on_submit(self)
         self.driver.graph_launch(graph, self.handle)
-        if trace.on_graph_launch is not None:
-            trace.on_graph_launch(self, graph)
+        if hooks.on_graph_launch is not None:
+            hooks.on_graph_launch(self, graph)
         if self.machine.launch_blocking:
             self.synchronize()

@@ -27,7 +27,10 @@ from pathlib import Path
 
 from .. import channel, host
 from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Peer
+from ..dtypes import uint8
 from ..errors import ArgumentError, ConfigError
+from ..hooks import hooks
+from ..kernel import Access
 from . import storage as storages
 from .ledger import Ledger, Ticket
 from .storage import Storage
@@ -83,6 +86,8 @@ class Host:
         with self._lock:
             found = self.files.get(storage)
             if found is None:
+                if hooks.on_host_read is not None:
+                    hooks.on_host_read(Access(storage.address(), uint8, "r", (storage.nbytes,), None))
                 array = storage.array()
                 found = _new_file(storage.nbytes, self.strategy)
                 found.array[:] = array
@@ -246,7 +251,7 @@ def _sweep(directory: Path) -> None:
     atexit.register(_delete_own, directory, os.getpid())
     for path in directory.iterdir():
         pid = path.name.partition("-")[0]
-        if pid.isdigit() and not _is_alive(int(pid)):
+        if pid.isdigit() and not host.is_process_alive(int(pid)):
             path.unlink(missing_ok=True)
 
 
@@ -254,14 +259,6 @@ def _delete_own(directory: Path, pid: int) -> None:
     if pid == os.getpid():
         for path in directory.glob(f"{pid}-*"):
             path.unlink(missing_ok=True)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 _swept_by = 0

@@ -4,6 +4,7 @@ cdef class Thread:
     cdef public unsigned long long ident
     cdef public object machine
     cdef public int device
+    cdef public bint chosen
     cdef public dict streams
     cdef public list default_devices
     cdef public bint grad_enabled

@@ -15,14 +15,16 @@ class Thread:
     """What one host thread has chosen.  A new thread starts at device 0 and on default streams.
 
     streams: by device, those that were chosen and those that were asked for.
+    chosen: whether it has made a device or a stream current itself.
     """
 
-    __slots__ = ("default_devices", "device", "grad_enabled", "ident", "machine", "streams")
+    __slots__ = ("chosen", "default_devices", "device", "grad_enabled", "ident", "machine", "streams")
 
     def __init__(self, ident: int) -> None:
         self.ident = ident
         self.machine: Any = None
         self.device = 0
+        self.chosen = False
         self.streams: dict[int, Any] = {}
         self.default_devices: list[Any] = []
         self.grad_enabled = True
@@ -93,6 +95,7 @@ def here() -> Thread:
     if thread.machine is not _machine:
         thread.machine = _machine
         thread.device = 0
+        thread.chosen = False
         thread.streams = {}
     return thread
 
@@ -103,7 +106,22 @@ def current_device() -> int:
 
 
 def set_device(index: int) -> None:
-    here().device = index
+    thread = here()
+    thread.device = index
+    thread.chosen = True
+
+
+def choose(index: int, streams: dict[int, Stream], chosen: bool) -> None:
+    """Make a device and streams current; devices that are missing are on their default stream."""
+    thread = here()
+    thread.device = index
+    thread.streams = streams
+    thread.chosen = chosen
+
+
+def has_chosen() -> bool:
+    """Whether this thread has made a device or a stream current itself."""
+    return here().chosen
 
 
 def current_stream(index: int) -> Stream:
@@ -117,7 +135,9 @@ def current_stream(index: int) -> Stream:
 
 def set_stream(stream: Stream) -> None:
     """Make `stream` the current one of its device; the current device does not change."""
-    here().streams[stream.device_index] = stream
+    thread = here()
+    thread.streams[stream.device_index] = stream
+    thread.chosen = True
 
 
 def streams() -> dict[int, Stream]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import host, trace
+from .. import host
 from ..driver.api import Address, StreamHandle
 from ..dtypes import uint8
 from . import state
@@ -67,8 +67,6 @@ class Storage:
 
     def array(self) -> Any:
         """A uint8 NumPy array over host memory; it keeps the storage's memory alive."""
-        if trace.on_host_read is not None:
-            trace.on_host_read(self._address, self.nbytes)
         if self._array is None:  # pinned: not kept, or storage and array would hold each other
             return host.array_at(self._address, uint8, (self.nbytes,), None, self)
         return self._array

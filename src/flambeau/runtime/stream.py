@@ -10,13 +10,13 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from .. import trace
 from ..driver.api import (
     CaptureStatus,
     EventHandle,
     StreamHandle,
 )
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError
+from ..hooks import hooks
 from . import device as devices
 from . import state
 from .queue import Queue
@@ -83,7 +83,10 @@ class Stream(Queue):
 
     def query(self) -> bool:
         """Whether everything submitted so far is done.  Host: returns at once."""
-        return self.machine.driver.stream_query(self.handle)
+        is_done = self.machine.driver.stream_query(self.handle)
+        if is_done and hooks.on_done is not None:
+            hooks.on_done(self)
+        return is_done
 
     def is_capturing(self) -> bool:
         """Whether what is submitted goes to a graph.  Host: returns at once."""
@@ -247,13 +250,16 @@ class Event:
 
     def query(self) -> bool:
         """Whether the work before the latest record is done; True if never recorded.  Host: returns at once."""
-        return self._machine is None or self._machine.driver.event_query(self.handle)
+        is_done = self._machine is None or self._machine.driver.event_query(self.handle)
+        if is_done and hooks.on_done is not None:
+            hooks.on_done(self)
+        return is_done
 
     def synchronize(self) -> None:
         """Wait until the work before the latest record is done.  Host: waits."""
         if self._machine is not None:
-            if trace.on_wait is not None:
-                trace.on_wait(None, self)
+            if hooks.on_wait is not None:
+                hooks.on_wait(None, self)
             self._machine.driver.event_synchronize(self.handle)
 
     def elapsed_time(self, end_event: Event) -> float:
@@ -282,8 +288,13 @@ class Event:
 
     def __del__(self) -> None:
         machine = getattr(self, "_machine", None)  # which is missing if __init__ was called wrongly
-        if machine is not None:
+        if machine is None:
+            return
+        try:
             machine.driver.event_destroy(self.handle)
+        except AcceleratorError as failure:
+            if not failure.sticky:  # a lost device has no events any more
+                raise
 
     def __repr__(self) -> str:
         return f"<flambeau.cuda.Event {f'device=cuda:{self.device_index}' if self.handle else 'uninitialized'}>"

@@ -55,5 +55,4 @@ def about_to_wait(device_index: int) -> None:
     fact = f"{where}: called a synchronizing CUDA operation: the host waits for cuda:{device_index}"
     if LEVELS[setting.mode] == "error":
         raise SynchronizationError(fact, hint='cuda.set_sync_debug_mode("default") allows it')
-    file, _, line = where.rpartition(":")
-    warnings.warn_explicit(fact, UserWarning, file or where, int(line) if line.isdigit() else 0)
+    warnings.warn_explicit(fact, UserWarning, *trace.place())

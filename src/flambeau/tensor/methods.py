@@ -10,7 +10,7 @@ from ..dtypes import dtype
 from ..ops import advanced, join, views
 from ..ops.operator import Operator
 from ..runtime import device as devices
-from . import indexing, interop, legacy, likes, queries, sharing
+from . import indexing, interop, legacy, likes, queries, sharing, waiting
 
 CONVERSIONS = {
     "half": dtypes.float16,
@@ -62,7 +62,7 @@ def install(cls: Any) -> None:
         setattr(cls, name, _conversion(name, kind))
     for operator in (join.flip, join.tile, views.broadcast_to):
         setattr(cls, operator.name, _several(operator))
-    for made in (new, *likes.NEW_METHODS, *queries.METHODS, *sharing.METHODS):
+    for made in (new, *likes.NEW_METHODS, *queries.METHODS, *sharing.METHODS, *waiting.METHODS):
         setattr(cls, made.__name__, made)
     cls.__getitem__, cls.__setitem__ = indexing.get, indexing.put
     cls.index_put_ = advanced.index_put_

@@ -9,8 +9,9 @@ from collections import defaultdict
 from typing import Any, NamedTuple
 
 from ..errors import AcceleratorError
+from ..hooks import subscribe, unsubscribe
 from ..runtime import state
-from .recorders import EventRecorder, ModelRecorder, Recorder, Span, subscribe, unsubscribe
+from .recorders import EventRecorder, ModelRecorder, Recorder, Span
 
 HOST = 0  # the host's process in a trace file; device i is process i + 1
 NAME_WIDTH = 40  # columns, at least
@@ -51,13 +52,13 @@ class Profile:
         try:
             self._recorder.begin()
         except BaseException:
-            unsubscribe("on_range")
+            unsubscribe(on_range=self._keep_range)
             raise
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         self._recorder.end()
-        unsubscribe("on_range")
+        unsubscribe(on_range=self._keep_range)
         if not (isinstance(error, AcceleratorError) and error.sticky):  # else the device does nothing more
             self.spans = self._recorder.spans()
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from .. import trace
 from ..driver.api import CopyKind, EventHandle
-from ..errors import ModeError
+from ..hooks import subscribe, unsubscribe
 from ..kernel import Access
 from ..runtime.machine import Machine
 from ..runtime.stream import Stream
@@ -58,7 +58,7 @@ class ModelRecorder:
         subscribe(on_span=self._keep)
 
     def end(self) -> None:
-        unsubscribe("on_span")
+        unsubscribe(on_span=self._keep)
 
     def _keep(self, device: int, stream: int, name: str, start_ns: int, end_ns: int, nbytes: int, site: str) -> None:
         self._spans.append(Span(device, stream, name, start_ns - self._began, end_ns - self._began, nbytes, site))
@@ -108,10 +108,13 @@ class EventRecorder:
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        subscribe(**{name: getattr(self, f"_{name}") for name in self.HOOKS})
+        subscribe(**self._hooks())
 
     def end(self) -> None:
-        unsubscribe(*self.HOOKS)
+        unsubscribe(**self._hooks())
+
+    def _hooks(self) -> dict[str, Any]:
+        return {name: getattr(self, f"_{name}") for name in self.HOOKS}
 
     def _on_submit(self, stream: Stream) -> None:
         if self._machine.capture is None:
@@ -204,19 +207,3 @@ def _nbytes(values: Iterable[Any]) -> int:
 
 def _in_order(span: Span) -> tuple[int, int, int]:
     return span.start_ns, span.device, span.end_ns
-
-
-def subscribe(**hooks: Any) -> None:
-    """Raises ModeError, and subscribes to nothing, if another tool has one of the hooks."""
-    taken = [name for name in hooks if getattr(trace, name) is not None]
-    if taken:
-        raise ModeError(
-            f"profile: trace.{taken[0]} has a subscriber already", hint="let one profile end before the next begins"
-        )
-    for name, hook in hooks.items():
-        setattr(trace, name, hook)
-
-
-def unsubscribe(*hooks: str) -> None:
-    for name in hooks:
-        setattr(trace, name, None)

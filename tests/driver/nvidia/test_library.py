@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from flambeau import errors
+from flambeau import errors, trace
 from flambeau.driver.nvidia import library
 
 
@@ -47,13 +47,30 @@ def test_out_of_memory_has_its_own_error():
         library.check((Result(2), None), "cuMemAlloc", nbytes=8)
 
 
-@pytest.mark.parametrize("code", [700, 702, 710, 714, 715, 716, 717, 718, 719])
+@pytest.mark.parametrize("code", [214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719])
 def test_codes_after_which_a_device_is_lost_are_sticky(code):
     failure = library.error_of(code, "cuStreamSynchronize", {})
     assert isinstance(failure, errors.AcceleratorError)
     assert failure.sticky
     assert failure.error_code == code
-    assert "CUDA_LAUNCH_BLOCKING=1" in failure.hint
+    assert "CUDA_LAUNCH_BLOCKING=1" in failure.hint and "FLAMBEAU_STRICT=1" in failure.hint
+    assert "this process cannot use the device any more" in failure.hint
+    assert f"; met by a call at {__file__}:" in failure.fact
+
+
+@pytest.mark.parametrize("code", [1, 2, 100, 400, 600, 704, 712, 720, 900, 999])
+def test_other_codes_leave_the_device_usable(code):
+    failure = library.error_of(code, "cuStreamSynchronize", {})
+    assert not getattr(failure, "sticky", False) and "any more" not in str(failure)
+
+
+def test_a_lost_device_names_what_was_launched_before_where_that_is_known(monkeypatch):
+    monkeypatch.setattr(trace, "suspects", lambda: ["gather at train.py:7 on s", "add at train.py:5 on s"])
+    failure = library.error_of(719, "cuStreamSynchronize", {})
+    assert "launched before, the latest first: gather at train.py:7 on s, add at train.py:5 on s" in failure.fact
+    assert "FLAMBEAU_STRICT" not in failure.hint and "CUDA_LAUNCH_BLOCKING=1" in failure.hint
+    monkeypatch.setattr(trace, "suspects", lambda: [])
+    assert "FLAMBEAU_STRICT=1" in library.error_of(719, "cuStreamSynchronize", {}).hint
 
 
 @pytest.mark.parametrize("code", [Result.CUDA_ERROR_NO_DEVICE, Result.CUDA_ERROR_INSUFFICIENT_DRIVER])

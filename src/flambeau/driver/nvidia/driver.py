@@ -260,9 +260,6 @@ class NvidiaDriver(GraphCalls, IpcCalls):
     # work
 
     def copy(self, dst: Address, src: Address, nbytes: int, kind: CopyKind, stream: StreamHandle) -> None:
-        if kind is CopyKind.PEER:
-            peers.copy(self._cu, self._devices, dst, src, nbytes, self._use_stream(stream))
-            return
         of = self._use_stream(stream)
         if nbytes == 0:
             return

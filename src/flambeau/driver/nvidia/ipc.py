@@ -13,7 +13,8 @@ import os
 import struct
 from typing import TYPE_CHECKING, Any
 
-from ...errors import AcceleratorError, ArgumentError
+from ... import host
+from ...errors import AcceleratorError, ArgumentError, ProcessGoneError
 from ..api import Address, EventHandle, StreamHandle
 from .handles import Event, Table
 from .library import check
@@ -73,9 +74,12 @@ class IpcCalls:
 
     def event_ipc_open(self, device: int, handle: bytes) -> EventHandle:
         raw = self._unpacked("event_ipc_open", EVENT, device, handle, self._cu.CUipcEventHandle)
+        exporter = _exporter(handle)
+        if not host.is_process_alive(exporter):  # the driver would open it, and nobody would ever record it
+            raise ProcessGoneError(f"event_ipc_open: process {exporter}, which made the event, has ended")
         self._devices.use(device)
         result = self._cu.cuIpcOpenEventHandle(raw)
-        opened = check(result, "cuIpcOpenEventHandle", device=device, exporter=_exporter(handle))
+        opened = check(result, "cuIpcOpenEventHandle", device=device, exporter=exporter)
         return EventHandle(self._events.add(Event(device, opened, timing=False)))
 
     def _packed(self, kind: bytes, device: int, handle: Any) -> bytes:

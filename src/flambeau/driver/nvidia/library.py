@@ -43,8 +43,12 @@ MAX_REFUSALS = 4
 NO_DEVICE = frozenset({34, 35, 100, 802, 803, 804})
 
 STICKY = {
+    214: "the device's memory is damaged",
+    220: "a link between devices failed",
+    226: "the device contained an error",
     700: "a kernel reached memory that it may not",
     702: "a kernel took too long",
+    709: "the context was destroyed",
     710: "an assert in a kernel failed",
     714: "a kernel's stack is broken",
     715: "a kernel met an illegal instruction",
@@ -59,9 +63,12 @@ _first: list[tuple[int, list[str]]] = []
 
 VIRTUAL_HINT = "set FLAMBEAU_GPUS=virtual:2 to run on two virtual GPUs, which need no hardware"
 BINDINGS_HINT = f'pip install "cuda-bindings" where there is an NVIDIA GPU; or {VIRTUAL_HINT}'
+LOST = "this process cannot use the device any more"
 STICKY_HINT = (
-    "the call that failed may be an earlier one: CUDA_LAUNCH_BLOCKING=1 names it; the device is lost to this process"
+    "what failed was launched earlier: CUDA_LAUNCH_BLOCKING=1 names its line, FLAMBEAU_STRICT=1 the last launches; "
+    f"{LOST}"
 )
+SUSPECTS_HINT = f"the launch that failed is probably one of those; CUDA_LAUNCH_BLOCKING=1 tells which; {LOST}"
 
 
 def driver_bindings() -> Any:
@@ -183,8 +190,18 @@ def error_of(code: Any, what: str, values: Mapping[str, Any]) -> FlambeauError:
         fact = f"{fact}; called by {trace.caller()}"
         if number != CAPTURE_INVALIDATED and len(CAPTURE_REFUSALS) < MAX_REFUSALS:
             CAPTURE_REFUSALS.append(fact)
-    is_sticky = number in STICKY
-    return AcceleratorError(fact, hint=STICKY_HINT if is_sticky else "", error_code=number, sticky=is_sticky)
+    if number in STICKY:
+        return _lost(fact, number)
+    return AcceleratorError(fact, error_code=number)
+
+
+def _lost(fact: str, number: int) -> AcceleratorError:
+    """The device's work has failed at some launch before this call."""
+    fact = f"{fact}; met by {trace.caller()}"
+    suspects = trace.suspects() if trace.suspects is not None else []
+    if suspects:
+        fact += f"; launched before, the latest first: {', '.join(suspects)}"
+    return AcceleratorError(fact, hint=SUSPECTS_HINT if suspects else STICKY_HINT, error_code=number, sticky=True)
 
 
 def _fact(what: str, problem: str, values: Mapping[str, Any]) -> str:

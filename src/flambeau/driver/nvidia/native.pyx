@@ -16,13 +16,10 @@ from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport uintptr_t
 from posix.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
 
-from ..api import CopyKind
 from .handles cimport Event, Stream
 from .launch cimport LoadedKernel
 
 from .launch import MAX_ARGUMENT_BYTES
-
-cdef object PEER = CopyKind.PEER
 
 ctypedef int (*Launch)(
     void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**
@@ -147,7 +144,7 @@ cdef class Native:
     def copy(self, dst, src, nbytes, kind, stream):
         """See Driver."""
         cdef Stream of = entry(self._streams, stream)
-        if kind is PEER or not nbytes or of is None or not self._is_ready(of):
+        if not nbytes or of is None or not self._is_ready(of):
             return self._slow_copy(dst, src, nbytes, kind, stream)
         cdef unsigned long long to = dst, source = src
         cdef size_t count = nbytes

@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import trace
 from ...config import Gpus
+from ...hooks import hooks
 from ...order import HOST, Clock, Order
 from .activity import Activity
 from .capture import Captures
@@ -66,8 +67,7 @@ class Engine:
             self.clock.spend(host_ns)
             queue.capture.record(queue, name, work, detail, touches, blocks, duration_ns, engines)
             return
-        if self.races.wants_sites and not site:
-            site = trace.call_site()
+        site = site or trace.call_site()
         conflicts = self.races.check(queue.handle, name, site, touches, blocks)
         self._make_room(queue)
         command = Command(queue, name, work, detail, touches, blocks, site)
@@ -97,10 +97,10 @@ class Engine:
         self.work[device].add(start_ns, command.end_ns, now_ns)
         if not is_copy:
             self.kernels[device].add(start_ns, command.end_ns, now_ns)
-        if trace.on_span is not None:
+        if hooks.on_span is not None:
             site = command.site or trace.call_site()
             stream = 0 if command.queue.is_default else command.queue.handle
-            trace.on_span(device, stream, command.name, start_ns, command.end_ns, _nbytes(command), site)
+            hooks.on_span(device, stream, command.name, start_ns, command.end_ns, _nbytes(command), site)
 
     def _make_room(self, queue: Queue) -> None:
         """A full queue holds the host up until its oldest command is done."""

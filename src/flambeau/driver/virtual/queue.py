@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ... import trace
 from ...errors import AcceleratorError
 from ...order import Clock
 from ..api import StreamHandle
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 LOG_LENGTH = 1 << 20  # commands
 DEVICE_ASSERT = 710  # CUresult
 LAUNCH_FAILED = 719  # CUresult
+LOST_HINT = "correct the launch and start again: this process cannot use the device any more"
 
 
 class Command:
@@ -136,8 +138,10 @@ class Runner:
         """Raises AcceleratorError if the device has failed."""
         failure = self.failures.get(device)
         if failure is not None:
-            error = AcceleratorError(failure.fact, error_code=failure.error_code, sticky=True)
-            raise error from failure.__cause__
+            fact = f"{failure.fact}; met by {trace.caller()}"
+            raise AcceleratorError(
+                fact, hint=LOST_HINT, error_code=failure.error_code, sticky=True
+            ) from failure.__cause__
 
     def run_until(self, targets: Iterable[Command]) -> None:
         """Run until all `targets` are done.  Raises AcceleratorError if a command fails or has failed."""
@@ -176,10 +180,10 @@ class Runner:
         self.log.append((queue.handle, command.number, command.name))
         try:
             command.run()
-        except Exception as error:
-            failure = _failure(command, error)
-            self.failures[queue.device] = failure
-            raise failure from error
+        except Exception as error:  # noqa: BLE001  (whatever it is, the device has failed)
+            failure = self.failures[queue.device] = _failure(command, error)
+            failure.__cause__ = error
+            self.check(queue.device)
 
 
 def needed_numbers(targets: Iterable[Command]) -> dict[Queue, int]:
@@ -202,10 +206,9 @@ def needed_numbers(targets: Iterable[Command]) -> dict[Queue, int]:
 
 def _failure(command: Command, error: Exception) -> AcceleratorError:
     code = DEVICE_ASSERT if isinstance(error, IndexError | ValueError) else LAUNCH_FAILED
-    submitted = f", submitted at {command.site}" if command.site else ""
     return AcceleratorError(
-        f"{command.name}: failed on device {command.queue.device}, stream {command.queue.handle}{submitted}: "
-        f"{type(error).__name__}: {error}",
+        f"{trace.operator_of(command.name)}: failed on device {command.queue.device}, stream {command.queue.handle}, "
+        f"launched at {command.site}: {type(error).__name__}: {error}",
         error_code=code,
         sticky=True,
     )

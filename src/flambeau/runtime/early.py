@@ -1,0 +1,120 @@
+"""Uses of host memory before a copy of it is known to be done: errors under FLAMBEAU_STRICT=1.
+
+- What a copy writes may not be read or written, what it reads may not be written.
+- Known is what the host has waited for, or was told: an event or a stream behind the copy, directly or through streams
+  that wait for each other.  That the copy happens to be done is not enough, so the answer is the same in every run.
+- Only copies of pinned memory are counted as operations of their streams; nothing else needs an order here.
+- What was written down about events is forgotten when nothing is on its way.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import NamedTuple
+
+from .. import trace
+from ..driver.api import EventHandle, StreamHandle
+from ..errors import EarlyAccessError
+from ..kernel import Access
+from ..order import HOST, Clock, Order, bytes_overlap
+from .arrival import HostUse
+from .storage import Storage
+from .stream import Stream
+
+WRITTEN_HINT = (
+    "call wait() on the tensor that the copy returned or wrote, or synchronize with an event or a stream that comes "
+    "after the copy"
+)
+READ_HINT = "synchronize with an event or a stream that comes after the copy before its source is written again"
+
+
+class Expected(NamedTuple):
+    """Bytes [low, high) that operation `number` of a stream writes, or reads.  site: the line of the copy."""
+
+    memory: weakref.ref[Storage]
+    low: int
+    high: int
+    is_written: bool
+    stream: Stream
+    number: int
+    site: str
+
+
+class EarlyUses:
+    """What copies of one machine's pinned memory are not known to be done."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._order = Order()
+        self._points: dict[EventHandle, Clock] = {}
+        self._expected: list[Expected] = []
+
+    def expect(self, use: HostUse, stream: Stream) -> None:
+        """A copy was put on a stream; the event behind it is not recorded yet."""
+        with self._lock:
+            number, _ = self._order.advance(stream.handle)
+            memory, high = weakref.ref(use.memory), use.low + use.nbytes
+            made = Expected(memory, use.low, high, use.is_written, stream, number, trace.call_site())
+            self._expected.append(made)
+
+    def recorded(self, event: EventHandle, stream: Stream) -> None:
+        if self._expected:
+            with self._lock:
+                self._points[event] = self._order.snapshot(stream.handle)
+
+    def stream_waits(self, stream: Stream, event: EventHandle) -> None:
+        if self._expected:
+            with self._lock:
+                self._order.learn(stream.handle, self._points.get(event, {}))
+
+    def host_knows_event(self, event: EventHandle) -> None:
+        """The host has waited for an event, or was told that it is done."""
+        if self._expected:
+            with self._lock:
+                self._host_learns(self._points.get(event, {}))
+
+    def host_knows_streams(self, streams: list[StreamHandle]) -> None:
+        """The host has waited for everything on some streams, or was told that it is done."""
+        if self._expected:
+            with self._lock:
+                for stream in streams:
+                    self._host_learns(self._order.snapshot(stream))
+
+    def _host_learns(self, clock: Clock) -> None:
+        self._order.learn(HOST, clock)
+        self._expected = [
+            each
+            for each in self._expected
+            if each.memory() is not None and not self._order.host_knows(each.stream.handle, each.number)
+        ]
+        if not self._expected:
+            self._points.clear()
+
+    def check(self, access: Access) -> None:
+        """Raises EarlyAccessError if the host does what has to wait for a copy."""
+        for each in list(self._expected):
+            has_to_wait = each.is_written or access.mode != "r"
+            if has_to_wait and each.memory() is not None and _touches(access, each):
+                raise _error(access, each)
+
+
+def _touches(access: Access, expected: Expected) -> bool:
+    low, high = max(access.address, expected.low), min(access.address + access.nbytes, expected.high)
+    if low >= high:
+        return False
+    if access.strides is None:
+        return True
+    size = access.dtype.itemsize
+    arriving = (expected.low, (expected.high - expected.low,), None, 1)
+    return bool(bytes_overlap(access.address, access.shape, access.strides, size, *arriving, low, high))
+
+
+def _error(access: Access, expected: Expected) -> EarlyAccessError:
+    verb = "reads" if access.mode == "r" else "writes"
+    use = "writes" if expected.is_written else "reads"
+    return EarlyAccessError(
+        f"{trace.caller()}: {verb} host memory that a non_blocking copy {use}, and has not waited for the copy, which "
+        f"was made at {expected.site} on {expected.stream!r}",
+        hint=WRITTEN_HINT if expected.is_written else READ_HINT,
+    )

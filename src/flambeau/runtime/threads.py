@@ -1,0 +1,125 @@
+"""Current device and streams in other threads: carried there, or missed there.
+
+- A thread starts at device 0 and on default streams, whatever the thread that started it had chosen.
+- `carry` takes a thread's choice to where a function is called, or to all that a pool's thread does.
+- Under FLAMBEAU_STRICT=1 a thread is told, once, at its first work on a GPU, that it does not have what its parent had
+  when it started it.  A thread that has chosen a device or a stream itself is never told.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import trace
+from . import state
+from .stream import Stream
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+_PARENT = "_flambeau_parent"  # of a threading.Thread: what its parent had chosen
+
+
+class Choice(NamedTuple):
+    """A thread's current device and streams.
+
+    machine: whose, None before there is one;  is_own: the thread chose them itself.
+    """
+
+    machine: Machine | None
+    device: int
+    streams: tuple[Stream, ...]
+    is_own: bool
+
+    @staticmethod
+    def here() -> Choice:
+        """This thread's."""
+        machine = state.machine() if state.has_machine() else None
+        return Choice(machine, state.current_device(), tuple(state.streams().values()), state.has_chosen())
+
+    def adopt(self) -> None:
+        """Make it this thread's, as its own choice."""
+        self._replace(is_own=True).restore()
+
+    def restore(self) -> None:
+        """Make it this thread's.  Nothing where the process has another machine by now."""
+        if self.machine in (None, state.machine()):
+            state.choose(self.device, {each.device_index: each for each in self.streams}, self.is_own)
+
+    def side_streams(self) -> list[Stream]:
+        """Its streams that are not their device's default one."""
+        return [each for each in self.streams if each != each.machine.devices[each.device_index].default_stream]
+
+    def is_as_in_new_threads(self) -> bool:
+        return self.device == 0 and not self.side_streams()
+
+
+def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """`function` with the device and the streams that are current here, in whatever thread it is called.
+
+    Without a function: what makes them current for the rest of a thread, as a pool's `initializer`.
+    """
+    choice = Choice.here()
+    if function is None:
+        return choice.adopt
+
+    @functools.wraps(function)
+    def carried(*args: Any, **kwargs: Any) -> Any:
+        before = Choice.here()
+        choice.adopt()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            before.restore()
+
+    return carried
+
+
+# strict mode
+
+
+class Parents:
+    """Tells the threads of one machine what they do not have.  `watch` lets threads remember their parent's choice."""
+
+    def __init__(self) -> None:
+        _remember_parents()
+
+    def worked(self, stream: Stream) -> None:
+        """The calling thread put work on a stream."""
+        thread = threading.current_thread()
+        parent = thread.__dict__.pop(_PARENT, None)
+        if parent is None or parent[1].machine is not stream.machine or state.has_chosen():
+            return
+        name, choice = parent
+        warnings.warn_explicit(_missed(thread.name, name, choice, stream), UserWarning, *trace.place())
+
+
+def _missed(thread: str, parent: str, choice: Choice, stream: Stream) -> str:
+    had = [f"device cuda:{choice.device}", *(repr(each) for each in choice.side_streams())]
+    return (
+        f"{trace.call_site()}: thread {thread!r} works on {stream!r}; when thread {parent!r} started it, that had "
+        f"chosen {', '.join(had)}, which new threads do not inherit\n"
+        f"hint: start it with cuda.carry(function), or choose a device or a stream in the thread"
+    )
+
+
+def _remember_parents() -> None:
+    """Let every thread that is started from now on remember what its parent had chosen."""
+    start = threading.Thread.start
+    if getattr(start, "is_strict", False):
+        return
+
+    @functools.wraps(start)
+    def remembering(thread: threading.Thread) -> None:
+        if state.has_machine() and state.machine().strict is not None:
+            choice = Choice.here()
+            if not choice.is_as_in_new_threads():
+                thread.__dict__[_PARENT] = (threading.current_thread().name, choice)
+        start(thread)
+
+    remembering.is_strict = True  # type: ignore[attr-defined]
+    threading.Thread.start = remembering  # type: ignore[method-assign, assignment]

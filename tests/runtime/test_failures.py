@@ -1,0 +1,210 @@
+"""A late error names operator and line of the launch, and the line that met it.  Rows 1.3.3, 1.21.4"""
+
+import gc
+import re
+import sys
+
+import pytest
+
+import flambeau as torch
+from flambeau.driver.nvidia import library
+from flambeau.nn import functional as F
+from flambeau.runtime.strict import unwatch
+from flambeau.testing import machine
+
+
+@pytest.fixture(autouse=True)
+def hooks_as_they_were():
+    yield
+    unwatch()
+
+
+def outside(device, index=99):
+    return torch.tensor([0, index], device=device)
+
+
+def here():
+    """The line of the caller."""
+    return sys._getframe(1).f_lineno
+
+
+def lines(error):
+    return [int(line) for line in re.findall(re.escape(__file__) + r":(\d+)", str(error))]
+
+
+# what fails, by the operator that launches it (of a composite, an inner one)
+KERNELS = {
+    "index_select": lambda x: x[outside(x.device)],
+    "gather": lambda x: x.gather(0, outside(x.device)),
+    "scatter": lambda x: x.scatter(0, outside(x.device), torch.zeros(2, device=x.device)),
+    "embedding": lambda x: F.embedding(outside(x.device), x.view(2, 2)),
+    "nll_total": lambda x: F.nll_loss(x.view(2, 2), outside(x.device)),
+    "entropy_total": lambda x: F.cross_entropy(x.view(2, 2), outside(x.device)),
+    "bernoulli": lambda x: torch.bernoulli(x * 7),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_operator_and_both_lines_are_named(name):
+    with machine(devices=2):
+        x = torch.ones(4, device="cuda:1")
+        torch.cuda.synchronize(1)
+        found = KERNELS[name](x)
+        met = here() + 2
+        with pytest.raises(torch.AcceleratorError) as caught:
+            found.tolist()
+    text = str(caught.value)
+    assert name in text.split(": failed on device 1")[0]
+    assert lines(text) == [KERNELS[name].__code__.co_firstlineno, met]
+    assert f"met by Tensor.tolist at {__file__}:{met}" in text
+    assert caught.value.sticky and caught.value.error_code == 710
+    assert "this process cannot use the device any more" in caught.value.hint
+
+
+def test_every_later_call_names_its_own_line():
+    with machine(devices=2):
+        x = torch.ones(4, device="cuda")
+        launched = here() + 1
+        x[outside("cuda")]
+        with pytest.raises(torch.AcceleratorError) as first:
+            torch.cuda.synchronize()
+        again = here() + 2
+        with pytest.raises(torch.AcceleratorError) as second:
+            x + 1
+        assert lines(first.value) == [launched, again - 3] and lines(second.value) == [launched, again]
+        assert second.value.sticky and torch.ones(4, device="cuda:1").tolist() == [1.0] * 4
+
+
+def test_what_is_dropped_after_the_failure_says_nothing(recwarn):
+    with machine(devices=1):
+        x = torch.ones(4, device="cuda")
+        coming, event = x.to("cpu", non_blocking=True), torch.cuda.current_stream().record_event()
+        x[outside("cuda")]
+        with pytest.raises(torch.AcceleratorError):
+            torch.cuda.synchronize()
+        del coming, event, x
+        gc.collect()
+    assert [str(each.message) for each in recwarn] == []
+
+
+def test_a_failure_that_was_asked_for():
+    with machine(devices=1) as made:
+        x = torch.ones(4, device="cuda")
+        made.driver.faults.fail_launch_at(2)
+        y = x + 1
+        launched = here() + 1
+        z = y.exp()
+        with pytest.raises(torch.AcceleratorError, match=r"^exp .*failed on device 0") as caught:
+            z.tolist()
+        assert lines(caught.value) == [launched, launched + 2] and caught.value.error_code == 719
+
+
+def test_a_failure_in_backward_names_the_line_of_backward():
+    with machine(devices=1) as made:
+        x = torch.ones(4, device="cuda", requires_grad=True)
+        loss = x.exp().sum()
+        made.driver.faults.fail_launch_at(2)
+        launched = here() + 1
+        loss.backward()
+        with pytest.raises(torch.AcceleratorError) as caught:
+            torch.cuda.synchronize()
+        assert lines(caught.value) == [launched, launched + 2]
+
+
+def test_a_replay_names_the_line_that_was_captured():
+    with machine(devices=1):
+        x, index, graph = torch.ones(4, device="cuda"), outside("cuda", 1), torch.cuda.CUDAGraph()
+        x[index]
+        with torch.cuda.graph(graph):
+            launched = here() + 1
+            x[index]
+        index.fill_(99)
+        graph.replay()
+        with pytest.raises(torch.AcceleratorError) as caught:
+            torch.cuda.synchronize()
+        assert lines(caught.value)[0] == launched
+
+
+def test_with_launch_blocking_both_lines_are_one(monkeypatch):
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    with machine(devices=1):
+        x, index = torch.ones(4, device="cuda"), outside("cuda")
+        launched = here() + 2
+        with pytest.raises(torch.AcceleratorError) as caught:
+            x[index]
+        assert lines(caught.value) == [launched, launched]
+
+
+# what is remembered of launches where the driver cannot tell
+
+
+@pytest.fixture
+def strict(monkeypatch):
+    monkeypatch.setenv("FLAMBEAU_STRICT", "1")
+    with machine(devices=2) as made:
+        yield made
+
+
+def suspects(made):
+    return [each.split(" on ")[0] for each in made.strict.launches.suspects()]
+
+
+def test_strict_mode_remembers_what_was_not_waited_for(strict):
+    x = torch.ones(4, device="cuda")
+    torch.cuda.synchronize()
+    y = x + 1
+    y.exp()
+    x.to("cuda:1")
+    line = here()
+    names = [each.split(" ")[0] for each in suspects(strict)]
+    assert names == ["copy", "exp", "add"]
+    assert [int(each.rpartition(":")[2]) for each in suspects(strict)] == [line - 1, line - 2, line - 3]
+
+
+def test_replays_are_remembered(strict):
+    x, graph = torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        x.add_(1)
+    line = here() + 1
+    graph.replay()
+    assert suspects(strict)[0] == f"a replay at {__file__}:{line}"
+
+
+def test_each_stream_is_forgotten_when_it_goes_on_after_a_wait(strict):
+    side = torch.cuda.Stream()
+    x = torch.ones(4, device="cuda")
+    with torch.cuda.stream(side):
+        x + 1
+    torch.cuda.default_stream().synchronize()
+    x.exp()
+    assert [each.split(" ")[0] for each in suspects(strict)] == ["exp", "add"]
+    torch.cuda.synchronize()
+    for stream in (side, torch.cuda.default_stream()):
+        with torch.cuda.stream(stream):
+            x.neg()
+    assert [each.split(" ")[0] for each in suspects(strict)] == ["neg", "neg"]
+
+
+def test_only_the_last_ones_are_remembered(strict):
+    x = torch.ones(4, device="cuda")
+    for _ in range(100):
+        x.neg()
+    assert len(suspects(strict)) == 16
+
+
+def test_errors_of_the_nvidia_driver_name_them(strict):
+    x = torch.ones(4, device="cuda")
+    torch.cuda.synchronize()
+    launched = here() + 1
+    x.exp()
+    failure = library.error_of(719, "cuStreamSynchronize", {})
+    assert re.search(
+        rf"launched before, the latest first: exp .*{re.escape(__file__)}:{launched} on <flambeau", str(failure)
+    )
+
+
+def test_without_the_mode_nothing_is_remembered(monkeypatch):
+    monkeypatch.delenv("FLAMBEAU_STRICT", raising=False)
+    with machine(devices=1):
+        torch.ones(4, device="cuda").exp()
+        assert "FLAMBEAU_STRICT=1 the last launches" in library.error_of(719, "cuStreamSynchronize", {}).hint
