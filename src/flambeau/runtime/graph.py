@@ -366,7 +366,7 @@ def hand_idle_memory_back() -> None:
 def _capture_stream(index: int) -> Stream:
     accelerator = state.machine().devices[index]
     if accelerator.capture_stream is None:
-        accelerator.capture_stream = accelerator.side_stream(0)
+        accelerator.capture_stream = accelerator.stream_of_its_own()
     return accelerator.capture_stream
 
 

@@ -84,6 +84,10 @@ class Accelerator(DeviceFacts):
             found.handed_out += 1
             return found
 
+    def stream_of_its_own(self) -> Stream:
+        """A stream outside the pools, which nobody else is given."""
+        return Stream.adopt(self.machine, self.index, self.driver.stream_create(self.index, 0))
+
     def peer(self, other: int) -> None:
         """Let this device reach `other`'s memory directly, if the hardware can."""
         if self.driver.peer_can(self.index, other):
