@@ -17,6 +17,7 @@ SIDE = 16
 BACKWARD_BURST = 50  # of several launches each
 TRAINING_BURST = 10  # of some dozens
 LAUNCH_US = 1.5  # what a call may take beside the driver's own launch
+PRODUCT_US = 2.0  # what a product may take beyond cublasLtMatmul
 BATCH, WIDTHS = 64, (784, 256, 256, 10)
 
 Make = Callable[[Any, Sizes], Work]
@@ -160,7 +161,7 @@ ROWS = (
     launching("sum", make=_sum),
     launching("softmax", make=_softmax),
     launching("a[index]", make=_index),
-    row("mm", make=_mm, goals=(at_most(0.6),)),
+    row("mm", make=_mm, goals=(at_most(1, "raw", plus=PRODUCT_US), at_most(0.6)), raw=raw.product),
     row("linear, autograd", make=_linear, goals=(at_most(0.6),)),
     row("empty", make=_empty, goals=(at_most(0.6),)),
     row("view", make=_view, goals=(at_most(0.6),)),

@@ -30,8 +30,20 @@ int launches(launch_t launch, void *kernel, void *stream, int count) {
     }
     return 0;
 }
+typedef int (*multiply_t)(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
+                          void *, void *, unsigned long, void *);
+int products(multiply_t multiply, void **p, int count) {
+    for (int done = 0; done < count; ++done) {
+        int code = multiply(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13],
+                            (unsigned long)p[14], p[15]);
+        if (code) return code;
+    }
+    return 0;
+}
 """
 EMPTY = 'extern "C" __global__ void nothing() {}'
+SIDE = 16  # of the matrices
+WORKSPACE = 32 << 20  # bytes
 GRID = (1, 1, 1, 32, 1, 1)
 
 
@@ -52,9 +64,10 @@ def loop() -> Any | None:
         command = [compiler, "-O2", "-shared", "-fPIC", "-o", str(built), str(source)]
         if subprocess.run(command, capture_output=True).returncode:
             return None
-        function = ctypes.CDLL(str(built)).launches
-    function.argtypes, function.restype = (c_void_p, c_void_p, c_void_p, c_int), c_int
-    return function
+        made = ctypes.CDLL(str(built))
+    made.launches.argtypes = c_void_p, c_void_p, c_void_p, c_int
+    made.products.argtypes = c_void_p, c_void_p, c_int
+    return made
 
 
 def launch(_: Sizes) -> Take:
@@ -64,7 +77,34 @@ def launch(_: Sizes) -> Take:
     if in_c is None:
         return lambda: _launch_us(functools.partial(_python_loop, kernel))
     address = ctypes.cast(_driver().cuLaunchKernel, c_void_p)
-    return lambda: _launch_us(lambda: in_c(address, kernel, None, BURST))
+    return lambda: _launch_us(lambda: in_c.launches(address, kernel, None, BURST))
+
+
+def product(_: Sizes) -> Take:
+    """Microseconds of host time per cublasLtMatmul of what flambeau multiplies."""
+    from flambeau.driver.nvidia.blas import BlasPlan
+    from flambeau.runtime import state
+
+    in_c, x = loop(), flambeau.ones(SIDE, SIDE, device="cuda")
+    out, workspace = x @ x, flambeau.empty(WORKSPACE, dtype=flambeau.uint8, device="cuda")
+    found = (plan for _, plan in state.machine().driver._plans.values() if isinstance(plan, BlasPlan))
+    plan = next(each for each in found if _is_square(each._problem))
+    blas, algorithm = plan._blas, plan.find_algorithm(256)
+    assert algorithm is not None
+    values = (
+        blas.handle.value, plan._operation.value, ctypes.addressof(plan._alpha), x.data_ptr(), plan._a.value,
+        x.data_ptr(), plan._b.value, ctypes.addressof(plan._beta), out.data_ptr(), plan._d.value, out.data_ptr(),
+        plan._d.value, algorithm.address, workspace.data_ptr(), plan.workspace_nbytes, None,
+    )  # fmt: skip
+    multiply, kept = blas._library.cublasLtMatmul, (x, out, workspace)
+    if in_c is None:
+        return lambda: _launch_us(lambda: max(multiply(*values) for _ in range(BURST)) if kept else 0)
+    address, given = ctypes.cast(multiply, c_void_p), (c_void_p * len(values))(*values)
+    return lambda: _launch_us(lambda: in_c.products(address, given, BURST) if kept else 0)
+
+
+def _is_square(problem: Any) -> bool:
+    return (problem.m, problem.n, problem.k, problem.batch, problem.has_bias) == (SIDE, SIDE, SIDE, 1, False)
 
 
 def _launch_us(launches: Any) -> float:

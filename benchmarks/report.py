@@ -133,7 +133,7 @@ def _raw(found: dict[str, Any]) -> list[str]:
         f"raw driver beside {row['what']}: {_cell(row['raw'])} {row['unit']}" for row in found["rows"] if "raw" in row
     ]
     if "hot path" in where:
-        lines += [f"raw launches: {where['raw launches']}; raw cublasLtMatmul: n/a; flambeau: {where['hot path']}"]
+        lines += [f"raw launches: {where['raw launches']}; flambeau: {where['hot path']}"]
     return lines + [f"loaded: {path}" for path in where.get("loaded", ())]
 
 

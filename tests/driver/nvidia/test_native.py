@@ -3,6 +3,7 @@
 import ctypes
 import shutil
 import subprocess
+import types
 
 import pytest
 
@@ -22,7 +23,7 @@ pytestmark = [
 GRID = Grid((2, 3, 4), 64, 8)
 STUB = r"""
 #include <string.h>
-unsigned long long calls, arguments[16], current; int fails; char buffer[256]; size_t size;
+unsigned long long calls, arguments[16], current, returns = 7; int fails; char buffer[256]; size_t size;
 int cuCtxGetCurrent(void** now) { *now = (void*)current; return 0; }
 int cuLaunchKernel(void* f, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty, unsigned tz, unsigned shared,
                    void* stream, void** params, void** extra) {
@@ -47,7 +48,7 @@ int multiply(P handle, P operation, P alpha, P a, P al, P b, P bl, P beta, P c, 
              P workspace, size_t count, P stream) {
     P given[] = {handle, operation, alpha, a, al, b, bl, beta, c, cl, d, dl, algorithm, workspace, count, stream};
     memcpy(arguments, given, sizeof given);
-    return 7;
+    return returns;
 }
 """
 
@@ -182,6 +183,25 @@ def test_a_product_passes_every_address(stub):
     product = library.native().Product(function, 1, 2, 3, 4, 5, 6, 7)
     assert product(10, 11, 12, 13, 14, 15, 16) == 7
     assert stub.arguments(16) == [1, 2, 3, 11, 5, 12, 6, 4, 10, 7, 10, 7, 13, 14, 15, 16]
+
+
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_a_product_of_a_plan_runs_without_python(native, stub, side, is_swapped):
+    function = ctypes.cast(stub.loaded.multiply, ctypes.c_void_p).value
+    product = library.native().Product(function, 1, 2, 3, 4, 5, 6, 7)
+    product.serve(0, is_swapped, 15, 0)
+    native._products[99], asked = product, []
+    native._plans[99] = (0, types.SimpleNamespace(run=lambda *given: asked.append(given[0])))
+    native.library_run(99, (0x100, 0x200, 0x440, 0), 14, side)
+    assert asked == [(0x100, 0x200, 0x440, 0)]  # no algorithm is known yet for 64 bytes
+    product.algorithms[0x40] = 13
+    stub.number("returns").value = 0
+    native.library_run(99, (0x100, 0x200, 0x440, 0), 14, side)
+    raw, (first, second) = native._streams[side].raw, (0x200, 0x440) if is_swapped else (0x440, 0x200)
+    assert stub.arguments(16) == [1, 2, 3, first, 5, second, 6, 4, 0x100, 7, 0x100, 7, 13, 14, 15, raw]
+    product.busy = 1
+    native.library_run(99, (0x100, 0x200, 0x440, 0), 14, side)
+    assert len(asked) == 2
 
 
 def test_an_algorithm_knows_where_it_lies():

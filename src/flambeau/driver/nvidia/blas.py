@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from ctypes import POINTER, byref, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from threading import Lock
 from typing import Any, NamedTuple
@@ -169,7 +171,10 @@ class Blas:
         plan = BlasPlan(self, problem, arrangement)
         return plan if plan.find_algorithm(MAX_ALIGNMENT) is not None else None
 
-    def native_product(self, operation: c_void_p, alpha: Any, beta: Any, a: c_void_p, b: c_void_p, d: c_void_p) -> Any:
+    def native_product(
+        self, is_swapped: bool, has_bias: bool, operation: c_void_p, alpha: Any, beta: Any,
+        a: c_void_p, b: c_void_p, d: c_void_p,
+    ) -> Any:  # fmt: skip
         """cublasLtMatmul without ctypes, or None where the package was built without compiled calls."""
         native = library.native()
         if native is None or not isinstance(self._library, ctypes.CDLL):
@@ -177,7 +182,10 @@ class Blas:
         function = ctypes.cast(self._library.cublasLtMatmul, c_void_p)
         scalars = (ctypes.addressof(each) for each in (alpha, beta))
         operands = (each.value for each in (a, b, d))
-        return native.Product(function.value, self.handle.value, operation.value, *scalars, *operands)
+        made = native.Product(function.value, self.handle.value, operation.value, *scalars, *operands)
+        setter = ctypes.cast(self._library.cublasLtMatmulDescSetAttribute, c_void_p).value if has_bias else 0
+        made.serve(self.device, is_swapped, self.workspace_nbytes, setter)
+        return made
 
     def call(self, name: str, *arguments: Any) -> None:
         check_blas(getattr(self._library, name)(*arguments), name, device=self.device)
@@ -252,7 +260,7 @@ class BlasPlan:
         self._algorithms: dict[int, HeuristicResult] = {}
         self._lock = Lock()
         parts = self._operation, self._alpha, self._beta, self._a, self._b, self._d
-        self._native = blas.native_product(*parts)
+        self.product = blas.native_product(self._is_swapped, problem.has_bias, *parts)
 
     @property
     def workspace_nbytes(self) -> int:
@@ -263,10 +271,21 @@ class BlasPlan:
         if not self._problem.has_bias:
             self._multiply(addresses, self._algorithm_for(addresses[:3]), workspace, stream)
             return
-        with self._lock:
+        with self._lock, self._alone():
             algorithm = self._algorithm_for(addresses)  # first, for a search sets the bias too
             self._set_bias(addresses[3])
             self._multiply(addresses, algorithm, workspace, stream)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Compiled calls of this product take the long way meanwhile, and wait there."""
+        if self.product is not None:
+            self.product.busy += 1
+        try:
+            yield
+        finally:
+            if self.product is not None:
+                self.product.busy -= 1
 
     def find_algorithm(self, alignment: int) -> HeuristicResult | None:
         """The best algorithm for operands aligned to `alignment` bytes, or None if there is none."""
@@ -278,14 +297,16 @@ class BlasPlan:
         found = self._blas.heuristic(self._operation, layouts, alignment)
         if found is not None:
             self._algorithms[alignment] = found
+            if self.product is not None:
+                self.product.algorithms[alignment] = found.address
         return found
 
     def _multiply(self, addresses: tuple[int, ...], algorithm: HeuristicResult, workspace: int, stream: Stream) -> None:
         out, a, b, _ = addresses
         if not self._is_swapped:
             a, b = b, a
-        if self._native is not None:
-            status = self._native(out, a, b, algorithm.address, workspace, self.workspace_nbytes, stream.raw)
+        if self.product is not None:
+            status = self.product(out, a, b, algorithm.address, workspace, self.workspace_nbytes, stream.raw)
             check_blas(status, "cublasLtMatmul", device=self._blas.device)
             return
         self._blas.call(

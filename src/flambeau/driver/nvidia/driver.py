@@ -29,6 +29,7 @@ from ..api import (
     StreamHandle,
 )
 from . import compile, library, peers
+from .blas import BlasPlan
 from .devices import Devices
 from .fallback import Launch
 from .graphs import GraphCalls
@@ -71,6 +72,7 @@ class NvidiaDriver(GraphCalls, IpcCalls):
         self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
         self._plans: Table[tuple[int, Plan]] = Table("plan")
         self._plan_handles: dict[tuple[int, Problem], PlanHandle] = {}
+        self._products: dict[PlanHandle, Any] = {}  # those that compiled calls run
 
     # devices
 
@@ -88,7 +90,7 @@ class NvidiaDriver(GraphCalls, IpcCalls):
         """Let compiled calls take the place of the methods that they are named after, which remain for what fails."""
         native = library.native()
         if native is not None and self._shared_library:
-            tables = self._kernels, self._streams, self._events, self._devices.contexts
+            tables = self._kernels, self._streams, self._events, self._devices.contexts, self._products
             made = native.Native(self._shared_library, self, *tables)
             for name in native.CALLS:
                 setattr(self, name, getattr(made, name))
@@ -361,8 +363,11 @@ class NvidiaDriver(GraphCalls, IpcCalls):
         if known is not None:
             return known
         self._devices.use(device)
-        handle = PlanHandle(self._plans.add((device, self._planner.plan(device, problem))))
+        planned = self._planner.plan(device, problem)
+        handle = PlanHandle(self._plans.add((device, planned)))
         self._plan_handles[device, problem] = handle
+        if isinstance(planned, BlasPlan) and planned.product is not None:
+            self._products[handle] = planned.product
         return handle
 
 

@@ -19,6 +19,7 @@ from posix.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
 from .handles cimport Event, Stream
 from .launch cimport LoadedKernel
 
+from .blas import DESC_BIAS_POINTER, MAX_ALIGNMENT
 from .launch import MAX_ARGUMENT_BYTES
 
 ctypedef int (*Launch)(
@@ -32,7 +33,9 @@ ctypedef int (*Multiply)(
     void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, size_t, void*
 ) noexcept nogil
 
-CALLS = ("launch", "event_record", "stream_wait_event", "copy")  # what stands in for the driver's own methods
+ctypedef int (*SetAttribute)(void*, int, void*, size_t) noexcept nogil
+
+CALLS = ("launch", "event_record", "stream_wait_event", "copy", "library_run")  # what stands in for the driver's own methods
 
 
 cdef void* found(void* library, bytes name) except NULL:
@@ -52,6 +55,7 @@ cdef class Native:
     """The calls of one driver.
 
     path: the driver's library.  kernels, streams, events: its tables.  contexts: {device: its Context}.
+    products: {plan: its Product}, of the plans that have one.
     Raises: OSError if the library, or a function in it, is not there.
     """
 
@@ -60,10 +64,10 @@ cdef class Native:
     cdef Record _cu_record
     cdef Wait _cu_wait
     cdef Copy _cu_copy
-    cdef object _kernels, _streams, _events, _contexts
-    cdef object _slow_launch, _slow_record, _slow_wait, _slow_copy
+    cdef object _kernels, _streams, _events, _contexts, _products
+    cdef object _slow_launch, _slow_record, _slow_wait, _slow_copy, _slow_run
 
-    def __init__(self, path, driver, kernels, streams, events, contexts):
+    def __init__(self, path, driver, kernels, streams, events, contexts, products):
         cdef void* library = dlopen(path.encode(), RTLD_LAZY)
         if library == NULL:
             raise OSError((<bytes>dlerror()).decode())
@@ -75,6 +79,7 @@ cdef class Native:
         self._kernels, self._streams, self._events, self._contexts = kernels, streams, events, contexts
         self._slow_launch, self._slow_record = driver.launch, driver.event_record
         self._slow_wait, self._slow_copy = driver.stream_wait_event, driver.copy
+        self._slow_run, self._products = driver.library_run, products
 
     def is_current(self, unsigned long long context):
         """Whether a context is the thread's."""
@@ -155,14 +160,32 @@ cdef class Native:
             self._slow_copy(dst, src, nbytes, kind, stream)
 
 
+    def library_run(self, plan, addresses, workspace, stream):
+        """See Driver."""
+        cdef Product product = entry(self._products, plan)
+        cdef Stream of = entry(self._streams, stream)
+        if product is None or of is None or product.device != of.device or not self._is_ready(of):
+            return self._slow_run(plan, addresses, workspace, stream)
+        if product.run(addresses, workspace, of.raw):
+            self._slow_run(plan, addresses, workspace, stream)
+
+
 cdef size_t MAX_BYTES = MAX_ARGUMENT_BYTES
+cdef unsigned long long ALIGNMENT = MAX_ALIGNMENT
+cdef int BIAS = DESC_BIAS_POINTER
 
 
 cdef class Product:
     """cublasLtMatmul with everything but the operands, the algorithm, the workspace and the stream given, as addresses."""
 
     cdef Multiply _multiply
+    cdef SetAttribute _set_attribute
     cdef void *_handle, *_operation, *_alpha, *_beta, *_a, *_b, *_d
+    cdef bint _is_swapped
+    cdef size_t _workspace_nbytes
+    cdef readonly int device
+    cdef readonly dict algorithms
+    cdef public int busy
 
     def __init__(
         self,
@@ -179,6 +202,56 @@ cdef class Product:
         self._handle, self._operation = <void*>handle, <void*>operation
         self._alpha, self._beta = <void*>alpha, <void*>beta
         self._a, self._b, self._d = <void*>a, <void*>b, <void*>d
+        self._set_attribute = NULL
+        self.device = -1
+        self.algorithms = {}
+        self.busy = 0
+
+    def serve(self, int device, bint is_swapped, size_t workspace_nbytes, unsigned long long set_attribute):
+        """Be run by Native.library_run.
+
+        set_attribute: cublasLtMatmulDescSetAttribute if there is a bias, else 0.  `algorithms` gives their addresses
+        by the alignment of the operands; while `busy`, another thread is between setting a bias and using it.
+        """
+        self.device, self._is_swapped, self._workspace_nbytes = device, is_swapped, workspace_nbytes
+        self._set_attribute = <SetAttribute><uintptr_t>set_attribute
+
+    cdef int run(self, tuple addresses, unsigned long long workspace, unsigned long long stream) except? -1:
+        """Not 0 where the long way has to be gone.  With a bias the interpreter stays locked, so that nobody sets another."""
+        cdef unsigned long long out = addresses[0], a = addresses[1], b = addresses[2], bias = 0
+        cdef unsigned long long bits = ALIGNMENT | out | a | b
+        if self._set_attribute != NULL:
+            bias = addresses[3]
+            bits |= bias
+        known = self.algorithms.get(bits & -bits)
+        if known is None or self.busy:
+            return 1
+        cdef unsigned long long algorithm = known
+        if not self._is_swapped:
+            a, b = b, a
+        if self._set_attribute != NULL:
+            return self._set_attribute(self._operation, BIAS, &bias, sizeof(bias)) or self._call(
+                out, a, b, algorithm, workspace, stream
+            )
+        cdef int status
+        with nogil:
+            status = self._call(out, a, b, algorithm, workspace, stream)
+        return status
+
+    cdef int _call(
+        self,
+        unsigned long long out,
+        unsigned long long a,
+        unsigned long long b,
+        unsigned long long algorithm,
+        unsigned long long workspace,
+        unsigned long long stream,
+    ) noexcept nogil:
+        return self._multiply(
+            self._handle, self._operation, self._alpha, <void*>a, self._a, <void*>b, self._b, self._beta,
+            <void*>out, self._d, <void*>out, self._d, <void*>algorithm, <void*>workspace, self._workspace_nbytes,
+            <void*>stream,
+        )
 
     def __call__(
         self,
