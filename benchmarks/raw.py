@@ -30,8 +30,8 @@ int launches(launch_t launch, void *kernel, void *stream, int count) {
     }
     return 0;
 }
-typedef int (*multiply_t)(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
-                          void *, void *, unsigned long, void *);
+typedef int (*multiply_t)(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
+                          void *, void *, void *, unsigned long, void *);
 int products(multiply_t multiply, void **p, int count) {
     for (int done = 0; done < count; ++done) {
         int code = multiply(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13],
