@@ -73,7 +73,8 @@ def loaded() -> list[str]:
             paths = {line.split(maxsplit=5)[-1].strip() for line in maps}
     except OSError:  # not Linux
         return []
-    return sorted(path for path in paths if any(name in path for name in ("libcublasLt.so", "libcudnn.so")))
+    found = [path for path in paths if any(name in path for name in ("libcublasLt.so", "libcudnn.so"))]
+    return sorted(path.rpartition("site-packages/")[2] for path in found)
 
 
 def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
