@@ -32,7 +32,7 @@ LAYERS = (
     ("driver",),
     ("memory",),
     ("runtime",),
-    ("core", "plan", "lowering", "dispatch", "transfer", "autograd", "ops", "numerics"),
+    ("core", "placement", "plan", "lowering", "dispatch", "transfer", "autograd", "ops", "numerics"),
     ("tensor",),
     ("nn", "optim", "data", "amp", "parallel", "multiprocessing"),
     ("tools", "testing"),

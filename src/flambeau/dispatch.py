@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import core, host
+from . import core
 from . import strides as st
 from .autograd import record
 from .core import TensorCore
 from .dtypes import dtype
-from .errors import ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError
+from .errors import AutogradError, DeviceMismatchError, ShapeError
 from .layout import layout_of
 from .lowering import check_fits, lowered
 from .ops.operator import COMPOSITE, REGISTRY, VIEW, Operator, run_calls_with
+from .placement import common_device, device_name
 from .plan import Decided, Plan, View, also_read
-from .runtime import device as devices
 from .runtime import state
 from .runtime.storage import WIDEST_ACCESS
 
 MAX_PLANS = 4096  # of one device; with more, all are decided anew
+MAX_RECENT = 8  # calls of one operator that are compared with before all plans are looked through
 NUMBERS = (int, float, bool)
-CPU_INDEX = -1
 _WIDEST = WIDEST_ACCESS  # compiled, a number of C's
 UNLIKE = object()  # no argument: stands for what may change
 UNCHANGING = (int, float, bool, str, dtype, type(None))
-NOWHERE = -2  # no tensor was seen yet
 
 
 def read(tensor: TensorCore) -> Any:
@@ -51,7 +50,7 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         return result if given is None else write_out(operator, bound, given, result)
     if kind is VIEW:
         return _view(operator, bound)
-    plan: Plan | None = _last(operator, bound) if given is None else None
+    plan: Plan | None = _holding(operator.recent, operator, bound) if given is None else None
     if plan is not None:
         result = plan.run(bound, None)
     else:
@@ -89,28 +88,56 @@ def _run(operator: Operator, bound: list[Any], given: Any, device: int) -> Any:
         plan = lowered(operator, bound, given, device)
         _note_kind(operator, bound, plan, device)
         _remember(plans, key, plan)
-    if given is None and not operator.mutates:
-        operator.last = plan
+    if not operator.mutates:
+        if given is None:
+            _note_recent(operator.recent, plan)
+        elif given is bound[0] and _is_apart(bound, given):
+            _note_recent(operator.recent_into, plan)
     return plan.run(bound, given)
 
 
-def _last(operator: Operator, bound: list[Any]) -> Any:
-    """What was decided for the operator's last call, if it holds for this one: cheaper to say than to look up."""
-    last: Decided | None = operator.last
-    machine = state.machine()
-    if last is None or last.machine != machine.serial:
-        return None
-    if operator.setting is not None and operator.setting() != last.setting:
-        return None
-    for index, value in enumerate(bound):
-        part = last.parts[index]
+def _note_recent(recent: list[Decided], decided: Decided) -> None:
+    recent.insert(0, decided)
+    del recent[MAX_RECENT:]
+
+
+def _into(operator: Operator, bound: list[Any]) -> Any:
+    """What was decided for a recent write into the operator's first operand, if it holds for this one."""
+    return _holding(operator.recent_into, operator, bound) if _is_apart(bound, bound[0]) else None
+
+
+def _is_apart(bound: list[Any], target: TensorCore) -> bool:
+    """Whether a dense tensor, the first argument, can be written without a look at the others."""
+    for index in range(1, len(bound)):
+        value = bound[index]
         if isinstance(value, TensorCore):
             tensor = value
-            if tensor.layout is not part or tensor.storage.device != last.device:
-                return None
+            if tensor.storage is target.storage:
+                return False
+    return target.layout.dense
+
+
+def _holding(recent: list[Decided], operator: Operator, bound: list[Any]) -> Any:
+    """What was decided for one of an operator's recent calls, if it holds for this one: cheaper than to look it up."""
+    machine = state.machine()
+    serial = machine.serial
+    setting = operator.setting() if operator.setting is not None else None
+    for decided in recent:
+        if decided.machine == serial and decided.setting == setting and _is_for(decided, operator, bound):
+            return decided
+    return None
+
+
+def _is_for(decided: Decided, operator: Operator, bound: list[Any]) -> bool:
+    for index, value in enumerate(bound):
+        part = decided.parts[index]
+        if isinstance(value, TensorCore):
+            tensor = value
+            if tensor.layout is not part or tensor.storage.device != decided.device:
+                return False
         elif value is not part and not _are_alike(operator, index, value, part):
-            return None
-    return last
+            return False
+    return True
 
 
 def _are_alike(operator: Operator, index: int, value: Any, part: Any) -> bool:
@@ -188,7 +215,7 @@ def _fixed(value: Any) -> Any:
 
 
 def _view(operator: Operator, bound: list[Any]) -> Any:
-    decided: View | None = _last(operator, bound)
+    decided: View | None = _holding(operator.recent, operator, bound)
     if decided is None:
         decided = _view_of_kind(operator, bound)
     source: TensorCore = bound[0]
@@ -215,7 +242,7 @@ def _view_of_kind(operator: Operator, bound: list[Any]) -> View:
         _note_kind(operator, bound, found, device)
         _remember(plans, key, found)
     if not operator.by_place:
-        operator.last = found
+        _note_recent(operator.recent, found)
     return found
 
 
@@ -237,10 +264,15 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
         from .transfer import copy_
 
         return copy_(target, operator.body(*bound))
-    name = f"{operator.name}_"
     needs_node = record.wants_grad(operator, bound)
     if needs_node or target.base is not None:
-        record.check_inplace(name, target)
+        record.check_inplace(f"{operator.name}_", target)
+    else:
+        plan: Plan | None = _into(operator, bound)
+        if plan is not None:
+            plan.run(bound, target)
+            target.storage.version += 1
+            return target
     device = common_device(operator, bound)
     if not target.dtype.is_floating_point and needs_node:
         needs_node = False
@@ -254,7 +286,7 @@ def _run_into(operator: Operator, bound: list[Any], target: Any, device: int) ->
     """Lower a call whose result goes to `target`."""
     if target.storage.device != device:
         raise DeviceMismatchError(
-            f"{operator.name}: the tensor to write is {target.describe()}, the operands are on {_device_name(device)}"
+            f"{operator.name}: the tensor to write is {target.describe()}, the operands are on {device_name(device)}"
         )
     _check_overlap(operator, bound, target)
     _run(operator, bound, target, device)
@@ -277,7 +309,12 @@ def assign(target: TensorCore, source: TensorCore) -> None:
 
 def fill_new(operator: Operator, made: TensorCore, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Let an operator write a new tensor, its first operand: unlike a write in place, no version is counted."""
-    _run(operator, operator.bind((made, *args), kwargs), made, made.storage.device)
+    bound = operator.bind((made, *args), kwargs)
+    plan: Plan | None = _into(operator, bound)
+    if plan is None:
+        _run(operator, bound, made, made.storage.device)
+    else:
+        plan.run(bound, made)
 
 
 def _check_overlap(operator: Operator, bound: Sequence[Any], target: Any) -> None:
@@ -295,91 +332,6 @@ def _check_overlap(operator: Operator, bound: Sequence[Any], target: Any) -> Non
                 f"{each.describe()}",
                 hint="clone() the input before writing",
             )
-
-
-def common_device(operator: Operator, bound: list[Any]) -> int:
-    """The device of a call's tensors.  Zero-dimensional CPU tensors go along as numbers where an operand may be one.
-
-    Raises DeviceMismatchError, naming every operand.
-    """
-    found = NOWHERE
-    mixed = False
-    for index in operator.tensor_indexes:
-        value = bound[index]
-        if isinstance(value, TensorCore):
-            tensor = value
-            mixed = mixed or (found != NOWHERE and tensor.storage.device != found)
-            found = tensor.storage.device
-        elif type(value) is list or type(value) is tuple:
-            for tensor in value:
-                mixed = mixed or (found != NOWHERE and tensor.storage.device != found)
-                found = tensor.storage.device
-        elif value is not None and type(value) not in (int, float, bool):
-            bound[index] = _plain_number(operator, index, value)
-    if mixed:
-        return _settle_mixed(operator, bound)
-    return CPU_INDEX if found == NOWHERE else found
-
-
-def _plain_number(operator: Operator, index: int, value: Any) -> Any:
-    """A NumPy scalar, or an instance of a number's subclass, as the Python number.  Raises ArgumentTypeError else."""
-    if isinstance(value, (int, float)):
-        return float(value) if isinstance(value, float) else int(value)
-    if host.is_numpy_loaded() and isinstance(value, host.np.generic):
-        return value.item()
-    parameter = operator.parameters[index]
-    wanted = "a Tensor or a number" if parameter.annotation == "Value" else "a Tensor"
-    raise ArgumentTypeError(
-        f"{operator.name}(): argument '{parameter.name}' must be {wanted}, not {type(value).__name__}"
-    )
-
-
-def _settle_mixed(operator: Operator, bound: Any) -> int:
-    """Replace zero-dimensional CPU operands of a pointwise call by their values, if that leaves one device."""
-    tensors = [each for each in _named_tensors(operator, bound)]
-    on_gpu = {each.storage.device for _, each in tensors if each.storage.device >= 0}
-    loose = [name for name, each in tensors if each.storage.device < 0]
-    scalars = [
-        index
-        for index in operator.tensor_indexes
-        if operator.parameters[index].annotation == "Value"
-        and isinstance(bound[index], TensorCore)
-        and bound[index].storage.device < 0
-        and not bound[index].shape
-    ]
-    if len(on_gpu) == 1 and len(scalars) == len(loose):
-        (device,) = on_gpu
-        from .transfer import to_device
-
-        for index in scalars:
-            bound[index] = to_device(bound[index], device, False)
-        return device
-    raise _mismatch(operator, tensors)
-
-
-def _named_tensors(operator: Operator, bound: Sequence[Any]) -> list[tuple[str, TensorCore]]:
-    named: list[tuple[str, TensorCore]] = []
-    for index in operator.tensor_indexes:
-        value, name = bound[index], operator.parameters[index].name
-        if isinstance(value, TensorCore):
-            named.append((name, value))
-        elif isinstance(value, (list, tuple)):
-            named += [(f"{name}[{place}]", each) for place, each in enumerate(value)]
-    return named
-
-
-def _mismatch(operator: Operator, tensors: Sequence[tuple[str, TensorCore]]) -> DeviceMismatchError:
-    listed = ", ".join(f"{name} is {each.describe()}" for name, each in tensors)
-    target = next((each.device for _, each in tensors if each.is_cuda), devices.CPU)
-    mover = next(name for name, each in tensors if each.device != target)
-    return DeviceMismatchError(
-        f"{operator.name}: Expected all tensors to be on the same device: {listed}",
-        hint=f'move one of them, for example {mover}.to("{target}")',
-    )
-
-
-def _device_name(index: int) -> str:
-    return "cpu" if index < 0 else f"cuda:{index}"
 
 
 run_calls_with(call)

@@ -19,6 +19,7 @@ from .errors import DeviceMismatchError, DtypeError, ShapeError
 from .kernel import Grid, Kernel
 from .layout import Layout, dense_layout, layout_of
 from .ops.operator import REGISTRY, Number, Operator
+from .placement import device_name
 from .plan import Drawn, Launch, Library, Plan, also_read
 from .problem import Problem
 from .runtime import state, storage
@@ -130,7 +131,7 @@ class Call:
         """Reserve `count` Philox counters of a generator (None: the device's own): (state, seed, first counter)."""
         if source is not None and source.device_index != self.device:
             raise DeviceMismatchError(
-                f"{self.name}: expected a generator of {_device_name(self.device)}, got one of {source.device}"
+                f"{self.name}: expected a generator of {device_name(self.device)}, got one of {source.device}"
             )
         self.draws.append((count, source))
         place = 3 * len(self.draws) - 3
@@ -193,7 +194,3 @@ def check_fits(name: str, result: Any, target: Any) -> None:
         raise DtypeError(
             f"{name}: result type {result.dtype.name} can't be cast to the desired output type {target.dtype.name}"
         )
-
-
-def _device_name(index: int) -> str:
-    return "cpu" if index < 0 else f"cuda:{index}"

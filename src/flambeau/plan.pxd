@@ -35,7 +35,7 @@ cdef class Library:
     cdef public object problem
     cdef public object handle
     cdef public list places
-    cdef public object workspace_nbytes
+    cdef public Py_ssize_t workspace_nbytes
 
 cdef class Decided:
     cdef public int device

@@ -212,6 +212,9 @@ def _run_library(machine: Any, stream: Stream | None, step: Library, operands: S
     if stream is None:
         run_on_host(step.problem.accesses(given), step.problem.reference)
         return
+    if not step.workspace_nbytes:
+        stream.library_run(step.handle, given, 0)
+        return
     workspace = _memory(machine, stream, step.workspace_nbytes)
     stream.library_run(step.handle, given, workspace.address())
 

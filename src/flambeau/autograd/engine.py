@@ -20,10 +20,10 @@ from ..runtime import state
 from ..runtime.stream import Stream
 from . import graph
 from .function import FunctionNode
-from .mode import GradMode
-from .node import AccumulateGrad, Edge, Node
+from .node import NO_STREAMS, AccumulateGrad, Edge, Node
 
 Captured = dict[Edge, Any]
+NOTHING: tuple[Any, ...] = ()
 NOWHERE: dict[int, Stream] = {}  # no stream but the current ones
 _accumulating = threading.Lock()  # several threads may run backward into one leaf
 
@@ -48,7 +48,9 @@ class GraphTask:
     def run(self, roots: Sequence[Edge], grads: Sequence[Any]) -> Captured:
         """Send `grads` in at `roots`, and run every node that is needed."""
         self._plan([node for node, _ in roots])
-        with GradMode(self.create_graph):
+        thread = state.here()
+        recorded, thread.grad_enabled = thread.grad_enabled, self.create_graph
+        try:
             for edge, grad in zip(roots, grads):
                 self.shared.add(id(grad.storage))
                 self._deliver(edge, grad, NOWHERE)
@@ -57,29 +59,34 @@ class GraphTask:
                     self._push(node)
             while self.ready:
                 self._run_node(heapq.heappop(self.ready)[1])
+        finally:
+            thread.grad_enabled = recorded
         self._join_leaves()
         return self.captured
 
     def _plan(self, roots: Sequence[Node]) -> None:
         """Count what each node waits for, and find the nodes that lead to a target."""
-        order: list[Node] = []
         seen: set[Node] = set(roots)
         stack = list(seen)
+        waiting = self.waiting
         while stack:
-            node = stack.pop()
-            order.append(node)
-            for edge in node.edges:
+            for edge in stack.pop().edges:
                 if edge is not None:
-                    self.waiting[edge[0]] = self.waiting.get(edge[0], 0) + 1
-                    if edge[0] not in seen:
-                        seen.add(edge[0])
-                        stack.append(edge[0])
-        if self.targets is None:
-            self.needed = seen
-            return
-        wanted = {node for node, _ in self.targets}
-        for node in sorted(order, key=lambda each: (not isinstance(each, AccumulateGrad), each.number)):
-            leads = any(edge is not None and edge[0] in self.needed for edge in node.edges)
+                    node = edge[0]
+                    waiting[node] = waiting.get(node, 0) + 1
+                    if node not in seen:
+                        seen.add(node)
+                        stack.append(node)
+        self.needed = seen
+        if self.targets is not None:
+            self._narrow(seen)
+
+    def _narrow(self, nodes: set[Node]) -> None:
+        """Leave only what leads to a target.  Inputs' nodes have lower numbers, and leaves come first."""
+        self.needed = set()
+        wanted = {node for node, _ in self.targets or ()}
+        for node in sorted(nodes, key=_from_the_leaves):
+            leads = any([edge is not None and edge[0] in self.needed for edge in node.edges])
             if leads or node in wanted:
                 self.needed.add(node)
             if not leads and node in wanted:
@@ -92,9 +99,13 @@ class GraphTask:
         node, index = edge
         if node not in self.needed:
             return
-        self._order(node, grad, made_on)
-        buffer = self.buffers.setdefault(node, [None] * node.outputs)
-        buffer[index] = grad if buffer[index] is None else self._add(node, buffer[index], grad)
+        if self._streams(node) is not made_on:
+            self._order(node, grad, made_on)
+        buffer = self.buffers.get(node)
+        if buffer is None:
+            buffer = self.buffers[node] = [None] * node.outputs
+        have = buffer[index]
+        buffer[index] = grad if have is None else self._add(node, have, grad)
 
     def _order(self, node: Node, grad: Any, made_on: dict[int, Stream]) -> None:
         """Let the consumer's stream wait for the one on which the gradient was made."""
@@ -131,25 +142,37 @@ class GraphTask:
             _leave(*former)
 
     def _run_node(self, node: Node) -> None:
-        grads = self.buffers.pop(node, None) or [None] * node.outputs
+        grads = self.buffers.pop(node, None)
+        if grads is None:
+            grads = [None] * node.outputs
         streams = self._streams(node)
-        former = _enter(streams)
-        try:
-            for index, hook in node.pre_hooks:
-                if grads[index] is not None:
-                    changed = hook(grads[index])
-                    grads[index] = grads[index] if changed is None else changed
-            self._capture(node, grads)
-            found = self._apply(node, grads)
-            for post in node.post_hooks:
-                post(found, grads)
-        finally:
-            _leave(*former)
-        for edge, grad in zip(node.edges, found):
+        if _are_current(streams):
+            found = self._found(node, grads)
+        else:
+            former = _enter(streams)
+            try:
+                found = self._found(node, grads)
+            finally:
+                _leave(*former)
+        for place, edge in enumerate(node.edges):
             if edge is not None:
+                grad = found[place]
                 if grad is not None:
                     self._deliver(edge, grad, streams)
                 self._count_down(edge[0])
+
+    def _found(self, node: Node, grads: list[Any]) -> Sequence[Any]:
+        """What a node answers, its hooks included."""
+        for index, hook in node.pre_hooks:
+            if grads[index] is not None:
+                changed = hook(grads[index])
+                grads[index] = grads[index] if changed is None else changed
+        if self.targets is not None:
+            self._capture(node, grads)
+        found = self._apply(node, grads)
+        for post in node.post_hooks:
+            post(found, grads)
+        return found
 
     def _apply(self, node: Node, grads: list[Any]) -> Sequence[Any]:
         if isinstance(node, AccumulateGrad):
@@ -158,8 +181,8 @@ class GraphTask:
             if self.targets is None and grads[0] is not None:
                 with _accumulating:
                     self._accumulate(node.leaf, grads[0])
-            return ()
-        if node in self.only_captured or all([grad is None for grad in grads]):
+            return NOTHING
+        if node in self.only_captured or _are_none(grads):
             return [None] * len(node.edges)
         found = node.apply(grads)
         if isinstance(node, FunctionNode):  # a user's code may keep what it returns
@@ -169,15 +192,15 @@ class GraphTask:
         return found
 
     def _count_down(self, node: Node) -> None:
-        self.waiting[node] -= 1
-        if self.waiting[node] == 0 and node in self.needed:
+        left = self.waiting[node] - 1
+        self.waiting[node] = left
+        if left == 0 and node in self.needed:
             self._push(node)
 
     def _capture(self, node: Node, grads: Sequence[Any]) -> None:
-        if self.targets is not None:
-            for index, grad in enumerate(grads):
-                if (node, index) in self.targets:
-                    self.captured[node, index] = grad
+        for index, grad in enumerate(grads):
+            if (node, index) in self.targets:  # type: ignore[operator]
+                self.captured[node, index] = grad
 
     def _accumulate(self, leaf: Any, grad: Any) -> None:
         if leaf.grad is None:
@@ -189,17 +212,40 @@ class GraphTask:
 
     def _owned(self, grad: Any) -> Any:
         """The gradient itself if nobody else can see it, else a copy."""
-        whole = grad.offset == 0 and grad.numel() * grad.dtype.itemsize == grad.storage.nbytes
-        if id(grad.storage) in self.shared or not whole or not grad.is_contiguous():
+        layout, storage = grad.layout, grad.storage
+        whole = grad.offset == 0 and layout.dense and layout.nbytes == storage.nbytes
+        if not whole or id(storage) in self.shared:
             return grad.detach().contiguous().clone()
-        self.shared.add(id(grad.storage))
-        return grad.detach()
+        self.shared.add(id(storage))
+        return core.new(storage, layout)
 
     def _join_leaves(self) -> None:
         for stream in self.leaf_streams.values():
             current = state.current_stream(stream.device_index)
             if current != stream:
                 current.wait_stream(stream)
+
+
+def _are_none(grads: list[Any]) -> bool:
+    for grad in grads:  # noqa: SIM110 (compiled, there are no closures)
+        if grad is not None:
+            return False
+    return True
+
+
+def _from_the_leaves(node: Node) -> tuple[bool, int]:
+    return not isinstance(node, AccumulateGrad), node.number
+
+
+def _are_current(streams: dict[int, Stream]) -> bool:
+    """Whether nothing need be done to work on these: what nearly every node finds."""
+    if streams is NO_STREAMS:
+        return True
+    device = state.current_device()
+    if device not in streams:
+        return False
+    stream = state.current_stream(device)
+    return streams is stream.alone
 
 
 def _enter(streams: dict[int, Stream]) -> tuple[int, list[Stream]]:

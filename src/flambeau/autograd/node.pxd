@@ -2,7 +2,7 @@ cimport cython
 from .. cimport core
 from ..core cimport TensorCore
 from ..layout cimport Layout
-from ..ops.operator cimport Operator
+from ..ops.operator cimport Need, Operator
 from ..runtime cimport state
 from ..runtime.queue cimport Queue
 from ..runtime.storage cimport Storage
@@ -26,7 +26,9 @@ cdef class Node:
     cdef public dict streams
     cdef object __weakref__
 
-    cpdef begin(self, name, edges, dict streams, Py_ssize_t outputs)
+    cpdef begin(self, name, tuple edges, dict streams, Py_ssize_t outputs)
+    cpdef apply(self, grads)
+    cpdef release(self)
 
 cdef class AccumulateGrad(Node):
     cdef public TensorCore leaf
@@ -37,10 +39,20 @@ cdef class OperatorNode(Node):
     cdef public bint released
     cdef public list saved
 
-    @cython.locals(operator=Operator)
+    @cython.locals(found=list, place=Py_ssize_t)
+    cpdef apply(self, grads)
+    @cython.locals(operator=Operator, values=list, need=Need, place=Py_ssize_t)
     cpdef list flow(self, grads, own)
+    @cython.locals(flat=list, place=Py_ssize_t, grad=TensorCore, layout=Layout, device=int)
+    cpdef list _fitted(self, found)
+    @cython.locals(kept=Saved)
     cpdef _value(self, kind, saved, grads, own)
+    cpdef release(self)
 
 @cython.locals(first=int, device=int, tensor=TensorCore)
 cpdef dict streams_of(tensors)
 cpdef fit(TensorCore grad, Layout layout, int device)
+cdef bint _holds_saved(values) except -1
+cpdef list _flatten(values)
+@cython.locals(node=OperatorNode)
+cpdef OperatorNode operator_node(Operator operator, tuple edges, dict streams, inputs, Py_ssize_t outputs)

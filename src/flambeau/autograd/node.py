@@ -17,7 +17,7 @@ from .. import core
 from ..core import TensorCore
 from ..errors import AutogradError
 from ..layout import Layout
-from ..ops.operator import Operator
+from ..ops.operator import GRAD, GRADS, NEEDS, Operator
 from ..runtime import state
 from ..runtime.stream import Stream
 
@@ -56,8 +56,11 @@ class Saved:
         self.version = tensor.storage.version
         self.edge = edge
 
-    def unpack(self, name: str, own: Node) -> TensorCore:
-        """The tensor as it was.  Raises AutogradError if its memory was written since."""
+    def unpack(self, name: str, own: Node | None) -> TensorCore:
+        """The tensor as it was, at its place in the graph unless `own`, the node that saved it, is None.
+
+        Raises: AutogradError if its memory was written since.
+        """
         if self.storage.version != self.version:
             raise AutogradError(
                 f"{name}: one of the variables needed for gradient computation has been modified by an inplace "
@@ -66,7 +69,7 @@ class Saved:
                 hint="use the out-of-place form, or clone() the tensor before it is written",
             )
         tensor = core.new(self.storage, self.layout, self.offset)
-        if self.edge is not None:
+        if self.edge is not None and own is not None:
             attach(tensor, own if self.edge[0] is None else self.edge[0], self.edge[1])
         return tensor
 
@@ -90,12 +93,12 @@ class Node:
     __slots__ = ("__weakref__", "edges", "name", "number", "outputs", "post_hooks", "pre_hooks", "streams")
 
     def __init__(self, name: str, edges: Sequence[Edge | None], streams: dict[int, Stream], outputs: int = 1) -> None:
-        self.begin(name, edges, streams, outputs)
+        self.begin(name, tuple(edges), streams, outputs)
 
-    def begin(self, name: str, edges: Sequence[Edge | None], streams: dict[int, Stream], outputs: int) -> None:
+    def begin(self, name: str, edges: tuple[Edge | None, ...], streams: dict[int, Stream], outputs: int) -> None:
         """What `__init__` does."""
         self.name = name
-        self.edges = tuple(edges)
+        self.edges = edges
         self.streams = streams
         self.outputs = outputs
         self.number = next(_numbers)
@@ -129,30 +132,21 @@ class AccumulateGrad(Node):
 
 
 class OperatorNode(Node):
-    """One call of an operator."""
+    """One call of an operator: made by `operator_node`.  inputs: (layout, device index) per edge."""
 
     __slots__ = ("inputs", "operator", "released", "saved")
-
-    def __init__(
-        self,
-        operator: Operator,
-        edges: Sequence[Edge | None],
-        streams: dict[int, Stream],
-        inputs: Sequence[Any],
-        outputs: int,
-    ) -> None:
-        self.begin(operator.node_name, edges, streams, outputs)
-        self.operator = operator
-        self.inputs = inputs  # (layout, device index) per edge
-        self.saved: list[Any] = []
-        self.released = False
+    operator: Operator
+    inputs: Sequence[Any]
+    saved: list[Any]
+    released: bool
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
         """See Node.  Where a derivative answers None for an input that has an edge, that is a gradient of zeros."""
-        return [
-            _zeros(*meta) if grad is None and edge is not None else grad
-            for grad, meta, edge in zip(self.flow(grads, self), self.inputs, self.edges, strict=True)
-        ]
+        found = self.flow(grads, self)
+        for place, edge in enumerate(self.edges):
+            if edge is not None and found[place] is None:
+                found[place] = _zeros(*self.inputs[place])
+        return found
 
     def flow(self, grads: Sequence[Any], own: Node) -> list[Any]:
         """The gradients of the inputs as the derivative gives them: None may stand for zeros.
@@ -165,42 +159,75 @@ class OperatorNode(Node):
                 hint="pass retain_graph=True to the first backward",
             )
         operator = self.operator
-        values = [self._value(need.kind, saved, grads, own) for need, saved in zip(operator.saves, self.saved)]
         assert operator.backward is not None
-        found = operator.backward(*values)
-        flat = [found] if isinstance(found, TensorCore) else _flatten(found if isinstance(found, tuple) else (found,))
-        return [
-            None if grad is None or edge is None else fit(grad, meta[0], meta[1])
-            for grad, meta, edge in zip(flat, self.inputs, self.edges, strict=True)
-        ]
+        values: list[Any] = []
+        for place, saved in enumerate(self.saved):
+            need = operator.saves[place]
+            values.append(self._value(need.kind, saved, grads, own))
+        return self._fitted(operator.backward(*values))
+
+    def _fitted(self, found: Any) -> list[Any]:
+        """What a derivative returned, each in the shape, type and place of its input; None where there is no edge."""
+        flat: list[Any] = [found] if isinstance(found, TensorCore) else _flatten(found)
+        if len(flat) != len(self.edges):
+            raise AutogradError(f"{self.name}: got {len(flat)} gradients for {len(self.edges)} inputs")
+        for place, edge in enumerate(self.edges):
+            grad = flat[place]
+            if edge is None:
+                flat[place] = None
+            elif grad is not None:
+                layout, device = self.inputs[place]
+                if grad.layout is not layout or grad.storage.device != device:
+                    flat[place] = fit(grad, layout, device)
+        return flat
 
     def _value(self, kind: str, saved: Any, grads: Sequence[Any], own: Node) -> Any:
         if isinstance(saved, Saved):
-            return saved.unpack(self.operator.name, own)
-        if kind == "grad":
+            kept = saved
+            return kept.unpack(self.operator.name, own if state.here().grad_enabled else None)
+        if kind is GRAD:
             return grads[0]
-        if kind == "grads":
+        if kind is GRADS:
             return grads
-        if kind == "needs":
+        if kind is NEEDS:
             return tuple([edge is not None for edge in self.edges])
-        if isinstance(saved, (list, tuple)) and _holds_saved(saved):
+        if type(saved) in (list, tuple) and _holds_saved(saved):
             return type(saved)([self._value(kind, each, grads, own) for each in saved])
         return saved
 
     def release(self) -> None:
         """See Node.  A node that keeps no tensor has nothing to drop, and may run again."""
-        if any(isinstance(each, Saved) or _holds_saved(each) for each in self.saved):
-            self.saved = []
-            self.released = True
+        for each in self.saved:
+            if isinstance(each, Saved) or _holds_saved(each):
+                self.saved = []
+                self.released = True
+                return
+
+
+def operator_node(
+    operator: Operator,
+    edges: tuple[Edge | None, ...],
+    streams: dict[int, Stream],
+    inputs: Sequence[Any],
+    outputs: int,
+) -> OperatorNode:
+    """A node that has saved nothing yet."""
+    node: OperatorNode = OperatorNode.__new__(OperatorNode)
+    node.begin(operator.node_name, edges, streams, outputs)
+    node.operator = operator
+    node.inputs = inputs
+    node.saved = []
+    node.released = False
+    return node
 
 
 def _holds_saved(values: Any) -> bool:
-    return type(values) in (list, tuple) and any(isinstance(each, Saved) for each in values)
+    return type(values) in (list, tuple) and any([isinstance(each, Saved) for each in values])
 
 
-def _flatten(values: Sequence[Any]) -> list[Any]:
+def _flatten(values: Any) -> list[Any]:
     flat: list[Any] = []
-    for each in values:
+    for each in values if type(values) is tuple else (values,):
         flat.extend(each) if isinstance(each, list) else flat.append(each)
     return flat
 

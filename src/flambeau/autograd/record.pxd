@@ -1,10 +1,14 @@
 cimport cython
 from ..core cimport TensorCore
-from .node cimport OperatorNode, Saved, streams_of
+from .node cimport AccumulateGrad, OperatorNode, Saved, operator_node, streams_of
 from ..ops.operator cimport Need, Operator
 from ..runtime cimport state
 
 cpdef edge_of(TensorCore tensor)
+cpdef AccumulateGrad accumulator(TensorCore leaf)
+cpdef _fact(value, what)
+cdef bint _needs_grad(value) except -1
+cpdef _keep(value)
 @cython.locals(edges=list, metas=list, tensors=list, node=OperatorNode, index=Py_ssize_t)
 cpdef OperatorNode _node(Operator operator, list bound, outputs)
 @cython.locals(tensor=TensorCore)

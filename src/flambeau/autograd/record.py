@@ -14,11 +14,11 @@ from typing import Any
 from .. import strides as st
 from ..core import TensorCore
 from ..errors import AutogradError
-from ..ops.operator import FACT, REGISTRY, VALUE, Need, Operator
+from ..ops.operator import FACT, OUT, OUTS, REGISTRY, VALUE, Need, Operator
 from ..runtime import state
 from ..runtime.stream import Stream
 from .mode import GradMode
-from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, streams_of
+from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, operator_node, streams_of
 
 
 def edge_of(tensor: Any) -> Edge | None:
@@ -60,7 +60,7 @@ def _is_of_function(view: TensorCore) -> bool:
 def _part_node(edge: Edge, base: TensorCore, view: TensorCore) -> OperatorNode:
     """The node of `view` as a part of `base`, whose gradient goes to `edge`."""
     operator = REGISTRY["as_strided"]
-    node = OperatorNode(operator, [edge], streams_of([base]), [_meta(base)], 1)
+    node = operator_node(operator, (edge,), streams_of([base]), [_meta(base)], 1)
     given = {
         "size": tuple(view.shape),
         "stride": view.strides,
@@ -93,7 +93,7 @@ def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCor
         return
     node = None
     for index, out in enumerate(outputs):
-        if out.layout.is_floating:
+        if out is not None and out.layout.is_floating:
             if node is None:
                 node = _node(operator, bound, outputs)
             out._grad_fn, out.output_index = node, index
@@ -104,15 +104,15 @@ def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore
         raise AutogradError(f"{operator.name}: the derivative is not implemented", hint="call it under torch.no_grad()")
     edges: list[Edge | None] = []
     metas: list[Any] = []
-    tensors = list(outputs)
+    tensors = [each for each in outputs if each is not None]
     for index in operator.tensor_indexes:
         value = bound[index]
-        if isinstance(value, (list, tuple)):
+        if isinstance(value, TensorCore) or not isinstance(value, (list, tuple)):
+            _add_edge(value, edges, metas, tensors)
+        else:
             for each in value:
                 _add_edge(each, edges, metas, tensors)
-        else:
-            _add_edge(value, edges, metas, tensors)
-    node = OperatorNode(operator, edges, streams_of(tensors), metas, len(outputs))
+    node = operator_node(operator, tuple(edges), streams_of(tensors), metas, len(outputs))
     node.saved = [_save(need, bound, outputs) for need in operator.saves]
     return node
 
@@ -137,14 +137,18 @@ def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> An
     if kind is VALUE:
         return _keep(bound[need.at]) if need.only_for < 0 or _needs_grad(bound[need.only_for]) else None
     if kind is FACT:
-        value, what = bound[need.at], need.what
-        is_list = isinstance(value, (list, tuple))
-        return [getattr(each, what, None) for each in value] if is_list else getattr(value, what, None)
-    if kind == "out":
+        return _fact(bound[need.at], need.what)
+    if kind is OUT:
         return Saved(outputs[0], (None, 0))  # type: ignore[arg-type]
-    if kind == "outs":
+    if kind is OUTS:
         return [Saved(out, (None, place)) for place, out in enumerate(outputs)]  # type: ignore[arg-type]
     return None
+
+
+def _fact(value: Any, what: str) -> Any:
+    if isinstance(value, TensorCore) or not isinstance(value, (list, tuple)):
+        return getattr(value, what, None)
+    return [getattr(each, what, None) for each in value]
 
 
 def _needs_grad(value: Any) -> bool:
@@ -154,8 +158,8 @@ def _needs_grad(value: Any) -> bool:
 def _keep(value: Any) -> Any:
     if isinstance(value, TensorCore):
         return Saved(value, edge_of(value))
-    if type(value) in (list, tuple) and any(isinstance(each, TensorCore) for each in value):
-        return type(value)(_keep(each) for each in value)
+    if type(value) in (list, tuple) and any([isinstance(each, TensorCore) for each in value]):
+        return type(value)([_keep(each) for each in value])
     return value
 
 

@@ -141,8 +141,11 @@ class Pool:
         shelf = shelves.get(nbytes) if shelves is not None else None
         if shelf:
             return shelf.pop()
-        self.settle()
-        return self._best_fit(nbytes, stream)
+        found = self._best_fit(nbytes, stream) if self.is_small else None
+        if found is None:
+            self.settle()
+            found = self._best_fit(nbytes, stream)
+        return found
 
     def keep(self, block: Block) -> None:
         """Have a block that was given back ready for a request of the size that it served."""

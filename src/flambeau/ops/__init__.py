@@ -21,6 +21,7 @@ from . import (  # noqa: F401
     join,
     layer_norm,
     linalg,
+    linear,
     loss,
     multi_tensor,
     nll_loss,

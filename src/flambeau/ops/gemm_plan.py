@@ -39,7 +39,7 @@ def plan_of(kind: dtype, a: Matrices, b: Matrices, batch: Sizes, has_bias: bool,
     """Plan out = a @ b for a contiguous out of shape [*batch, m, n]; the batches of a and b broadcast to `batch`."""
     m, k, n, count = a.shape[-2], a.shape[-1], b.shape[-1], prod(batch)
     if count > 1 and prod(b.shape[:-2]) == 1:
-        a, m, count, batch = _as_one_matrix(a), count * m, 1, ()
+        a, m, count, batch = as_one_matrix(a), count * m, 1, ()
         b = Matrices(b.shape[-2:], b.strides[-2:])
     a_steps, a_passed = _passed(a, batch)
     b_steps, b_passed = _passed(b, batch)
@@ -47,7 +47,7 @@ def plan_of(kind: dtype, a: Matrices, b: Matrices, batch: Sizes, has_bias: bool,
     return Plan(problem, a_passed, b_passed, batch)
 
 
-def _as_one_matrix(a: Matrices) -> Matrices:
+def as_one_matrix(a: Matrices) -> Matrices:
     """All rows of all batches.  Strides of 0 stand for what must be copied."""
     shape = prod(a.shape[:-1]), a.shape[-1]
     return Matrices(shape, st.view(a.shape, a.strides, shape) or (0, 0))

@@ -16,7 +16,7 @@ from .. import strides as st
 from ..dtypes import bool_, dtype, float32
 from ..errors import DtypeError, ShapeError
 from .convert import fill
-from .gemm_plan import DENSE, IN_PLACE, Matrices, Sizes, plan_of, unit_steps
+from .gemm_plan import DENSE, IN_PLACE, Matrices, Sizes, plan_of
 from .operator import Array, ErrorSample, Operand, Sample, composite, operator
 
 PRODUCT_TYPES = dtypes.ALL[1:]
@@ -37,14 +37,14 @@ class Precision:
 precision = Precision()
 
 
-def _setting() -> bool:
+def product_setting() -> bool:
     return precision.allow_tf32
 
 
 # running a product
 
 
-def _product(
+def product(
     call: Any, a: Any, b: Any, left: Matrices, right: Matrices, batch: Sizes, shape: Sequence[int], bias: Any = None
 ) -> Any:
     """Queue shape-of-`shape` out = a @ b (+ bias), with a and b seen as `left` and `right`."""
@@ -84,7 +84,7 @@ def _empty_product(call: Any, shape: Sequence[int], kind: dtype, bias: Any) -> A
     return out
 
 
-def _check_types(name: str, **operands: Any) -> None:
+def check_types(name: str, **operands: Any) -> None:
     """Raise DtypeError unless all have one type that has products."""
     first, *rest = [(key, each.dtype) for key, each in operands.items() if each is not None]
     for key, kind in rest:
@@ -98,12 +98,12 @@ def _check_types(name: str, **operands: Any) -> None:
         raise DtypeError(f"{name}: there is no product of bool matrices", hint="convert with .to(torch.uint8)")
 
 
-def _cannot_multiply(name: str, a: Sequence[int], b: Sequence[int]) -> ShapeError:
+def cannot_multiply(name: str, a: Sequence[int], b: Sequence[int]) -> ShapeError:
     shapes = ["x".join(map(str, each)) for each in (a, b)]
     return ShapeError(f"{name}: mat1 and mat2 shapes cannot be multiplied ({shapes[0]} and {shapes[1]})")
 
 
-def _check_ndim(name: str, **operands: tuple[Any, int]) -> None:
+def check_ndim(name: str, **operands: tuple[Any, int]) -> None:
     for key, (operand, ndim) in operands.items():
         if len(operand.shape) != ndim:
             raise ShapeError(f"{name}: {key} must have {ndim} dimensions, got shape {list(operand.shape)}")
@@ -144,7 +144,7 @@ def _bad_matmuls() -> Iterator[ErrorSample]:
     )
 
 
-@operator(samples=_products, errors=_bad_matmuls, dtypes=PRODUCT_TYPES, setting=_setting)
+@operator(samples=_products, errors=_bad_matmuls, dtypes=PRODUCT_TYPES, setting=product_setting)
 def matmul(call: Any, input: Operand, other: Operand) -> Any:
     """Matrix product over the last two dimensions.  A vector on the left is a row, on the right a column.
 
@@ -152,26 +152,26 @@ def matmul(call: Any, input: Operand, other: Operand) -> Any:
     Host:   returns at once.
     Raises: ShapeError if sizes do not fit, DtypeError if the types differ or are bool.
     """
-    _check_types(call.name, input=input, other=other)
+    check_types(call.name, input=input, other=other)
     if not input.shape or not other.shape:
         raise ShapeError(
             f"{call.name}: both operands need at least one dimension, got shapes {list(input.shape)} and "
             f"{list(other.shape)}"
         )
-    a, b = _left(input), _right(other)
+    a, b = seen_left(input), seen_right(other)
     if a.shape[-1] != b.shape[-2]:
-        raise _cannot_multiply(call.name, input.shape, other.shape)
+        raise cannot_multiply(call.name, input.shape, other.shape)
     batch = st.broadcast([a.shape[:-2], b.shape[:-2]], call.name)
     shape = (*batch, *a.shape[-2:-1][: len(input.shape) - 1], *b.shape[-1:][: len(other.shape) - 1])
-    return _product(call, input, other, a, b, batch, shape)
+    return product(call, input, other, a, b, batch, shape)
 
 
-def _left(operand: Any) -> Matrices:
+def seen_left(operand: Any) -> Matrices:
     shape, strides = tuple(operand.shape), tuple(operand.strides)
     return Matrices(shape, strides) if len(shape) > 1 else Matrices((1, *shape), (shape[0], *strides))
 
 
-def _right(operand: Any) -> Matrices:
+def seen_right(operand: Any) -> Matrices:
     shape, strides = tuple(operand.shape), tuple(operand.strides)
     return Matrices(shape, strides) if len(shape) > 1 else Matrices((*shape, 1), (*strides, 1))
 
@@ -209,7 +209,7 @@ def mm(input: Operand, mat2: Operand) -> Any:
     Host:   returns at once.
     Raises: ShapeError if they are not matrices or do not fit, DtypeError if the types differ or are bool.
     """
-    _check_ndim("mm", input=(input, 2), mat2=(mat2, 2))
+    check_ndim("mm", input=(input, 2), mat2=(mat2, 2))
     return matmul(input, mat2)
 
 
@@ -233,7 +233,7 @@ def bmm(input: Operand, mat2: Operand) -> Any:
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
     """
-    _check_ndim("bmm", input=(input, 3), mat2=(mat2, 3))
+    check_ndim("bmm", input=(input, 3), mat2=(mat2, 3))
     wanted = [input.shape[0], input.shape[2]]
     if list(mat2.shape[:2]) != wanted:
         raise ShapeError(
@@ -270,7 +270,7 @@ def mv(input: Operand, vec: Operand) -> Any:
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
     """
-    _check_ndim("mv", input=(input, 2), vec=(vec, 1))
+    check_ndim("mv", input=(input, 2), vec=(vec, 1))
     return matmul(input, vec)
 
 
@@ -282,7 +282,7 @@ def dot(input: Operand, tensor: Operand) -> Any:
     Host:   returns at once.
     Raises: ShapeError if they are not vectors of one size, DtypeError if the types differ or are bool.
     """
-    _check_ndim("dot", input=(input, 1), tensor=(tensor, 1))
+    check_ndim("dot", input=(input, 1), tensor=(tensor, 1))
     if input.shape != tensor.shape:
         raise ShapeError(f"dot: expected vectors of one size, got {input.shape[0]} and {tensor.shape[0]} elements")
     return matmul(input, tensor)
@@ -296,86 +296,5 @@ def outer(input: Operand, vec2: Operand) -> Any:
     Host:   returns at once.
     Raises: ShapeError if they are not vectors.
     """
-    _check_ndim("outer", input=(input, 1), vec2=(vec2, 1))
+    check_ndim("outer", input=(input, 1), vec2=(vec2, 1))
     return input.reshape((input.shape[0], 1)) * vec2  # type: ignore[attr-defined]
-
-
-def _sums() -> Iterator[Sample]:
-    yield Sample((Array((4,)), Array((2, 3), seed=1), Array((3, 4), seed=2)))
-    yield Sample((Array((2, 1)), Array((2, 3), seed=1), Array((3, 4), seed=2)), {"beta": 2, "alpha": 3})
-
-
-def _bad_sums() -> Iterator[ErrorSample]:
-    matrices = Array((2, 3)), Array((3, 2))
-    yield ErrorSample((Array((4,)), *matrices), ShapeError, r"input of shape \[4\] does not expand to \[2, 2\]")
-
-
-@composite(samples=_sums, errors=_bad_sums, dtypes=PRODUCT_TYPES)
-def addmm(input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: Any = 1) -> Any:
-    """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read.
-
-    Shapes: [m, k] with [k, n] gives [m, n], to which input broadcasts.
-    Host:   returns at once.
-    Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
-    """
-    _check_ndim("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
-    shape = [mat1.shape[0], mat2.shape[1]]
-    fits = len(input.shape) <= 2 and all(size in (1, want) for size, want in zip(input.shape[::-1], shape[::-1]))
-    if not fits:
-        raise ShapeError(f"addmm: input of shape {list(input.shape)} does not expand to {shape}")
-    if list(input.shape) == shape[1:] and beta == alpha == 1:
-        return linear(mat1, mat2.transpose(0, 1), input)  # type: ignore[attr-defined]
-    product: Any = matmul(mat1, mat2)
-    product = product if alpha == 1 else product * alpha
-    if beta == 0:
-        return product
-    return product + (input if beta == 1 else input * beta)  # type: ignore[operator]
-
-
-def _layers() -> Iterator[Sample]:
-    yield Sample((Array((2, 3)), Array((4, 3), seed=1), Array((4,), seed=2)))
-    yield Sample((Array((2, 2, 3)), Array((4, 3), seed=1)))
-    yield Sample((Array((3,)), Array((4, 3), layout="transposed", seed=1), Array((4,), seed=2)))
-    yield Sample((Array((2, 0)), Array((3, 0), seed=1), Array((3,), seed=2)))
-
-
-def _bad_layers() -> Iterator[ErrorSample]:
-    text = r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x4\)"
-    yield ErrorSample((Array((2, 3)), Array((4, 2))), ShapeError, text)
-    yield ErrorSample((Array((2, 3)), Array((4, 3)), Array((3,))), ShapeError, r"bias has shape \[3\], expected \[4\]")
-    mixed = Array((2, 3), dtype="float32"), Array((4, 3), dtype="float64")
-    yield ErrorSample(mixed, DtypeError, "got float32 and float64")
-
-
-@operator(samples=_layers, errors=_bad_layers, dtypes=PRODUCT_TYPES, method=False, setting=_setting)
-def linear(call: Any, input: Operand, weight: Operand, bias: Operand | None = None) -> Any:
-    """input @ weight^T + bias.
-
-    Shapes: [*, k] with weight [n, k] and bias [n] gives [*, n].
-    Host:   returns at once.
-    Raises: ShapeError if sizes do not fit, DtypeError if the types differ or are bool.
-    """
-    _check_types(call.name, input=input, weight=weight, bias=bias)
-    _check_ndim(call.name, weight=(weight, 2))
-    n, k = weight.shape
-    if not input.shape or input.shape[-1] != k:
-        lead = (prod(input.shape[:-1]), *input.shape[-1:])
-        raise _cannot_multiply(call.name, lead, (k, n))
-    if bias is not None and tuple(bias.shape) != (n,):
-        raise ShapeError(f"{call.name}: bias has shape {list(bias.shape)}, expected [{n}]")
-    if unit_steps(n, k, *weight.strides) is None:
-        weight = call.contiguous(weight)
-    a, b = _left(input), Matrices((k, n), tuple(weight.strides[::-1]))
-    return _product(call, input, weight, a, b, tuple(a.shape[:-2]), (*input.shape[:-1], n), bias)
-
-
-@linear.derivative
-def _(grad: Any, input: Any, weight: Any, needs: Any) -> Any:
-    of_input = matmul(grad, weight) if needs[0] else None
-    rows = _as_matrix(grad)
-    of_weight = matmul(rows.transpose(0, 1), _as_matrix(input)) if needs[1] else None
-    return of_input, of_weight, rows.sum(0) if needs[2] else None
-
-
-def _as_matrix(rows: Any) -> Any:
-    return rows if len(rows.shape) == 2 else rows.reshape((prod(rows.shape[:-1]), rows.shape[-1]))

@@ -27,7 +27,8 @@ cdef class Operator:
     cdef public tuple saves
     cdef public dict only_for
     cdef public dict index_of
-    cdef public object last
+    cdef public list recent
+    cdef public list recent_into
     cdef tuple _rests
     cdef object __weakref__
 

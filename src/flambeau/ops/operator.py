@@ -169,7 +169,7 @@ def run_calls_with(runner: Callable[..., Any]) -> None:
 
 
 VALUE, FACT = "value", "fact"
-OF_BACKWARD = ("grad", "grads", "needs", "out", "outs")  # names that a derivative may use beside its operator's
+OF_BACKWARD = GRAD, GRADS, NEEDS, OUT, OUTS = "grad", "grads", "needs", "out", "outs"  # beside the operator's own names
 
 
 class Need:
@@ -230,7 +230,8 @@ class Operator:
         self.index_of = {each.name: index for index, each in enumerate(self.parameters)}
         self.number_indexes = frozenset(index for index, each in enumerate(self.parameters) if self._travels(each))
         self.node_name = "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
-        self.last: Any = None  # dispatch's plan of the last call
+        self.recent: list[Any] = []  # dispatch's plans of its recent calls
+        self.recent_into: list[Any] = []  # and of those that wrote their first operand
         self._rests = tuple([self._rest(count) for count in range(self.positional + 1)])
         REGISTRY[self.name] = self
 
@@ -271,7 +272,7 @@ class Operator:
     def _need(self, name: str) -> Need:
         """What a derivative's parameter stands for."""
         if name in OF_BACKWARD:
-            return Need(name, -1, "", -1)
+            return Need(OF_BACKWARD[OF_BACKWARD.index(name)], -1, "", -1)  # to be told by identity
         index = self.index_of.get(name)
         if index is not None:
             reason = self.only_for.get(name)

@@ -9,7 +9,7 @@ from .. import dtypes
 from ..dtypes import FLOATING_TYPES, bool_, dtype, int64, uint8
 from ..errors import DtypeError
 from .dims import Dims, bad_floats, bad_lists, count_of, dims_of, folds, reduced_shape, restored
-from .operator import REGISTRY, Operand, Sample, composite, operator
+from .operator import REGISTRY, Array, Operand, Sample, composite, operator, view
 from .reduction import SUM, Fold, fold_dims
 from .variance import run_variance
 
@@ -42,7 +42,27 @@ def sum_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dty
 
 @sum_.derivative
 def _(grad: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
-    return restored(grad, input_shape, dim, keepdim).expand(input_shape)
+    return unreduce(grad, input_shape, dim, keepdim)
+
+
+def _reduced() -> Iterator[Sample]:
+    yield Sample((Array(()), (2, 3), None, False))
+    yield Sample((Array((2, 4)), (2, 3, 4), 1, False))
+    yield Sample((Array((1, 3, 1)), (2, 3, 4), (0, -1), True))
+
+
+@view(samples=_reduced, dtypes=dtypes.ALL, method=False, function=False)
+def unreduce(input: Operand, shape: Any, dim: Dims, keepdim: bool) -> Any:
+    """What has `shape` before a reduction, with each result in the place of all that it was made of."""
+    dims = dims_of("unreduce", dim, len(shape))
+    kept = iter(input.strides)
+    steps = [next(kept) if keepdim or at not in dims else 0 for at in range(len(shape))]
+    return shape, [0 if at in dims else step for at, step in enumerate(steps)], 0
+
+
+@unreduce.derivative
+def _(grad: Any, dim: Any, keepdim: Any) -> Any:
+    return grad.sum(dim, keepdim)
 
 
 @operator(samples=folds, errors=bad_lists, dtypes=dtypes.ALL, name="prod")
@@ -89,7 +109,7 @@ def mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dty
 @mean.derivative
 def _(grad: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
     count = count_of(input_shape, dims_of("mean", dim, len(input_shape)))
-    return restored(grad / count, input_shape, dim, keepdim).expand(input_shape)
+    return unreduce(grad / count, input_shape, dim, keepdim)
 
 
 def _spreads() -> Iterator[Sample]:

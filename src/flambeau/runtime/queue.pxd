@@ -9,10 +9,12 @@ cdef class Queue:
     cdef public int device_index
     cdef public object handle
     cdef public dict alone
+    cdef public object mark
 
     cpdef begin(self, machine, int device_index, handle)
     cpdef record(self, event, bint external=*)
     cpdef wait(self, event, bint external=*)
+    cpdef follow(self, Queue other)
     cpdef synchronize(self)
     cpdef launch(self, kernel, grid, arguments)
     cpdef library_run(self, plan, addresses, workspace)

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 class Queue:
     """The driver's half of a Stream."""
 
-    __slots__ = ("alone", "device_index", "driver", "handle", "machine")
+    __slots__ = ("alone", "device_index", "driver", "handle", "machine", "mark")
     alone: dict[int, Queue]
     machine: Machine
     driver: Driver
     device_index: int
     handle: StreamHandle
+    mark: EventHandle | None
 
     def begin(self, machine: Machine, device_index: int, handle: StreamHandle) -> None:
         """Stand for a driver's stream: `__init__` belongs to Stream."""
@@ -41,6 +42,7 @@ class Queue:
         self.device_index = device_index
         self.handle = handle
         self.alone = {device_index: self}  # what work on this stream only has for its streams by device
+        self.mark = None  # the event by which others follow this stream: a wait means its latest record only
 
     def record(self, event: EventHandle, external: bool = False) -> None:
         """Record a driver's event on this stream.  external: at each launch of the graph that is being captured."""
@@ -59,6 +61,13 @@ class Queue:
             self.driver.stream_wait_event(self.handle, event)
         if hooks.on_wait is not None:
             hooks.on_wait(self, event)
+
+    def follow(self, other: Queue) -> None:
+        """Make later work follow everything submitted to `other` so far."""
+        if other.mark is None:
+            other.mark = self.driver.event_create(other.device_index, False, False, False)
+        other.record(other.mark)
+        self.wait(other.mark)
 
     def synchronize(self) -> None:
         """Wait until everything submitted so far is done.  Host: waits."""

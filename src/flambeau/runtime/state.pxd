@@ -1,5 +1,8 @@
 cimport cython
 
+cdef extern from "pythread.h":
+    unsigned long _ident "PyThread_get_thread_ident"()
+
 cdef class Thread:
     cdef public unsigned long long ident
     cdef public object machine

@@ -45,6 +45,7 @@ class _End:
 
 _local = _Local()
 _last = Thread(0)  # of the thread that asked last: finding it is much cheaper than asking _local
+globals()["_ident"] = get_ident  # compiled, the name is that of a function in C: see the .pxd
 _lock = threading.RLock()
 _machine: Machine | None = None
 
@@ -89,7 +90,7 @@ def here() -> Thread:
     """What this thread has chosen."""
     global _last
     thread = _last
-    ident = get_ident()
+    ident = _ident()  # type: ignore[name-defined]  # noqa: F821
     if thread.ident != ident:
         thread = _last = _local.thread
     if thread.machine is not _machine:

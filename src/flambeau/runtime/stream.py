@@ -110,9 +110,7 @@ class Stream(Queue):
         if stream is self:
             return
         check_alive(stream, self.machine, "wait_stream")
-        event = self.machine.record_event(stream.handle)
-        self.wait(event)
-        self.machine.driver.event_destroy(event)
+        self.follow(stream)
 
     def record_event(self, event: Event | None = None) -> Event:
         """Record `event`, or a new one, on this stream and return it.  Host: returns at once."""

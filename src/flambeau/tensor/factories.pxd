@@ -1,1 +1,6 @@
-# Compiled as it is.
+from .. cimport core
+from ..core cimport TensorCore
+from ..runtime cimport device as devices
+
+cpdef tuple _sizes(values)
+cpdef TensorCore _unset(name, size, kind, device, bint pin_memory=*)

@@ -141,7 +141,10 @@ def asarray(data: Any, *, dtype: dtype | None = None, device: Any = None, copy: 
 def _sizes(values: Any) -> tuple[int, ...]:
     if len(values) == 1 and isinstance(values[0], (tuple, list)):
         values = values[0]
-    return tuple(map(index, values))
+    for each in values:
+        if type(each) is not int:
+            return tuple(map(index, values))
+    return tuple(values)
 
 
 def _unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: bool = False) -> Any:

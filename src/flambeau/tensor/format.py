@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import core, dispatch, dtypes
-from ..autograd.engine import GradMode
+from ..autograd.mode import GradMode
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
 

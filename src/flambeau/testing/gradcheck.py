@@ -59,7 +59,7 @@ def gradgradcheck(function: Callable[..., Any], inputs: Sequence[Any], **options
 def _outputs(function: Callable[..., Any], inputs: Sequence[Any]) -> list[Any]:
     found = function(*inputs)
     results = list(found) if isinstance(found, (tuple, list)) else [found]
-    return [each for each in results if each.dtype.is_floating_point]
+    return [each for each in results if each is not None and each.dtype.is_floating_point]
 
 
 def _weights(function: Callable[..., Any], inputs: Sequence[Any]) -> list[Any]:

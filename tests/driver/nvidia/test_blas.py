@@ -28,6 +28,7 @@ class FakeBlasLt:
         self.runs = []
         self.fails = {}
         self.found = 1
+        self.needs = 0
 
     def __getattr__(self, name):
         return lambda *arguments: self.fails.get(name) or self._dispatch(name, arguments) or 0
@@ -50,6 +51,7 @@ class FakeBlasLt:
         self.searches.append((dict(self.objects[operation.value]), dict(self.objects[preference.value])))
         found._obj.value = self.found
         result._obj.algo[0] = self.objects[preference.value][5]
+        result._obj.workspace_nbytes = min(self.needs, self.objects[preference.value][blas.PREF_MAX_WORKSPACE_BYTES])
 
     def _matmul(self, handle, operation, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout, algo, *rest):
         described = self.objects[operation.value]
@@ -181,14 +183,17 @@ def test_a_search_does_not_disturb_the_bias_of_the_run(cublas, library):
     run(cublas, problem_of(dtypes.float32, out, a, b, has_bias=True), out, a, b, bias)
 
 
-def test_the_workspace_is_what_the_search_was_told(cublas, library):
+def test_the_workspace_is_what_the_algorithm_needs(cublas, library):
+    library.needs = 1 << 20
     out, a, b = arrays(dtypes.float32, 1, 2, 2, 2)
     plan = cublas.plan(problem_of(dtypes.float32, out, a, b))
-    assert plan.workspace_nbytes == 32 << 20
-    assert library.searches[0][1][blas.PREF_MAX_WORKSPACE_BYTES] == 32 << 20
+    assert plan.workspace_nbytes == 1 << 20
+    library.needs = 4 << 20
+    plan.find_algorithm(16)  # one for other addresses makes do with it
+    assert [each[blas.PREF_MAX_WORKSPACE_BYTES] for _, each in library.searches] == [32 << 20, 1 << 20]
     run(cublas, problem_of(dtypes.float32, out, a, b), out, a, b)
-    assert library.runs[0][1:] == (0x5000, 32 << 20, 0xABC)
-    assert blas.Blas(library, 0, major=8).workspace_nbytes == 8 << 20
+    assert library.runs[0][1:] == (0x5000, 4 << 20, 0xABC)
+    assert blas.Blas(library, 0, major=8).workspace_limit == 8 << 20
 
 
 def test_preferences_are_destroyed(cublas, library):

@@ -2,7 +2,8 @@
 
 - cuBLASLt is column-major.  A row-major [m, n] array is a column-major [n, m] one, so out = a b is asked for as
   out^T = b^T a^T: our b is its A, our a is its B, and our bias [n] runs along the rows, as its epilogue wants.
-- An algorithm is chosen per alignment of the addresses, the first time that one occurs, and kept in the plan.
+- An algorithm is chosen per alignment of the addresses, the first time that one occurs, and kept in the plan.  A plan's
+  workspace is what its algorithm for the best alignment needs, mostly none; the others make do with that.
 - Plans are used by any thread.  The address of the bias is a field of the descriptor, so such a run holds a lock.
 - The device's context is current whenever a function here is called.
 """
@@ -160,7 +161,7 @@ class Blas:
         """major: of the device's compute capability.  Raises AcceleratorError."""
         self._library = loaded
         self.device = device
-        self.workspace_nbytes = WORKSPACE_BYTES_HOPPER if major >= 9 else WORKSPACE_BYTES
+        self.workspace_limit = WORKSPACE_BYTES_HOPPER if major >= 9 else WORKSPACE_BYTES
         self.handle = self._make("cublasLtCreate")
 
     def plan(self, problem: Gemm) -> BlasPlan | None:
@@ -169,10 +170,14 @@ class Blas:
         if arrangement is None:
             return None
         plan = BlasPlan(self, problem, arrangement)
-        return plan if plan.find_algorithm(MAX_ALIGNMENT) is not None else None
+        found = plan.find_algorithm(MAX_ALIGNMENT)
+        if found is None:
+            return None
+        plan.settle_on(found.workspace_nbytes)
+        return plan
 
     def native_product(
-        self, is_swapped: bool, has_bias: bool, operation: c_void_p, alpha: Any, beta: Any,
+        self, operation: c_void_p, alpha: Any, beta: Any,
         a: c_void_p, b: c_void_p, d: c_void_p,
     ) -> Any:  # fmt: skip
         """cublasLtMatmul without ctypes, or None where the package was built without compiled calls."""
@@ -182,10 +187,12 @@ class Blas:
         function = ctypes.cast(self._library.cublasLtMatmul, c_void_p)
         scalars = (ctypes.addressof(each) for each in (alpha, beta))
         operands = (each.value for each in (a, b, d))
-        made = native.Product(function.value, self.handle.value, operation.value, *scalars, *operands)
-        setter = ctypes.cast(self._library.cublasLtMatmulDescSetAttribute, c_void_p).value if has_bias else 0
-        made.serve(self.device, is_swapped, self.workspace_nbytes, setter)
-        return made
+        return native.Product(function.value, self.handle.value, operation.value, *scalars, *operands)
+
+    @property
+    def bias_setter(self) -> int:
+        """The address of the function that sets the bias."""
+        return ctypes.cast(self._library.cublasLtMatmulDescSetAttribute, c_void_p).value or 0
 
     def call(self, name: str, *arguments: Any) -> None:
         check_blas(getattr(self._library, name)(*arguments), name, device=self.device)
@@ -215,10 +222,12 @@ class Blas:
             self.set("cublasLtMatrixLayoutSetAttribute", made, LAYOUT_STRIDED_BATCH_OFFSET, c_int64(batch_stride))
         return made
 
-    def heuristic(self, operation: c_void_p, layouts: tuple[c_void_p, ...], alignment: int) -> HeuristicResult | None:
+    def heuristic(
+        self, operation: c_void_p, layouts: tuple[c_void_p, ...], alignment: int, workspace_nbytes: int
+    ) -> HeuristicResult | None:
         """The best algorithm for operands aligned to `alignment` bytes, or None if there is none."""
         result, found = HeuristicResult(), c_int()
-        preference = self._preference(alignment)
+        preference = self._preference(alignment, workspace_nbytes)
         try:
             arguments = self.handle, operation, *layouts, preference, 1, byref(result), byref(found)
             status = self._library.cublasLtMatmulAlgoGetHeuristic(*arguments)
@@ -229,10 +238,10 @@ class Blas:
         check_blas(status, "cublasLtMatmulAlgoGetHeuristic", device=self.device)
         return result if found.value and result.state == SUCCESS else None
 
-    def _preference(self, alignment: int) -> c_void_p:
+    def _preference(self, alignment: int, workspace_nbytes: int) -> c_void_p:
         made = self._make("cublasLtMatmulPreferenceCreate")
         name = "cublasLtMatmulPreferenceSetAttribute"
-        self.set(name, made, PREF_MAX_WORKSPACE_BYTES, c_uint64(self.workspace_nbytes))
+        self.set(name, made, PREF_MAX_WORKSPACE_BYTES, c_uint64(workspace_nbytes))
         for attribute in PREF_MIN_ALIGNMENTS:
             self.set(name, made, attribute, c_uint32(alignment))
         return made
@@ -260,11 +269,15 @@ class BlasPlan:
         self._algorithms: dict[int, HeuristicResult] = {}
         self._lock = Lock()
         parts = self._operation, self._alpha, self._beta, self._a, self._b, self._d
-        self.product = blas.native_product(self._is_swapped, problem.has_bias, *parts)
+        self.product = blas.native_product(*parts)
+        self.workspace_nbytes = blas.workspace_limit
 
-    @property
-    def workspace_nbytes(self) -> int:
-        return self._blas.workspace_nbytes
+    def settle_on(self, workspace_nbytes: int) -> None:
+        """Use no more workspace than that from now on."""
+        self.workspace_nbytes = workspace_nbytes
+        if self.product is not None:
+            setter = self._blas.bias_setter if self._problem.has_bias else 0
+            self.product.serve(self._blas.device, self._is_swapped, workspace_nbytes, setter)
 
     def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None:
         """Queue the product of (out, a, b, bias).  Raises AcceleratorError."""
@@ -294,7 +307,7 @@ class BlasPlan:
         if self._problem.has_bias:
             self._set_bias(alignment)  # any address of that alignment: it is not read here
         layouts = self._a, self._b, self._d, self._d
-        found = self._blas.heuristic(self._operation, layouts, alignment)
+        found = self._blas.heuristic(self._operation, layouts, alignment, self.workspace_nbytes)
         if found is not None:
             self._algorithms[alignment] = found
             if self.product is not None:

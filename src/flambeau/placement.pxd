@@ -1,0 +1,6 @@
+cimport cython
+from .core cimport TensorCore
+from .ops.operator cimport Operator
+
+@cython.locals(index=Py_ssize_t, found=int, mixed=bint, tensor=TensorCore)
+cpdef int common_device(Operator operator, list bound) except? -2

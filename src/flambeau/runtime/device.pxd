@@ -1,0 +1,7 @@
+cimport cython
+from . cimport state
+from .facts cimport MachineFacts
+
+cpdef as_device(value)
+@cython.locals(machine=MachineFacts, index=int)
+cpdef int resolve(value) except? -2
