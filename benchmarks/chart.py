@@ -30,7 +30,8 @@ def speeds(found: dict[str, Any]) -> list[tuple[str, float]]:
 
 
 def _name(row: dict[str, Any]) -> str:
-    return f"{row['what']}, host time" if row["unit"] == "µs" else row["what"]
+    is_host_time = row["unit"] == "µs" and not row.get("whole")
+    return f"{row['what']}, host time" if is_host_time else row["what"]
 
 
 def drawn(found: dict[str, Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,14 +10,15 @@ import numpy as np
 
 from . import check, raw
 from .goals import at_most
-from .times import BURST, Row, Sizes, Work
+from .perceptron import Perceptron
+from .times import BURST, Missing, Row, Sizes, Work
 
 SIDE = 16
 BACKWARD_BURST = 50  # of several launches each
 TRAINING_BURST = 10  # of some dozens
 LAUNCH_US = 1.5  # what a call may take beside the driver's own launch
 PRODUCT_US = 2.0  # what a product may take beyond cublasLtMatmul
-BATCH, WIDTHS = 64, (784, 256, 256, 10)
+STEP_TOLERANCE = 1e-4  # of a change that is far smaller than what it changes
 
 Make = Callable[[Any, Sizes], Work]
 
@@ -124,31 +124,20 @@ def _backward(library: Any, _: Sizes) -> Work:
 
 
 def _training(library: Any, _: Sizes) -> Work:
-    """A step with PyTorch's defaults."""
-    nn = library.nn
-    layers = [nn.Linear(*pair) for pair in itertools.pairwise(WIDTHS)]
-    net = nn.Sequential(layers[0], nn.ReLU(), layers[1], nn.ReLU(), layers[2]).cuda()
-    optimizer = library.optim.AdamW(net.parameters(), lr=1e-3)
-    x, y = library.randn(BATCH, WIDTHS[0], device="cuda"), library.randint(0, WIDTHS[-1], (BATCH,), device="cuda")
-
-    def call() -> None:
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(net(x), y).backward()
-        optimizer.step()
-
-    def error() -> float:
-        found = nn.functional.cross_entropy(net(x), y).item()
-        wanted = check.mean_entropy(_perceptron(layers, check.host(x)), y.cpu().numpy())
-        return float(abs(found - wanted) / wanted)
-
-    return Work(call, error)
+    perceptron = Perceptron(library)
+    return Work(perceptron.step, lambda: perceptron.error(perceptron.step))
 
 
-def _perceptron(layers: list[Any], values: Any) -> Any:
-    for number, layer in enumerate(layers):
-        values = np.maximum(values, 0) if number else values
-        values = values @ check.host(layer.weight).T + check.host(layer.bias)
-    return values
+def _to_other(library: Any, _: Sizes) -> Work:
+    if library.cuda.device_count() < 2:
+        raise Missing("needs two GPUs")
+    a = _square(library)
+    return Work(lambda: a.to("cuda:1"), lambda: check.same(a.to("cuda:1"), a))
+
+
+def _to_copy(library: Any, _: Sizes) -> Work:
+    a = _square(library)
+    return Work(lambda: a.to("cuda", copy=True), lambda: check.same(a.to("cuda", copy=True), a))
 
 
 NEAR_RAW = (at_most(1, "raw", plus=LAUNCH_US), at_most(0.7))
@@ -171,5 +160,13 @@ ROWS = (
     row("current_stream", make=_current_stream, goals=(at_most(0.2),)),
     row("wait_stream", make=_wait_stream, goals=(at_most(0.5),)),
     row("(x*y).relu().sum() and backward", make=_backward, goals=(at_most(0.3),), burst=BACKWARD_BURST),
-    row("training step of a perceptron", make=_training, goals=(at_most(0.3),), burst=TRAINING_BURST),
+    row(
+        "training step of a perceptron",
+        make=_training,
+        goals=(at_most(0.3),),
+        burst=TRAINING_BURST,
+        tolerance=STEP_TOLERANCE,
+    ),
+    row("to another GPU", make=_to_other, goals=(at_most(0.5),)),
+    row("to(copy=True)", make=_to_copy, goals=(at_most(0.5),)),
 )

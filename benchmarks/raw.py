@@ -40,6 +40,15 @@ int products(multiply_t multiply, void **p, int count) {
     }
     return 0;
 }
+typedef int (*replay_t)(void *, void *);
+typedef int (*wait_t)(void *);
+int replays(replay_t replay, wait_t wait, void *graph, void *stream, int count) {
+    for (int done = 0; done < count; ++done) {
+        int code = replay(graph, stream);
+        if (code) return code;
+    }
+    return wait(stream);
+}
 """
 EMPTY = 'extern "C" __global__ void nothing() {}'
 SIDE = 16  # of the matrices
@@ -67,6 +76,7 @@ def loop() -> Any | None:
         made = ctypes.CDLL(str(built))
     made.launches.argtypes = c_void_p, c_void_p, c_void_p, c_int
     made.products.argtypes = c_void_p, c_void_p, c_int
+    made.replays.argtypes = c_void_p, c_void_p, c_void_p, c_void_p, c_int
     return made
 
 
@@ -107,14 +117,32 @@ def _is_square(problem: Any) -> bool:
     return (problem.m, problem.n, problem.k, problem.batch, problem.has_bias) == (SIDE, SIDE, SIDE, 1, False)
 
 
-def _launch_us(launches: Any) -> float:
+def launchable(graph: Any) -> int:
+    """The CUgraphExec of a CUDAGraph of flambeau's."""
+    from flambeau.runtime import state
+
+    return int(state.machine().driver._launchables[graph._launchable].cu)
+
+
+def replays(graph: int, count: int) -> Take:
+    """Microseconds per cuGraphLaunch on the default stream, `count` of them and then the wait for their work."""
+    in_c, launch, wait = loop(), _driver().cuGraphLaunch, _driver().cuStreamSynchronize
+    if in_c is None:
+        return lambda: _launch_us(
+            lambda: max(*(launch(c_void_p(graph), None) for _ in range(count)), wait(None)), count
+        )
+    replay, waiting = ctypes.cast(launch, c_void_p), ctypes.cast(wait, c_void_p)
+    return lambda: _launch_us(lambda: in_c.replays(replay, waiting, graph, None, count), count)
+
+
+def _launch_us(launches: Any, count: int = BURST) -> float:
     flambeau.cuda.synchronize()
     start = time.perf_counter_ns()
     code = launches()
     taken = time.perf_counter_ns() - start
     flambeau.cuda.synchronize()
-    _check(code, "cuLaunchKernel")
-    return taken / BURST / 1000
+    _check(code, "a call of the driver")
+    return taken / count / 1000
 
 
 def _python_loop(kernel: int) -> int:

@@ -2,6 +2,7 @@
 
 - Host time: a burst of at most 500 calls between two synchronisations, so that a full queue never blocks the host;
   the wait is not timed.
+- Whole time, of replays and of what crosses to a process: such a burst, and the wait.
 - Device time: events around a burst of about BURST_MS.  The burst is queued behind fills that hold the device for some
   milliseconds, so the time is the device's even where the host is slower.
 - Rounds alternate between the sides, so a change of clock meets all.  Median, 10th and 90th percentile.
@@ -65,15 +66,19 @@ class Work(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A measurement.  raw: what makes the raw driver's side of it, from the flambeau library."""
+    """A measurement.  raw: what makes the raw driver's side of it, from the flambeau library.
+
+    burst: calls between synchronisations for host time; 0 for a rate on the device.  whole: the wait is timed too.
+    """
 
     what: str
     unit: str
     make: Callable[[Any, Sizes], Work]
     goals: tuple[Goal, ...] = ()
     tolerance: float = 0.0
-    burst: int = 0  # calls between synchronisations for host time; 0 for a rate on the device
+    burst: int = 0
     raw: Callable[[Sizes], Take] | None = None
+    whole: bool = False
 
 
 @functools.cache
@@ -133,7 +138,7 @@ def measured(row: Row, sizes: Sizes, rounds: int) -> dict[str, Any]:
         takes = _takes(row, works)
         if row.raw is not None and is_real():
             takes["raw"] = row.raw(sizes)
-        return errors | alternated(takes, rounds)
+        return errors | alternated(takes, rounds) | ({"whole": True} if row.whole else {})
     finally:
         for work in works.values():
             work.close()
@@ -171,7 +176,8 @@ def spread(values: list[float]) -> dict[str, float]:
 def _takes(row: Row, works: dict[str, Work]) -> dict[str, Take]:
     if row.burst:
         return {
-            side: functools.partial(_host_us, libraries()[side], each.call, row.burst) for side, each in works.items()
+            side: functools.partial(_host_us, libraries()[side], each.call, row.burst, row.whole)
+            for side, each in works.items()
         }
     burst = device_burst(flambeau, works["flambeau"].call)
     return {
@@ -179,14 +185,16 @@ def _takes(row: Row, works: dict[str, Work]) -> dict[str, Take]:
     }
 
 
-def _host_us(library: Any, call: Call, count: int) -> float:
-    """Microseconds of host time per call."""
+def _host_us(library: Any, call: Call, count: int, whole: bool = False) -> float:
+    """Microseconds of host time per call; `whole`: of the device's work too."""
     library.cuda.synchronize()
     start = time.perf_counter_ns()
     for _ in range(count):
         call()
     taken = time.perf_counter_ns() - start
     library.cuda.synchronize()
+    if whole:
+        taken = time.perf_counter_ns() - start
     return taken / count / 1000
 
 

@@ -3,17 +3,32 @@ there.  Nothing here depends on a time.
 """
 
 import ctypes
+import gc
 import json
 import math
 import shutil
 import subprocess
+import weakref
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
 
 import flambeau
-from benchmarks import __main__, chart, check, device_rows, host_rows, product_rows, raw, report, startup, times
+from benchmarks import (
+    __main__,
+    chart,
+    check,
+    device_rows,
+    graph_rows,
+    host_rows,
+    product_rows,
+    raw,
+    report,
+    sharing_rows,
+    startup,
+    times,
+)
 from benchmarks.goals import at_least, at_most, judged
 from flambeau.driver.nvidia import nvrtc
 from flambeau.testing import machine
@@ -22,7 +37,8 @@ TINY = times.Sizes(
     elements=1 << 12, side=1 << 6, row=64, square=24, small_square=16, batch=2, batch_square=8, heads=(1, 2, 16, 8),
     classes=(8, 16), parameters=(2, 100), copied_bytes=1 << 10,
 )  # fmt: skip
-ROWS = {f"{row.what}, {row.unit}": row for row in (*host_rows.ROWS, *device_rows.ROWS, *product_rows.ROWS)}
+KINDS = host_rows, graph_rows, sharing_rows, device_rows, product_rows
+ROWS = {f"{row.what}, {row.unit}": row for kind in KINDS for row in kind.ROWS}
 LOOSE = {"randn, 1 Gi, TB/s": 0.2}  # of few samples
 EVENTFUL = ("event.record", "with stream(s)", "current_stream", "wait_stream")
 
@@ -33,7 +49,7 @@ def spread(median):
 
 @pytest.fixture(scope="module", autouse=True)
 def virtual():
-    with machine(devices=1):
+    with machine(devices=2):
         yield
 
 
@@ -70,6 +86,7 @@ def test_every_check_notices_a_wrong_result(name, monkeypatch):
     monkeypatch.setattr(check, "host", spoilt)
     monkeypatch.setattr(check, "same", lambda one, other: math.inf)
     assert work.error() > row.tolerance
+    work.close()
 
 
 def test_samples_meet_every_lane_and_stay_inside():
@@ -151,6 +168,8 @@ def test_a_kept_run_is_shown_and_drawn_again(run, tmp_path, capsys):
     texts = [each.text for each in drawn.iter() if each.tag.endswith("text")]
     assert {"&lt;slow&gt;", "<slow>"} & set(texts) and "2.00" in texts and "0.25" in texts
     assert chart.speeds(run) == [("add, host time", 2.0), ("<slow>", 0.25)]
+    run["rows"][0]["whole"] = True
+    assert chart.speeds(run)[0] == ("add", 2.0)
 
 
 def test_virtual_gpus_give_counts_alone(tmp_path, capsys):
@@ -187,6 +206,9 @@ int cuLaunchKernel(void *kernel, unsigned x, unsigned y, unsigned z, unsigned a,
     launched += x * y * z == 1;
     return kernel != (void *)64;
 }
+int replayed = 0, waited = 0;
+int cuGraphLaunch(void *graph, void *stream) { replayed += graph == (void *)96 && !stream; return 0; }
+int cuStreamSynchronize(void *stream) { waited += !stream && replayed; return stream != 0; }
 int cuMemcpyHtoDAsync_v2(unsigned long to, void *from, unsigned long count, void *stream) { copied += count; return 0; }
 int cuMemcpyDtoHAsync_v2(void *to, unsigned long from, unsigned long count, void *stream) { copied += count; return 0; }
 """
@@ -216,6 +238,39 @@ def test_the_raw_driver_is_called_as_it_should_be(stub):
         make(TINY)
         copied = ctypes.c_ulong.in_dll(stub, "copied").value - before
         assert copied > 0 and copied % TINY.copied_bytes == 0
+
+
+@pytest.mark.parametrize("has_compiler", [True, False])
+def test_the_raw_driver_replays_a_graph_that_lives_as_long(stub, monkeypatch, has_compiler):
+    graphs = []
+    monkeypatch.setattr(raw, "launchable", lambda graph: graphs.append(weakref.ref(graph)) or 96)
+    if not has_compiler:
+        monkeypatch.setattr(raw, "loop", lambda: None)
+    take = graph_rows._small_raw(TINY)
+    gc.collect()
+    assert take() > 0 and graphs[0]() is not None
+    assert [ctypes.c_int.in_dll(stub, name).value for name in ("replayed", "waited")] == [graph_rows.REPLAYS, 1]
+
+
+def test_whole_times_have_the_wait_and_host_times_do_not(monkeypatch):
+    now = iter(range(0, 10**9, 1000))
+    monkeypatch.setattr(times.time, "perf_counter_ns", lambda: next(now))
+    assert times._host_us(flambeau, lambda: None, 1) == 1.0
+    assert times._host_us(flambeau, lambda: None, 1, whole=True) == 2.0
+
+
+def test_a_copy_to_another_gpu_needs_one():
+    with machine(devices=1):
+        (found,) = times.measure([ROWS["to another GPU, µs"]], "", 1, TINY)
+    assert found["missing"] == "needs two GPUs"
+
+
+def test_a_consumer_that_ends_is_noticed():
+    other = sharing_rows.Consumer(flambeau)
+    other._process.kill()
+    with pytest.raises(EOFError):
+        other.send(flambeau.ones(1))
+    other.close()
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ CUDA_LAUNCH_BLOCKING    1: every launch waits until it is done
 TORCH_ALLOW_TF32_CUBLAS_OVERRIDE  1: products of float32 matrices start as TF32
 CUDA_VISIBLE_DEVICES    which devices there are, and in which order
 PYTORCH_ALLOC_CONF      allocator settings, as in PyTorch (PYTORCH_CUDA_ALLOC_CONF is the old name)
+PYTORCH_NO_CUDA_MEMORY_CACHING  1: every block is an allocation of the driver's own, of exactly the bytes asked for
 """
 
 from __future__ import annotations
@@ -100,6 +101,10 @@ def compile_ahead(environment: Mapping[str, str] = os.environ) -> bool:
 def strict(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether silent mistakes are looked for."""
     return environment.get("FLAMBEAU_STRICT", "0") not in ("", "0")
+
+
+def no_memory_caching(environment: Mapping[str, str] = os.environ) -> bool:
+    return environment.get("PYTORCH_NO_CUDA_MEMORY_CACHING", "0") not in ("", "0")
 
 
 def launch_blocking(environment: Mapping[str, str] = os.environ) -> bool:

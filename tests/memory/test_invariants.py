@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from flambeau.errors import OutOfMemoryError
 from flambeau.memory.caching import CachingAllocator
-from flambeau.memory.settings import parse
+from flambeau.memory.settings import EXACT, Settings, parse
 
 from .fake import FakeDriver
 
@@ -17,10 +17,11 @@ SIZES = st.one_of(
     st.sampled_from([1, 512, 513, MIB, MIB + 1, 5 * MIB, 10 * MIB - 512, 10 * MIB, 12 * MIB + 1, 30 * MIB, 90 * MIB]),
     st.integers(1, 40 * MIB),
 )
-CONFIGURATIONS = st.sampled_from([
+EXACTLY = Settings(roundup_divisions=EXACT)
+CONFIGURATIONS = st.sampled_from([EXACTLY, *map(parse, [
     "", "max_split_size_mb:20", "roundup_power2_divisions:4,large_segment_size_mb:24",
     "garbage_collection_threshold:0.5,per_process_memory_fraction:0.75",
-])  # fmt: skip
+])])  # fmt: skip
 
 
 class Allocations(RuleBasedStateMachine):
@@ -32,7 +33,7 @@ class Allocations(RuleBasedStateMachine):
     @initialize(configuration=CONFIGURATIONS)
     def start(self, configuration):
         self.driver = FakeDriver(capacity=64 * MIB)
-        self.allocator = CachingAllocator(self.driver, 0, self.driver.record_event, parse(configuration))
+        self.allocator = CachingAllocator(self.driver, 0, self.driver.record_event, configuration)
         self.live, self.guarded = [], []
         self.capturing, self.graphs = None, []
         self.users = {}
@@ -47,6 +48,7 @@ class Allocations(RuleBasedStateMachine):
             self.unchanged(before)
             return
         assert block.nbytes >= nbytes and block.stream == stream
+        assert not self.allocator.settings.exact or self.capturing or block.nbytes == nbytes
         assert block.segment.pool.id == (self.capturing if stream in self.driver.capturing else (0, 0))
         span = (block.address, block.address + block.nbytes)
         assert all(span[1] <= other[0] or other[1] <= span[0] for *_, other in self.live)
@@ -141,11 +143,12 @@ class Allocations(RuleBasedStateMachine):
 
     @invariant()
     def blocks_tile_their_segments(self):
+        grain = 1 if self.allocator.settings.exact else 512
         for segment in self.allocator.snapshot():
             at = segment["address"]
             idle_before = False
             for block in segment["blocks"]:
-                assert block["address"] == at and block["size"] % 512 == 0
+                assert block["address"] == at and block["size"] % grain == 0
                 assert not (idle_before and block["state"] == "inactive")
                 idle_before = block["state"] == "inactive"
                 at += block["size"]
@@ -176,7 +179,7 @@ TestAllocations.settings = settings(max_examples=60, stateful_step_count=40, dea
 def test_the_machine_notices_a_planted_early_reuse(monkeypatch):
     monkeypatch.setattr(FakeDriver, "event_query", lambda driver, event: True)
     machine = Allocations()
-    machine.start("")
+    machine.start(Settings())
     machine.allocate(20 * MIB, 1)
     block, _, span = machine.live.pop()
     machine.allocator.record_stream(block, 2)

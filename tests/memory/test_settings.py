@@ -82,6 +82,13 @@ def test_the_environment():
     assert from_environment({**old, **new}).max_split_size == 32 * MIB
 
 
+@pytest.mark.parametrize("text, exact", [("1", True), ("0", False), ("", False)])
+def test_the_environment_may_switch_caching_off(text, exact):
+    found = from_environment({"PYTORCH_NO_CUDA_MEMORY_CACHING": text, "PYTORCH_ALLOC_CONF": "max_split_size_mb:32"})
+    assert found.exact is exact and found.max_split_size == 32 * MIB
+    assert rounded(513, found.roundup_divisions) == (513 if exact else 1024)
+
+
 @pytest.mark.parametrize("nbytes, size", [(1, 512), (512, 512), (513, 1024), (MIB, MIB), (MIB + 1, MIB + 512)])
 def test_sizes_are_rounded_to_512(nbytes, size):
     assert rounded(nbytes, ()) == size

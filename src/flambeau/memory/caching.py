@@ -6,7 +6,7 @@ Policy
 - A block serves only the stream that its segment was made for; it changes stream only by way of the driver.
 - A block that other streams used comes back once the events recorded on them, when its free was drained, are done.
 - Memory goes back to the driver only in `empty_cache`, above the garbage collection threshold, or when the driver has
-  no more; only then does the host wait.
+  no more; only then does the host wait.  With exact settings, freed blocks go back, that way, in the next `allocate`.
 - If nothing fits: reclaim what has finished, and what `last_resort` frees, hand back oversize segments, wait for all
   events and search again, hand back every idle segment, give up.  After that, all numbers are what they were.
 
@@ -28,7 +28,7 @@ from ..driver.api import Driver, StreamHandle
 from ..errors import ArgumentError
 from ..hooks import hooks
 from .pending import Pending, RecordEvent
-from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer, segment_size
+from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer
 from .private import PoolId, PrivatePool, PrivatePools, relaxed
 from .segments import Segments
 from .settings import BLOCK_GRAIN, UNLIMITED, Settings, check_fraction, rounded
@@ -63,8 +63,7 @@ class CachingAllocator:
         self._awaited = self._pending.queues
         self._segments = Segments(driver, device, record_event)
         self._total = Counters()
-        self._small = Pool(True, self._total)
-        self._large = Pool(False, self._total)
+        self._small, self._large = Pool(True, self._total), Pool(False, self._total)
         self._private = PrivatePools()
         self._captured: PrivatePool | None = None
         self._released: list[PoolId] = []
@@ -308,6 +307,9 @@ class CachingAllocator:
             pool.settle()
 
     def _poll(self) -> None:
+        if self.settings.exact and not self._pending.is_capturing:
+            self._wait_for_events()
+            return self._hand_back_idle()
         note_peaks(self._small.counters, self._large.counters, self._total)
         self._pending.poll(self._finish)
 
@@ -339,8 +341,7 @@ class CachingAllocator:
             with relaxed(self._driver):
                 return self._segments.grow(pool, size, stream)
         self._segments.collect_garbage(self._large)
-        block = self._segments.grow(pool, size, stream)
-        if block is None:
+        if (block := self._segments.grow(pool, size, stream)) is None:
             self._poll()
             block = pool.take(size, stream)
         return block
@@ -354,8 +355,7 @@ class CachingAllocator:
             if block is not None:
                 return block
         self._wait_for_events()
-        block = pool.take(size, stream)
-        if block is not None:
+        if (block := pool.take(size, stream)) is not None:
             return block
         self._hand_back_idle()
         self._incidents.retries += 1
@@ -377,7 +377,7 @@ class CachingAllocator:
         return Shortage(
             device=self.device,
             block=size,
-            segment=segment_size(size, self.settings.large_segment),
+            segment=self._segments.size_for(size),
             total=total,
             free=free,
             limit=self._segments.limit,

@@ -47,8 +47,11 @@ class Segments:
         self.allocations = self.frees = 0
 
     def grow(self, pool: Pool, nbytes: int, stream: StreamHandle) -> Block | None:
-        """A block of `nbytes` in a new segment; None if the limit or the driver refuses."""
-        size = segment_size(nbytes, self.settings.large_segment)
+        """A block of `nbytes` in a new segment; None if the limit or the driver refuses.
+
+        A block of exact size is handed back when it was freed: it waits for its own stream too.
+        """
+        size = self.size_for(nbytes)
         if self.limit is not None and self.reserved + size > self.limit:
             return None
         try:
@@ -62,7 +65,16 @@ class Segments:
         self.reserved += size
         if segment.is_oversize:
             self.oversize.add(1)
-        return pool.add(segment, nbytes)
+        block = pool.add(segment, nbytes)
+        if self.settings.exact:
+            pool.smallest_remainder = UNLIMITED  # a graph's pool keeps blocks; the rest of one would begin anywhere
+            if pool.id == SHARED:
+                block.streams.append(stream)
+        return block
+
+    def size_for(self, nbytes: int) -> int:
+        """The bytes of the segment that is made for a block of `nbytes`."""
+        return nbytes if self.settings.exact else segment_size(nbytes, self.settings.large_segment)
 
     def hand_back(self, pool: Pool, segments: Iterable[Segment]) -> None:
         """Give idle segments of a pool to the driver, after waiting for their streams.
@@ -83,7 +95,7 @@ class Segments:
 
     def hand_back_oversize(self, pool: Pool, nbytes: int, stream: StreamHandle) -> bool:
         """Hand back just enough idle oversize segments of a stream to make room; False if there is not enough."""
-        need = max(segment_size(nbytes, self.settings.large_segment), self.settings.max_split_size)
+        need = max(self.size_for(nbytes), self.settings.max_split_size)
         idle = [each for each in pool.idle_segments() if each.stream == stream and each.is_oversize]
         idle.sort(key=_size)
         enough = [each for each in idle if each.nbytes >= need][:1]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from .. import config
 from ..errors import ArgumentError, ArgumentTypeError, ConfigError
 
 MIB = 1 << 20
@@ -22,6 +23,7 @@ DEFAULT_NON_SPLIT_ROUNDING = 20 * MIB  # bytes
 SMALLEST_OWN_SEGMENT = 10 * MIB  # bytes: from here on, a request gets a segment of its own
 SIZE_CLASSES = 16  # roundup_power2_divisions: 1 MiB, 2 MiB, ... 32 GiB and above
 FIRST_CLASS_BITS = 21  # bit length of 1 MiB, the first size class
+EXACT = (-1,)  # in the place of roundup_divisions: nothing is rounded, and nothing cached
 
 NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 NOT_SUPPORTED = frozenset({
@@ -37,7 +39,8 @@ class Settings:
     """How the allocators behave.  Sizes in bytes.
 
     max_split_size:              blocks of at least this size are never split, nor given to smaller requests
-    roundup_divisions:           equal steps between powers of two, per size class of 1 MiB << index; 0 or 1 for none
+    roundup_divisions:           equal steps between powers of two, per size class of 1 MiB << index; 0 or 1 for none;
+                                 EXACT to ask the driver for each block, and for no byte more
     max_non_split_rounding:      how much bigger than the request a block that is not split may be
     large_segment:               the segment that requests between 1 MiB and 10 MiB share
     memory_fraction:             the part of the device that this process may reserve, or None
@@ -53,13 +56,19 @@ class Settings:
     garbage_collection_threshold: float = 0.0
     pinned_max_cached: int = UNLIMITED
 
+    @property
+    def exact(self) -> bool:
+        return self.roundup_divisions == EXACT
+
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
-    """What PYTORCH_ALLOC_CONF says, or its old name where only that is set.  Raises ConfigError."""
-    for name in NAMES:
-        if name in environment:
-            return parse(environment[name], name)
-    return Settings()
+    """What PYTORCH_ALLOC_CONF says, or its old name where only that is set.  Raises ConfigError.
+
+    EXACT if caching is switched off.
+    """
+    name = next((each for each in NAMES if each in environment), NAMES[0])
+    found = parse(environment.get(name, ""), name)
+    return replace(found, roundup_divisions=EXACT) if config.no_memory_caching(environment) else found
 
 
 def parse(text: str, source: str = NAMES[0]) -> Settings:
@@ -77,7 +86,12 @@ def parse(text: str, source: str = NAMES[0]) -> Settings:
 
 
 def rounded(nbytes: int, divisions: tuple[int, ...]) -> int:
-    """The bytes of a block that serves a request: a multiple of 512, or one of n steps between powers of two."""
+    """The bytes of a block that serves a request: a multiple of 512, or one of n steps between powers of two.
+
+    With EXACT, as many as were asked for.
+    """
+    if divisions == EXACT:
+        return nbytes
     if divisions:
         count = divisions[min(max(nbytes.bit_length() - FIRST_CLASS_BITS, 0), SIZE_CLASSES - 1)]
         if count > 1 and nbytes > BLOCK_GRAIN * count:
