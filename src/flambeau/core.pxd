@@ -3,6 +3,16 @@ from .layout cimport Layout, dense_layout, known_dense
 from .runtime cimport state, storage
 from .runtime.storage cimport Storage
 
+cdef extern from *:
+    """
+    static PyObject *flambeau_blank(PyObject *kind) {
+      static PyObject *nothing = NULL;
+      if (nothing == NULL && (nothing = PyTuple_New(0)) == NULL) return NULL;
+      return ((PyTypeObject *)kind)->tp_new((PyTypeObject *)kind, nothing, NULL);
+    }
+    """
+    object _blank "flambeau_blank"(object kind)
+
 cdef class TensorCore:
     cdef public Storage storage
     cdef public Layout layout
@@ -27,7 +37,6 @@ cdef class Result:
     cdef public object kind
 
 cdef Result _result
-cdef object _blank
 
 @cython.locals(made=TensorCore)
 cpdef TensorCore new(Storage storage, Layout layout, Py_ssize_t offset=*)

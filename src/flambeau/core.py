@@ -147,7 +147,7 @@ class Result:
 
 
 _result = Result()
-_blank = TensorCore.__new__
+globals()["_blank"] = TensorCore.__new__  # compiled, the name is that of a function in C: see the .pxd
 
 
 def make_results(kind: type[TensorCore]) -> None:
@@ -178,7 +178,7 @@ def _checked_layout(shape: Sequence[int], dtype: dtype, name: str) -> Layout:
 
 def new(storage: Storage, layout: Layout, offset: int = 0) -> TensorCore:
     """A tensor over a storage: `layout`, `offset` elements from its start."""
-    made: TensorCore = _blank(_result.kind)
+    made: TensorCore = _blank(_result.kind)  # type: ignore[name-defined]  # noqa: F821
     begin(made, storage, layout, offset)
     return made
 

@@ -145,7 +145,7 @@ def _are_alike(operator: Operator, index: int, value: Any, part: Any) -> bool:
     kind = type(value)
     if kind is int and type(part) is int:
         return bool(value == part)
-    if kind is tuple and type(part) is tuple:
+    if (kind is tuple or kind is st.Size) and type(part) is kind:
         return len(value) == len(part) and all([type(each) is int for each in value]) and bool(value == part)
     return kind is part and index in operator.number_indexes
 
@@ -169,7 +169,8 @@ def _parts(operator: Operator, bound: list[Any]) -> list[Any]:
 
 
 def _is_sizes(value: Any) -> bool:
-    return type(value) is tuple and all([type(each) is int for each in value])
+    kind = type(value)
+    return (kind is tuple or kind is st.Size) and all([type(each) is int for each in value])
 
 
 def _remember(plans: dict[Any, Any], key: Any, decided: Any) -> None:

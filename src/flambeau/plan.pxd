@@ -54,13 +54,14 @@ cdef class View(Decided):
 @cython.final
 cdef class Plan(Decided):
     cdef public list sources
+    cdef public Py_ssize_t count
     cdef public bint has_given
     cdef public list taken
     cdef public list steps
     cdef public list draws
     cdef public object result
 
-    @cython.locals(machine=MachineFacts, stream=Queue, operands=list, layout=Layout, index=Py_ssize_t, at=Py_ssize_t)
+    @cython.locals(machine=MachineFacts, stream=Queue, operands=list, layout=Layout, index=Py_ssize_t, at=Py_ssize_t, place=Py_ssize_t)
     cpdef run(self, list bound, given)
 
 cpdef _launch(Launch step, Queue stream, list operands, list bound, list drawn)

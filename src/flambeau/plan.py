@@ -158,13 +158,14 @@ class Plan(Decided):
     sources: where the operands are among the bound arguments, as (index, index in a list, or -1).
     """
 
-    __slots__ = ("draws", "has_given", "result", "sources", "steps", "taken")
+    __slots__ = ("count", "draws", "has_given", "result", "sources", "steps", "taken")
 
     def __init__(self, call: Any, sources: list[tuple[int, int]], has_given: bool, result: Any) -> None:
         self.device = call.device
         self.sources = sources
         self.has_given = has_given
         self.taken = call.taken
+        self.count = len(sources) + has_given + len(call.taken)
         self.steps = call.steps
         self.draws = call.draws
         self.result = result
@@ -173,11 +174,17 @@ class Plan(Decided):
         """Do the call; what it returns.  Raises: OutOfMemoryError, and what putting work on a stream can."""
         machine = state.machine()
         stream = None if self.device < 0 else state.current_stream(self.device)
-        operands = [bound[index] if at < 0 else bound[index][at] for index, at in self.sources]
+        operands: list[Any] = [None] * self.count
+        place = 0
+        for index, at in self.sources:
+            operands[place] = bound[index] if at < 0 else bound[index][at]
+            place += 1
         if self.has_given:
-            operands.append(given)
+            operands[place] = given
+            place += 1
         for layout in self.taken:
-            operands.append(core.new(_memory(machine, stream, layout.nbytes), layout))
+            operands[place] = core.new(_memory(machine, stream, layout.nbytes), layout)
+            place += 1
         drawn = _drawn(machine, self.device, self.draws) if self.draws else None
         for step in self.steps:
             if isinstance(step, Launch):

@@ -8,9 +8,9 @@
 
 from __future__ import annotations
 
-import heapq
 import threading
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 from .. import core
@@ -28,6 +28,21 @@ NOWHERE: dict[int, Stream] = {}  # no stream but the current ones
 _accumulating = threading.Lock()  # several threads may run backward into one leaf
 
 
+class Waiting:
+    """A node of one backward pass.
+
+    left: how many edges have still to be gone along;  grads: what came so far, one per output, or None if nothing did.
+    """
+
+    __slots__ = ("grads", "is_needed", "left", "node")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.left = 0
+        self.grads: list[Any] | None = None
+        self.is_needed = True
+
+
 class GraphTask:
     """One backward pass."""
 
@@ -36,11 +51,9 @@ class GraphTask:
         self.create_graph = create_graph
         self.targets = None if targets is None else set(targets)
         self.captured: Captured = {}
-        self.buffers: dict[Node, list[Any]] = {}
-        self.waiting: dict[Node, int] = {}
-        self.needed: set[Node] = set()
+        self.waiting: dict[Node, Waiting] = {}
         self.only_captured: set[Node] = set()
-        self.ready: list[tuple[int, Node]] = []
+        self.ready: list[tuple[int, Waiting]] = []
         self.shared: set[int] = set()  # ids of storages that someone else holds too
         self.leaf_streams: dict[int, Stream] = {}  # by handle
         self.moved: dict[Node, dict[int, Stream]] = {}  # the streams of nodes that do not run on their own
@@ -53,12 +66,12 @@ class GraphTask:
         try:
             for edge, grad in zip(roots, grads):
                 self.shared.add(id(grad.storage))
-                self._deliver(edge, grad, NOWHERE)
-            for node in {node for node, _ in roots}:
-                if self.waiting.get(node, 0) == 0 and node in self.needed:
-                    self._push(node)
+                self._deliver(self.waiting[edge[0]], edge[1], grad, NOWHERE)
+            for waiting in [self.waiting[node] for node in {node for node, _ in roots}]:
+                if waiting.left == 0 and waiting.is_needed:
+                    self._push(waiting)
             while self.ready:
-                self._run_node(heapq.heappop(self.ready)[1])
+                self._run_node(heappop(self.ready)[1])
         finally:
             thread.grad_enabled = recorded
         self._join_leaves()
@@ -66,46 +79,44 @@ class GraphTask:
 
     def _plan(self, roots: Sequence[Node]) -> None:
         """Count what each node waits for, and find the nodes that lead to a target."""
-        seen: set[Node] = set(roots)
-        stack = list(seen)
-        waiting = self.waiting
+        known = self.waiting
+        for root in roots:
+            known[root] = Waiting(root)
+        stack = list(known)
         while stack:
             for edge in stack.pop().edges:
                 if edge is not None:
                     node = edge[0]
-                    waiting[node] = waiting.get(node, 0) + 1
-                    if node not in seen:
-                        seen.add(node)
+                    waiting = known.get(node)
+                    if waiting is None:
+                        waiting = known[node] = Waiting(node)
                         stack.append(node)
-        self.needed = seen
+                    waiting.left += 1
         if self.targets is not None:
-            self._narrow(seen)
+            self._narrow()
 
-    def _narrow(self, nodes: set[Node]) -> None:
+    def _narrow(self) -> None:
         """Leave only what leads to a target.  Inputs' nodes have lower numbers, and leaves come first."""
-        self.needed = set()
         wanted = {node for node, _ in self.targets or ()}
-        for node in sorted(nodes, key=_from_the_leaves):
-            leads = any([edge is not None and edge[0] in self.needed for edge in node.edges])
-            if leads or node in wanted:
-                self.needed.add(node)
+        for node in sorted(self.waiting, key=_from_the_leaves):
+            leads = any([edge is not None and self.waiting[edge[0]].is_needed for edge in node.edges])
+            self.waiting[node].is_needed = leads or node in wanted
             if not leads and node in wanted:
                 self.only_captured.add(node)
 
-    def _push(self, node: Node) -> None:
-        heapq.heappush(self.ready, (-node.number, node))
+    def _push(self, waiting: Waiting) -> None:
+        heappush(self.ready, (-waiting.node.number, waiting))
 
-    def _deliver(self, edge: Edge, grad: Any, made_on: dict[int, Stream]) -> None:
-        node, index = edge
-        if node not in self.needed:
+    def _deliver(self, waiting: Waiting, index: int, grad: Any, made_on: dict[int, Stream]) -> None:
+        if not waiting.is_needed:
             return
+        node = waiting.node
         if self._streams(node) is not made_on:
             self._order(node, grad, made_on)
-        buffer = self.buffers.get(node)
-        if buffer is None:
-            buffer = self.buffers[node] = [None] * node.outputs
-        have = buffer[index]
-        buffer[index] = grad if have is None else self._add(node, have, grad)
+        if waiting.grads is None:
+            waiting.grads = [None] * node.outputs
+        have = waiting.grads[index]
+        waiting.grads[index] = grad if have is None else self._add(node, have, grad)
 
     def _order(self, node: Node, grad: Any, made_on: dict[int, Stream]) -> None:
         """Let the consumer's stream wait for the one on which the gradient was made."""
@@ -141,8 +152,9 @@ class GraphTask:
         finally:
             _leave(*former)
 
-    def _run_node(self, node: Node) -> None:
-        grads = self.buffers.pop(node, None)
+    def _run_node(self, waiting: Waiting) -> None:
+        node, grads = waiting.node, waiting.grads
+        waiting.grads = None
         if grads is None:
             grads = [None] * node.outputs
         streams = self._streams(node)
@@ -156,10 +168,13 @@ class GraphTask:
                 _leave(*former)
         for place, edge in enumerate(node.edges):
             if edge is not None:
+                above = self.waiting[edge[0]]
                 grad = found[place]
                 if grad is not None:
-                    self._deliver(edge, grad, streams)
-                self._count_down(edge[0])
+                    self._deliver(above, edge[1], grad, streams)
+                above.left -= 1
+                if above.left == 0 and above.is_needed:
+                    self._push(above)
 
     def _found(self, node: Node, grads: list[Any]) -> Sequence[Any]:
         """What a node answers, its hooks included."""
@@ -191,12 +206,6 @@ class GraphTask:
             node.release()
         return found
 
-    def _count_down(self, node: Node) -> None:
-        left = self.waiting[node] - 1
-        self.waiting[node] = left
-        if left == 0 and node in self.needed:
-            self._push(node)
-
     def _capture(self, node: Node, grads: Sequence[Any]) -> None:
         for index, grad in enumerate(grads):
             if (node, index) in self.targets:  # type: ignore[operator]
@@ -222,7 +231,7 @@ class GraphTask:
     def _join_leaves(self) -> None:
         for stream in self.leaf_streams.values():
             current = state.current_stream(stream.device_index)
-            if current != stream:
+            if current is not stream:
                 current.wait_stream(stream)
 
 

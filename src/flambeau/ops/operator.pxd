@@ -32,4 +32,5 @@ cdef class Operator:
     cdef tuple _rests
     cdef object __weakref__
 
+    @cython.locals(bound=list, rest=tuple, place=Py_ssize_t)
     cpdef bind(self, tuple args, dict kwargs)

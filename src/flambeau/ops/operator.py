@@ -285,7 +285,15 @@ class Operator:
         if not kwargs and len(args) <= self.positional:
             rest = self._rests[len(args)]
             if rest is not None:
-                return [*args, *rest]
+                bound: list[Any] = [None] * len(self.parameters)
+                place = 0
+                for value in args:
+                    bound[place] = value
+                    place += 1
+                for value in rest:
+                    bound[place] = value
+                    place += 1
+                return bound
         return self._bind_named(args, kwargs)
 
     def _bind_named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

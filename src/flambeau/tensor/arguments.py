@@ -25,20 +25,29 @@ def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, An
 
     Raises: ArgumentTypeError for an unknown keyword, or a dtype that is none.
     """
-    device, wanted = kwargs.pop("device", None), kwargs.pop("dtype", None)
-    non_blocking, copy = kwargs.pop("non_blocking", False), kwargs.pop("copy", False)
-    if kwargs:
-        raise ArgumentTypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    flags = [each for each in args if isinstance(each, bool)]
+    device: Any = None
+    wanted: Any = None
+    flags: list[Any] = [False, False]  # non_blocking, copy
+    for name, value in kwargs.items():
+        if name == "device":
+            device = value
+        elif name == "dtype":
+            wanted = value
+        elif name == "non_blocking" or name == "copy":
+            flags[name == "copy"] = value
+        else:
+            raise ArgumentTypeError(f"to() got an unexpected keyword argument '{name}'")
+    given = 0
     for each in args:
-        if isinstance(each, bool) or each is None:
-            continue
-        if isinstance(each, TensorCore):
+        if isinstance(each, bool):
+            flags[given] = each
+            given += 1
+        elif isinstance(each, TensorCore):
             device, wanted = each.device, each.dtype
         elif isinstance(each, dtype):
             wanted = each
-        else:
+        elif each is not None:
             device = each
     if wanted is not None and not isinstance(wanted, dtype):
         raise ArgumentTypeError(f"to(): dtype must be a torch.dtype, not {wanted!r}")
-    return device, wanted, (flags + [non_blocking])[0], (flags[1:] + [copy])[0]
+    return device, wanted, flags[0], flags[1]
