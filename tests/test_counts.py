@@ -50,3 +50,17 @@ def test_every_watched_call_has_an_expectation(found):
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_warm_call_costs_what_it_should(found, name):
     assert found[name] == EXPECTED[name]
+
+
+@pytest.mark.devices(1)
+@pytest.mark.parametrize("amsgrad", [False, True])
+def test_a_capturable_step_counts_and_updates(amsgrad, gpus):
+    from benchmarks import counts
+    from flambeau import nn, optim
+
+    net = nn.Sequential(nn.Linear(7, 5), nn.Linear(5, 3), nn.Linear(3, 2)).cuda()
+    optimizer = optim.AdamW(net.parameters(), amsgrad=amsgrad, capturable=True)
+    for each in net.parameters():
+        each.grad = each.detach().clone()
+    assert len(list(net.parameters())) == 6
+    assert counts.of(optimizer.step) == {"launch": 2}

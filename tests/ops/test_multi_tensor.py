@@ -14,6 +14,7 @@ from flambeau.ops.operator import REGISTRY
 from flambeau.optim.optimizer import with_gradients
 
 adam_step, sgd_step = REGISTRY["adam_step"], REGISTRY["sgd_step"]
+counted_adam_step = REGISTRY["counted_adam_step"]
 norm_of_many, limit_norm, clamp_many = REGISTRY["norm_of_many"], REGISTRY["limit_norm"], REGISTRY["clamp_many"]
 
 SIZES = (5, 0, 1, 3, 1023, 1024, 1025, 4, 20, 1)
@@ -104,6 +105,50 @@ def test_adam_of_every_type(kind, amsgrad, gpus):
     adam_loop(*values, *ADAM, True)
     for found, wanted in zip(given, values):
         assert_near(found, wanted, kind)
+
+
+def counters(counts):
+    return [torch.tensor(float(each), device="cuda") for each in counts]
+
+
+@pytest.mark.parametrize("amsgrad", [False, True])
+@pytest.mark.parametrize("count", [1, MANY, MANY + 1, 70])
+def test_counted_adam_of_any_number_of_tensors(count, amsgrad, gpus):
+    values = lists_of(sizes(count), "float32")
+    values[4] = values[4] if amsgrad else []
+    given, steps = [tensors(each) for each in values], counters(range(count))
+    updates = math.ceil(sum(size > 0 for size in sizes(count)) / MANY)
+    found = launches(lambda: counted_adam_step(*given, steps, 0.01, 0.9, 0.99, 1e-3, 0.98, 0.05, True))
+    assert found == updates + math.ceil(count / MANY)
+    assert [each.item() for each in steps] == [float(each + 1) for each in range(count)]
+    for index in range(count):
+        own = [each[index : index + 1] for each in values]
+        size, root = 0.01 / (1 - 0.9 ** (index + 1)), math.sqrt(1 - 0.99 ** (index + 1))
+        adam_loop(*own, size, 0.9, 0.99, 1e-3, 0.98, 0.05, root, True)
+        for found, wanted in zip(given, own):
+            assert_near(found[index : index + 1], wanted)
+
+
+def test_counted_adam_of_large_tensors_between_small_ones(gpus):
+    many = [3, 160 * CHUNK + 1, 1, 100_000, 7]
+    for skip in (0, 1):
+        values = lists_of(many, "float32")
+        given = [tensors(each, skip=skip) for each in values]
+        counted_adam_step(*given, counters((0, 1, 10, 2, 999)), 0.01, 0.9, 0.999, 1e-3, 1.0, 0.0)
+        for index, step in enumerate((1, 2, 11, 3, 1000)):
+            own = [each[index : index + 1] for each in values]
+            size, root = 0.01 / (1 - 0.9**step), math.sqrt(1 - 0.999**step)
+            adam_loop(*own, size, 0.9, 0.999, 1e-3, 1.0, 0.0, root, False)
+            for found, wanted in zip(given, own):
+                assert_near(found[index : index + 1], wanted)
+
+
+def test_counters_on_another_device_change_nothing(gpus):
+    one = [torch.ones(2, device="cuda")]
+    lists = [one, [torch.ones(2, device="cuda")], [torch.zeros(2, device="cuda")], [torch.zeros(2, device="cuda")], []]
+    with pytest.raises(DeviceMismatchError, match=r"counted_adam_step: .*steps\[0\] is float32\[\] on cpu"):
+        counted_adam_step(*lists, [torch.tensor(0.0)], 0.01, 0.9, 0.999, 1e-3, 1.0, 0.0)
+    assert one[0].tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("kind", KINDS)

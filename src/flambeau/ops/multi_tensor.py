@@ -106,9 +106,13 @@ def _chunks(tensors: Sequence[Any], kind: dtype, nbytes: int) -> tuple[int, int]
 
 
 def update(
-    call: Call, kernel: Callable[[dtype], Kernel], lists: Sequence[Sequence[Any]], read: int, *values: Any
-) -> None:
-    """Launch a kernel over tensors.  The first `read` lists are only read; a list may be empty, which means absent."""
+    call: Call, kernel: Callable[[dtype], Kernel], lists: Sequence[Sequence[Any]], read: int, *values: Any,
+    beside: Sequence[Sequence[Any]] = (),
+) -> None:  # fmt: skip
+    """Launch a kernel over tensors.  The first `read` lists are only read; a list may be empty, which means absent.
+
+    beside: further lists with an entry for each tensor, which the kernel gets as they are, after the others.
+    """
     batches = []
     for kind, indexes in _by_type(lists[read]):
         given = [[each[index] for index in indexes] if each else [] for each in lists]
@@ -120,10 +124,11 @@ def update(
             ]
             for number, tensors in enumerate(given)
         ]
-        batches.append((kind, given[read:], dense))
-    for kind, written, dense in batches:
+        others = [[each[index] for index in indexes] for each in beside]
+        batches.append((kind, given[read:], dense, others))
+    for kind, written, dense, others in batches:
         blocks, shift = _chunks(dense[read], kind, CHUNK)
-        call.launch(kernel(kind), Grid((blocks, 1, 1), THREADS), *dense, shift, *values)
+        call.launch(kernel(kind), Grid((blocks, 1, 1), THREADS), *dense, *others, shift, *values)
         for target, copy in zip(chain(*written), chain(*dense[read:])):
             if copy is not target:
                 call.assign(target, copy)
@@ -141,6 +146,8 @@ def lists_kernel(
             arguments.append(f"{'const ' if each.access == 'r' else ''}{each.dtype.cuda}* {each.name}")
         elif isinstance(each, Scalar):
             arguments.append(f"{ctypes[each.ctype]} {each.name}")
+        elif isinstance(each, Pointers):
+            arguments.append(f"const __grid_constant__ Pointers<{each.dtype.cuda}, {each.count}> {each.name}")
     entry = f"{name}_{kind.name}"
     source = _source(entry, arguments, body)
     pointers = [Pointers(each, MANY, kind, access) for each, access in lists.items()]

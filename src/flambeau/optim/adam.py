@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core import TensorCore
+from ..dtypes import float32
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
+from ..ops.optimizer_steps import corrected
 from ..runtime.graph import refuse_capture
-from ..tensor import likes
-from . import capturable
+from ..tensor import factories, likes
 from .optimizer import Optimizer, check_not_negative, with_gradients
 
 
@@ -19,7 +20,7 @@ class Adam(Optimizer):
 
     betas: how much of the mean and of the square each step keeps;  eps: added to the divisor.
     weight_decay: adds this much of param to the gradient;  amsgrad: divide by the largest running square so far.
-    capturable: count steps on the parameter's device, so that `step` may be captured; it takes several launches more.
+    capturable: count steps on the parameter's device, so that `step` may be captured; it takes one launch more.
     """
 
     decoupled = False  # whether weight decay acts on the parameter itself
@@ -62,50 +63,70 @@ class Adam(Optimizer):
             "the number of the step is counted on the host, and every replay would repeat one step's corrections",
             f"make it with {type(self).__name__}(..., capturable=True), or call step() after each replay",
         )
-        batches: dict[tuple[int, int], list[tuple[Any, dict[str, Any]]]] = {}
+        batches: dict[tuple[int, int], list[Any]] = {}
         for param in with_gradients(group):
             state = self.state[param] or self._begin(param, group["amsgrad"])
-            batches.setdefault((param.device_index, state["step"] + 1), []).append((param, state))
-        for (_, step), batch in batches.items():
-            params, states = zip(*batch)
-            self._step(params, states, step, group)
-            for state in states:
-                state["step"] = step
+            batches.setdefault((param.device_index, state["step"] + 1), []).append(param)
+        for (_, step), params in batches.items():
+            beta1, beta2 = group["betas"]
+            size, root = corrected(group["lr"], beta1, beta2, step)
+            shrink, decay = self._decays(group)
+            lists, maximize = self._lists(params, group["amsgrad"]), bool(group["maximize"])
+            REGISTRY["adam_step"](*lists, size, beta1, beta2, group["eps"], shrink, decay, root, maximize)
+            for param in params:
+                self.state[param]["step"] = step
 
     def _update_capturable(self, group: dict[str, Any]) -> None:
+        batches: dict[int, list[Any]] = {}
         for param in with_gradients(group):
-            state = self.state[param] or self._begin(param, group["amsgrad"])
-            if not isinstance(state["step"], TensorCore):
-                refuse_capture(
-                    f"{type(self).__name__}.step",
-                    "every replay would begin its running means anew",
-                    "call step() once before the capture",
-                )
-                state["step"] = capturable.counter(param, state["step"])
-            capturable.take_step(param, state, group, self.decoupled)
+            self._begin_counter(param, group["amsgrad"])
+            batches.setdefault(param.device_index, []).append(param)
+        for params in batches.values():
+            steps = [self.state[each]["step"] for each in params]
+            lists, maximize = self._lists(params, group["amsgrad"]), bool(group["maximize"])
+            numbers = (group["lr"], *group["betas"], group["eps"], *self._decays(group))
+            REGISTRY["counted_adam_step"](*lists, steps, *numbers, maximize)
 
-    def _step(self, params: Sequence[Any], states: Sequence[Any], step: int, group: dict[str, Any]) -> None:
-        lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
-        REGISTRY["adam_step"](
-            params,
+    def _lists(self, params: Sequence[Any], amsgrad: bool) -> list[list[Any]]:
+        """The five lists of tensors that a step takes."""
+        states = [self.state[each] for each in params]
+        return [
+            list(params),
             [each.grad for each in params],
-            [state["exp_avg"] for state in states],
-            [state["exp_avg_sq"] for state in states],
-            [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else [],
-            lr / (1 - beta1**step),
-            beta1,
-            beta2,
-            group["eps"],
-            1 - lr * decay if self.decoupled else 1.0,
-            0.0 if self.decoupled else decay,
-            (1 - beta2**step) ** 0.5,
-            bool(group["maximize"]),
+            [each["exp_avg"] for each in states],
+            [each["exp_avg_sq"] for each in states],
+            [each["max_exp_avg_sq"] for each in states] if amsgrad else [],
+        ]
+
+    def _decays(self, group: dict[str, Any]) -> tuple[float, float]:
+        """A step's factor of the parameter, and how much of the parameter is added to the gradient."""
+        decay = group["weight_decay"]
+        return (1 - group["lr"] * decay, 0.0) if self.decoupled else (1.0, decay)
+
+    def _begin_counter(self, param: Any, amsgrad: bool) -> None:
+        """Make what is remembered of a parameter, its number of steps beside it, if that is not there."""
+        step = self.state[param].get("step")
+        if isinstance(step, TensorCore) and step.dtype is float32:
+            return
+        refuse_capture(
+            f"{type(self).__name__}.step",
+            "every replay would begin its running means anew",
+            "call step() once before the capture",
         )
+        state = self.state[param] or self._begin(param, amsgrad)
+        state["step"] = _counter(state["step"], param)
 
     def _begin(self, param: Any, amsgrad: bool) -> dict[str, Any]:
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if amsgrad else ("exp_avg", "exp_avg_sq")
         state = self.state[param] = {"step": 0} | {name: likes.zeros_like(param) for name in names}
         return state
+
+
+def _counter(step: Any, param: Any) -> Any:
+    """A number of steps as a tensor beside `param`."""
+    if isinstance(step, TensorCore):
+        return step.to(param.device, float32)  # type: ignore[attr-defined]
+    return factories.full((), step, dtype=float32, device=param.device)
 
 
 class AdamW(Adam):

@@ -47,12 +47,13 @@ template <class T, class Body> inline void for_each_chunk(const Pointers<T, MANY
     }
 }
 
-// Change every element: step(values) gets the element's value in each of the first N lists; it may change those from list
-// `WRITTEN` on, which are put back.
-template <int N, int WRITTEN, class C, class T, int M, class Step>
-inline void update(const Lists<T, M>& lists, int shift, const Step& step) {
+// Change every element: step = step_of(tensor), which all threads of a block call together, is called with the element's
+// value in each of the first N lists; it may change those from list `WRITTEN` on, which are put back.
+template <int N, int WRITTEN, class C, class T, int M, class StepOf>
+inline void update_by(const Lists<T, M>& lists, int shift, const StepOf& step_of) {
     constexpr int WIDTH = WIDE_BYTES / sizeof(T);
     for_each_chunk(lists.of[0], shift, [&](int tensor, long long start, int count) {
+        const auto step = step_of(tensor);
         T* data[N];
         unsigned long long places = 0;
 #pragma unroll
@@ -90,6 +91,12 @@ inline void update(const Lists<T, M>& lists, int shift, const Step& step) {
     });
 }
 
+// The same with one step for all tensors.
+template <int N, int WRITTEN, class C, class T, int M, class Step>
+inline void update(const Lists<T, M>& lists, int shift, const Step& step) {
+    update_by<N, WRITTEN, C>(lists, shift, [&](int) { return step; });
+}
+
 // ---- optimizers: values are the gradient, the parameter and what is remembered of it ----
 
 template <class C> struct Adam {
@@ -105,13 +112,42 @@ template <class C> struct Adam {
     }
 };
 
+template <class C>
+inline Adam<C> adam_of(double size, double beta1, double beta2, double eps, double shrink, double decay, double root,
+                       double sign) {
+    return {(C)size,   (C)(1 - beta1), (C)beta2,      (C)(1 - beta2), (C)eps,
+            (C)shrink, (C)decay,       1 / (C)root, (C)sign};
+}
+
+template <class C, class T, class StepOf> inline void adam_by(const Lists<T, 5>& lists, int shift, const StepOf& step_of) {
+    if (lists.of[4].at[0].data) update_by<5, 1, C>(lists, shift, step_of);
+    else update_by<4, 1, C>(lists, shift, step_of);
+}
+
 template <class C, class T>
 inline void adam(const Lists<T, 5>& lists, int shift, double size, double beta1, double beta2, double eps, double shrink,
                  double decay, double root, double sign) {
-    const Adam<C> step = {(C)size,   (C)(1 - beta1), (C)beta2, (C)(1 - beta2), (C)eps,
-                          (C)shrink, (C)decay,       1 / (C)root, (C)sign};
-    if (lists.of[4].at[0].data) update<5, 1, C>(lists, shift, step);
-    else update<4, 1, C>(lists, shift, step);
+    const Adam<C> step = adam_of<C>(size, beta1, beta2, eps, shrink, decay, root, sign);
+    adam_by<C>(lists, shift, [&](int) { return step; });
+}
+
+// The same, with the number of each tensor's step in memory: two threads of a block make what follows from it.
+template <class C, class T>
+inline void adam_counted(const Lists<T, 5>& lists, const Pointers<float, MANY>& steps, int shift, double lr, double beta1,
+                         double beta2, double eps, double shrink, double decay, double sign) {
+    __shared__ double corrections[2];
+    adam_by<C>(lists, shift, [&](int tensor) {
+        __syncthreads();  // the chunk before may still read its corrections
+        if (threadIdx.x < 2)
+            corrections[threadIdx.x] = 1 - pow(threadIdx.x == 0 ? beta1 : beta2, (double)*steps.at[tensor].data);
+        __syncthreads();
+        return adam_of<C>(lr / corrections[0], beta1, beta2, eps, shrink, decay, sqrt(corrections[1]), sign);
+    });
+}
+
+// Add 1 to each tensor's only element.  One block.
+template <class T> inline void add_one(const Lists<T, 1>& lists) {
+    if (threadIdx.x < MANY && lists.of[0].at[threadIdx.x].data) *lists.of[0].at[threadIdx.x].data += 1;
 }
 
 template <class C> struct Sgd {
