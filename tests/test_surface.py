@@ -12,7 +12,8 @@ import pytest
 import flambeau
 
 ROOT = Path(__file__).parents[1]
-CUDA_MODULES = ("comm", "memory", "nvtx", "profiler", "streams")
+CUDA_MODULES = ("comm", "graphs", "memory", "nvtx", "profiler", "random", "streams")
+ALSO_IN_CUDA = ("graphs", "memory", "random", "streams")
 SHELLS = ("flambeau", "flambeau.cuda", *(f"flambeau.cuda.{name}" for name in CUDA_MODULES), "flambeau.utils.data")
 MODULES = sorted(
     each.name for each in pkgutil.walk_packages(flambeau.__path__, "flambeau.") if not each.name.endswith("__main__")
@@ -47,6 +48,13 @@ NAMES = {
     "flambeau.cuda.memory": """
         memory_stats memory_summary memory_snapshot memory_allocated empty_cache mem_get_info list_gpu_processes
         caching_allocator_alloc caching_allocator_delete memory_stats_as_nested_dict get_allocator_backend
+    """,
+    "flambeau.cuda.graphs": """
+        CUDAGraph graph graph_pool_handle is_current_stream_capturing make_graphed_callables
+    """,
+    "flambeau.cuda.random": """
+        get_rng_state get_rng_state_all set_rng_state set_rng_state_all manual_seed manual_seed_all seed seed_all
+        initial_seed
     """,
     "flambeau.cuda.nvtx": "mark range_push range_pop range_start range_end range",
     "flambeau.cuda.profiler": "start stop profile",
@@ -104,7 +112,7 @@ def test_modules_of_cuda_give_what_cuda_gives(name):
     assert getattr(flambeau.cuda, name) is module
     shared = [each for each in module.__all__ if hasattr(flambeau.cuda, each)]
     assert [each for each in shared if getattr(module, each) is not getattr(flambeau.cuda, each)] == []
-    assert shared == (module.__all__ if name in ("memory", "streams") else [])
+    assert shared == (module.__all__ if name in ALSO_IN_CUDA else [])
 
 
 def test_the_version_is_the_package_s():

@@ -287,6 +287,33 @@ os._exit(0)
     assert found == [True]
 
 
+@pytest.mark.rule("1.3.3", since="2.1")
+def test_a_program_may_assert_what_it_does_not_wait_for(program):
+    found = program("""
+x = torch.ones(2, device="cuda")
+torch._assert_async(x[0], "it is one")
+torch._assert_async((x == 1).all())
+torch.cuda.synchronize()
+torch.cuda._sleep(100_000_000)
+torch._assert_async(x[1] == 2, "it is two")
+answer(torch.cuda.current_stream().query())
+answer(attempt(torch.cuda.synchronize).split(":")[0])
+answer(attempt(lambda: x.tolist()).split(":")[0])
+os._exit(0)
+""")
+    assert found == [False, "RuntimeError", "RuntimeError"]
+
+
+@pytest.mark.rule("1.3.3", since="2.1")
+@pytest.mark.devices(0)
+def test_on_the_cpu_such_an_assertion_fails_at_once(torch):
+    assert torch._assert_async(torch.tensor([2.5]), "fine") is None
+    with pytest.raises(RuntimeError, match="it is two"):
+        torch._assert_async(torch.tensor(0), "it is two")
+    with pytest.raises(RuntimeError):
+        torch._assert_async(torch.ones(2))
+
+
 @pytest.mark.rule("1.3.3", since="2.5")
 def test_a_program_goes_on_after_it_ran_out_of_memory(torch):
     x = torch.ones(4, device="cuda")

@@ -76,6 +76,28 @@ answer(in_child(use))
     assert found == [[False, [2.0, 2.0], 0]]
 
 
+STARTS = (
+    "torch.cuda.init()",
+    "torch.empty(0, device='cuda')",
+    "torch.ones(1).cuda()",
+    "torch.cuda.current_stream()",
+    "torch.cuda.synchronize()",
+    "torch.cuda.get_device_name()",
+    "torch.cuda.get_rng_state()",
+)
+
+
+@pytest.mark.rule("1.15.2", since="1.0")
+@pytest.mark.parametrize("start", STARTS)
+def test_whatever_starts_cuda_keeps_later_children_from_it(forking, start):
+    found = forking(f"""
+answer([in_child(lambda: torch.full((1,), 2.0, device="cuda").item()), torch.cuda.is_initialized()])
+{start}
+answer([in_child(lambda: torch.ones(1, device="cuda").tolist())[:{len(REFUSED)}], torch.cuda.is_initialized()])
+""")
+    assert found == [[2.0, False], [REFUSED, True]]
+
+
 @pytest.mark.rule("1.15.3", since="1.0")
 def test_importing_counting_and_cpu_work_leave_children_free(forking):
     found = forking("""
@@ -112,6 +134,19 @@ answer(torch.cuda.is_available())
 answer(in_child(lambda: torch.ones(2, device="cuda").tolist()))
 """)
     assert found == [True, [1.0, 1.0]]
+
+
+@pytest.mark.rule("1.15.3", since="2.0")
+@pytest.mark.rule("1.19.4", since="2.0")
+def test_a_variable_has_availability_found_out_without_a_start(forking):
+    found = forking(
+        """
+answer([torch.cuda.is_available(), torch.cuda.is_initialized()])
+answer(in_child(lambda: torch.ones(2, device="cuda").tolist()))
+""",
+        PYTORCH_NVML_BASED_CUDA_CHECK="1",
+    )
+    assert found == [[True, False], [1.0, 1.0]]
 
 
 @pytest.mark.rule("1.15.4", since="1.0")

@@ -38,6 +38,15 @@ def test_a_seed_of_cuda_is_that_of_the_current_device(torch):
 
 
 @pytest.mark.rule("1.14.1", since="1.0")
+def test_the_gpus_generators_have_a_module_of_their_own(torch):
+    module = torch.cuda.random
+    module.manual_seed(6)
+    state, first = module.get_rng_state(), draws(torch)
+    module.set_rng_state(state)
+    assert draws(torch) == first and module.initial_seed() == torch.cuda.initial_seed() == 6
+
+
+@pytest.mark.rule("1.14.1", since="1.0")
 @pytest.mark.devices(2)
 def test_a_random_seed_for_one_or_for_all(torch):
     torch.cuda.manual_seed_all(1)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import trace
-from ...errors import AcceleratorError
+from ...errors import AcceleratorError, DeviceAssertError
 from ...order import Clock
 from ..api import StreamHandle
 from .memory import Block
@@ -205,7 +205,7 @@ def needed_numbers(targets: Iterable[Command]) -> dict[Queue, int]:
 
 
 def _failure(command: Command, error: Exception) -> AcceleratorError:
-    code = DEVICE_ASSERT if isinstance(error, IndexError | ValueError) else LAUNCH_FAILED
+    code = DEVICE_ASSERT if isinstance(error, IndexError | ValueError | DeviceAssertError) else LAUNCH_FAILED
     return AcceleratorError(
         f"{trace.operator_of(command.name)}: failed on device {command.queue.device}, stream {command.queue.handle}, "
         f"launched at {command.site}: {type(error).__name__}: {error}",
