@@ -12,7 +12,7 @@ import pytest
 import flambeau
 
 ROOT = Path(__file__).parents[1]
-CUDA_MODULES = ("comm", "graphs", "memory", "nvtx", "profiler", "random", "streams")
+CUDA_MODULES = ("comm", "graphs", "green_contexts", "memory", "nvtx", "profiler", "random", "streams")
 ALSO_IN_CUDA = ("graphs", "memory", "random", "streams")
 SHELLS = ("flambeau", "flambeau.cuda", *(f"flambeau.cuda.{name}" for name in CUDA_MODULES), "flambeau.utils.data")
 MODULES = sorted(
@@ -52,6 +52,7 @@ NAMES = {
     "flambeau.cuda.graphs": """
         CUDAGraph graph graph_pool_handle is_current_stream_capturing make_graphed_callables
     """,
+    "flambeau.cuda.green_contexts": "GreenContext",
     "flambeau.cuda.random": """
         get_rng_state get_rng_state_all set_rng_state set_rng_state_all manual_seed manual_seed_all seed seed_all
         initial_seed

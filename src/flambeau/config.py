@@ -9,6 +9,7 @@ FLAMBEAU_STRICT         1: silent mistakes are found: a replay of a graph whose 
                         a thread without the device and streams of the one that started it.  And errors of a GPU that
                         come later name the last launches
 CUDA_LAUNCH_BLOCKING    1: every launch waits until it is done
+TORCH_CUDA_CHECK_STRAY_CONTEXT  warn or error: what `cuda.set_device` does where the process has used another device
 TORCH_ALLOW_TF32_CUBLAS_OVERRIDE  1: products of float32 matrices start as TF32
 CUDA_VISIBLE_DEVICES    which devices there are, and in which order
 PYTORCH_ALLOC_CONF      allocator settings, as in PyTorch (PYTORCH_CUDA_ALLOC_CONF is the old name)
@@ -104,6 +105,17 @@ def strict(environment: Mapping[str, str] = os.environ) -> bool:
 
 def launch_blocking(environment: Mapping[str, str] = os.environ) -> bool:
     return environment.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
+
+
+def stray_contexts(environment: Mapping[str, str] = os.environ) -> str:
+    """What is done about devices that were used and not chosen: "warn", "error" or, for nothing, "".
+
+    Raises: ConfigError.
+    """
+    value = environment.get("TORCH_CUDA_CHECK_STRAY_CONTEXT", "").lower()
+    if value not in ("", "warn", "error"):
+        raise ConfigError(f"TORCH_CUDA_CHECK_STRAY_CONTEXT={value!r} is unknown", hint="use warn or error")
+    return value
 
 
 def tf32_override(environment: Mapping[str, str] = os.environ) -> bool:

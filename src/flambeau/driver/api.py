@@ -25,6 +25,7 @@ KernelHandle = NewType("KernelHandle", int)
 PlanHandle = NewType("PlanHandle", int)
 GraphHandle = NewType("GraphHandle", int)
 GraphExecHandle = NewType("GraphExecHandle", int)
+PartitionHandle = NewType("PartitionHandle", int)
 
 
 class CopyKind(Enum):
@@ -143,6 +144,18 @@ class Driver(Protocol):
     def device_synchronize(self, device: int) -> None: ...  # wait
     def mem_info(self, device: int) -> tuple[int, int]:
         """(free, total) bytes."""
+
+    def has_context(self, device: int) -> bool:
+        """Whether this process uses the device, which costs it some of its memory.  Asking is no use."""
+
+    def partition(self, device: int, multiprocessors: int) -> tuple[PartitionHandle, int]:
+        """A part of a device, and how many multiprocessors it has: those that were asked for, or a few more.
+
+        The same number gives the same part, and parts overlap.  Raises AcceleratorError if there are not so many.
+        """
+
+    def partition_stream(self, partition: PartitionHandle) -> StreamHandle:
+        """A stream whose kernels run on the multiprocessors of a part, otherwise as of `stream_create`."""
 
     # memory
     def mem_alloc(self, device: int, nbytes: int) -> Address: ...

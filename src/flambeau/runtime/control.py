@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
-from .. import driver
+from .. import driver, trace
 from ..config import virtual_gpus
-from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError
+from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError, ModeError
 from ..hooks import hooks
 from . import device as devices
 from . import machine as machines
@@ -14,6 +15,8 @@ from . import state
 from .properties import Properties, properties_of
 from .report import Report
 from .stream import Stream, check_alive
+
+STRAY_HINT = "choose the device before memory is pinned or anything is put on a GPU"
 
 
 def virtual(
@@ -75,10 +78,30 @@ def current_device() -> int:
 
 
 def set_device(device: Any) -> None:
-    """Make a device current for this thread; nothing for a negative index."""
+    """Make a device current for this thread; nothing for a negative index.
+
+    Raises: ModeError if the process has used another one, with TORCH_CUDA_CHECK_STRAY_CONTEXT=error.
+    """
     if isinstance(device, int) and device < 0:
         return
-    state.set_device(devices.cuda_index(device))
+    index = devices.cuda_index(device)
+    if state.machine().stray_contexts:
+        _report_stray_contexts(index)
+    state.set_device(index)
+
+
+def _report_stray_contexts(chosen: int) -> None:
+    """Say which other devices this process uses.  Raises ModeError if that is what was asked for."""
+    machine = state.machine()
+    stray = [index for index in range(len(machine.devices)) if index != chosen and machine.driver.has_context(index)]
+    if not stray:
+        return
+    names = ", ".join(f"cuda:{index}" for index in stray)
+    fact = f"set_device: cuda:{chosen} is chosen, and this process has used {names} already, which costs memory there"
+    if machine.stray_contexts == "error":
+        raise ModeError(fact, hint=STRAY_HINT)
+    file, line = trace.place()
+    warnings.warn_explicit(f"{fact}; {STRAY_HINT}", UserWarning, file, line)
 
 
 def synchronize(device: Any = None) -> None:

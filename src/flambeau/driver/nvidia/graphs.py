@@ -38,6 +38,7 @@ class GraphCalls:
     _streams: Table[Stream]
 
     def __init__(self) -> None:
+        super().__init__()
         self._graphs: Table[Captured] = Table("graph")
         self._launchables: Table[Captured] = Table("graph")
 

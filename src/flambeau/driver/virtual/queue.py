@@ -92,18 +92,20 @@ Work = Callable[[Command], None]
 class Queue:
     """One stream.  end_ns: when everything submitted so far is done;  waits: what its next command must follow.
 
+    share: the part of the device's multiprocessors that its kernels run on, 1 for all.
     capture: the capture it takes part in, or None;  tails: the nodes that its next captured work follows.
     """
 
     __slots__ = (
-        "capture", "device", "end_ns", "handle", "is_default", "is_retired", "last", "pending", "priority", "tails",
-        "waits",
+        "capture", "device", "end_ns", "handle", "is_default", "is_retired", "last", "pending", "priority", "share",
+        "tails", "waits",
     )  # fmt: skip
 
     def __init__(self, handle: StreamHandle, device: int, priority: int, is_default: bool) -> None:
         self.handle = handle
         self.device = device
         self.priority = priority
+        self.share = 1.0
         self.is_default = is_default
         self.is_retired = False
         self.pending: deque[Command] = deque()
