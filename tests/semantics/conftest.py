@@ -257,10 +257,15 @@ def program(runtime: Runtime, wanted: int, spares: Spares) -> Callable[..., Any]
 
 
 UNSET = (
+    "CUBLASLT_WORKSPACE_SIZE",
+    "CUBLAS_WORKSPACE_CONFIG",
     "CUDA_LAUNCH_BLOCKING",
     "PYTORCH_ALLOC_CONF",
     "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_NVML_BASED_CUDA_CHECK",
     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+    "TORCH_CUDA_CHECK_STRAY_CONTEXT",
+    "TORCH_CUDA_SANITIZER",
 )
 PRELUDE = """
 import builtins, json, os, sys

@@ -200,6 +200,33 @@ answer(torch.cuda.memory_allocated())
     assert found == [10 << 20]
 
 
+RACE = """
+x = torch.zeros(4, device="cuda")
+side = torch.cuda.Stream()
+torch.cuda.synchronize()
+def add_on_two_streams(ordered):
+    x.add_(1)
+    if ordered:
+        side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        x.add_(1)
+    torch.cuda.synchronize()
+    return "done"
+answer(attempt(lambda: add_on_two_streams(True)))
+answer(attempt(lambda: add_on_two_streams(False)) == "done")
+"""
+
+
+@pytest.mark.rule("1.19.4", since="1.13", lacks_on_nvidia="races are found on virtual GPUs")
+def test_races_between_streams_are_errors_if_the_environment_says_so(program):
+    assert program(RACE, TORCH_CUDA_SANITIZER="1") == ["done", False]
+
+
+@pytest.mark.rule("1.19.4", since="1.13")
+def test_without_it_they_are_not(program):
+    assert program(RACE) == ["done", True]
+
+
 @pytest.mark.rule("1.19.5", since="1.12")
 @pytest.mark.devices(0)
 def test_tf32_may_be_allowed_from_outside(program):

@@ -234,6 +234,15 @@ class Driver(Protocol):
         self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
     ) -> None: ...  # order
 
+    def product_workspace(self, device: int) -> int:
+        """The bytes of workspace that matrix products get, of what the environment grants or of what is usual."""
+
+    def blas_handle(self, stream: StreamHandle) -> int:
+        """The cublasHandle_t, for other libraries, of the calling thread on a stream's device; its work goes there.
+
+        A thread has one per device, and two threads have none in common; that of a thread that ended serves again.
+        """
+
     # time, and those who take it
     def host_ns(self) -> int:
         """The calling thread's clock, in nanoseconds from any beginning; modelled where the work's times are."""

@@ -158,6 +158,16 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     return state.machine().driver.peer_can(one, other)
 
 
+def current_blas_handle() -> int:
+    """The cublasHandle_t of this thread on the current device, as a number; its work goes to the current stream.
+
+    On a virtual GPU it is a number that no library takes.  Host: returns at once.
+    Raises: NotSupportedError if cuBLAS is not installed.
+    """
+    stream = state.current_stream(devices.cuda_index())
+    return stream.driver.blas_handle(stream.handle)
+
+
 def get_arch_list() -> list[str]:
     """The architectures that kernels can be had for, such as "sm_90": shipped, or compiled when needed.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -29,6 +30,7 @@ from .stream import STREAMS_PER_POOL, Stream
 
 PRIORITIES = 4
 STACK_FRAMES = 3  # of a call that waits for the start, for the error if it fails
+SANITIZER = "TORCH_CUDA_SANITIZER is set, and races are found on virtual GPUs only: FLAMBEAU_GPUS=virtual:2"
 HINT = (
     "set FLAMBEAU_GPUS=virtual:2, call flambeau.virtual(2) before the first use, or run with "
     "`flambeau run --gpus virtual:2`"
@@ -158,6 +160,8 @@ class Machine(MachineFacts):
     def _start(self) -> None:
         if self.forked is not None:
             raise self.forked.error()
+        if self.choice.kind == "nvidia" and config.sanitizer():
+            warnings.warn(SANITIZER, RuntimeWarning, stacklevel=2)
         count = self.device_count()
         if count == 0:
             raise NoDeviceError("CUDA was used, and there is no NVIDIA GPU and no virtual GPU", hint=HINT)

@@ -35,7 +35,7 @@ from .contract_base import (
     WITHIN,
     raised,
 )
-from .contract_graphs import GraphContract
+from .contract_graphs import GraphContract, in_thread
 
 
 class DriverContract(GraphContract):
@@ -71,6 +71,17 @@ class DriverContract(GraphContract):
         assert self.download(target, (COUNT,), float32).tolist() == list(range(0, 2 * COUNT, 2))
         raised(AcceleratorError, lambda: self.driver.partition(DEVICE, every + 1))
         raised(AcceleratorError, lambda: self.driver.partition(DEVICE, 0))
+
+    # libraries
+    def test_a_thread_has_a_handle_of_cublas_on_each_device(self) -> None:
+        try:
+            handle = self.driver.blas_handle(self.stream)
+        except NotSupportedError:  # it is not installed
+            return
+        assert 0 < handle == self.driver.blas_handle(self.new_stream())
+        found: list[int] = []
+        in_thread(lambda: found.append(self.driver.blas_handle(self.stream)))
+        assert found[0] not in (0, handle)
 
     # time
     def test_the_host_s_clock_goes_on_while_it_waits(self) -> None:

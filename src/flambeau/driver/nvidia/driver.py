@@ -30,6 +30,7 @@ from ..api import (
 )
 from . import compile, library, peers
 from .blas import BlasPlan
+from .blas_handles import BlasHandles
 from .contexts import STREAM_NON_BLOCKING, ContextCalls
 from .devices import Devices
 from .fallback import Launch
@@ -72,6 +73,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
         self._plans: Table[tuple[int, Plan]] = Table("plan")
         self._plan_handles: dict[tuple[int, Problem], PlanHandle] = {}
+        self._blas_handles = BlasHandles()
         self._products: dict[PlanHandle, Any] = {}  # those that compiled calls run
 
     # devices
@@ -312,6 +314,12 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
             raise _elsewhere(f"plan {plan}", device, stream, of)
         self._devices.use(device)
         planned.run(addresses, workspace, of)
+
+    def product_workspace(self, device: int) -> int:
+        return self._planner.workspace(device)
+
+    def blas_handle(self, stream: StreamHandle) -> int:
+        return self._blas_handles.of(self._use_stream(stream))
 
     # time
 

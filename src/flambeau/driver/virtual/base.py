@@ -7,10 +7,11 @@ import threading
 from collections import deque
 from typing import TypeVar
 
-from ...config import Gpus
+from ...config import Gpus, blas_workspace
 from ...errors import AcceleratorError
 from ...kernel import Kernel
 from ..api import Capabilities, EventHandle, KernelHandle, PlanHandle, StreamHandle
+from ..per_thread import PerThread
 from .clock import HostClocks
 from .copies import Copies
 from .engine import Engine
@@ -53,6 +54,8 @@ class Calls:
         self._kernels: dict[KernelHandle, Loaded] = {}
         self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
         self._plans: dict[PlanHandle, Loaded] = {}
+        self._granted_workspace = blas_workspace() or 0
+        self._blas_handles: PerThread[int, int] = PerThread()
         self._contexts: set[int] = set()  # devices that were used
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ...errors import AcceleratorError, NotSupportedError
 from ...kernel import Access, Buffer, Grid, Kernel
-from ...problem import Problem
+from ...problem import Gemm, Problem
 from ..api import Address, CopyKind, DeviceProperties, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from .base import LIBRARIES, next_handle
 from .contexts import ContextCalls
@@ -275,12 +275,21 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
                 problem.accesses,
                 lambda accesses: preset.library_ns(problem, sum(each.nbytes for each in accesses)),
             )
-            return handle, 0
+            return handle, self.product_workspace(device) if isinstance(problem, Gemm) else 0
+
+    def product_workspace(self, device: int) -> int:
+        """What was granted; nothing is usual, for the modelled library needs none."""
+        return self._granted_workspace
+
+    def blas_handle(self, stream: StreamHandle) -> int:
+        """No library takes it, as none takes the numbers of streams."""
+        with self._lock:
+            return self._blas_handles.get(self._queue(stream).device, next_handle)
 
     def library_run(
         self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
     ) -> None:
-        """`workspace` is not used: plans need none."""
+        """`workspace` is not used."""
         with self._lock:
             queue = self._queue(stream)
             self._enqueue(queue, self._lookup(self._plans, plan, "plan"), tuple(addresses))
