@@ -267,6 +267,12 @@ class Driver(Protocol):
         """
 
     def graph_node_count(self, graph: GraphHandle) -> int: ...
+    def graph_write(self, graph: GraphHandle, path: str) -> None:
+        """Write nodes and edges to a file, in the language of Graphviz."""
+
+    def graph_raw(self, graph: GraphHandle | GraphExecHandle) -> int:
+        """The CUgraph or the CUgraphExec, for other libraries."""
+
     def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle: ...
     def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
         """Do what was captured, after the work on `stream` and the graph's own last launch.  # order"""
