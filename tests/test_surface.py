@@ -14,7 +14,13 @@ import flambeau
 ROOT = Path(__file__).parents[1]
 CUDA_MODULES = ("comm", "graphs", "green_contexts", "memory", "nvtx", "profiler", "random", "streams")
 ALSO_IN_CUDA = ("graphs", "memory", "random", "streams")
-SHELLS = ("flambeau", "flambeau.cuda", *(f"flambeau.cuda.{name}" for name in CUDA_MODULES), "flambeau.utils.data")
+SHELLS = (
+    "flambeau",
+    "flambeau.cuda",
+    *(f"flambeau.cuda.{name}" for name in CUDA_MODULES),
+    "flambeau.profiler",
+    "flambeau.utils.data",
+)
 MODULES = sorted(
     each.name for each in pkgutil.walk_packages(flambeau.__path__, "flambeau.") if not each.name.endswith("__main__")
 )
@@ -73,6 +79,7 @@ NAMES = {
         BatchSampler default_collate
     """,
     "flambeau.autograd": "Function Variable backward grad no_grad enable_grad",
+    "flambeau.profiler": "profile schedule ProfilerActivity ProfilerAction record_function tensorboard_trace_handler",
     "flambeau.testing": "machine gradcheck gradgradcheck",
 }
 

@@ -63,6 +63,7 @@ _SUBMODULES = (
     "nn",
     "optim",
     "parallel",
+    "profiler",
     "random",
     "testing",
     "utils",
