@@ -67,10 +67,13 @@ class Engine:
             self.clock.spend(host_ns)
             queue.capture.record(queue, name, work, detail, touches, blocks, duration_ns, engines)
             return
-        site = site or trace.call_site()
+        called = ""
+        if not site:
+            site, called = trace.call()
         conflicts = self.races.check(queue.handle, name, site, touches, blocks)
         self._make_room(queue)
         command = Command(queue, name, work, detail, touches, blocks, site)
+        command.called = called
         start = now = self.clock.spend(host_ns)
         if queue.end_ns > start:
             start = queue.end_ns

@@ -33,12 +33,13 @@ LOST_HINT = "correct the launch and start again: this process cannot use the dev
 class Command:
     """Work on a stream: `work(command)` does it, with `detail` as its own data, on `touches` that lie in `blocks`.
 
+    called: what the program called at `site`, "" if that is not known.
     number: its place on the stream;  sequence: its place among all;  known: what it is ordered after.
     spoiled: bytes that it must read as poison;  ruined: bytes that hold poison once it ran.
     """
 
     __slots__ = (
-        "blocks", "detail", "done", "end_ns", "known", "name", "number", "predecessors", "queue", "ruined",
+        "blocks", "called", "detail", "done", "end_ns", "known", "name", "number", "predecessors", "queue", "ruined",
         "sequence", "site", "spoiled", "touches", "work",
     )  # fmt: skip
 
@@ -59,6 +60,7 @@ class Command:
         self.touches = touches
         self.blocks = blocks
         self.site = site
+        self.called = ""
         self.predecessors = queue.waits
         self.number = self.sequence = self.end_ns = 0
         self.known: Clock = {}
@@ -208,8 +210,9 @@ def needed_numbers(targets: Iterable[Command]) -> dict[Queue, int]:
 
 def _failure(command: Command, error: Exception) -> AcceleratorError:
     code = DEVICE_ASSERT if isinstance(error, IndexError | ValueError | DeviceAssertError) else LAUNCH_FAILED
+    what = trace.operator_of(command.name, command.called)
     return AcceleratorError(
-        f"{trace.operator_of(command.name)}: failed on device {command.queue.device}, stream {command.queue.handle}, "
+        f"{what}: failed on device {command.queue.device}, stream {command.queue.handle}, "
         f"launched at {command.site}: {type(error).__name__}: {error}",
         error_code=code,
         sticky=True,
