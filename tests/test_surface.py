@@ -13,7 +13,7 @@ import flambeau
 
 ROOT = Path(__file__).parents[1]
 CUDA_MODULES = ("comm", "graphs", "green_contexts", "memory", "nvtx", "profiler", "random", "streams")
-ALSO_IN_CUDA = ("graphs", "memory", "random", "streams")
+ALSO_IN_CUDA = ("graphs", "green_contexts", "memory", "random", "streams")
 SHELLS = (
     "flambeau",
     "flambeau.cuda",

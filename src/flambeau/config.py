@@ -12,6 +12,7 @@ CUDA_LAUNCH_BLOCKING    1: every launch waits until it is done
 TORCH_CUDA_SANITIZER    1: virtual GPUs report races, as with `races=error`, unless FLAMBEAU_GPUS says otherwise
 TORCH_CUDA_CHECK_STRAY_CONTEXT  warn or error: what `cuda.set_device` does where the process has used another device
 TORCH_ALLOW_TF32_CUBLAS_OVERRIDE  1: products of float32 matrices start as TF32
+TORCH_BLAS_PREFER_CUBLASLT, TORCH_LINALG_PREFER_CUSOLVER  1: what `preferred_blas_library` and its twin begin with
 CUBLASLT_WORKSPACE_SIZE KiB that each matrix product gets as workspace; else what CUBLAS_WORKSPACE_CONFIG adds up to
 CUDA_VISIBLE_DEVICES    which devices there are, and in which order
 PYTORCH_ALLOC_CONF      allocator settings, as in PyTorch (PYTORCH_CUDA_ALLOC_CONF is the old name)
@@ -127,6 +128,15 @@ def stray_contexts(environment: Mapping[str, str] = os.environ) -> str:
 
 def tf32_override(environment: Mapping[str, str] = os.environ) -> bool:
     return environment.get("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "0") not in ("", "0")
+
+
+def preferred_libraries(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The libraries that are preferred at first, by kind."""
+    variables = {
+        "blas": ("TORCH_BLAS_PREFER_CUBLASLT", "cublaslt"),
+        "linalg": ("TORCH_LINALG_PREFER_CUSOLVER", "cusolver"),
+    }
+    return {kind: library for kind, (name, library) in variables.items() if environment.get(name) == "1"}
 
 
 def blas_workspace(environment: Mapping[str, str] = os.environ) -> int | None:

@@ -47,7 +47,7 @@ class Switches:
         self.precisions |= {CONV: None, RNN: None}  # never set
         self.deterministic = False
         self.warn_only = False
-        self.libraries: dict[str, str] = {}  # the preferred one, by kind
+        self.libraries = config.preferred_libraries()  # the preferred one, by kind
         if self.level != LEVELS[0]:
             self.set(MATMUL, TF32)
 

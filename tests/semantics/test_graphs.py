@@ -261,6 +261,19 @@ def test_in_global_mode_a_call_of_another_thread_breaks_the_capture(program):
     assert program(MODES.format("global")) == ["RuntimeError", "RuntimeError"]
 
 
+OWN = MODES.replace("        elsewhere()\n", "        found.append(attempt(done.query))\n")
+
+
+@pytest.mark.rule("1.10.4", since="2.1")
+@pytest.mark.parametrize(
+    ("mode", "result"),
+    [("global", "RuntimeError"), ("thread_local", "RuntimeError"), ("relaxed", "[1.0, 1.0, 1.0, 1.0]")],
+)
+def test_a_call_of_the_thread_that_captures_breaks_it_unless_the_mode_is_relaxed(program, mode, result):
+    captured, asked = program(OWN.format(mode))
+    assert (captured, asked) == (result, "True" if mode == "relaxed" else "RuntimeError")
+
+
 @pytest.mark.rule("1.10.4", since="2.1")
 def test_an_unknown_mode_is_an_error_and_nothing_is_captured(torch):
     with pytest.raises((RuntimeError, ValueError), match=r"[Uu]nknown capture error mode"):

@@ -227,6 +227,19 @@ def test_without_it_they_are_not(program):
     assert program(RACE) == ["done", True]
 
 
+@pytest.mark.rule("1.19.5", since="2.3")
+@pytest.mark.parametrize(
+    ("name", "variable", "library"),
+    [
+        ("preferred_blas_library", "TORCH_BLAS_PREFER_CUBLASLT", "cublaslt"),
+        ("preferred_linalg_library", "TORCH_LINALG_PREFER_CUSOLVER", "cusolver"),
+    ],
+)
+def test_a_library_may_be_preferred_from_outside(program, name, variable, library):
+    source = f"prefer = getattr(torch.backends.cuda, {name!r})\nanswer(prefer() == prefer({library!r}))"
+    assert [program(source, **{variable: value}) for value in ("1", None)] == [[True], [False]]
+
+
 @pytest.mark.rule("1.19.5", since="1.12")
 @pytest.mark.devices(0)
 def test_tf32_may_be_allowed_from_outside(program):

@@ -132,6 +132,14 @@ def test_a_state_of_another_size_is_an_error_and_nothing_has_changed(torch):
 
 
 @pytest.mark.rule("1.14.2", since="1.0")
+def test_a_state_of_eight_bytes_is_a_seed_alone(torch):
+    torch.cuda.manual_seed(5)
+    found = draws(torch)
+    torch.cuda.set_rng_state(torch.cuda.get_rng_state()[:8].clone())
+    assert draws(torch) == found and torch.cuda.initial_seed() == 5
+
+
+@pytest.mark.rule("1.14.2", since="1.0")
 def test_a_state_set_before_the_start_is_a_copy(program):
     found = program("""
 state = torch.zeros(16, dtype=torch.uint8)

@@ -62,6 +62,21 @@ answer(sorted(seen))
     assert found == [[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]]
 
 
+@pytest.mark.rule("1.1.4", since="1.0")
+@pytest.mark.virtual("calls are put off by flambeau's own means")
+def test_a_call_that_was_put_off_and_fails_is_reported_at_the_start(program):
+    found = program("""
+from flambeau.runtime import state
+state.machine().at_start(lambda: {}["seed"])
+answer(torch.cuda.is_initialized())
+try:
+    torch.cuda.init()
+except torch.cuda.DeferredCudaCallError as error:
+    answer(["<program>:3" in str(error), isinstance(error.__cause__, KeyError)])
+""")
+    assert found == [False, [True, True]]
+
+
 @pytest.mark.rule("1.1.5", since="1.0")
 def test_with_a_gpu_it_is_available(torch):
     assert torch.cuda.is_available() is True and torch.cuda.device_count() >= 1

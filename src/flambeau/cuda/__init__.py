@@ -28,7 +28,7 @@ from ..runtime.control import (
     synchronize,
 )
 from ..runtime.control import is_in_bad_fork as _is_in_bad_fork  # noqa: F401  (PyTorch's name for it)
-from ..runtime.cudart import cudart
+from ..runtime.cudart import cudart, cudaStatus
 from ..runtime.device import DeviceGuard as device
 from ..runtime.device import DeviceOfGuard as device_of
 from ..runtime.external import external_stream as ExternalStream  # noqa: N812
@@ -38,6 +38,7 @@ from ..runtime.generator import manual_seed_all, seed_all
 from ..runtime.generator import seed_current as manual_seed
 from ..runtime.generator import seed_current_randomly as seed
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
+from ..runtime.green_context import GreenContext
 from ..runtime.monitor import (
     clock_rate,
     device_memory_used,
@@ -108,10 +109,10 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "CudaError",
-    "DeferredCudaCallError", "DoubleTensor", "Event", "ExternalStream", "FloatTensor", "HalfTensor", "IntTensor",
-    "LongTensor", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext", "caching_allocator_alloc",
-    "caching_allocator_delete", "can_device_access_peer", "carry", "check_error", "clock_rate", "comm", "cudart",
-    "current_blas_handle", "current_device", "current_stream", "default_stream", "device", "device_count",
+    "DeferredCudaCallError", "DoubleTensor", "Event", "ExternalStream", "FloatTensor", "GreenContext", "HalfTensor",
+    "IntTensor", "LongTensor", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext", "caching_allocator_alloc",
+    "caching_allocator_delete", "can_device_access_peer", "carry", "check_error", "clock_rate", "comm", "cudaStatus",
+    "cudart", "current_blas_handle", "current_device", "current_stream", "default_stream", "device", "device_count",
     "device_memory_used", "device_of", "empty_cache", "empty_host_cache", "get_allocator_backend", "get_arch_list",
     "get_device_capability", "get_device_name", "get_device_properties", "get_gencode_flags",
     "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all", "get_stream_from_external",
