@@ -2,7 +2,9 @@
 
 FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options `,memory=2GiB`,
                         `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=h200`
-FLAMBEAU_CACHE          directory of compiled kernels (default: $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
+FLAMBEAU_CACHE          directory of compiled kernels, as PYTORCH_KERNEL_CACHE_PATH is (default:
+                        $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
+USE_PYTORCH_KERNEL_CACHE  0: compiled kernels are not kept on disk
 FLAMBEAU_COMPILE_AHEAD  0: compile no kernel in the background before it is needed
 FLAMBEAU_STRICT         1: silent mistakes are found: a replay of a graph whose declared inputs have no new values, a
                         use of host memory before the non_blocking copy that it takes part in was waited for;
@@ -184,9 +186,14 @@ def names_instances(environment: Mapping[str, str] = os.environ) -> bool:
     return "MIG-" in environment.get("CUDA_VISIBLE_DEVICES", "")
 
 
+def keeps_kernels(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether compiled kernels are kept on disk."""
+    return environment.get("USE_PYTORCH_KERNEL_CACHE", "1") != "0"
+
+
 def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
     """Where compiled kernels are kept."""
-    if chosen := environment.get("FLAMBEAU_CACHE"):
+    if chosen := environment.get("FLAMBEAU_CACHE") or environment.get("PYTORCH_KERNEL_CACHE_PATH"):
         return Path(chosen)
     return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "flambeau"
 

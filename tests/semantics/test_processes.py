@@ -245,3 +245,33 @@ def test_a_library_may_be_preferred_from_outside(program, name, variable, librar
 def test_tf32_may_be_allowed_from_outside(program):
     source = "answer(torch.backends.cuda.matmul.allow_tf32)"
     assert program(source, TORCH_ALLOW_TF32_CUBLAS_OVERRIDE="1") == [True]
+
+
+COMPILED = """
+from flambeau.driver.nvidia.compile import compile_cubin
+from flambeau.kernel import Kernel
+source = 'extern "C" __global__ void fill(float* out) { out[threadIdx.x] = 1.0f; }'
+answer(len(compile_cubin(Kernel("fill", source, (), None), "sm_90")) > 0)
+"""
+
+
+@pytest.fixture
+def places(tmp_path):
+    """Three directories, and how many compiled kernels are in each."""
+    pytest.importorskip("cuda.bindings.nvrtc")
+    found = [tmp_path / name for name in ("ours", "named", "xdg")]
+    return found, lambda: [len(list(each.rglob("*.cubin"))) for each in found]
+
+
+@pytest.mark.rule("1.19.7", since="1.8")
+@pytest.mark.virtual("PyTorch compiles other kernels; none is compiled for virtual GPUs, and no GPU is needed")
+def test_compiled_kernels_are_kept_where_the_environment_says(program, places):
+    (ours, named, xdg), kept = places
+    program(COMPILED, XDG_CACHE_HOME=str(xdg), USE_PYTORCH_KERNEL_CACHE="0")
+    assert kept() == [0, 0, 0]
+    program(COMPILED, XDG_CACHE_HOME=str(xdg))
+    assert kept() == [0, 0, 1] and (xdg / "flambeau").is_dir()
+    program(COMPILED, XDG_CACHE_HOME=str(xdg), PYTORCH_KERNEL_CACHE_PATH=str(named))
+    assert kept() == [0, 1, 1]
+    program(COMPILED, PYTORCH_KERNEL_CACHE_PATH=str(named), FLAMBEAU_CACHE=str(ours))
+    assert kept() == [1, 1, 1]
