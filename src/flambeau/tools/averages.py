@@ -113,7 +113,7 @@ def events_of(profile: Profile, activities: Iterable[ProfilerActivity]) -> Event
     """What a profile holds of some kinds, by its begin; what is around something comes before it."""
     found = []
     if ProfilerActivity.CPU in activities:
-        found += [_of_host(each.text, each.start_ns, each.end_ns) for each in profile.ranges]
+        found += [_of_host(each.text, each.start_ns, each.end_ns) for each in reversed(profile.ranges)]
     if ProfilerActivity.CUDA in activities:
         found += [_of_device(each.name, each.device, each.start_ns, each.end_ns) for each in profile.spans]
     return EventList(sorted(found, key=lambda each: (each.start_us, -each.end_us)))
