@@ -57,6 +57,20 @@ def test_what_the_program_called_is_named_too(name):
     assert launched.partition(" of ")[2] == CALLED.get(name, "")
 
 
+def test_also_in_a_replay():
+    with machine():
+        x, target, graph = torch.ones(2, 2, device="cuda"), torch.zeros(2, device="cuda").long(), torch.cuda.CUDAGraph()
+        F.cross_entropy(x, target)
+        with torch.cuda.graph(graph):
+            captured = here() + 1
+            F.cross_entropy(x, target)
+        target.fill_(99)
+        graph.replay()
+        with pytest.raises(torch.AcceleratorError, match="of cross_entropy: failed") as caught:
+            torch.cuda.synchronize()
+    assert lines(caught.value)[0] == captured
+
+
 def test_so_are_steps_and_passes_that_launch_something_of_their_own():
     def failing(call):
         with machine() as made:

@@ -20,6 +20,22 @@ answer(torch.cuda.is_initialized())
 
 
 @pytest.mark.rule("1.1.4", since="1.0")
+def test_importing_makes_no_call_of_the_driver(program):
+    """The driver itself says that nobody initialized it; where there is none, nobody can have."""
+    found = program("""
+import ctypes
+def initialized():
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return library.cuDeviceGetCount(ctypes.byref(ctypes.c_int())) == 0
+answer([(torch.ones(2) + 1).tolist(), initialized()])
+""")
+    assert found == [[[2.0, 2.0], False]]
+
+
+@pytest.mark.rule("1.1.4", since="1.0")
 def test_init_starts_and_may_be_called_again(program):
     found = program("""
 torch.cuda.init()

@@ -58,8 +58,11 @@ class Engine:
         host_ns: int,
         engines: Sequence[CopyEngine] = (),
         site: str = "",
+        called: str = "",
     ) -> None:
-        """Put a command on a queue, or write it down if that is capturing.  site: where it was called, if not here.
+        """Put a command on a queue, or write it down if that is capturing.
+
+        site, called: where it was called and as what, if not here.
 
         Raises RaceError, or the failure of a command that had to run to make room.
         """
@@ -67,7 +70,6 @@ class Engine:
             self.clock.spend(host_ns)
             queue.capture.record(queue, name, work, detail, touches, blocks, duration_ns, engines)
             return
-        called = ""
         if not site:
             site, called = trace.call()
         conflicts = self.races.check(queue.handle, name, site, touches, blocks)

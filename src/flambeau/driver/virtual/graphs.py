@@ -200,7 +200,7 @@ class GraphCalls(Calls):
             else:
                 engine.submit(
                     lane, node.name, node.work, node.detail, node.touches, touched, node.duration_ns, 0, node.engines,
-                    node.site,
+                    node.site, node.called,
                 )  # fmt: skip
             if at in found.graph.awaited:
                 points[at] = events.point(lane)
