@@ -36,7 +36,7 @@ LAYERS = (
     ("tensor",),
     ("nn", "optim", "data", "amp", "parallel", "multiprocessing"),
     ("tools", "testing"),
-    ("", "accelerator", "cuda", "utils", "backends", "distributed", "random"),
+    ("", "accelerator", "cuda", "utils", "backends", "distributed", "profiler", "random"),
     ("cli", "__main__"),
 )
 BASE = LAYERS[0]

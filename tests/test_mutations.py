@@ -54,8 +54,8 @@ MUTATIONS = (
     ),
     Mutation(
         "wait_stream that records and does not wait",
-        "runtime/stream.py",
-        "        self.wait(event)\n",
+        "runtime/queue.py",
+        "        self.wait(other.mark)\n",
         "",
         ("tests/runtime/test_stream.py",),
     ),

@@ -12,8 +12,15 @@ import pytest
 import flambeau
 
 ROOT = Path(__file__).parents[1]
-CUDA_MODULES = ("comm", "memory", "nvtx", "profiler", "streams")
-SHELLS = ("flambeau", "flambeau.cuda", *(f"flambeau.cuda.{name}" for name in CUDA_MODULES), "flambeau.utils.data")
+CUDA_MODULES = ("comm", "graphs", "green_contexts", "memory", "nvtx", "profiler", "random", "streams")
+ALSO_IN_CUDA = ("graphs", "green_contexts", "memory", "random", "streams")
+SHELLS = (
+    "flambeau",
+    "flambeau.cuda",
+    *(f"flambeau.cuda.{name}" for name in CUDA_MODULES),
+    "flambeau.profiler",
+    "flambeau.utils.data",
+)
 MODULES = sorted(
     each.name for each in pkgutil.walk_packages(flambeau.__path__, "flambeau.") if not each.name.endswith("__main__")
 )
@@ -48,6 +55,14 @@ NAMES = {
         memory_stats memory_summary memory_snapshot memory_allocated empty_cache mem_get_info list_gpu_processes
         caching_allocator_alloc caching_allocator_delete memory_stats_as_nested_dict get_allocator_backend
     """,
+    "flambeau.cuda.graphs": """
+        CUDAGraph graph graph_pool_handle is_current_stream_capturing make_graphed_callables
+    """,
+    "flambeau.cuda.green_contexts": "GreenContext",
+    "flambeau.cuda.random": """
+        get_rng_state get_rng_state_all set_rng_state set_rng_state_all manual_seed manual_seed_all seed seed_all
+        initial_seed
+    """,
     "flambeau.cuda.nvtx": "mark range_push range_pop range_start range_end range",
     "flambeau.cuda.profiler": "start stop profile",
     "flambeau.cuda.streams": "Stream Event ExternalStream",
@@ -64,6 +79,7 @@ NAMES = {
         BatchSampler default_collate
     """,
     "flambeau.autograd": "Function Variable backward grad no_grad enable_grad",
+    "flambeau.profiler": "profile schedule ProfilerActivity ProfilerAction record_function tensorboard_trace_handler",
     "flambeau.testing": "machine gradcheck gradgradcheck",
 }
 
@@ -104,7 +120,7 @@ def test_modules_of_cuda_give_what_cuda_gives(name):
     assert getattr(flambeau.cuda, name) is module
     shared = [each for each in module.__all__ if hasattr(flambeau.cuda, each)]
     assert [each for each in shared if getattr(module, each) is not getattr(flambeau.cuda, each)] == []
-    assert shared == (module.__all__ if name in ("memory", "streams") else [])
+    assert shared == (module.__all__ if name in ALSO_IN_CUDA else [])
 
 
 def test_the_version_is_the_package_s():

@@ -37,6 +37,7 @@ from .numerics import (
     set_float32_matmul_precision,
     use_deterministic_algorithms,
 )
+from .ops.assertion import assert_async as _assert_async  # noqa: F401  (PyTorch's name for it)
 from .runtime.any_event import AnyEvent as Event
 from .runtime.control import virtual
 from .runtime.device import device, get_default_device, set_default_device
@@ -62,6 +63,7 @@ _SUBMODULES = (
     "nn",
     "optim",
     "parallel",
+    "profiler",
     "random",
     "testing",
     "utils",

@@ -2,14 +2,20 @@
 
 FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options `,memory=2GiB`,
                         `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=h200`
-FLAMBEAU_CACHE          directory of compiled kernels (default: $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
+FLAMBEAU_CACHE          directory of compiled kernels, as PYTORCH_KERNEL_CACHE_PATH is (default:
+                        $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
+USE_PYTORCH_KERNEL_CACHE  0: compiled kernels are not kept on disk
 FLAMBEAU_COMPILE_AHEAD  0: compile no kernel in the background before it is needed
 FLAMBEAU_STRICT         1: silent mistakes are found: a replay of a graph whose declared inputs have no new values, a
                         use of host memory before the non_blocking copy that it takes part in was waited for;
                         a thread without the device and streams of the one that started it.  And errors of a GPU that
                         come later name the last launches
 CUDA_LAUNCH_BLOCKING    1: every launch waits until it is done
+TORCH_CUDA_SANITIZER    1: virtual GPUs report races, as with `races=error`, unless FLAMBEAU_GPUS says otherwise
+TORCH_CUDA_CHECK_STRAY_CONTEXT  warn or error: what `cuda.set_device` does where the process has used another device
 TORCH_ALLOW_TF32_CUBLAS_OVERRIDE  1: products of float32 matrices start as TF32
+TORCH_BLAS_PREFER_CUBLASLT, TORCH_LINALG_PREFER_CUSOLVER  1: what `preferred_blas_library` and its twin begin with
+CUBLASLT_WORKSPACE_SIZE KiB that each matrix product gets as workspace; else what CUBLAS_WORKSPACE_CONFIG adds up to
 CUDA_VISIBLE_DEVICES    which devices there are, and in which order
 PYTORCH_ALLOC_CONF      allocator settings, as in PyTorch (PYTORCH_CUDA_ALLOC_CONF is the old name)
 PYTORCH_NO_CUDA_MEMORY_CACHING  1: every block is an allocation of the driver's own, of exactly the bytes asked for
@@ -46,8 +52,8 @@ class Gpus:
     schedule: str = "submission"
 
 
-def parse_gpus(text: str) -> Gpus:
-    """Read the value of FLAMBEAU_GPUS.  Raises ConfigError."""
+def parse_gpus(text: str, races: str = "poison") -> Gpus:
+    """Read the value of FLAMBEAU_GPUS.  races: where it says nothing of them.  Raises ConfigError."""
     head, *options = [part.strip() for part in text.split(",")]
     kind, _, count = head.partition(":")
     if kind not in ("nvidia", "virtual", "none") or (count and kind != "virtual"):
@@ -59,7 +65,7 @@ def parse_gpus(text: str) -> Gpus:
         if options:
             raise ConfigError(f"FLAMBEAU_GPUS={text!r}: {kind} takes no options, got {', '.join(options)}")
         return Gpus(kind)
-    return virtual_gpus(_count(count or "1", text), **dict(_option(each, text) for each in options))
+    return virtual_gpus(_count(count or "1", text), **{"races": races, **dict(_option(each, text) for each in options)})
 
 
 def virtual_gpus(
@@ -90,7 +96,12 @@ def parse_bytes(size: int | str) -> int:
 def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
     """What FLAMBEAU_GPUS says, or None if it is not set."""
     text = environment.get("FLAMBEAU_GPUS", "")
-    return parse_gpus(text) if text else None
+    return parse_gpus(text, races="error" if sanitizer(environment) else "poison") if text else None
+
+
+def sanitizer(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether races between streams are to be errors."""
+    return environment.get("TORCH_CUDA_SANITIZER", "0") not in ("", "0")
 
 
 def compile_ahead(environment: Mapping[str, str] = os.environ) -> bool:
@@ -111,8 +122,43 @@ def launch_blocking(environment: Mapping[str, str] = os.environ) -> bool:
     return environment.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
 
 
+def stray_contexts(environment: Mapping[str, str] = os.environ) -> str:
+    """What is done about devices that were used and not chosen: "warn", "error" or, for nothing, "".
+
+    Raises: ConfigError.
+    """
+    value = environment.get("TORCH_CUDA_CHECK_STRAY_CONTEXT", "").lower()
+    if value not in ("", "warn", "error"):
+        raise ConfigError(f"TORCH_CUDA_CHECK_STRAY_CONTEXT={value!r} is unknown", hint="use warn or error")
+    return value
+
+
 def tf32_override(environment: Mapping[str, str] = os.environ) -> bool:
     return environment.get("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "0") not in ("", "0")
+
+
+def preferred_libraries(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The libraries that are preferred at first, by kind."""
+    variables = {
+        "blas": ("TORCH_BLAS_PREFER_CUBLASLT", "cublaslt"),
+        "linalg": ("TORCH_LINALG_PREFER_CUSOLVER", "cusolver"),
+    }
+    return {kind: library for kind, (name, library) in variables.items() if environment.get(name) == "1"}
+
+
+def blas_workspace(environment: Mapping[str, str] = os.environ) -> int | None:
+    """Bytes of workspace for a matrix product; None if nothing readable is said.
+
+    CUBLAS_WORKSPACE_CONFIG is `:SIZE:COUNT`, any number of times: so many buffers of so many KiB.
+    """
+    size = environment.get("CUBLASLT_WORKSPACE_SIZE", "").strip()
+    if size.isdecimal():
+        return int(size) << 10
+    buffers = environment.get("CUBLAS_WORKSPACE_CONFIG", "")
+    if not re.fullmatch(r"(:\d+:\d+)+", buffers):
+        return None
+    numbers = [int(each) for each in buffers.split(":")[1:]]
+    return sum(size * count for size, count in zip(numbers[::2], numbers[1::2])) << 10
 
 
 def virtual_uuid(ordinal: int) -> str:
@@ -145,9 +191,14 @@ def names_instances(environment: Mapping[str, str] = os.environ) -> bool:
     return "MIG-" in environment.get("CUDA_VISIBLE_DEVICES", "")
 
 
+def keeps_kernels(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether compiled kernels are kept on disk."""
+    return environment.get("USE_PYTORCH_KERNEL_CACHE", "1") != "0"
+
+
 def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
     """Where compiled kernels are kept."""
-    if chosen := environment.get("FLAMBEAU_CACHE"):
+    if chosen := environment.get("FLAMBEAU_CACHE") or environment.get("PYTORCH_KERNEL_CACHE_PATH"):
         return Path(chosen)
     return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "flambeau"
 

@@ -100,6 +100,10 @@ class NotSupportedError(FlambeauError, NotImplementedError):
     """This driver does not have the ability that was asked for."""
 
 
+class DeviceAssertError(FlambeauError, RuntimeError):
+    """A value that a kernel was told to assert is not there.  A GPU stops at it, and reports AcceleratorError."""
+
+
 class AutogradError(FlambeauError, RuntimeError):
     """A gradient cannot be computed."""
 

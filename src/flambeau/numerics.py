@@ -18,8 +18,10 @@ from types import ModuleType
 from typing import Any
 
 from . import config
-from .errors import ArgumentTypeError, ModeError
+from .errors import ArgumentTypeError, ModeError, NotSupportedError
 from .ops.linalg import precision
+from .runtime import device as devices
+from .runtime import state
 
 INHERIT, IEEE, TF32 = "none", "ieee", "tf32"
 GENERIC, CUDA, MATMUL, CONV, RNN = "generic", "cuda", "matmul", "conv", "rnn"
@@ -45,7 +47,7 @@ class Switches:
         self.precisions |= {CONV: None, RNN: None}  # never set
         self.deterministic = False
         self.warn_only = False
-        self.libraries: dict[str, str] = {}  # the preferred one, by kind
+        self.libraries = config.preferred_libraries()  # the preferred one, by kind
         if self.level != LEVELS[0]:
             self.set(MATMUL, TF32)
 
@@ -167,6 +169,21 @@ def _prefer(kind: str, known: tuple[str, ...], wanted: str | None) -> str:
             )
         switches.libraries[kind] = wanted
     return switches.libraries.get(kind, known[0])
+
+
+def cublas_workspace_size(size: int | None = None) -> int:
+    """Bytes of workspace that a matrix product gets on the current device.  It is given back after each product.
+
+    CUBLASLT_WORKSPACE_SIZE says it, else CUBLAS_WORKSPACE_CONFIG, before the start: there is one setting for both.
+    Raises: NotSupportedError if `size` is given, since plans that were made would keep theirs.
+    """
+    if size is not None:
+        raise NotSupportedError(
+            f"cublas_workspace_size: {size} bytes cannot be set now",
+            hint=f"set CUBLASLT_WORKSPACE_SIZE={size >> 10}, which is in KiB, before the program starts",
+        )
+    index = devices.cuda_index()
+    return state.machine().driver.product_workspace(index)
 
 
 class Flag:

@@ -19,6 +19,8 @@ _operators: dict[str, list[str]] = {}  # by the name of a kernel or library prob
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _INNER = tuple(_PACKAGE + each for each in ("driver" + os.sep, "trace.", "runtime" + os.sep + "strict."))
 
+_OPERATORS = (_PACKAGE + "ops" + os.sep, _PACKAGE + "tensor" + os.sep + "operators.")
+
 
 def touched_by_host(values: Iterable[Any]) -> None:
     """Tell the hooks about every array among the arguments of a reference that runs on the host."""
@@ -38,10 +40,14 @@ def uses(entry: str, operator: str) -> None:
         known.append(operator)
 
 
-def operator_of(entry: str) -> str:
-    """The operators that launch what is called `entry`, with that name; the name alone if no operator does."""
-    known = _operators.get(entry)
-    return entry if known in (None, [entry]) else f"{' or '.join(known)} (kernel {entry})"
+def operator_of(entry: str, called: str = "") -> str:
+    """The operators that launch what is called `entry`, with that name; the name alone if no operator does.
+
+    called: what the program called, to be named where it is none of them.
+    """
+    known = _operators.get(entry, [])
+    name = entry if known in ([], [entry]) else f"{' or '.join(known)} (kernel {entry})"
+    return f"{name} of {called}" if called and called not in (entry, *known) else name
 
 
 def call_site() -> str:
@@ -50,6 +56,20 @@ def call_site() -> str:
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
+
+
+def call() -> tuple[str, str]:
+    """As `call_site`, and which operator or method was called there, "" if that cannot be said."""
+    frame: Any = sys._getframe(1)
+    inner: Any = None
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, inner = frame.f_back, frame
+    site = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
+    name = "" if inner is None else _called(inner)
+    if name.startswith("Tensor.") or name.endswith(".step"):
+        return site, name
+    is_operator = name.isidentifier() and inner.f_code.co_filename.startswith(_OPERATORS)
+    return site, name if is_operator else ""
 
 
 def source_at(site: str) -> str:

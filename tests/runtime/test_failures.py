@@ -32,7 +32,7 @@ def lines(error):
     return [int(line) for line in re.findall(re.escape(__file__) + r":(\d+)", str(error))]
 
 
-# what fails, by the operator that launches it (of a composite, an inner one)
+# what fails, by the operator that launches it
 KERNELS = {
     "index_select": lambda x: x[outside(x.device)],
     "gather": lambda x: x.gather(0, outside(x.device)),
@@ -42,6 +42,49 @@ KERNELS = {
     "entropy_total": lambda x: F.cross_entropy(x.view(2, 2), outside(x.device)),
     "bernoulli": lambda x: torch.bernoulli(x * 7),
 }
+
+
+CALLED = {"nll_total": "nll_loss", "entropy_total": "cross_entropy"}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_the_program_called_is_named_too(name):
+    with machine():
+        KERNELS[name](torch.ones(4, device="cuda"))
+        with pytest.raises(torch.AcceleratorError) as caught:
+            torch.cuda.synchronize()
+    launched = str(caught.value).split(": failed on")[0]
+    assert launched.partition(" of ")[2] == CALLED.get(name, "")
+
+
+def test_also_in_a_replay():
+    with machine():
+        x, target, graph = torch.ones(2, 2, device="cuda"), torch.zeros(2, device="cuda").long(), torch.cuda.CUDAGraph()
+        F.cross_entropy(x, target)
+        with torch.cuda.graph(graph):
+            captured = here() + 1
+            F.cross_entropy(x, target)
+        target.fill_(99)
+        graph.replay()
+        with pytest.raises(torch.AcceleratorError, match="of cross_entropy: failed") as caught:
+            torch.cuda.synchronize()
+    assert lines(caught.value)[0] == captured
+
+
+def test_so_are_steps_and_passes_that_launch_something_of_their_own():
+    def failing(call):
+        with machine() as made:
+            x = torch.ones(4, device="cuda", requires_grad=True)
+            loss, optimizer = (x * x).sum(), torch.optim.SGD([x], lr=0.1)
+            x.grad = torch.ones(4, device="cuda")
+            made.driver.faults.fail_launch_at(1)
+            call(loss, optimizer)
+            with pytest.raises(torch.AcceleratorError) as caught:
+                torch.cuda.synchronize()
+        return str(caught.value).split(": failed on")[0].partition(" of ")[2]
+
+    assert failing(lambda loss, optimizer: loss.backward()) == "Tensor.backward"
+    assert failing(lambda loss, optimizer: optimizer.step()).endswith(".step")
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -1,6 +1,7 @@
 """CUDA graphs.  Rows 1.10 of the semantics."""
 
 import gc
+import re
 import threading
 import warnings
 
@@ -8,7 +9,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.errors import AcceleratorError, AccessError, ArgumentError, NotSupportedError, RaceError
+from flambeau.errors import AcceleratorError, AccessError, ArgumentError, RaceError
 from flambeau.testing import machine
 
 from ..conftest import ON_HARDWARE
@@ -539,11 +540,34 @@ class TestErrors:
 
     def test_nothing_captured(self, gpus):
         graph = torch.cuda.CUDAGraph()
-        for name in ("replay", "pool", "capture_end"):
+        for name in ("replay", "pool", "capture_end", "raw_cuda_graph", "raw_cuda_graph_exec"):
             with pytest.raises(AcceleratorError, match=f"^{name}: "):
                 getattr(graph, name)()
-        with pytest.raises(NotSupportedError):
+        with pytest.raises(AcceleratorError, match="^debug_dump: "):
             graph.debug_dump("graph.dot")
+
+    @virtual
+    def test_a_graph_is_written_with_what_it_does_and_where(self, gpus, tmp_path):
+        graph, side = torch.cuda.CUDAGraph(keep_graph=True), torch.cuda.Stream()
+        x = torch.ones(3, device="cuda")
+        with torch.cuda.graph(graph):
+            y = x.exp()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                z = y.sin()
+            torch.cuda.current_stream().wait_stream(side)
+            z.cos_()
+        graph.debug_dump(tmp_path / "graph.dot")
+        lines = (tmp_path / "graph.dot").read_text().splitlines()
+        works = [each for each in lines if re.search("exp|sin|cos", each)]
+        assert [re.search("exp|sin|cos", each)[0] for each in works] == ["exp", "sin", "cos"]
+        assert all("cuda:0" in each and "test_graph.py:" in each for each in works)
+        first, second, third = (re.match(r" *(\d+) ", each)[1] for each in works)
+        assert lines[0].startswith("digraph") and lines[-1] == "}"
+        follows = {tuple(re.findall(r"\d+", each)) for each in lines if "->" in each}
+        assert (second, third) in follows and (third, first) not in follows
+        with pytest.raises(AcceleratorError, match="cannot be written"):
+            graph.debug_dump(tmp_path)
 
     def test_a_graph_is_captured_once(self, gpus):
         graph, _ = captured(lambda: torch.ones(1, device="cuda"))

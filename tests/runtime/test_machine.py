@@ -106,3 +106,14 @@ def test_launch_blocking_waits_at_every_launch(monkeypatch):
         assert torch.cuda.current_stream().query()
         x + 1
         assert made.driver.log[-1][2].startswith("add_")
+
+
+def test_a_sanitizer_that_is_asked_for_on_nvidia_is_said_to_be_missing(monkeypatch):
+    monkeypatch.setenv("TORCH_CUDA_SANITIZER", "1")
+    made = Machine(Gpus("nvidia"))
+    monkeypatch.setattr(made, "device_count", lambda: 0)
+    with (
+        pytest.warns(RuntimeWarning, match="races are found on virtual GPUs only"),
+        pytest.raises(errors.NoDeviceError),
+    ):
+        made.start()

@@ -23,6 +23,11 @@ answer(torch.cuda.is_initialized())
     assert found == [["cuda", True], False]
 
 
+@pytest.mark.rule("1.13.1", since="2.9")
+def test_an_empty_cache_is_emptied_without_a_start(program):
+    assert program("torch.accelerator.empty_cache()\nanswer(torch.cuda.is_initialized())") == [False]
+
+
 @pytest.mark.rule("1.13.1", since="2.6", differs="asking which device is meant starts it")
 def test_waiting_for_what_has_not_started_starts_nothing(program):
     assert program("torch.accelerator.synchronize()\nanswer(torch.cuda.is_initialized())") == [False]

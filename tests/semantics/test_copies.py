@@ -176,6 +176,37 @@ def test_a_broadcast_shares_storage_on_the_sources_own_device(torch):
 
 @pytest.mark.rule("1.2.5", since="1.0")
 @pytest.mark.devices(2)
+def test_many_tensors_are_broadcast_together(torch):
+    sizes = (3, 0, 3 << 20, 5)  # of float32: the third is larger than a buffer
+    tensors = [torch.full((size,), float(size), device="cuda:0") for size in sizes]
+    here, there = torch.nn.parallel.comm.broadcast_coalesced(tensors, [0, 1])
+    assert [each.data_ptr() for each in here] == [each.data_ptr() for each in tensors]
+    assert {each.device.index for each in there} == {1} and [each.numel() for each in there] == list(sizes)
+    assert [bool((each == float(size)).all()) for each, size in zip(there, sizes)] == [True] * 4
+    there[0].add_(1)
+    assert [each._version for each in there] == [1, 0, 0, 0]
+
+
+@pytest.mark.rule("1.2.5", since="1.0")
+@pytest.mark.devices(2)
+def test_what_cannot_be_sent_to_several_devices(torch):
+    comm, x, y = torch.nn.parallel.comm, torch.ones(3, device="cuda:0"), torch.ones(3, device="cuda:1")
+    wrong = (RuntimeError, ValueError, AssertionError, TypeError)
+    for call in (
+        lambda: comm.broadcast(x),
+        lambda: comm.broadcast(x, [0, 1], out=[x, y]),
+        lambda: comm.reduce_add([x, torch.ones(3)]),
+        lambda: comm.reduce_add([x, y[:2]]),
+        lambda: comm.scatter(x, [0, 1], chunk_sizes=[1, 1, 1]),
+        lambda: comm.gather([x, torch.ones(3)]),
+    ):
+        with pytest.raises(wrong):
+            call()
+    assert x.tolist() == y.tolist() == [1.0] * 3
+
+
+@pytest.mark.rule("1.2.5", since="1.0")
+@pytest.mark.devices(2)
 def test_sums_over_devices(torch):
     parts = [torch.full((3,), 1.0 + index, device=f"cuda:{index}") for index in range(2)]
     total = torch.nn.parallel.comm.reduce_add(parts, 1)
@@ -285,6 +316,33 @@ except torch.AcceleratorError as error:
 os._exit(0)
 """)
     assert found == [True]
+
+
+@pytest.mark.rule("1.3.3", since="2.1")
+def test_a_program_may_assert_what_it_does_not_wait_for(program):
+    found = program("""
+x = torch.ones(2, device="cuda")
+torch._assert_async(x[0], "it is one")
+torch._assert_async((x == 1).all())
+torch.cuda.synchronize()
+torch.cuda._sleep(100_000_000)
+torch._assert_async(x[1] == 2, "it is two")
+answer(torch.cuda.current_stream().query())
+answer(attempt(torch.cuda.synchronize).split(":")[0])
+answer(attempt(lambda: x.tolist()).split(":")[0])
+os._exit(0)
+""")
+    assert found == [False, "RuntimeError", "RuntimeError"]
+
+
+@pytest.mark.rule("1.3.3", since="2.1")
+@pytest.mark.devices(0)
+def test_on_the_cpu_such_an_assertion_fails_at_once(torch):
+    assert torch._assert_async(torch.tensor([2.5]), "fine") is None
+    with pytest.raises(RuntimeError, match="it is two"):
+        torch._assert_async(torch.tensor(0), "it is two")
+    with pytest.raises(RuntimeError):
+        torch._assert_async(torch.ones(2))
 
 
 @pytest.mark.rule("1.3.3", since="2.5")

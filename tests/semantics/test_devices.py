@@ -247,6 +247,82 @@ def test_the_architectures_that_there_are_kernels_for(torch):
     assert f"code=sm_{major}{minor}" in flags
 
 
+STRAY = """
+import warnings
+def warned(call):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        call()
+    return ["cuda:0" in str(each.message) for each in found]
+"""
+
+
+@pytest.mark.rule("1.1.9", since="2.15")
+@pytest.mark.rule("1.19.4", since="2.15")
+@pytest.mark.devices(2)
+@pytest.mark.parametrize("use", ["torch.ones(1).pin_memory()", "torch.ones(1, device='cuda')"])
+def test_choosing_a_device_after_another_was_used_may_be_reported(program, use):
+    source = f"{STRAY}{use}\nanswer(warned(lambda: torch.cuda.set_device(0)))\n"
+    source += "answer(warned(lambda: torch.cuda.set_device(1)))\nanswer(torch.cuda.current_device())"
+    assert program(source, TORCH_CUDA_CHECK_STRAY_CONTEXT="warn") == [[], [True], 1]
+    assert program(source, TORCH_CUDA_CHECK_STRAY_CONTEXT=None) == [[], [], 1]
+    assert program(source.replace(use, ""), TORCH_CUDA_CHECK_STRAY_CONTEXT="warn") == [[], [], 1]
+
+
+@pytest.mark.rule("1.1.9", since="2.15")
+@pytest.mark.devices(2)
+def test_or_refused(program):
+    found = program(
+        """
+torch.cuda.set_device(0)
+torch.ones(1).pin_memory()
+answer(attempt(lambda: torch.cuda.set_device(1)).split(":")[0])
+answer(torch.cuda.current_device())
+""",
+        TORCH_CUDA_CHECK_STRAY_CONTEXT="error",
+    )
+    assert found == ["RuntimeError", 0]
+
+
+@pytest.mark.rule("1.1.10", since="2.13")
+def test_streams_of_a_part_of_the_multiprocessors(torch):
+    context = torch.cuda.green_contexts.GreenContext.create(num_sms=8, device_id=0)
+    streams = [context.Stream() for _ in range(33)]
+    assert streams[32] == streams[0] != torch.cuda.current_stream() and str(streams[0].device) == "cuda:0"
+    x = torch.arange(1000.0, device="cuda")
+    streams[0].wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(streams[0]):
+        y = (x + 1) * 2
+    torch.cuda.current_stream().wait_stream(streams[0])
+    assert y.sum().item() == 1001000.0
+
+
+@pytest.mark.rule("1.1.10", since="2.13")
+def test_more_multiprocessors_than_there_are(torch):
+    there_are = torch.cuda.get_device_properties(0).multi_processor_count
+    with pytest.raises(RuntimeError):
+        torch.cuda.green_contexts.GreenContext.create(num_sms=there_are + 1)
+    with pytest.raises(RuntimeError):
+        torch.cuda.green_contexts.GreenContext.create(num_sms=0)
+
+
+@pytest.mark.rule("1.1.10", since="2.13")
+@pytest.mark.virtual("modelled time")
+def test_kernels_take_longer_there(torch):
+    def milliseconds(stream):
+        with torch.cuda.stream(stream):
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            torch.cuda._sleep(1_000_000)
+            end.record()
+        end.synchronize()
+        return start.elapsed_time(end)
+
+    parts = [torch.cuda.green_contexts.GreenContext.create(num_sms=count) for count in (16, 64)]
+    few, more, every = (milliseconds(each) for each in (*(part.Stream() for part in parts), torch.cuda.Stream()))
+    assert few > 3 * more > 3 * every
+
+
 @pytest.mark.rule("1.1.11", since="1.0")
 def test_synchronize_waits_for_every_stream_of_the_device(torch, busy):
     streams = [torch.cuda.Stream() for _ in range(3)]

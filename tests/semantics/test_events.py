@@ -194,7 +194,7 @@ def test_a_blocking_event_waits_as_well(torch, busy):
     assert s.query()
 
 
-@pytest.mark.rule("1.6.5", since="1.0")
+@pytest.mark.rule("1.6.6", since="1.0")
 def test_an_event_for_other_processes_has_no_timing(torch):
     torch.cuda.Event(interprocess=True).record()
     with pytest.raises((ValueError, RuntimeError)):

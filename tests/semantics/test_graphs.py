@@ -1,6 +1,7 @@
 """1.10 CUDA graphs: what a capture takes, what a replay does, whose memory it uses."""
 
 import gc
+import warnings
 
 import pytest
 
@@ -260,6 +261,19 @@ def test_in_global_mode_a_call_of_another_thread_breaks_the_capture(program):
     assert program(MODES.format("global")) == ["RuntimeError", "RuntimeError"]
 
 
+OWN = MODES.replace("        elsewhere()\n", "        found.append(attempt(done.query))\n")
+
+
+@pytest.mark.rule("1.10.4", since="2.1")
+@pytest.mark.parametrize(
+    ("mode", "result"),
+    [("global", "RuntimeError"), ("thread_local", "RuntimeError"), ("relaxed", "[1.0, 1.0, 1.0, 1.0]")],
+)
+def test_a_call_of_the_thread_that_captures_breaks_it_unless_the_mode_is_relaxed(program, mode, result):
+    captured, asked = program(OWN.format(mode))
+    assert (captured, asked) == (result, "True" if mode == "relaxed" else "RuntimeError")
+
+
 @pytest.mark.rule("1.10.4", since="2.1")
 def test_an_unknown_mode_is_an_error_and_nothing_is_captured(torch):
     with pytest.raises((RuntimeError, ValueError), match=r"[Uu]nknown capture error mode"):
@@ -369,3 +383,50 @@ def test_what_the_host_does_is_done_once(torch):
     host.append("more")
     graph.replay()
     assert y.tolist() == [2.0] * 4 and host == ["ran", "more"]
+
+
+@pytest.mark.rule("1.10.16", since="2.0")
+def test_a_graph_in_debug_mode_is_written_for_graphviz(torch, tmp_path):
+    x, graph = torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
+    (x * 2).add_(1)
+    graph.enable_debug_mode()
+    with torch.cuda.graph(graph):
+        y = (x * 2).add_(1)
+    with warnings.catch_warnings():  # PyTorch says that it does
+        warnings.simplefilter("ignore")
+        graph.debug_dump(str(tmp_path / "graph.dot"))
+    text = (tmp_path / "graph.dot").read_text()
+    assert "digraph" in text and "->" in text
+    graph.replay()
+    assert y.tolist() == [3.0] * 4
+
+
+@pytest.mark.rule("1.10.16", since="2.0")
+def test_without_it_there_is_a_warning_and_no_file(program, tmp_path):
+    path = str(tmp_path / "graph.dot")
+    found = program(f"""
+import warnings
+x, graph = torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
+x + 1
+with torch.cuda.graph(graph):
+    y = x + 1
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    graph.debug_dump({path!r})
+answer([len(warned) > 0, os.path.exists({path!r})])
+""")
+    assert found == [[True, False]]
+
+
+@pytest.mark.rule("1.10.16", since="2.8")
+def test_other_libraries_get_a_graph_by_its_numbers(torch):
+    x, kept, plain = torch.ones(4, device="cuda"), torch.cuda.CUDAGraph(keep_graph=True), torch.cuda.CUDAGraph()
+    x + 1
+    for each in (kept, plain):
+        with torch.cuda.graph(each):
+            x + 1
+    kept.instantiate()
+    raw, ready = kept.raw_cuda_graph(), kept.raw_cuda_graph_exec()
+    assert isinstance(raw, int) and isinstance(ready, int) and 0 < raw != ready > 0
+    with pytest.raises(RuntimeError):
+        plain.raw_cuda_graph()

@@ -1,6 +1,7 @@
 """1.20: ranges, the profilers' gate, figures of a device from outside, and codes of the runtime."""
 
 import re
+import threading
 
 import pytest
 
@@ -25,6 +26,29 @@ def test_a_range_is_a_block_and_a_decorator(torch):
 
 
 @pytest.mark.rule("1.20.1", since="1.10")
+@pytest.mark.virtual("a profile says what was named")
+def test_the_texts_of_ranges_and_moments_are_formatted(torch):
+    from flambeau.tools.profile import profile
+
+    nvtx = torch.cuda.nvtx
+    with profile() as found, nvtx.range("step {n}", n=1):
+        nvtx.mark("here")
+        nvtx.range("call {}", 2)(lambda: None)()
+    assert [each.text for each in found.ranges] == ["here", "call 2", "step 1"]
+
+
+@pytest.mark.rule("1.20.1", since="1.10", differs="without a profiler the depth is -2")
+def test_ranges_are_counted_from_zero_in_each_thread(torch):
+    nvtx, elsewhere = torch.cuda.nvtx, []
+    depths = [nvtx.range_push("outer"), nvtx.range_push("inner")]
+    thread = threading.Thread(target=lambda: elsewhere.extend((nvtx.range_push("there"), nvtx.range_pop())))
+    thread.start()
+    thread.join()
+    depths += [nvtx.range_pop(), nvtx.range_pop()]
+    assert depths == [0, 1, 1, 0] and elsewhere == [0, 0]
+
+
+@pytest.mark.rule("1.20.1", since="1.10")
 def test_what_a_range_s_block_raises_comes_out(torch):
     with pytest.raises(KeyError), torch.cuda.nvtx.range("broken"):
         raise KeyError("no")
@@ -35,7 +59,9 @@ def test_ranges_may_end_in_any_order(torch):
     first, second = torch.cuda.nvtx.range_start("first"), torch.cuda.nvtx.range_start("second")
     assert isinstance(first, int)
     torch.cuda.nvtx.range_end(first)
-    torch.cuda.nvtx.range_end(second)
+    thread = threading.Thread(target=lambda: torch.cuda.nvtx.range_end(second))
+    thread.start()
+    thread.join()
 
 
 @pytest.mark.rule("1.20.1", since="1.10")
@@ -57,6 +83,18 @@ def test_the_gate_of_profilers_opens_and_closes_at_any_time(torch):
     torch.cuda.profiler.stop()
     torch.cuda.profiler.stop()
     assert total == 4.0
+
+
+@pytest.mark.rule("1.20.2", since="1.0")
+@pytest.mark.virtual("the driver knows whether it is open")
+def test_the_gate_is_open_inside_the_block_alone(torch):
+    from flambeau.runtime import state
+
+    seen, driver = [], state.machine().driver
+    with pytest.raises(KeyError), torch.cuda.profiler.profile():
+        seen.append(driver.is_profiled)
+        raise KeyError
+    assert [*seen, driver.is_profiled] == [True, False]
 
 
 @pytest.mark.rule("1.20.3", since="1.12")
@@ -107,6 +145,7 @@ answer(attempt(lambda: torch.cuda.utilization(1)).split(":")[0])
 
 @pytest.mark.rule("1.20.4", since="1.0")
 def test_a_code_that_is_no_success(torch):
+    assert torch.cuda.check_error(torch.cuda.cudaStatus.SUCCESS) is None
     with pytest.raises(torch.cuda.CudaError) as raised:
         torch.cuda.check_error(2)
     assert isinstance(raised.value, RuntimeError) and "2" in str(raised.value)

@@ -1,4 +1,7 @@
-"""1.11 Numerics switches: what they are called, what they hold, and what they do to products."""
+"""1.11 Numerics switches: what they are called, what they hold, and what they do to products.  1.12 Libraries."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -297,3 +300,68 @@ def test_the_same_program_gives_the_same_bits(torch, deterministic):
         return torch.zeros(10, device="cuda").index_add(0, index, x).tolist()
 
     assert once() == once() == once()
+
+
+# 1.12: libraries
+
+
+WORKSPACES = """
+answer([torch.backends.cuda.cublas_workspace_size(), torch.backends.cuda.cublaslt_workspace_size()])
+a = torch.full((64, 64), 2.0, device="cuda")
+torch.cuda.reset_peak_memory_stats()
+before = torch.cuda.memory_allocated()
+b = a @ a
+answer(torch.cuda.max_memory_allocated() - before)
+answer([b.min().item(), b.max().item()])
+"""
+
+
+@pytest.mark.rule("1.12.2", since="2.13")
+@pytest.mark.rule("1.19.6", since="2.13")
+@pytest.mark.devices(1)
+def test_the_environment_says_how_much_memory_products_get(program):
+    sizes, grown, values = program(WORKSPACES, CUBLASLT_WORKSPACE_SIZE="2048")
+    assert sizes[1] == 2 << 20 and grown >= 2 << 20 and values == [256.0, 256.0]
+
+
+@pytest.mark.rule("1.12.2", since="2.13")
+@pytest.mark.rule("1.19.6", since="2.13")
+@pytest.mark.devices(1)
+@pytest.mark.parametrize(("buffers", "nbytes"), [(":4096:1", 4 << 20), (":1024:2:16:8", (2 << 20) + (128 << 10))])
+def test_the_older_variable_lists_buffers(program, buffers, nbytes):
+    sizes, grown, values = program(WORKSPACES, CUBLAS_WORKSPACE_CONFIG=buffers)
+    assert sizes[0] == nbytes <= grown and values == [256.0, 256.0]
+
+
+@pytest.mark.rule("1.12.2", since="2.13")
+@pytest.mark.devices(1)
+@pytest.mark.parametrize("buffers", ["4096", ":4096", "many"])
+def test_what_cannot_be_read_changes_nothing(program, buffers):
+    usual, changed = program(WORKSPACES), program(WORKSPACES, CUBLAS_WORKSPACE_CONFIG=buffers)
+    assert changed[0] == usual[0] and changed[2] == usual[2] == [256.0, 256.0]
+
+
+@pytest.mark.rule("1.12.3", since="1.0")
+@pytest.mark.rule("1.20.4", since="1.0")
+@pytest.mark.devices(2)
+def test_each_thread_has_a_handle_of_cublas_per_device(torch):
+    def handles():
+        found = []
+        for index in range(2):
+            with torch.cuda.device(index):
+                found.append(torch.cuda.current_blas_handle())
+        return found
+
+    mine = handles()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        assert handles() == mine and all(isinstance(each, int) and each > 0 for each in mine)
+    gate = threading.Barrier(2)
+
+    def others():
+        found = handles()
+        gate.wait()  # while both have theirs
+        return found
+
+    with ThreadPoolExecutor(2) as threads:
+        every = [each.result() for each in [threads.submit(others) for _ in range(2)]]
+    assert len({*mine, *every[0], *every[1]}) == 6

@@ -38,6 +38,15 @@ def test_a_seed_of_cuda_is_that_of_the_current_device(torch):
 
 
 @pytest.mark.rule("1.14.1", since="1.0")
+def test_the_gpus_generators_have_a_module_of_their_own(torch):
+    module = torch.cuda.random
+    module.manual_seed(6)
+    state, first = module.get_rng_state(), draws(torch)
+    module.set_rng_state(state)
+    assert draws(torch) == first and module.initial_seed() == torch.cuda.initial_seed() == 6
+
+
+@pytest.mark.rule("1.14.1", since="1.0")
 @pytest.mark.devices(2)
 def test_a_random_seed_for_one_or_for_all(torch):
     torch.cuda.manual_seed_all(1)
@@ -120,6 +129,14 @@ def test_a_state_of_another_size_is_an_error_and_nothing_has_changed(torch):
         with pytest.raises((RuntimeError, ValueError)):
             torch.cuda.set_rng_state(torch.zeros(size, dtype=torch.uint8))
     assert torch.cuda.get_rng_state().tolist() == before
+
+
+@pytest.mark.rule("1.14.2", since="1.0")
+def test_a_state_of_eight_bytes_is_a_seed_alone(torch):
+    torch.cuda.manual_seed(5)
+    found = draws(torch)
+    torch.cuda.set_rng_state(torch.cuda.get_rng_state()[:8].clone())
+    assert draws(torch) == found and torch.cuda.initial_seed() == 5
 
 
 @pytest.mark.rule("1.14.2", since="1.0")

@@ -34,7 +34,12 @@ def test_every_row_has_a_test_and_every_test_a_row():
     assert cited == set(rows())
 
 
-YOUNG = {".accelerator.Graph": "2.13", ".autograd.graph.set_override_stale_capture_stream": "2.13"}
+YOUNG = {
+    ".accelerator.Graph": "2.13",
+    ".autograd.graph.set_override_stale_capture_stream": "2.13",
+    ".backends.cuda.cublas_workspace_size": "2.13",
+    ".backends.cuda.cublaslt_workspace_size": "2.13",
+}
 
 
 def test_a_row_gives_the_first_version_of_its_tests():

@@ -43,6 +43,24 @@ def events(taken, answers):
     answers.put("recorded")
     taken.get()
 
+def record(taken, answers):
+    for event in iter(taken.get, None):
+        event.synchronize()
+        event.record()
+        torch.cuda.synchronize()
+        answers.put([event.query(), str(event.device)])
+
+def slope(taken, answers):
+    for x in iter(taken.get, None):
+        x.grad.mul_(2)
+        torch.cuda.synchronize()
+        answers.put([x.requires_grad, x.is_leaf, x.grad.tolist()])
+        del x
+
+def pass_on(taken, answers):
+    answers.put(taken.get())
+    taken.get()
+
 def fail_in_second(index):
     if index == 1:
         raise KeyError("no luck")
@@ -175,6 +193,61 @@ end(child)
     assert found == [1.0, True, "dropped", 0, 0]
 
 
+@pytest.mark.rule("1.18.2", since="1.2", differs="what a killed consumer holds is kept while the producer lives")
+def test_a_consumer_that_is_killed_has_dropped_what_it_had(sharing):
+    found = sharing("""
+import gc, time
+before = torch.cuda.memory_allocated()
+x = torch.ones(1 << 20, device="cuda")
+torch.cuda.synchronize()
+child = start(children.hold)
+taken.put(x)
+answer(answers.get(timeout=100))
+child.kill()
+child.join(100)
+del x
+gc.collect()
+for _ in range(1000):
+    torch.cuda.ipc_collect()
+    if torch.cuda.memory_allocated() == before:
+        break
+answer(torch.cuda.memory_allocated() - before)
+os._exit(0)
+""")
+    assert found == [1.0, 0]
+
+
+@pytest.mark.rule("1.18.3", since="1.0")
+@pytest.mark.virtual("PyTorch's documents and its code disagree")
+def test_a_leaf_takes_its_gradient_along(sharing):
+    found = sharing("""
+x = torch.ones(4, device="cuda", requires_grad=True)
+(x * 3).sum().backward()
+child = start(children.slope)
+taken.put(x)
+answer(answers.get(timeout=100))
+answer(x.grad.tolist())
+end(child)
+""")
+    assert found == [[True, True, [6.0] * 4], [6.0] * 4, 0]
+
+
+@pytest.mark.rule("1.18.3", since="1.0")
+@pytest.mark.virtual("PyTorch leaves it undefined")
+def test_a_received_tensor_may_be_sent_on(sharing):
+    found = sharing("""
+x = torch.zeros(4, device="cuda")
+torch.cuda.synchronize()
+child = start(children.pass_on)
+taken.put(x)
+y = answers.get(timeout=100)
+y.add_(7)
+answer(x.tolist())
+end(child)
+""")
+    assert found == [[7.0] * 4, 0]
+
+
 @pytest.mark.rule("1.18.3", since="1.0")
 def test_a_graph_does_not_cross_processes(sharing):
     found = sharing("""
@@ -228,6 +301,24 @@ answer(event.query())
 end(child)
 """)
     assert found == [True, "recorded", True, 0]
+
+
+@pytest.mark.rule("1.18.4", since="1.0")
+def test_an_event_itself_is_sent(sharing):
+    found = sharing("""
+from multiprocessing.reduction import ForkingPickler
+event = torch.cuda.Event(interprocess=True)
+event.record()
+child = start(children.record)
+taken.put(event)
+answer(answers.get(timeout=100))
+event.synchronize()
+plain = torch.cuda.Event()
+plain.record()
+answer(attempt(lambda: ForkingPickler.dumps(plain)).split(":")[0] in ("RuntimeError", "ValueError"))
+end(child)
+""")
+    assert found == [[True, "cuda:0"], True, 0]
 
 
 @pytest.mark.rule("1.18.4", since="1.0")

@@ -20,6 +20,22 @@ answer(torch.cuda.is_initialized())
 
 
 @pytest.mark.rule("1.1.4", since="1.0")
+def test_importing_makes_no_call_of_the_driver(program):
+    """The driver itself says that nobody initialized it; where there is none, nobody can have."""
+    found = program("""
+import ctypes
+def initialized():
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return library.cuDeviceGetCount(ctypes.byref(ctypes.c_int())) == 0
+answer([(torch.ones(2) + 1).tolist(), initialized()])
+""")
+    assert found == [[[2.0, 2.0], False]]
+
+
+@pytest.mark.rule("1.1.4", since="1.0")
 def test_init_starts_and_may_be_called_again(program):
     found = program("""
 torch.cuda.init()
@@ -60,6 +76,21 @@ for each in threads: each.join()
 answer(sorted(seen))
 """)
     assert found == [[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]]
+
+
+@pytest.mark.rule("1.1.4", since="1.0")
+@pytest.mark.virtual("calls are put off by flambeau's own means")
+def test_a_call_that_was_put_off_and_fails_is_reported_at_the_start(program):
+    found = program("""
+from flambeau.runtime import state
+state.machine().at_start(lambda: {}["seed"])
+answer(torch.cuda.is_initialized())
+try:
+    torch.cuda.init()
+except torch.cuda.DeferredCudaCallError as error:
+    answer(["<program>:3" in str(error), isinstance(error.__cause__, KeyError)])
+""")
+    assert found == [False, [True, True]]
 
 
 @pytest.mark.rule("1.1.5", since="1.0")

@@ -6,6 +6,7 @@ from ..errors import AcceleratorError, CudaError, DeferredCudaCallError, OutOfMe
 from ..runtime.control import (
     can_device_access_peer,
     check_error,
+    current_blas_handle,
     current_device,
     current_stream,
     default_stream,
@@ -27,7 +28,7 @@ from ..runtime.control import (
     synchronize,
 )
 from ..runtime.control import is_in_bad_fork as _is_in_bad_fork  # noqa: F401  (PyTorch's name for it)
-from ..runtime.cudart import cudart
+from ..runtime.cudart import cudart, cudaStatus
 from ..runtime.device import DeviceGuard as device
 from ..runtime.device import DeviceOfGuard as device_of
 from ..runtime.external import external_stream as ExternalStream  # noqa: N812
@@ -37,6 +38,7 @@ from ..runtime.generator import manual_seed_all, seed_all
 from ..runtime.generator import seed_current as manual_seed
 from ..runtime.generator import seed_current_randomly as seed
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
+from ..runtime.green_context import GreenContext
 from ..runtime.monitor import (
     clock_rate,
     device_memory_used,
@@ -93,7 +95,7 @@ from ..tensor.legacy import CudaShortTensor as ShortTensor
 from ..tensor.random import cuda_get_rng_state as get_rng_state
 from ..tensor.random import cuda_set_rng_state as set_rng_state
 from ..tensor.random import get_rng_state_all, set_rng_state_all
-from . import memory, nvtx, profiler, streams
+from . import graphs, green_contexts, memory, nvtx, profiler, random, streams
 
 
 def __getattr__(name: str) -> object:
@@ -107,21 +109,21 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "CudaError",
-    "DeferredCudaCallError", "DoubleTensor", "Event", "ExternalStream", "FloatTensor", "HalfTensor", "IntTensor",
-    "LongTensor", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext", "caching_allocator_alloc",
-    "caching_allocator_delete", "can_device_access_peer", "carry", "check_error", "clock_rate", "comm", "cudart",
-    "current_device", "current_stream", "default_stream", "device", "device_count", "device_memory_used", "device_of",
-    "empty_cache", "empty_host_cache", "get_allocator_backend", "get_arch_list", "get_device_capability",
-    "get_device_name", "get_device_properties", "get_gencode_flags", "get_per_process_memory_fraction", "get_rng_state",
-    "get_rng_state_all", "get_stream_from_external", "get_sync_debug_mode", "graph", "graph_pool_handle",
-    "host_memory_stats", "host_memory_stats_as_nested_dict", "init", "initial_seed", "ipc_collect", "ipc_report",
-    "is_available", "is_bf16_supported", "is_current_stream_capturing", "is_initialized", "is_tf32_supported",
-    "list_gpu_processes", "make_graphed_callables", "manual_seed", "manual_seed_all", "max_memory_allocated",
-    "max_memory_cached", "max_memory_reserved", "mem_get_info", "memory", "memory_allocated", "memory_cached",
-    "memory_reserved", "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary",
-    "memory_usage", "nvtx", "power_draw", "profiler", "reset_accumulated_host_memory_stats",
-    "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
-    "reset_peak_host_memory_stats", "reset_peak_memory_stats", "seed", "seed_all", "set_device",
-    "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all", "set_stream", "set_sync_debug_mode",
-    "stream", "streams", "synchronize", "temperature", "utilization",
+    "DeferredCudaCallError", "DoubleTensor", "Event", "ExternalStream", "FloatTensor", "GreenContext", "HalfTensor",
+    "IntTensor", "LongTensor", "OutOfMemoryError", "ShortTensor", "Stream", "StreamContext", "caching_allocator_alloc",
+    "caching_allocator_delete", "can_device_access_peer", "carry", "check_error", "clock_rate", "comm", "cudaStatus",
+    "cudart", "current_blas_handle", "current_device", "current_stream", "default_stream", "device", "device_count",
+    "device_memory_used", "device_of", "empty_cache", "empty_host_cache", "get_allocator_backend", "get_arch_list",
+    "get_device_capability", "get_device_name", "get_device_properties", "get_gencode_flags",
+    "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all", "get_stream_from_external",
+    "get_sync_debug_mode", "graph", "graph_pool_handle", "graphs", "green_contexts", "host_memory_stats",
+    "host_memory_stats_as_nested_dict", "init", "initial_seed", "ipc_collect", "ipc_report", "is_available",
+    "is_bf16_supported", "is_current_stream_capturing", "is_initialized", "is_tf32_supported", "list_gpu_processes",
+    "make_graphed_callables", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_cached",
+    "max_memory_reserved", "mem_get_info", "memory", "memory_allocated", "memory_cached", "memory_reserved",
+    "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary", "memory_usage", "nvtx",
+    "power_draw", "profiler", "random", "reset_accumulated_host_memory_stats", "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_host_memory_stats", "reset_peak_memory_stats",
+    "seed", "seed_all", "set_device", "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all",
+    "set_stream", "set_sync_debug_mode", "stream", "streams", "synchronize", "temperature", "utilization",
 ]  # fmt: skip

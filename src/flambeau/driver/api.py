@@ -25,6 +25,7 @@ KernelHandle = NewType("KernelHandle", int)
 PlanHandle = NewType("PlanHandle", int)
 GraphHandle = NewType("GraphHandle", int)
 GraphExecHandle = NewType("GraphExecHandle", int)
+PartitionHandle = NewType("PartitionHandle", int)
 
 
 class CopyKind(Enum):
@@ -144,6 +145,18 @@ class Driver(Protocol):
     def mem_info(self, device: int) -> tuple[int, int]:
         """(free, total) bytes."""
 
+    def has_context(self, device: int) -> bool:
+        """Whether this process uses the device, which costs it some of its memory.  Asking is no use."""
+
+    def partition(self, device: int, multiprocessors: int) -> tuple[PartitionHandle, int]:
+        """A part of a device, and how many multiprocessors it has: those that were asked for, or a few more.
+
+        The same number gives the same part, and parts overlap.  Raises AcceleratorError if there are not so many.
+        """
+
+    def partition_stream(self, partition: PartitionHandle) -> StreamHandle:
+        """A stream whose kernels run on the multiprocessors of a part, otherwise as of `stream_create`."""
+
     # memory
     def mem_alloc(self, device: int, nbytes: int) -> Address: ...
     def mem_free(self, device: int, address: Address) -> None:
@@ -221,6 +234,15 @@ class Driver(Protocol):
         self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
     ) -> None: ...  # order
 
+    def product_workspace(self, device: int) -> int:
+        """The bytes of workspace that matrix products get, of what the environment grants or of what is usual."""
+
+    def blas_handle(self, stream: StreamHandle) -> int:
+        """The cublasHandle_t, for other libraries, of the calling thread on a stream's device; its work goes there.
+
+        A thread has one per device, and two threads have none in common; that of a thread that ended serves again.
+        """
+
     # time, and those who take it
     def host_ns(self) -> int:
         """The calling thread's clock, in nanoseconds from any beginning; modelled where the work's times are."""
@@ -245,6 +267,12 @@ class Driver(Protocol):
         """
 
     def graph_node_count(self, graph: GraphHandle) -> int: ...
+    def graph_write(self, graph: GraphHandle, path: str) -> None:
+        """Write nodes and edges to a file, in the language of Graphviz."""
+
+    def graph_raw(self, graph: GraphHandle | GraphExecHandle) -> int:
+        """The CUgraph or the CUgraphExec, for other libraries."""
+
     def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle: ...
     def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
         """Do what was captured, after the work on `stream` and the graph's own last launch.  # order"""

@@ -266,10 +266,6 @@ class CachingAllocator:
         """Take back the blocks that were freed since the last time.  A block that fails stays to be drained."""
         note_peaks(self._small.counters, self._large.counters, self._total)
         given, done = self._given, 0
-        if len(given) == 1:
-            self._take_back(given[0])
-            del given[0]
-            return
         try:
             for block in given:  # which may grow meanwhile
                 self._take_back(block)

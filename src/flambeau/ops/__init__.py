@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     advanced,
     alias,
     arithmetic,
+    assertion,
     attention,
     bounds,
     class_entropy,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
-from .. import driver
+from .. import driver, trace
 from ..config import virtual_gpus
-from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError
+from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError, ModeError
 from ..hooks import hooks
 from . import device as devices
 from . import machine as machines
@@ -14,6 +15,8 @@ from . import state
 from .properties import Properties, properties_of
 from .report import Report
 from .stream import Stream, check_alive
+
+STRAY_HINT = "choose the device before memory is pinned or anything is put on a GPU"
 
 
 def virtual(
@@ -75,10 +78,30 @@ def current_device() -> int:
 
 
 def set_device(device: Any) -> None:
-    """Make a device current for this thread; nothing for a negative index."""
+    """Make a device current for this thread; nothing for a negative index.
+
+    Raises: ModeError if the process has used another one, with TORCH_CUDA_CHECK_STRAY_CONTEXT=error.
+    """
     if isinstance(device, int) and device < 0:
         return
-    state.set_device(devices.cuda_index(device))
+    index = devices.cuda_index(device)
+    if state.machine().stray_contexts:
+        _report_stray_contexts(index)
+    state.set_device(index)
+
+
+def _report_stray_contexts(chosen: int) -> None:
+    """Say which other devices this process uses.  Raises ModeError if that is what was asked for."""
+    machine = state.machine()
+    stray = [index for index in range(len(machine.devices)) if index != chosen and machine.driver.has_context(index)]
+    if not stray:
+        return
+    names = ", ".join(f"cuda:{index}" for index in stray)
+    fact = f"set_device: cuda:{chosen} is chosen, and this process has used {names} already, which costs memory there"
+    if machine.stray_contexts == "error":
+        raise ModeError(fact, hint=STRAY_HINT)
+    file, line = trace.place()
+    warnings.warn_explicit(f"{fact}; {STRAY_HINT}", UserWarning, file, line)
 
 
 def synchronize(device: Any = None) -> None:
@@ -133,6 +156,16 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     if one == other:
         raise DeviceIndexError(f"can_device_access_peer: cuda:{one} is not its own peer", hint="name two devices")
     return state.machine().driver.peer_can(one, other)
+
+
+def current_blas_handle() -> int:
+    """The cublasHandle_t of this thread on the current device, as a number; its work goes to the current stream.
+
+    On a virtual GPU it is a number that no library takes.  Host: returns at once.
+    Raises: NotSupportedError if cuBLAS is not installed.
+    """
+    stream = state.current_stream(devices.cuda_index())
+    return stream.driver.blas_handle(stream.handle)
 
 
 def get_arch_list() -> list[str]:

@@ -21,6 +21,13 @@ class cudaError(IntEnum):  # noqa: N801  (the field's name for it)
     success = 0
 
 
+class cudaStatus:  # noqa: N801  (the field's name for it)
+    """Codes that `check_error` takes."""
+
+    SUCCESS = 0
+    ERROR_NOT_READY = 34
+
+
 class HostRegistry:
     """The registered ranges of a machine, by address."""
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import trace
 from ..driver.api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle
-from ..errors import AcceleratorError, ArgumentError, NotSupportedError
+from ..errors import AcceleratorError, ArgumentError
 from ..memory.private import PoolId
 from . import arrival, control, state, usage
 from . import device as devices
 from .arrival import HostUse
 from .generator import CAPTURE_UNSUPPORTED, Generator
 from .graph_inputs import StaticInputs
+from .graph_inside import GraphInside
 from .graph_random import RandomStates
 from .stream import Event, Stream
 from .stream_guard import StreamGuard
@@ -54,7 +55,7 @@ def refuse_capture(name: str, why: str, hint: str) -> None:
         )
 
 
-class CUDAGraph:
+class CUDAGraph(GraphInside):
     """Captured work.  `with cuda.graph(g):` captures into it, `g.replay()` does the work again.
 
     keep_graph: instantiate at the first replay, or when asked, instead of at the end of the capture.
@@ -222,13 +223,14 @@ class CUDAGraph:
         self._instantiate(machine)
 
     def _instantiate(self, machine: Machine) -> None:
+        is_kept = self.keep_graph or self._in_debug_mode
         with machine.loading():
             made = machine.driver.graph_instantiate(self._graph)
-            for gone in (self._launchable, GraphHandle(0) if self.keep_graph else self._graph):
+            for gone in (self._launchable, GraphHandle(0) if is_kept else self._graph):
                 if gone:
                     machine.driver.graph_destroy(gone)
         self._launchable = made
-        if not self.keep_graph:
+        if not is_kept:
             self._graph = GraphHandle(0)
 
     def replay(self) -> None:
@@ -304,12 +306,6 @@ class CUDAGraph:
     def __del__(self) -> None:
         if self._machine is not None and self._machine.capture is not self:
             self.reset()
-
-    # not to be had
-
-    def debug_dump(self, debug_path: str) -> None:
-        """Not supported.  Raises NotSupportedError."""
-        raise NotSupportedError(f"debug_dump: graphs cannot be written to {debug_path!r}")
 
 
 class graph:  # noqa: N801  (the field's name for it)

@@ -33,15 +33,23 @@ class Launches:
         self._names: dict[int, str] = {}
         self._count = 0
 
-    def launched(self, stream: Stream, what: str) -> None:
-        """Remember the line that put something on a stream."""
+    def launched(self, stream: Stream, handle: Any) -> None:
+        """Remember the line that put a kernel or a library's call on a stream."""
+        site, called = trace.call()
+        self._keep(stream, trace.operator_of(self.name_of(stream, handle), called), site)
+
+    def put(self, stream: Stream, what: str) -> None:
+        """Remember the line that put something else on a stream."""
+        self._keep(stream, what, trace.call_site())
+
+    def _keep(self, stream: Stream, what: str, site: str) -> None:
         with self._lock:
             kept = self._of.setdefault(stream.handle, deque(maxlen=MOST))
             if stream.handle in self._waited:  # and the wait met no failure, or nothing would come after it
                 self._waited.remove(stream.handle)
                 kept.clear()
             self._count += 1
-            kept.append(Launched(self._count, what, trace.call_site(), stream))
+            kept.append(Launched(self._count, what, site, stream))
 
     def host_waits(self, streams: list[StreamHandle]) -> None:
         """The host is about to wait for everything on some streams."""
@@ -49,14 +57,14 @@ class Launches:
             self._waited.update(streams)
 
     def name_of(self, stream: Stream, handle: Any) -> str:
-        """The operator that a kernel or a library's plan belongs to."""
+        """The entry of a kernel, or the kind of a library's plan."""
         found = self._names.get(handle)
         if found is None:
             device = stream.machine.devices[stream.device_index]
             self._names |= {known: kernel.entry for kernel, known in device.kernels.items()}
             self._names |= {plan: problem.kind for problem, (plan, _) in device._library_plans.items()}
             found = self._names.setdefault(handle, "a launch")
-        return trace.operator_of(found)
+        return found
 
     def suspects(self) -> list[str]:
         """What may have failed, the latest first: `operator at file:line on stream`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any
 
 from .. import config, driver, trace
 from ..config import Gpus
-from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PlanHandle, StreamHandle
+from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Kernel
 from ..memory import settings
@@ -24,11 +25,12 @@ from . import forked, state, strict
 from .cudart import HostRegistry
 from .facts import DeviceFacts, MachineFacts
 from .generator import Generator
-from .stream import Stream
+from .green_context import GreenContext
+from .stream import STREAMS_PER_POOL, Stream
 
-STREAMS_PER_POOL = 32
 PRIORITIES = 4
 STACK_FRAMES = 3  # of a call that waits for the start, for the error if it fails
+SANITIZER = "TORCH_CUDA_SANITIZER is set, and races are found on virtual GPUs only: FLAMBEAU_GPUS=virtual:2"
 HINT = (
     "set FLAMBEAU_GPUS=virtual:2, call flambeau.virtual(2) before the first use, or run with "
     "`flambeau run --gpus virtual:2`"
@@ -109,9 +111,11 @@ class Machine(MachineFacts):
         self.lock = threading.RLock()
         self.streams: dict[StreamHandle, Stream] = {}
         self.registered = HostRegistry()
+        self.green_contexts: dict[PartitionHandle, GreenContext] = {}
         self.strict: strict.Strict | None = None  # what it watches, if FLAMBEAU_STRICT says so
         self.cpu_generator = Generator(-1)
         self._on_start: list[tuple[Callable[[], object], list[str]]] = []  # and where each was asked for
+        self.stray_contexts = ""  # what set_device does about them
         self._started = False
         self._starting: int | None = None
         self.forked: forked.Refusal | None = None  # set in a child that has its parent's machine
@@ -156,6 +160,8 @@ class Machine(MachineFacts):
     def _start(self) -> None:
         if self.forked is not None:
             raise self.forked.error()
+        if self.choice.kind == "nvidia" and config.sanitizer():
+            warnings.warn(SANITIZER, RuntimeWarning, stacklevel=2)
         count = self.device_count()
         if count == 0:
             raise NoDeviceError("CUDA was used, and there is no NVIDIA GPU and no virtual GPU", hint=HINT)
@@ -164,6 +170,7 @@ class Machine(MachineFacts):
         self.driver = driver.make(replace(self.choice, count=count), self.schedule)
         self.driver.start()
         self.launch_blocking = config.launch_blocking()
+        self.stray_contexts = config.stray_contexts()
         self.pinned = PinnedCache(self.driver, self.record_event, self.settings.pinned_max_cached)
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
         forked.watch(self)

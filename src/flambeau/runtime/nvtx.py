@@ -85,7 +85,14 @@ def range_end(range_id: int) -> None:
 @contextmanager
 def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
     """`with nvtx.range("step {}", n):`, or `@nvtx.range("step")` on a function: a range around what is inside."""
-    range_push(str(msg).format(*args, **kwargs))
+    with named(str(msg).format(*args, **kwargs)):
+        yield
+
+
+@contextmanager
+def named(text: str) -> Iterator[None]:
+    """As `range`, of a text that is taken as it is."""
+    range_push(text)
     try:
         yield
     finally:

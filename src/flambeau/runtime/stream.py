@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 INVALID_HANDLE = 400  # CUresult
+STREAMS_PER_POOL = 32
 
 
 class Stream(Queue):

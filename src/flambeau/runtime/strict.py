@@ -65,21 +65,21 @@ def _on(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 @_on("on_launch")
 def _launched(stream: Stream, handle: Any, _arguments: Any) -> None:
     if (strict := stream.machine.strict) is not None:
-        strict.launches.launched(stream, strict.launches.name_of(stream, handle))
+        strict.launches.launched(stream, handle)
         strict.parents.worked(stream)
 
 
 @_on("on_copy")
 def _copied(stream: Stream, _dst: int, _src: int, _nbytes: int, kind: CopyKind) -> None:
     if (strict := stream.machine.strict) is not None:
-        strict.launches.launched(stream, f"copy {kind.value}")
+        strict.launches.put(stream, f"copy {kind.value}")
         strict.parents.worked(stream)
 
 
 @_on("on_graph_launch")
 def _replayed(stream: Stream, _graph: Any) -> None:
     if (strict := stream.machine.strict) is not None:
-        strict.launches.launched(stream, "a replay")
+        strict.launches.put(stream, "a replay")
         strict.parents.worked(stream)
 
 

@@ -35,7 +35,7 @@ from .contract_base import (
     WITHIN,
     raised,
 )
-from .contract_graphs import GraphContract
+from .contract_graphs import GraphContract, in_thread
 
 
 class DriverContract(GraphContract):
@@ -50,6 +50,38 @@ class DriverContract(GraphContract):
         assert properties.name and properties.major >= 5 and properties.warp_size == 32
         assert properties.uuid.startswith("GPU-")
         raised(AcceleratorError, lambda: self.driver.mem_alloc(self.driver.device_count(), SEGMENT))
+
+    # contexts and parts of a device
+    def test_a_used_device_has_a_context(self) -> None:
+        self.new_memory()
+        assert self.driver.has_context(DEVICE)
+        raised(AcceleratorError, lambda: self.driver.has_context(self.driver.device_count()))
+
+    def test_streams_of_a_part_of_a_device(self) -> None:
+        part, multiprocessors = self.driver.partition(DEVICE, 1)
+        every = self.driver.properties(DEVICE).multi_processor_count
+        assert 1 <= multiprocessors < every and self.driver.partition(DEVICE, 1) == (part, multiprocessors)
+        stream = self.driver.partition_stream(part)
+        self._undo.append(lambda: self.driver.stream_destroy(stream))
+        source, target = self.upload(host.numpy().arange(COUNT, dtype="float32")), self.new_memory()
+        event = self.new_event()
+        self.launch(SCALE, [target, source, 2.0, COUNT], stream)
+        self.driver.event_record(event, stream)
+        self.driver.stream_wait_event(self.stream, event)
+        assert self.download(target, (COUNT,), float32).tolist() == list(range(0, 2 * COUNT, 2))
+        raised(AcceleratorError, lambda: self.driver.partition(DEVICE, every + 1))
+        raised(AcceleratorError, lambda: self.driver.partition(DEVICE, 0))
+
+    # libraries
+    def test_a_thread_has_a_handle_of_cublas_on_each_device(self) -> None:
+        try:
+            handle = self.driver.blas_handle(self.stream)
+        except NotSupportedError:  # it is not installed
+            return
+        assert 0 < handle == self.driver.blas_handle(self.new_stream())
+        found: list[int] = []
+        in_thread(lambda: found.append(self.driver.blas_handle(self.stream)))
+        assert found[0] not in (0, handle)
 
     # time
     def test_the_host_s_clock_goes_on_while_it_waits(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
 
@@ -89,6 +91,26 @@ class GraphContract(Contract):
             self.driver.graph_launch(waiting[0], other)
             self.driver.stream_synchronize(other)
             assert self.driver.event_query(event) and self.driver.event_raw(event)
+
+    # what a graph looks like
+
+    def test_a_graph_has_numbers_and_is_written(self) -> None:
+        if not self.has_graphs:
+            return
+        data = self.upload(self.ones())
+        self.driver.capture_begin(self.stream, GLOBAL)
+        self.driver.fill(data, 0, 4, self.stream)
+        self.driver.fill(data, 1, 8, self.stream)
+        graph = self.driver.capture_end(self.stream)
+        made = self.driver.graph_instantiate(graph)
+        assert 0 < self.driver.graph_raw(graph) != self.driver.graph_raw(made) > 0
+        with TemporaryDirectory() as place:
+            self.driver.graph_write(graph, f"{place}/graph.dot")
+            text = Path(f"{place}/graph.dot").read_text()
+            raised(AcceleratorError, lambda: self.driver.graph_write(graph, f"{place}/nowhere/graph.dot"))
+        assert "digraph" in text and text.count("->") == 1
+        for each in (made, graph):
+            self.driver.graph_destroy(each)
 
     # what a graph does
     def test_without_graphs_a_capture_is_refused(self) -> None:

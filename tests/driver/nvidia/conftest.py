@@ -55,6 +55,14 @@ RESULTS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "cuStreamIsCapturing": lambda stream: (1,),
     "cuThreadExchangeStreamCaptureMode": lambda mode: (2,),
     "cuGraphGetNodes": lambda graph: ([], 5),
+    "cuDevicePrimaryCtxGetState": lambda device: (0, int(device == 1)),
+    "cuDeviceGetDevResource": lambda device, kind: ((device, kind),),
+    "cuDevSmResourceSplitByCount": lambda count, every, flags, least: (
+        [SimpleNamespace(sm=SimpleNamespace(smCount=8))] if least <= 8 else [],
+        int(least <= 8),
+        None,
+    ),
+    "cuDevResourceGenerateDesc": lambda parts, count: (0xDE5,),
     "cuGraphInstantiate": lambda graph, flags: (0xE8EC,),
 }
 
@@ -62,7 +70,7 @@ RESULTS: dict[str, Callable[..., tuple[Any, ...]]] = {
 class FakeCuda:
     """Two devices.  `fails` maps a call's name to the code that it returns; `launched` holds the launch buffers."""
 
-    CUdevice_attribute = CUfunction_attribute = CUpointer_attribute = CUstreamCaptureMode = Names()
+    CUdevice_attribute = CUfunction_attribute = CUpointer_attribute = CUstreamCaptureMode = CUdevResourceType = Names()
     CUstream = int
     CUresult = Code
 

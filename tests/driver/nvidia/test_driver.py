@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from flambeau import dtypes, errors
 from flambeau.driver.api import CopyKind
-from flambeau.driver.nvidia import blas, fallback
+from flambeau.driver.nvidia import blas, blas_handles, fallback
 from flambeau.driver.nvidia.compile import Compiler
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar
@@ -345,3 +347,54 @@ def test_a_problem_of_another_kind(driver):
 
     with pytest.raises(errors.NotSupportedError, match="library_plan of kind sort"):
         driver.library_plan(0, Sorting())
+
+
+@pytest.mark.parametrize(
+    ("variables", "nbytes"),
+    [
+        ({}, 32 << 20),
+        ({"CUBLASLT_WORKSPACE_SIZE": "2048"}, 2 << 20),
+        ({"CUBLAS_WORKSPACE_CONFIG": ":4096:2:16:8"}, (8 << 20) + (128 << 10)),
+        ({"CUBLAS_WORKSPACE_CONFIG": ":4096:2", "CUBLASLT_WORKSPACE_SIZE": "16"}, 16 << 10),
+        ({"CUBLAS_WORKSPACE_CONFIG": ":0:0"}, 0),
+        ({"CUBLAS_WORKSPACE_CONFIG": "4096", "CUBLASLT_WORKSPACE_SIZE": "many"}, 32 << 20),
+    ],
+)
+def test_the_environment_grants_a_workspace(cuda, monkeypatch, variables, nbytes):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    made = NvidiaDriver(cuda)
+    made.start()
+    assert made.product_workspace(0) == nbytes
+
+
+class FakeCublas:
+    """Handles are numbered; it keeps which stream each one got."""
+
+    def __init__(self):
+        self.streams = {}
+
+    def cublasCreate_v2(self, made):  # noqa: N802
+        made._obj.value = 0xB0 + len(self.streams)
+        self.streams[made._obj.value] = None
+        return 0
+
+    def cublasSetStream_v2(self, handle, stream):  # noqa: N802
+        self.streams[handle] = stream
+        return 0
+
+
+def test_a_handle_of_cublas_goes_with_thread_device_and_stream(driver, monkeypatch):
+    library = FakeCublas()
+    monkeypatch.setattr(blas_handles, "load", lambda: library)
+    stream = driver.stream_create(1, 0)
+    first, other = driver.blas_handle(driver.stream_adopt(1, 0)), driver.blas_handle(driver.stream_adopt(0, 0))
+    assert first != other and library.streams == {first: 0, other: 0}
+    assert driver.blas_handle(stream) == first and library.streams[first] == driver.stream_raw(stream)
+    assert in_thread(lambda: driver.blas_handle(stream)) not in (first, other)
+    assert in_thread(lambda: driver.blas_handle(stream)) not in (first, other) and len(library.streams) == 3
+
+
+def in_thread(call):
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(call).result()

@@ -66,3 +66,15 @@ def test_the_end_of_a_broken_capture_repeats_what_was_refused(driver, cuda):
     with pytest.raises(errors.AcceleratorError) as caught:
         driver.capture_end(stream)
     assert "refused" not in str(caught.value)
+
+
+def test_a_graph_has_numbers_and_is_written_by_the_driver(driver, cuda):
+    stream = driver.stream_create(0, 0)
+    driver.capture_begin(stream, CaptureMode.GLOBAL)
+    graph = driver.capture_end(stream)
+    made = driver.graph_instantiate(graph)
+    driver.graph_write(graph, "graph.dot")
+    assert cuda.named("cuGraphDebugDotPrint") == [(0x6AF, b"graph.dot", 1)]
+    assert (driver.graph_raw(graph), driver.graph_raw(made)) == (0x6AF, 0xE8EC)
+    with pytest.raises(errors.AcceleratorError, match=r"graph 99999999 does not exist"):
+        driver.graph_raw(99999999)

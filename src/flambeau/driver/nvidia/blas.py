@@ -93,7 +93,7 @@ def load() -> Any | None:
 
 
 def _find() -> ctypes.CDLL | None:
-    for path in (*_packaged(), *SONAMES):
+    for path in (*packaged("cublasLt"), *SONAMES):
         try:
             return ctypes.CDLL(path)
         except OSError:  # not there: the next one may be
@@ -101,10 +101,10 @@ def _find() -> ctypes.CDLL | None:
     return None
 
 
-def _packaged() -> tuple[str, ...]:
-    """Where NVIDIA's wheels, or a toolkit, have the library."""
+def packaged(name: str) -> tuple[str, ...]:
+    """Where NVIDIA's wheels, or a toolkit, have a library."""
     try:
-        found: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib("cublasLt")
+        found: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib(name)
     except (ImportError, RuntimeError):  # no pathfinder, or it finds none
         return ()
     return (found.abs_path,) if found.abs_path else ()
@@ -157,11 +157,11 @@ def arrange(problem: Gemm) -> Arrangement | None:
 class Blas:
     """cuBLASLt on one device."""
 
-    def __init__(self, loaded: Any, device: int, major: int) -> None:
-        """major: of the device's compute capability.  Raises AcceleratorError."""
+    def __init__(self, loaded: Any, device: int, workspace_nbytes: int) -> None:
+        """workspace_nbytes: what a product gets at most.  Raises AcceleratorError."""
         self._library = loaded
         self.device = device
-        self.workspace_limit = WORKSPACE_BYTES_HOPPER if major >= 9 else WORKSPACE_BYTES
+        self.workspace_limit = workspace_nbytes
         self.handle = self._make("cublasLtCreate")
 
     def plan(self, problem: Gemm) -> BlasPlan | None:

@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ... import config
+
 MAGIC = b"flambeau cubin 2\n"
 HEADER_BYTES = len(MAGIC) + hashlib.sha256().digest_size
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -106,6 +108,25 @@ class PrivateFiles:
         except OSError:
             os.unlink(temporary)
             raise
+
+
+class NoFiles(PrivateFiles):
+    """Where nothing is kept."""
+
+    def read(self, name: str) -> bytes | None:
+        return None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Nothing."""
+
+    @contextmanager
+    def claimed(self, name: str, wait_s: float = 0.0) -> Iterator[bool]:
+        yield False
+
+
+def files_of(part: str) -> PrivateFiles:
+    """The files of one part of the disk cache, as the environment has it."""
+    return (PrivateFiles if config.keeps_kernels() else NoFiles)(config.cache_directory() / part)
 
 
 def sealed(content: bytes, name: str) -> bytes:

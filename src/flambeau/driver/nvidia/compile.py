@@ -18,7 +18,7 @@ from ... import config
 from ...kernel import Kernel
 from . import library, nvrtc, shipped
 from .ahead import Ahead, Source, following, spare_cores
-from .cache import PrivateFiles
+from .cache import PrivateFiles, files_of
 from .shipped import Version, cache_key
 
 ANY_MAJOR = 1 << 30
@@ -34,7 +34,7 @@ def compile_cubin(kernel: Kernel, arch: str) -> bytes:
 
 def cache_files() -> PrivateFiles:
     """The disk cache."""
-    return PrivateFiles(config.cache_directory() / "cubin")
+    return files_of("cubin")
 
 
 def architectures() -> list[str]:

@@ -20,12 +20,11 @@ from math import inf
 from threading import Lock
 from typing import Any
 
-from ... import config
 from ...dtypes import dtype
 from ...errors import NotSupportedError
 from ...problem import Attention, AttentionBackward
 from .attention_graph import Program, attention, attention_backward
-from .cache import PrivateFiles
+from .cache import files_of
 from .dnn_graph import (
     ADDRESS,
     ALIGNMENT,
@@ -202,7 +201,7 @@ class Dnn:
 
     def _compiled(self, problem: AttentionProblem, program: Program) -> int:
         """The plan, as it is on disk or compiled now."""
-        files = PrivateFiles(config.cache_directory() / "dnn")
+        files = files_of("dnn")
         key = cache_key(repr(problem), self._target, divmod(self._version, 10_000))
         kept = files.read(key)
         if kept is not None:

@@ -30,6 +30,8 @@ from ..api import (
 )
 from . import compile, library, peers
 from .blas import BlasPlan
+from .blas_handles import BlasHandles
+from .contexts import STREAM_NON_BLOCKING, ContextCalls
 from .devices import Devices
 from .fallback import Launch
 from .graphs import GraphCalls
@@ -40,7 +42,6 @@ from .library import INVALID_HANDLE, NOT_READY, check, check_ready
 from .plans import LIBRARIES, Plan, Planner
 
 # cuda.h
-STREAM_NON_BLOCKING = 1
 EXTERNAL = 1  # CU_EVENT_RECORD_EXTERNAL and CU_EVENT_WAIT_EXTERNAL
 EVENT_BLOCKING_SYNC, EVENT_DISABLE_TIMING, EVENT_INTERPROCESS = 1, 2, 4
 MAX_SPARE_EVENTS = (
@@ -49,7 +50,7 @@ MAX_SPARE_EVENTS = (
 HOST_ALLOC_PORTABLE = 1  # pinned for every device; CU_MEMHOSTREGISTER_PORTABLE is the same
 
 
-class NvidiaDriver(GraphCalls, IpcCalls):
+class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     """The process's NVIDIA GPUs."""
 
     capabilities = Capabilities("nvidia", graphs=True, ipc=True, libraries=LIBRARIES)
@@ -72,6 +73,7 @@ class NvidiaDriver(GraphCalls, IpcCalls):
         self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
         self._plans: Table[tuple[int, Plan]] = Table("plan")
         self._plan_handles: dict[tuple[int, Problem], PlanHandle] = {}
+        self._blas_handles = BlasHandles()
         self._products: dict[PlanHandle, Any] = {}  # those that compiled calls run
 
     # devices
@@ -313,6 +315,12 @@ class NvidiaDriver(GraphCalls, IpcCalls):
         self._devices.use(device)
         planned.run(addresses, workspace, of)
 
+    def product_workspace(self, device: int) -> int:
+        return self._planner.workspace(device)
+
+    def blas_handle(self, stream: StreamHandle) -> int:
+        return self._blas_handles.of(self._use_stream(stream))
+
     # time
 
     def host_ns(self) -> int:
@@ -330,11 +338,6 @@ class NvidiaDriver(GraphCalls, IpcCalls):
         of = self._streams[stream]
         self._devices.use(of.device)
         return of
-
-    def _add_stream(self, stream: Stream) -> StreamHandle:
-        handle = StreamHandle(self._streams.add(stream))
-        self._stream_by_raw[stream.device, stream.raw] = handle
-        return handle
 
     # work
 

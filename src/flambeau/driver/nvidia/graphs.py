@@ -16,6 +16,7 @@ from .handles import Stream, Table
 from .library import CAPTURE_REFUSALS, INVALID_HANDLE, check
 
 # cuda.h
+DOT_VERBOSE = 1
 MODES = (CaptureMode.GLOBAL, CaptureMode.THREAD_LOCAL, CaptureMode.RELAXED)
 STATUSES = (CaptureStatus.NONE, CaptureStatus.ACTIVE, CaptureStatus.INVALIDATED)
 
@@ -38,6 +39,7 @@ class GraphCalls:
     _streams: Table[Stream]
 
     def __init__(self) -> None:
+        super().__init__()
         self._graphs: Table[Captured] = Table("graph")
         self._launchables: Table[Captured] = Table("graph")
 
@@ -77,6 +79,14 @@ class GraphCalls:
         of = self._graphs[graph]
         _, count = check(self._cu.cuGraphGetNodes(of.cu), "cuGraphGetNodes", graph=graph, device=of.device)
         return int(count)
+
+    def graph_write(self, graph: GraphHandle, path: str) -> None:
+        of = self._graphs[graph]
+        self._devices.use(of.device)
+        check(self._cu.cuGraphDebugDotPrint(of.cu, path.encode(), DOT_VERBOSE), "cuGraphDebugDotPrint", path=path)
+
+    def graph_raw(self, graph: GraphHandle | GraphExecHandle) -> int:
+        return int((self._launchables if graph in self._launchables else self._graphs)[graph].cu)
 
     def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle:
         of = self._graphs[graph]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
+from ... import config
 from ...errors import NotSupportedError
 from ...kernel import Kernel
 from ...problem import Attention, AttentionBackward, Gemm, Problem
@@ -34,6 +35,7 @@ class Planner:
     def __init__(self, devices: Devices, load: Callable[[int, Kernel], Launch]) -> None:
         self._devices = devices
         self._load = load
+        self._granted = config.blas_workspace()
         self._blas: dict[int, blas.Blas | None] = {}
         self._dnn: dict[int, dnn.Dnn | None] = {}
 
@@ -45,6 +47,13 @@ class Planner:
             return self._cudnn_plan(device, problem) or self._own_attention(device, problem)
         raise NotSupportedError(f"library_plan of kind {problem.kind}: the nvidia driver does not have this call yet")
 
+    def workspace(self, device: int) -> int:
+        """The bytes of workspace that cuBLASLt gets."""
+        if self._granted is not None:
+            return self._granted
+        is_hopper = self._devices.attribute(device, "COMPUTE_CAPABILITY_MAJOR") >= 9
+        return blas.WORKSPACE_BYTES_HOPPER if is_hopper else blas.WORKSPACE_BYTES
+
     def _own_product(self, device: int, problem: Gemm) -> Plan:
         return fallback.FallbackPlan(problem, self._load(device, fallback.gemm_kernel(problem.dtype)))
 
@@ -53,8 +62,7 @@ class Planner:
             return None
         if device not in self._blas:
             found = blas.load()
-            major = self._devices.attribute(device, "COMPUTE_CAPABILITY_MAJOR")
-            self._blas[device] = blas.Blas(found, device, major) if found else None
+            self._blas[device] = blas.Blas(found, device, self.workspace(device)) if found else None
         cublas = self._blas[device]
         if cublas is None:
             fallback.warn_cublas_is_missing()

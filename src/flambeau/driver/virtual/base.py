@@ -7,10 +7,11 @@ import threading
 from collections import deque
 from typing import TypeVar
 
-from ...config import Gpus
+from ...config import Gpus, blas_workspace
 from ...errors import AcceleratorError
 from ...kernel import Kernel
 from ..api import Capabilities, EventHandle, KernelHandle, PlanHandle, StreamHandle
+from ..per_thread import PerThread
 from .clock import HostClocks
 from .copies import Copies
 from .engine import Engine
@@ -53,6 +54,9 @@ class Calls:
         self._kernels: dict[KernelHandle, Loaded] = {}
         self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
         self._plans: dict[PlanHandle, Loaded] = {}
+        self._granted_workspace = blas_workspace() or 0
+        self._blas_handles: PerThread[int, int] = PerThread()
+        self._contexts: set[int] = set()  # devices that were used
 
     @property
     def log(self) -> deque[tuple[StreamHandle, int, str]]:
@@ -79,7 +83,13 @@ class Calls:
     def _call(self, device: int, host_ns: int | None = None) -> None:
         """Check a device and charge the calling thread for a call on it."""
         self._check(device)
+        self._contexts.add(device)
         self._engine.clock.spend(self._engine.preset.call_ns if host_ns is None else host_ns)
+
+    def _use_any(self) -> None:
+        """Host memory is pinned by some context: by that of the first device, where there is none."""
+        if not self._contexts:
+            self._contexts.add(0)
 
     def _queue(self, stream: StreamHandle) -> Queue:
         queue = self._lookup(self._streams, stream, "stream")

@@ -47,7 +47,8 @@ class Node:
     """One captured piece of work.  lane: which of the capture's streams;  after: nodes of other lanes it follows."""
 
     __slots__ = (
-        "after", "detail", "device", "duration_ns", "engines", "homes", "lane", "name", "site", "touches", "work",
+        "after", "called", "detail", "device", "duration_ns", "engines", "homes", "lane",
+        "name", "site", "touches", "work",
     )  # fmt: skip
 
     def __init__(self, lane: int, device: int, name: str, work: Work, detail: Any) -> None:
@@ -56,7 +57,7 @@ class Node:
         self.name = name
         self.work = work
         self.detail = detail
-        self.site = ""
+        self.site = self.called = ""
         self.after: tuple[int, ...] = ()
         self.touches: Sequence[Touch] = ()
         self.homes: list[Home] = []
@@ -143,7 +144,7 @@ class Capture:
         self._write_down(queue, EventNode(self.lanes.index(queue), queue.device, name, event))
 
     def _write_down(self, queue: Queue, node: Node) -> None:
-        node.site = trace.call_site()
+        node.site, node.called = trace.call()
         node.after = tuple(at for at in queue.tails if self.nodes[at].lane != node.lane)
         self.nodes.append(node)
         queue.tails = (len(self.nodes) - 1,)

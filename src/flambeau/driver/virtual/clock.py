@@ -68,6 +68,12 @@ class Preset:
             rate = self.attention_rates[problem.kind]
         return self.kernel_start_ns + int(max(nbytes / self.memory_rate, problem.operations / rate))
 
+    def within(self, share: float, duration_ns: int) -> int:
+        """Device time on a part of the multiprocessors of what takes `duration_ns` on all of them."""
+        if share == 1:
+            return duration_ns
+        return self.kernel_start_ns + int((duration_ns - self.kernel_start_ns) / share)
+
     def library_ns(self, problem: Problem, nbytes: int) -> int:
         """Device time of a library call that touches `nbytes` bytes."""
         if isinstance(problem, Gemm):

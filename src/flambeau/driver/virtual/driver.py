@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from ...errors import AcceleratorError, NotSupportedError
 from ...kernel import Access, Buffer, Grid, Kernel
-from ...problem import Problem
+from ...problem import Gemm, Problem
 from ..api import Address, CopyKind, DeviceProperties, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from .base import LIBRARIES, next_handle
+from .contexts import ContextCalls
 from .copies import PEER_ACCESS_UNSUPPORTED
 from .events import INVALID_HANDLE, Event
 from .graphs import GraphCalls
@@ -29,7 +30,7 @@ MAX_SHARED = 227 << 10  # bytes of dynamic shared memory per block
 PRIORITIES = (-5, 0)  # most and least urgent
 
 
-class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls):
+class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
     """An implementer of `driver.api.Driver`.
 
     schedule: in which order ready streams run, instead of the one that `choice` names.
@@ -106,12 +107,6 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls):
                     f"stream_adopt: {raw} is not a stream of device {device}", error_code=INVALID_HANDLE
                 )
             return queue.handle
-
-    def _add_queue(self, device: int, priority: int, is_default: bool) -> Queue:
-        queue = Queue(StreamHandle(next_handle()), device, priority, is_default)
-        self._streams[queue.handle] = queue
-        self._engine.runner.add(queue)
-        return queue
 
     def stream_destroy(self, stream: StreamHandle) -> None:
         """Its work goes on; the handle is gone."""
@@ -214,6 +209,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls):
         with self._lock:
             self._check(device)
             handle = self._kernel_handles.get((device, kernel))
+            self._contexts.add(device)
             if handle is None:
                 self._captures.check_unsafe("kernel_load")
                 handle = KernelHandle(next_handle())
@@ -261,9 +257,8 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls):
         find = engine.memory.find
         blocks = [find(device, touch.low, touch.high, name) for touch in bound.touches]
         work = run_failure if self.faults.launch.strikes() else run_reference
-        engine.submit(
-            queue, name, work, (loaded, bound), bound.touches, blocks, bound.duration_ns, engine.preset.launch_ns
-        )
+        duration = engine.preset.within(queue.share, bound.duration_ns)
+        engine.submit(queue, name, work, (loaded, bound), bound.touches, blocks, duration, engine.preset.launch_ns)
 
     def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
         if problem.kind not in LIBRARIES:
@@ -280,12 +275,21 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls):
                 problem.accesses,
                 lambda accesses: preset.library_ns(problem, sum(each.nbytes for each in accesses)),
             )
-            return handle, 0
+            return handle, self.product_workspace(device) if isinstance(problem, Gemm) else 0
+
+    def product_workspace(self, device: int) -> int:
+        """What was granted; nothing is usual, for the modelled library needs none."""
+        return self._granted_workspace
+
+    def blas_handle(self, stream: StreamHandle) -> int:
+        """No library takes it, as none takes the numbers of streams."""
+        with self._lock:
+            return self._blas_handles.get(self._queue(stream).device, next_handle)
 
     def library_run(
         self, plan: PlanHandle, addresses: tuple[int, ...], workspace: Address, stream: StreamHandle
     ) -> None:
-        """`workspace` is not used: plans need none."""
+        """`workspace` is not used."""
         with self._lock:
             queue = self._queue(stream)
             self._enqueue(queue, self._lookup(self._plans, plan, "plan"), tuple(addresses))

@@ -58,8 +58,11 @@ class Engine:
         host_ns: int,
         engines: Sequence[CopyEngine] = (),
         site: str = "",
+        called: str = "",
     ) -> None:
-        """Put a command on a queue, or write it down if that is capturing.  site: where it was called, if not here.
+        """Put a command on a queue, or write it down if that is capturing.
+
+        site, called: where it was called and as what, if not here.
 
         Raises RaceError, or the failure of a command that had to run to make room.
         """
@@ -67,10 +70,12 @@ class Engine:
             self.clock.spend(host_ns)
             queue.capture.record(queue, name, work, detail, touches, blocks, duration_ns, engines)
             return
-        site = site or trace.call_site()
+        if not site:
+            site, called = trace.call()
         conflicts = self.races.check(queue.handle, name, site, touches, blocks)
         self._make_room(queue)
         command = Command(queue, name, work, detail, touches, blocks, site)
+        command.called = called
         start = now = self.clock.spend(host_ns)
         if queue.end_ns > start:
             start = queue.end_ns

@@ -9,7 +9,9 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from pathlib import Path
 
 from ...errors import AcceleratorError, AccessError, NotSupportedError
 from ..api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle, StreamHandle
@@ -31,6 +33,7 @@ from .queue import Queue
 from .touch import Touch
 
 ILLEGAL_STATE = 401  # CUresult
+OPERATING_SYSTEM = 304  # CUresult
 
 
 class Graph:
@@ -40,6 +43,18 @@ class Graph:
         self.nodes = nodes
         self.devices = devices
         self.awaited = {at for node in nodes for at in node.after}
+
+    def dot(self) -> str:
+        """The nodes by their number, with what they are and where they were captured, and what each one follows."""
+        lines = ["digraph graph_1 {"]
+        last: dict[int, int] = {}
+        for at, node in enumerate(self.nodes):
+            label = json.dumps(f"{node.name}\ncuda:{node.device}\n{node.site}")
+            lines.append(f"  {at} [label={label}];")
+            before = [last[node.lane]] if node.lane in last else []
+            lines += [f"  {other} -> {at};" for other in sorted({*before, *node.after})]
+            last[node.lane] = at
+        return "\n".join([*lines, "}", ""])
 
 
 class Launchable:
@@ -125,6 +140,22 @@ class GraphCalls(Calls):
         with self._lock:
             return len(self._lookup(self._graphs, graph, "graph").nodes)
 
+    def graph_write(self, graph: GraphHandle, path: str) -> None:
+        with self._lock:
+            text = self._lookup(self._graphs, graph, "graph").dot()
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as failure:
+            raise AcceleratorError(
+                f"graph_write: {path!r} cannot be written: {failure}", error_code=OPERATING_SYSTEM
+            ) from failure
+
+    def graph_raw(self, graph: GraphHandle | GraphExecHandle) -> int:
+        with self._lock:
+            if graph not in self._launchables:
+                self._lookup(self._graphs, GraphHandle(graph), "graph")
+            return graph
+
     def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle:
         with self._lock:
             self._captures.check_unsafe("graph_instantiate")
@@ -169,7 +200,7 @@ class GraphCalls(Calls):
             else:
                 engine.submit(
                     lane, node.name, node.work, node.detail, node.touches, touched, node.duration_ns, 0, node.engines,
-                    node.site,
+                    node.site, node.called,
                 )  # fmt: skip
             if at in found.graph.awaited:
                 points[at] = events.point(lane)

@@ -31,6 +31,7 @@ class MemoryCalls(Calls):
     def host_alloc(self, nbytes: int) -> Address:
         with self._lock:
             self._captures.check_unsafe("host_alloc")
+            self._use_any()
             self._engine.clock.spend(self._engine.preset.mem_alloc_ns)
             return self._engine.memory.pinned.allocate(nbytes)
 
@@ -40,6 +41,7 @@ class MemoryCalls(Calls):
     def host_register(self, address: Address, nbytes: int) -> None:
         with self._lock:
             self._captures.check_unsafe("host_register")
+            self._use_any()
             self._engine.clock.spend(self._engine.preset.mem_alloc_ns)
             self._engine.memory.pinned.register(address, nbytes)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import trace
-from ...errors import AcceleratorError
+from ...errors import AcceleratorError, DeviceAssertError
 from ...order import Clock
 from ..api import StreamHandle
 from .memory import Block
@@ -33,12 +33,13 @@ LOST_HINT = "correct the launch and start again: this process cannot use the dev
 class Command:
     """Work on a stream: `work(command)` does it, with `detail` as its own data, on `touches` that lie in `blocks`.
 
+    called: what the program called at `site`, "" if that is not known.
     number: its place on the stream;  sequence: its place among all;  known: what it is ordered after.
     spoiled: bytes that it must read as poison;  ruined: bytes that hold poison once it ran.
     """
 
     __slots__ = (
-        "blocks", "detail", "done", "end_ns", "known", "name", "number", "predecessors", "queue", "ruined",
+        "blocks", "called", "detail", "done", "end_ns", "known", "name", "number", "predecessors", "queue", "ruined",
         "sequence", "site", "spoiled", "touches", "work",
     )  # fmt: skip
 
@@ -59,6 +60,7 @@ class Command:
         self.touches = touches
         self.blocks = blocks
         self.site = site
+        self.called = ""
         self.predecessors = queue.waits
         self.number = self.sequence = self.end_ns = 0
         self.known: Clock = {}
@@ -92,18 +94,20 @@ Work = Callable[[Command], None]
 class Queue:
     """One stream.  end_ns: when everything submitted so far is done;  waits: what its next command must follow.
 
+    share: the part of the device's multiprocessors that its kernels run on, 1 for all.
     capture: the capture it takes part in, or None;  tails: the nodes that its next captured work follows.
     """
 
     __slots__ = (
-        "capture", "device", "end_ns", "handle", "is_default", "is_retired", "last", "pending", "priority", "tails",
-        "waits",
+        "capture", "device", "end_ns", "handle", "is_default", "is_retired", "last", "pending", "priority", "share",
+        "tails", "waits",
     )  # fmt: skip
 
     def __init__(self, handle: StreamHandle, device: int, priority: int, is_default: bool) -> None:
         self.handle = handle
         self.device = device
         self.priority = priority
+        self.share = 1.0
         self.is_default = is_default
         self.is_retired = False
         self.pending: deque[Command] = deque()
@@ -205,9 +209,10 @@ def needed_numbers(targets: Iterable[Command]) -> dict[Queue, int]:
 
 
 def _failure(command: Command, error: Exception) -> AcceleratorError:
-    code = DEVICE_ASSERT if isinstance(error, IndexError | ValueError) else LAUNCH_FAILED
+    code = DEVICE_ASSERT if isinstance(error, IndexError | ValueError | DeviceAssertError) else LAUNCH_FAILED
+    what = trace.operator_of(command.name, command.called)
     return AcceleratorError(
-        f"{trace.operator_of(command.name)}: failed on device {command.queue.device}, stream {command.queue.handle}, "
+        f"{what}: failed on device {command.queue.device}, stream {command.queue.handle}, "
         f"launched at {command.site}: {type(error).__name__}: {error}",
         error_code=code,
         sticky=True,

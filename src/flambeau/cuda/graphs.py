@@ -1,0 +1,15 @@
+"""torch.cuda.graphs: work that is captured once and replayed."""
+
+import importlib as _importlib
+
+from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
+
+
+def __getattr__(name: str) -> object:
+    """What needs modules loads when it is first named."""
+    if name == "make_graphed_callables":
+        return _importlib.import_module("flambeau.nn.graphed").make_graphed_callables
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]  # noqa: F822

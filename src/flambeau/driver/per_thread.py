@@ -1,0 +1,43 @@
+"""Things of which each thread needs one of its own, and which are made as seldom as possible."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Thing = TypeVar("Thing")
+
+
+class PerThread(Generic[Key, Thing]):
+    """By key, what each thread has.  When a thread ends, another that needs one gets what it had."""
+
+    def __init__(self) -> None:
+        self._threads = threading.local()
+        self._spare: defaultdict[Key, list[Thing]] = defaultdict(list)
+
+    def get(self, key: Key, make: Callable[[], Thing]) -> Thing:
+        """The calling thread's."""
+        if not hasattr(self._threads, "owned"):
+            self._threads.owned = _Owned(self._spare)
+        things: dict[Key, Thing] = self._threads.owned.things
+        if key not in things:
+            try:
+                things[key] = self._spare[key].pop()
+            except IndexError:  # there is none, or another thread was faster
+                things[key] = make()
+        return things[key]
+
+
+class _Owned(Generic[Key, Thing]):
+    """Goes when its thread ends."""
+
+    def __init__(self, spare: defaultdict[Key, list[Thing]]) -> None:
+        self.things: dict[Key, Thing] = {}
+        self._spare = spare
+
+    def __del__(self) -> None:
+        for key, thing in self.things.items():
+            self._spare[key].append(thing)

@@ -1,0 +1,74 @@
+"""Assertions about values that the host does not wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+from .. import dtypes
+from ..dtypes import bool_, dtype
+from ..errors import DeviceAssertError, ShapeError
+from ..kernel import Grid, Kernel, Pointer
+from .operator import Array, Call, ErrorSample, Operand, Sample, operator
+from .pointwise import PRELUDE
+
+ONE_THREAD = Grid((1, 1, 1), 1)
+FAILED = "expected a nonzero value, got zero"
+
+
+@lru_cache(maxsize=64)
+def _kernel(kind: dtype, message: str) -> Kernel:
+    """Device code has no use for the message: it stops as at a failed assertion."""
+    entry, t, c = f"assert_nonzero_{kind.name}", kind.cuda, kind.wide.cuda
+    code = f"""{PRELUDE}
+extern "C" __global__ void {entry}(bool* out, const {t}* input) {{
+  if (load<{c}>(*input) == 0) __trap();
+  *out = true;
+}}
+"""
+
+    def reference(out: Any, input: Any) -> None:
+        if not input[0]:
+            raise DeviceAssertError(f"_assert_async: {message or FAILED}")
+        out[...] = True
+
+    return Kernel(entry, code, [Pointer("out", bool_, "w", (1,)), Pointer("input", kind, "r", (1,))], reference, 1.0)
+
+
+def _true() -> Iterator[Sample]:
+    yield Sample((Array((), low=1),))
+    yield Sample((Array((1, 1), low=1), "with a message"))
+
+
+def _wrong() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2,), low=1),), ShapeError, "one value, got 2")
+    yield ErrorSample((Array((0,)),), ShapeError, "one value, got 0")
+
+
+HIDDEN = {"name": "_assert_async", "differentiable": False, "method": False, "function": False}
+
+
+@operator(samples=_true, errors=_wrong, dtypes=dtypes.ALL, **HIDDEN)
+def assert_nonzero(call: Call, input: Operand, message: str = "") -> Any:
+    """True, if the input's only value is not zero.
+
+    Shapes: no dimensions.
+    Host:   returns at once.
+    Raises: ShapeError for no or several values; DeviceAssertError for zero, on the CPU.
+    """
+    if prod(input.shape) != 1:
+        raise ShapeError(f"{call.name}: expected a tensor with one value, got {prod(input.shape)}")
+    out = call.output((), bool_)
+    call.launch(_kernel(input.dtype, message), ONE_THREAD, out, call.contiguous(input))
+    return out
+
+
+def assert_async(input: Operand, assert_msg: str = "") -> None:
+    """Assert that the only value of a tensor is not zero.  Host: returns at once.
+
+    Raises: ShapeError for no or several values; DeviceAssertError for zero on the CPU.  A GPU stops: a later call
+            raises AcceleratorError, and the device does no more in this process.
+    """
+    assert_nonzero(input, assert_msg)

@@ -1,0 +1,54 @@
+"""Green contexts: streams that run on some of a device's multiprocessors, so that others keep the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..driver.api import PartitionHandle
+from . import device as devices
+from . import state
+from .stream import STREAMS_PER_POOL, Stream
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+
+class GreenContext:
+    """A part of a device's multiprocessors: `GreenContext.create(num_sms=16)`.
+
+    num_sms: how many it has.  Contexts of one size are the same multiprocessors; a larger one has those of a smaller.
+    """
+
+    def __init__(self, machine: Machine, index: int, partition: PartitionHandle, num_sms: int) -> None:
+        self._machine = machine
+        self._index = index
+        self._partition = partition
+        self._streams: list[Stream] = []
+        self._turn = 0
+        self.num_sms = num_sms
+
+    @staticmethod
+    def create(*, num_sms: int, device_id: int | None = None) -> GreenContext:
+        """A context of so many multiprocessors or a few more, as the hardware divides them; on the current device.
+
+        Raises: AcceleratorError if the device has fewer.
+        """
+        index = devices.cuda_index(device_id)
+        machine = state.machine()
+        partition, granted = machine.devices[index].driver.partition(index, num_sms)
+        with machine.lock:
+            found = machine.green_contexts.get(partition)
+            if found is None:
+                found = machine.green_contexts[partition] = GreenContext(machine, index, partition, granted)
+            return found
+
+    def Stream(self) -> Stream:  # noqa: N802  (the field's name for it)
+        """The next stream of the context's pool: 32 of them, round robin, so the 33rd is the 1st."""
+        with self._machine.lock:
+            turn, self._turn = self._turn, self._turn + 1
+            if turn < STREAMS_PER_POOL:
+                handle = self._machine.driver.partition_stream(self._partition)
+                self._streams.append(Stream.adopt(self._machine, self._index, handle))
+            found = self._streams[turn % STREAMS_PER_POOL]
+            found.handed_out += 1
+            return found

@@ -1,0 +1,190 @@
+"""Profiles of some steps of a loop, by a schedule: what torch.profiler calls a profile.
+
+- What is collected is what `flambeau.profile()` collects: the work of streams, and the ranges that the program named.
+  PyTorch's profiler lists its own operators too; here an operator shows as the kernels that it launched.
+- A step that is recorded is a range itself, `ProfilerStep#n`; averages have all steps as `ProfilerStep*`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from enum import IntEnum
+from typing import Any
+
+from ..errors import ArgumentError, ModeError
+from ..runtime import nvtx
+from .averages import EventList, ProfilerActivity, events_of
+from .profile import Profile
+
+
+class ProfilerAction(IntEnum):
+    """What is done with a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+COLLECTING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+Schedule = Callable[[int], ProfilerAction]
+STEP = "ProfilerStep#"
+
+
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Schedule:
+    """For each step what is done with it: cycles of waiting, warming up and recording.
+
+    repeat: how many cycles; 0 for as many as there are steps.  skip_first: steps before the first cycle.
+    skip_first_wait: not 0 for a first cycle that does not wait.
+    Raises: ArgumentError for negative numbers, or no active step.
+    """
+    least = {"wait": wait, "warmup": warmup, "repeat": repeat, "skip_first": skip_first, "active": active - 1}
+    bad = [name for name, value in least.items() if value < 0]
+    if bad:
+        raise ArgumentError(f"schedule: too small: {', '.join(bad)}", hint="active is at least 1, all others 0")
+    cycle = wait + warmup + active
+
+    def action(step: int) -> ProfilerAction:
+        at = step - skip_first + (wait if skip_first_wait else 0)
+        if step < skip_first or (repeat and at >= repeat * cycle):
+            return ProfilerAction.NONE
+        place = at % cycle
+        if place < wait + warmup:
+            return ProfilerAction.NONE if place < wait else ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    return action
+
+
+def _always(step: int) -> ProfilerAction:
+    return ProfilerAction.RECORD
+
+
+class SteppedProfile:
+    """`with torch.profiler.profile(schedule=..., on_trace_ready=...) as p:` around a loop that calls `p.step()`.
+
+    activities: CPU for named ranges, CUDA for the work of streams; both if None.
+    schedule: what is done with each step; without it, everything inside the block is recorded.
+    on_trace_ready: called with this object when a cycle, or the block, has been recorded.
+    step_num: how many steps are over.
+    Host:   waits, at the end of what is recorded, for every device that was used.
+    Raises: NoDeviceError if there is no GPU; ModeError if another profile is open.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Iterable[ProfilerActivity] | None = None,
+        schedule: Schedule | None = None,
+        on_trace_ready: Callable[[SteppedProfile], Any] | None = None,
+    ) -> None:
+        self.activities = frozenset(supported_activities() if activities is None else activities)
+        self.on_trace_ready = on_trace_ready
+        self.step_num = 0
+        self._schedule = schedule or _always
+        self._names_steps = schedule is not None
+        self._action = ProfilerAction.NONE
+        self._range: int | None = None
+        self._open: Profile | None = None
+        self._found: Profile | None = None
+
+    def __enter__(self) -> SteppedProfile:
+        self.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        self._stop(error)
+
+    def start(self) -> None:
+        """Begin with step 0."""
+        self._enter(self._schedule(self.step_num))
+
+    def step(self) -> None:
+        """The next step begins."""
+        self._end_step()
+        saves = self._action is ProfilerAction.RECORD_AND_SAVE
+        self.step_num += 1
+        following = self._schedule(self.step_num)
+        if self._open is not None and (saves or following not in COLLECTING):
+            self._end()
+            if saves:
+                self._hand_over()
+        self._enter(following)
+
+    def stop(self) -> None:
+        """The last step is over."""
+        self._stop(None)
+
+    def _stop(self, error: object) -> None:
+        self._end_step()
+        self._action = ProfilerAction.NONE
+        if self._open is not None:
+            self._end(error)
+            self._hand_over()
+
+    def _enter(self, action: ProfilerAction) -> None:
+        self._action = action
+        if action in COLLECTING:
+            if self._open is None:
+                self._open = Profile().__enter__()
+            if self._names_steps:
+                self._range = nvtx.range_start(f"{STEP}{self.step_num}")
+
+    def _end_step(self) -> None:
+        if self._range is not None:
+            nvtx.range_end(self._range)
+            self._range = None
+
+    def _end(self, error: object = None) -> None:
+        """Keep what was collected.  error: what ended the block, if something did."""
+        self._found, self._open = self._open, None
+        if self._found is not None:
+            self._found.__exit__(None, error, None)
+
+    def _hand_over(self) -> None:
+        if self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    def _result(self, name: str) -> Profile:
+        if self._found is None:
+            raise ModeError(f"{name}: nothing has been recorded", hint="call it after a recorded step, or after stop()")
+        return self._found
+
+    def events(self) -> EventList:
+        """What was recorded last, by its begin.  Raises ModeError if nothing was."""
+        return events_of(self._result("events"), self.activities)
+
+    def key_averages(self) -> EventList:
+        """The events' sums by name.  Raises ModeError if nothing was recorded."""
+        return events_of(self._result("key_averages"), self.activities).key_averages()
+
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Write what was recorded last for Chrome's trace viewer, which Perfetto reads too.  Raises ModeError."""
+        self._result("export_chrome_trace").export_chrome_trace(path)
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """What can be asked for."""
+    return set(ProfilerActivity)
+
+
+def record_function(name: str, args: str | None = None) -> AbstractContextManager[None]:
+    """A block, or the calls of a function, as a named range of profiles.  args: added to the name."""
+    return nvtx.named(name if args is None else f"{name}({args})")
+
+
+def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None) -> Callable[[SteppedProfile], None]:
+    """What writes a trace file of its own into a directory for each call: for `on_trace_ready`."""
+    worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+
+    def write(profile: SteppedProfile) -> None:
+        os.makedirs(dir_name, exist_ok=True)
+        profile.export_chrome_trace(os.path.join(dir_name, f"{worker}.{time.time_ns()}.pt.trace.json"))
+
+    return write
