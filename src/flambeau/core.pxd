@@ -44,4 +44,5 @@ cpdef TensorCore over(Storage storage, dtype, shape, strides, Py_ssize_t offset=
 cpdef TensorCore alias(TensorCore source, shape, strides, Py_ssize_t offset)
 cpdef TensorCore empty(shape, dtype, int device, bint pin_memory=*, name=*)
 cpdef begin(TensorCore tensor, Storage storage, Layout layout, Py_ssize_t offset)
+cpdef bint in_graph(TensorCore tensor) except -1
 cpdef unsigned long long address_of(TensorCore tensor)

@@ -78,10 +78,7 @@ class TensorCore:
 
     @property
     def requires_grad(self) -> bool:
-        if self._requires_grad or self._grad_fn is not None:
-            return True
-        base = self.base  # a view joins the graph that its base joined
-        return base is not None and self.view_version != self.storage.version and base.requires_grad
+        return in_graph(self)
 
     @property
     def ndim(self) -> int:
@@ -130,6 +127,14 @@ def begin(tensor: TensorCore, storage: Storage, layout: Layout, offset: int) -> 
     tensor.base = None
     tensor.view_version = 0
     tensor.hooks = None
+
+
+def in_graph(tensor: TensorCore) -> bool:
+    """Whether a tensor takes part in a graph."""
+    if tensor._requires_grad or tensor._grad_fn is not None:
+        return True
+    base = tensor.base  # a view joins the graph that its base joined
+    return base is not None and tensor.view_version != tensor.storage.version and in_graph(base)
 
 
 def address_of(tensor: TensorCore) -> int:

@@ -282,7 +282,7 @@ def initial_grads(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
     """The gradients that a pass starts with: ones for scalars.  Raises AutogradError or ShapeError."""
     result = []
     for output, grad in zip(outputs, grads, strict=True):
-        if not output.requires_grad:
+        if not core.in_graph(output):
             raise AutogradError(
                 "backward: element 0 of tensors does not require grad and does not have a grad_fn",
                 hint="set requires_grad=True on an input, and do not compute it under no_grad()",
@@ -299,4 +299,4 @@ def initial_grads(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
 
 
 def _one_like(output: Any) -> Any:
-    return core.empty(output.shape, output.dtype, output.storage.device).fill_(1)  # type: ignore[attr-defined]
+    return REGISTRY["fill"](core.new(output.storage, output.layout, output.offset), 1)  # as an operand it is not read

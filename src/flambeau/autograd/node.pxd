@@ -19,7 +19,7 @@ cdef class Saved:
 cdef class Node:
     cdef public tuple edges
     cdef public object name
-    cdef public object number
+    cdef public long long number
     cdef public Py_ssize_t outputs
     cdef public list post_hooks
     cdef public list pre_hooks
@@ -32,6 +32,9 @@ cdef class Node:
 
 cdef class AccumulateGrad(Node):
     cdef public TensorCore leaf
+
+@cython.locals(node=AccumulateGrad, device=int, stream=Queue)
+cpdef AccumulateGrad accumulate_grad(TensorCore leaf)
 
 cdef class OperatorNode(Node):
     cdef public object inputs

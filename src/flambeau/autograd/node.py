@@ -23,6 +23,7 @@ from ..runtime.stream import Stream
 
 Edge = tuple["Node", int]
 LAST_NUMBER = 1 << 62  # leaves run as soon as their gradient is complete
+NO_EDGES: tuple[Any, ...] = ()
 NO_STREAMS: dict[int, Stream] = {}
 _numbers = itertools.count()
 
@@ -121,14 +122,24 @@ class Node:
 
 
 class AccumulateGrad(Node):
-    """The end of the graph at a leaf: adds to its `grad`."""
+    """The end of the graph at a leaf: adds to its `grad`.  Made by `accumulate_grad`."""
 
     __slots__ = ("leaf",)
+    leaf: TensorCore
 
-    def __init__(self, leaf: TensorCore) -> None:
-        self.begin("AccumulateGrad", (), streams_of((leaf,)), 1)
-        self.number = LAST_NUMBER + self.number
-        self.leaf = leaf
+
+def accumulate_grad(leaf: TensorCore) -> AccumulateGrad:
+    """The node of a leaf, on the stream that is current on its device."""
+    node: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad)
+    device = leaf.storage.device
+    streams = NO_STREAMS
+    if device >= 0:
+        stream = state.current_stream(device)
+        streams = stream.alone  # type: ignore[assignment]
+    node.begin("AccumulateGrad", NO_EDGES, streams, 1)
+    node.number += LAST_NUMBER
+    node.leaf = leaf
+    return node
 
 
 class OperatorNode(Node):

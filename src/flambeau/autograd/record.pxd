@@ -1,12 +1,15 @@
 cimport cython
+from .. cimport core
 from ..core cimport TensorCore
-from .node cimport AccumulateGrad, OperatorNode, Saved, operator_node, streams_of
+from .node cimport AccumulateGrad, OperatorNode, Saved, accumulate_grad, operator_node, streams_of
 from ..ops.operator cimport Need, Operator
 from ..runtime cimport state
 
 cpdef edge_of(TensorCore tensor)
+@cython.locals(node=AccumulateGrad)
 cpdef AccumulateGrad accumulator(TensorCore leaf)
 cpdef _fact(value, what)
+@cython.locals(tensor=TensorCore)
 cdef bint _needs_grad(value) except -1
 cpdef _keep(value)
 @cython.locals(edges=list, metas=list, tensors=list, node=OperatorNode, index=Py_ssize_t)

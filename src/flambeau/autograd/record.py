@@ -7,10 +7,11 @@ view's own node is made anew when it is next asked for.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any
+from weakref import ref
 
+from .. import core
 from .. import strides as st
 from ..core import TensorCore
 from ..errors import AutogradError
@@ -18,7 +19,7 @@ from ..ops.operator import FACT, OUT, OUTS, REGISTRY, VALUE, Need, Operator
 from ..runtime import state
 from ..runtime.stream import Stream
 from .mode import GradMode
-from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, operator_node, streams_of
+from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, accumulate_grad, operator_node, streams_of
 
 
 def edge_of(tensor: Any) -> Edge | None:
@@ -34,8 +35,8 @@ def accumulator(leaf: TensorCore) -> AccumulateGrad:
     """The node that adds to a leaf's gradient: one as long as any graph holds it."""
     node = leaf.accumulator() if leaf.accumulator is not None else None
     if node is None:
-        node = AccumulateGrad(leaf)
-        leaf.accumulator = weakref.ref(node)
+        node = accumulate_grad(leaf)
+        leaf.accumulator = ref(node)
     return node  # type: ignore[no-any-return]
 
 
@@ -152,7 +153,10 @@ def _fact(value: Any, what: str) -> Any:
 
 
 def _needs_grad(value: Any) -> bool:
-    return isinstance(value, TensorCore) and value.requires_grad and value.dtype.is_floating_point
+    if isinstance(value, TensorCore):
+        tensor = value
+        return tensor.layout.is_floating and core.in_graph(tensor)
+    return False
 
 
 def _keep(value: Any) -> Any:

@@ -201,8 +201,8 @@ def _bad_pairs() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), Array((3,))), ShapeError, r"mat2 must have 2 dimensions, got shape \[3\]")
 
 
-@composite(samples=_matrix_pairs, errors=_bad_pairs, dtypes=PRODUCT_TYPES)
-def mm(input: Operand, mat2: Operand) -> Any:
+@operator(samples=_matrix_pairs, errors=_bad_pairs, dtypes=PRODUCT_TYPES, setting=product_setting)
+def mm(call: Any, input: Operand, mat2: Operand) -> Any:
     """Product of two matrices.
 
     Shapes: [m, k] with [k, n] gives [m, n].
@@ -210,7 +210,20 @@ def mm(input: Operand, mat2: Operand) -> Any:
     Raises: ShapeError if they are not matrices or do not fit, DtypeError if the types differ or are bool.
     """
     check_ndim("mm", input=(input, 2), mat2=(mat2, 2))
-    return matmul(input, mat2)
+    return matmul.lower(call, input, mat2)
+
+
+@mm.derivative(only_for={"input": "mat2", "mat2": "input"})
+def _(grad: Any, input: Any, mat2: Any, needs: Any) -> Any:
+    return _of_matrices(mm, grad, input, mat2, needs)
+
+
+def _of_matrices(multiply: Any, grad: Any, input: Any, mat2: Any, needs: Any) -> Any:
+    """The gradients of input @ mat2, both with as many dimensions."""
+    return (
+        multiply(grad, mat2.transpose(-2, -1)) if needs[0] else None,
+        multiply(input.transpose(-2, -1), grad) if needs[1] else None,
+    )
 
 
 def _batch_pairs() -> Iterator[Sample]:
@@ -225,8 +238,8 @@ def _bad_batches() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), Array((2, 3, 4))), ShapeError, "input must have 3 dimensions")
 
 
-@composite(samples=_batch_pairs, errors=_bad_batches, dtypes=PRODUCT_TYPES)
-def bmm(input: Operand, mat2: Operand) -> Any:
+@operator(samples=_batch_pairs, errors=_bad_batches, dtypes=PRODUCT_TYPES, setting=product_setting)
+def bmm(call: Any, input: Operand, mat2: Operand) -> Any:
     """Products of two batches of matrices.
 
     Shapes: [b, m, k] with [b, k, n] gives [b, m, n].
@@ -239,7 +252,12 @@ def bmm(input: Operand, mat2: Operand) -> Any:
         raise ShapeError(
             f"bmm: expected size for first two dimensions of mat2 to be {wanted} but got {list(mat2.shape[:2])}"
         )
-    return matmul(input, mat2)
+    return matmul.lower(call, input, mat2)
+
+
+@bmm.derivative(only_for={"input": "mat2", "mat2": "input"})
+def _(grad: Any, input: Any, mat2: Any, needs: Any) -> Any:
+    return _of_matrices(bmm, grad, input, mat2, needs)
 
 
 def _vector_pairs() -> Iterator[Sample]:
