@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ...errors import AcceleratorError, NotSupportedError
 from ...kernel import Access, Buffer, Grid, Kernel
-from ...problem import Gemm, Problem
+from ...problem import Problem
 from ..api import Address, CopyKind, DeviceProperties, EventHandle, KernelHandle, PlanHandle, StreamHandle
 from .base import LIBRARIES, next_handle
 from .contexts import ContextCalls
@@ -275,10 +275,10 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
                 problem.accesses,
                 lambda accesses: preset.library_ns(problem, sum(each.nbytes for each in accesses)),
             )
-            return handle, self.product_workspace(device) if isinstance(problem, Gemm) else 0
+            return handle, 0  # the modelled library needs none
 
     def product_workspace(self, device: int) -> int:
-        """What was granted; nothing is usual, for the modelled library needs none."""
+        """What was granted; nothing is usual."""
         return self._granted_workspace
 
     def blas_handle(self, stream: StreamHandle) -> int:
