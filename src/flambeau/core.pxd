@@ -5,7 +5,7 @@ from .runtime.storage cimport Storage
 
 cdef extern from *:
     """
-    static PyObject *flambeau_blank(PyObject *kind) {
+    static CYTHON_INLINE PyObject *flambeau_blank(PyObject *kind) {
       static PyObject *nothing = NULL;
       if (nothing == NULL && (nothing = PyTuple_New(0)) == NULL) return NULL;
       return ((PyTypeObject *)kind)->tp_new((PyTypeObject *)kind, nothing, NULL);

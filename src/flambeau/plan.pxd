@@ -8,6 +8,14 @@ from .runtime.facts cimport MachineFacts
 from .runtime.queue cimport Queue
 from .runtime.storage cimport Storage
 
+cdef extern from *:
+    """
+    static CYTHON_INLINE void flambeau_put_address(PyObject *buffer, Py_ssize_t at, unsigned long long address) {
+      memcpy(PyByteArray_AS_STRING(buffer) + at, &address, sizeof(address));
+    }
+    """
+    void _put_address "flambeau_put_address"(object buffer, Py_ssize_t at, unsigned long long address)
+
 cdef Hooks hooks
 
 @cython.final
@@ -26,7 +34,7 @@ cdef class Launch:
     cdef public list draws
     cdef public bytearray template
 
-    @cython.locals(buffer=bytearray, place=Place)
+    @cython.locals(buffer=bytearray, place=Place, address=cython.ulonglong)
     cpdef bytearray filled(self, list operands, list bound, list drawn)
     cpdef _put_numbers(self, bytearray buffer, list bound, list drawn)
 
@@ -69,5 +77,3 @@ cpdef Storage _memory(MachineFacts machine, Queue stream, Py_ssize_t nbytes)
 cpdef _run_library(MachineFacts machine, Queue stream, Library step, list operands)
 cpdef _built(result, list operands)
 cpdef also_read(bound, TensorCore given)
-@cython.locals(first="unsigned char*")
-cpdef put_address(bytearray buffer, Py_ssize_t at, unsigned long long address)

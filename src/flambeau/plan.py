@@ -21,7 +21,7 @@ from .runtime import state, storage
 from .runtime.stream import Stream
 
 ADDRESS = Struct("@Q")
-IS_COMPILED = not __file__.endswith(".py")
+globals()["_put_address"] = ADDRESS.pack_into  # compiled, the name is that of a function in C: see the .pxd
 
 
 class Drawn:
@@ -83,7 +83,8 @@ class Launch:
         """The argument buffer of one call."""
         buffer = self.template.copy()
         for place in self.addresses:
-            put_address(buffer, place.at, core.address_of(operands[place.operand]) + place.start)
+            address = core.address_of(operands[place.operand]) + place.start
+            _put_address(buffer, place.at, address)  # type: ignore[name-defined]  # noqa: F821
         if self.numbers or self.draws:
             self._put_numbers(buffer, bound, drawn)
         return buffer
@@ -96,18 +97,6 @@ class Launch:
             packer.pack_into(buffer, at, value)
         for at, packer, place in self.draws:
             packer.pack_into(buffer, at, drawn[place])
-
-
-def put_address(buffer: bytearray, at: int, address: int) -> None:
-    """Write 8 bytes, little-endian."""
-    if IS_COMPILED:
-        first = buffer  # a pointer to its bytes
-        for _ in range(8):
-            first[at] = address & 0xFF
-            address >>= 8
-            at += 1
-    else:
-        ADDRESS.pack_into(buffer, at, address)
 
 
 def _struct_of(param: Any) -> Struct:

@@ -15,7 +15,7 @@ cdef class CachingAllocator:
     cdef bint _watches_blocks
     cdef object _process_usage
     cdef object _lock
-    cdef list _given
+    cdef object _given
     cdef dict _awaited
     cdef object _pending
     cdef object _segments
@@ -35,7 +35,6 @@ cdef class CachingAllocator:
     @cython.locals(size=cython.longlong, pool=Pool, block=Block, counters=Counters)
     cpdef Block allocate(self, long long nbytes, stream)
     cpdef free(self, Block block)
-    @cython.locals(given=list, block=Block, done=Py_ssize_t)
     cpdef _drain(self)
     @cython.locals(pool=Pool, counters=Counters)
     cpdef _take_back(self, Block block)

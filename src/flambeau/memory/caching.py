@@ -22,6 +22,7 @@ Invariants
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from ..driver.api import Driver, StreamHandle
@@ -58,7 +59,7 @@ class CachingAllocator:
         self._watches_blocks = driver.capabilities.watches_blocks
         self._process_usage = process_usage
         self._lock = threading.Lock()
-        self._given: list[Block] = []
+        self._given: deque[Block] = deque()
         self._pending: Pending[Block] = Pending(driver, record_event)
         self._awaited = self._pending.queues
         self._segments = Segments(driver, device, record_event)
@@ -265,13 +266,10 @@ class CachingAllocator:
     def _drain(self) -> None:
         """Take back the blocks that were freed since the last time.  A block that fails stays to be drained."""
         note_peaks(self._small.counters, self._large.counters, self._total)
-        given, done = self._given, 0
-        try:
-            for block in given:  # which may grow meanwhile
-                self._take_back(block)
-                done += 1
-        finally:
-            del given[:done]  # one operation: another thread may append at any time
+        given = self._given
+        while given:  # which may grow meanwhile
+            self._take_back(given[0])
+            given.popleft()
 
     def _take_back(self, block: Block) -> None:
         if block.streams:

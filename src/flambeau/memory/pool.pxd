@@ -48,7 +48,7 @@ cdef class Pool:
     cdef Flow _part_bytes
     cdef Flow _all_part_bytes
 
-    @cython.locals(shelves=dict, shelf=list)
+    @cython.locals(shelves=dict, shelf=list, kept=Block)
     cpdef Block take(self, nbytes, stream)
     cpdef keep(self, Block block)
     cpdef settle(self)
