@@ -13,7 +13,7 @@ from flambeau.errors import ConfigError, ProcessGoneError
 from flambeau.runtime import shared_memory
 
 
-@pytest.fixture(params=mp.get_all_sharing_strategies())
+@pytest.fixture(params=sorted(mp.get_all_sharing_strategies()))
 def strategy(request):
     former = mp.get_sharing_strategy()
     mp.set_sharing_strategy(request.param)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from flambeau import dtypes
@@ -53,7 +55,14 @@ def test_no_more_than_some_are_expected(monkeypatch):
     assert len(build.followers(many)["a"]) == build.MAX_FOLLOWERS
 
 
-@pytest.mark.parametrize("program", (*STEPS, *CALLS), ids=str)
+def _name(program) -> str:
+    """`training-AdamW-float32`: the same in every process, as an address in it would not be."""
+    if not isinstance(program, functools.partial):
+        return getattr(program, "__name__", str(program))
+    return "-".join(map(_name, (program.func, *program.args)))
+
+
+@pytest.mark.parametrize("program", (*STEPS, *CALLS), ids=_name)
 def test_the_programs_run(program):
     with machine(devices=1) as virtual:
         program()
