@@ -5,7 +5,8 @@
 - Idle blocks are in one list per stream, sorted by size, then address: the first that is big enough is the best fit.
 - No two neighbours are both idle: `put` merges.  A block that waits for events is not idle, and merges with nothing.
 - In front of the lists, blocks that were just given back wait for a request of the very size that they served, the last
-  one first; they are not idle yet.  A request that finds none, and whoever looks at the pool, calls `settle`.
+  one first; they are not idle yet.  `settle` makes them so: for whoever looks at the pool, and for a request that finds
+  none of its size; in the small pool only if no idle block is big enough either, so that loops keep their blocks apart.
 - In a split and in a merge the lower Block object lives on, so the first block of a segment never changes.
 - A pool has no lock: its allocator holds one.
 """
