@@ -46,6 +46,35 @@ def test_best_fit_is_the_smallest_then_the_lowest():
     assert pool.take(512, 1).address == (1 << 20) + KIB + 512
 
 
+def kept_pair(is_small, unit):
+    """A pool whose segment begins with two blocks that were just given back, and has two units more, idle."""
+    pool = make(is_small)
+    first = add(pool, 0, 4 * unit, take=unit)
+    second = pool.take(unit, 1)
+    for block in (first, second):
+        block.served = unit
+        pool.keep(block)
+    return pool
+
+
+def test_small_blocks_that_were_given_back_are_not_merged_while_others_fit():
+    pool = kept_pair(True, KIB)
+    assert pool.take(2 * KIB, 1).address == 2 * KIB
+    assert [pool.take(KIB, 1).address for _ in range(2)] == [KIB, 0]
+
+
+def test_small_blocks_that_were_given_back_are_merged_before_nothing_fits():
+    pool = kept_pair(True, KIB)
+    pool.take(2 * KIB, 1)
+    assert pool.take(2 * KIB, 1).address == 0
+    assert pool.take(512, 1) is None
+
+
+def test_large_blocks_that_were_given_back_are_merged_for_another_size():
+    pool = kept_pair(False, 4 * MIB)
+    assert pool.take(12 * MIB, 1).address == 0
+
+
 def test_another_stream_finds_nothing():
     pool = make()
     pool.put(add(pool, 0, 2 * MIB, stream=1))
