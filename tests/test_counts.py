@@ -5,6 +5,7 @@ A number here may go down.  One that goes up wants a reason in the change that r
 
 import pytest
 
+import flambeau as torch
 from flambeau.testing import machine
 
 EXPECTED = {
@@ -64,3 +65,11 @@ def test_a_capturable_step_counts_and_updates(amsgrad, gpus):
         each.grad = each.detach().clone()
     assert len(list(net.parameters())) == 6
     assert counts.of(optimizer.step) == {"launch": 2}
+
+
+@pytest.mark.devices(2)
+def test_a_small_copy_to_another_device_is_a_copy_and_two_waits(gpus):
+    from benchmarks import counts
+
+    a = torch.ones(16, 16, device="cuda:0")
+    assert counts.of(lambda: a.to("cuda:1")) == {"block": 1, "copy": 1, "record": 2, "stream wait": 2}

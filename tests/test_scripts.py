@@ -13,26 +13,32 @@ from flambeau.testing.kernels import gathered
 ROOT = Path(__file__).parents[1]
 
 
-def run(*options):
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "tests.part", *options]
-    done = subprocess.run(
-        [*command, "tests/memory/test_pool.py"], cwd=ROOT, capture_output=True, text=True, timeout=120
-    )
-    return done.stdout.splitlines()
+@pytest.fixture
+def begin(tmp_path):
+    """Begins a process that shares a file's tests with the others."""
+    (tmp_path / "claims").mkdir()
+    command = [sys.executable, "-m", "pytest", "-vv", "-p", "no:cacheprovider", "-p", "tests.share"]
+
+    def run(*options):
+        given = [*command, "--share", str(tmp_path / "claims"), *options, "tests/memory/test_pool.py"]
+        return subprocess.Popen(given, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+    return run
 
 
-def collected(*options):
-    return [line for line in run("--collect-only", *options) if "::" in line]
+def test_each_test_is_run_by_one_of_the_processes(begin):
+    shares = [process.communicate(timeout=120)[0] for process in [begin(), begin(), begin()]]
+    names = [re.findall(r"^(\S+) PASSED", text, re.MULTILINE) for text in shares]
+    told = [re.search(r"^share: (\d+) of (\d+) tests$", text, re.MULTILINE) for text in shares]
+    together = sorted(each for share in names for each in share)
+    assert len(together) == len(set(together)) > 10
+    assert [int(each[1]) for each in told] == [len(share) for share in names]
+    assert {int(each[2]) for each in told} == {len(together)}
 
 
-def test_the_parts_share_all_tests():
-    parts = [collected("--part", f"{number}/3") for number in (1, 2, 3)]
-    assert sorted(each for part in parts for each in part) == sorted(collected())
-    assert max(map(len, parts)) - min(map(len, parts)) <= 1
-
-
-def test_when_the_time_is_up_no_test_begins_and_the_last_line_says_how_many_did():
-    assert f"part: 1 of {len(collected('--part', '1/2'))} tests" in run("--part", "1/2", "--seconds", "0")
+def test_when_the_time_is_up_no_test_begins_and_the_last_line_says_how_many_did(begin):
+    text = begin("--seconds", "0").communicate(timeout=120)[0]
+    assert re.search(r"^share: 0 of [1-9]\d+ tests$", text, re.MULTILINE) and "PASSED" not in text
 
 
 def test_no_kernel_of_ours_is_left_out_with_those_of_libraries():
@@ -47,7 +53,7 @@ while [ "$1" != --log-file ]; do shift; done
 echo "========= COMPUTE-SANITIZER" >"$2"
 {found}
 echo "{passed} passed in 1s"
-echo "part: {passed} of 7 tests"
+echo "share: {passed} of 14 tests"
 """
 ERROR = "========= Invalid __global__ read of size 4 bytes\n=========     at add_float32+0x120\n"
 

@@ -30,6 +30,8 @@ cpdef dict _plans(int device)
 @cython.locals(key=list, index=Py_ssize_t, tensor=TensorCore)
 cpdef tuple _key(Operator operator, list bound, given)
 cpdef _fixed(value)
+@cython.locals(index=Py_ssize_t)
+cdef bint _are_same_sizes(tuple value, tuple part) except -1
 cdef bint _are_alike(Operator operator, Py_ssize_t index, value, part) except -1
 @cython.locals(source=TensorCore, decided=View, offset=Py_ssize_t)
 cpdef _view(Operator operator, list bound)

@@ -145,9 +145,20 @@ def _are_alike(operator: Operator, index: int, value: Any, part: Any) -> bool:
     kind = type(value)
     if kind is int and type(part) is int:
         return bool(value == part)
-    if (kind is tuple or kind is st.Size) and type(part) is kind:
-        return len(value) == len(part) and all([type(each) is int for each in value]) and bool(value == part)
+    if kind is tuple and type(part) is tuple:
+        return _are_same_sizes(value, part)
+    if kind is st.Size and type(part) is kind:
+        return _are_same_sizes(tuple(value), tuple(part))
     return kind is part and index in operator.number_indexes
+
+
+def _are_same_sizes(value: tuple[Any, ...], part: tuple[int, ...]) -> bool:
+    if len(value) != len(part):
+        return False
+    for index, size in enumerate(value):  # noqa: SIM110 (compiled, there are no closures)
+        if type(size) is not int or size != part[index]:
+            return False
+    return True
 
 
 def _note_kind(operator: Operator, bound: list[Any], decided: Decided, device: int) -> None:

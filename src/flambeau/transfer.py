@@ -12,7 +12,7 @@ from . import core
 from . import strides as st
 from .autograd import record
 from .core import TensorCore
-from .dispatch import assign
+from .dispatch import assign, call
 from .dtypes import dtype
 from .errors import ShapeError
 from .hooks import hooks
@@ -100,7 +100,7 @@ def _converted(input: Any, wanted: dtype) -> Any:
     """A dense copy as a type, on the same device; differentiable."""
     if hooks.on_convert is not None:
         hooks.on_convert(input, wanted, input.storage.device)
-    return REGISTRY["convert"](input, wanted)
+    return call(REGISTRY["convert"], (input, wanted), {})
 
 
 def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
@@ -152,6 +152,6 @@ def dense_copy(tensor: TensorCore, wanted: dtype) -> TensorCore:
     """A contiguous copy of that type on the same device, unknown to autograd."""
     if hooks.on_convert is not None:
         hooks.on_convert(tensor, wanted, tensor.storage.device)
-    target = core.empty(tensor.shape, wanted, tensor.storage.device, name="to")
+    target = core.empty(tensor.shape, wanted, tensor.storage.device, False, "to")
     assign(target, tensor)
     return target

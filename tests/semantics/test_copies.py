@@ -158,12 +158,18 @@ def test_type_and_layout_change_between_host_and_device(torch, non_blocking):
 def test_peer_access_is_turned_on_at_the_first_copy_and_not_before(torch, monkeypatch):
     from flambeau.runtime import state
 
-    driver, enabled = state.machine().driver, []
-    enable = driver.peer_enable
-    monkeypatch.setattr(driver, "peer_enable", lambda *pair: (enabled.append(pair), enable(*pair)))
+    driver, asked = state.machine().driver, []
+    for name in ("peer_can", "peer_enable"):
+        monkeypatch.setattr(driver, name, _telling(asked, name, getattr(driver, name)))
     x = torch.arange(5, device="cuda:0")
-    assert torch.cuda.can_device_access_peer(0, 1) and enabled == []
-    assert x.to("cuda:1").tolist() == [0, 1, 2, 3, 4] and enabled == [(0, 1)]
+    assert torch.cuda.can_device_access_peer(0, 1) and asked == [("peer_can", 0, 1)]
+    assert x.to("cuda:1").tolist() == [0, 1, 2, 3, 4] and asked.count(("peer_enable", 0, 1)) == 1
+    asked.clear()
+    assert x.to("cuda:1").tolist() == [0, 1, 2, 3, 4] and asked == []
+
+
+def _telling(asked, name, call):
+    return lambda *pair: (asked.append((name, *pair)), call(*pair))[1]
 
 
 @pytest.mark.rule("1.2.5", since="1.0")

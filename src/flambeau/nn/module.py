@@ -13,7 +13,7 @@ from ..core import TensorCore
 from ..dtypes import bfloat16, dtype, float16, float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError
 from ..runtime import device as devices
-from ..tensor.arguments import to_arguments
+from ..tensor.placing import to_arguments
 from . import hooks, state, text
 from .hooks import Hooked
 from .parameter import Buffer, Parameter

@@ -101,6 +101,6 @@ def _between_devices(to: int, start: int, nbytes: int, src: Storage, dst: Storag
     copier, other = state.current_stream(src.device), state.current_stream(dst.device)
     if hooks.on_route is not None:
         hooks.on_route(BETWEEN_DEVICES, copier, other, nbytes)
-    copier.wait_stream(other)
+    copier.follow(other)
     copier.copy(to, start, nbytes, CopyKind.PEER)
-    other.wait_stream(copier)
+    other.follow(copier)

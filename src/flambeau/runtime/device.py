@@ -82,6 +82,7 @@ def _make(kind: str, index: int | None) -> device:
     return made
 
 
+_known: dict[str, device] = {}  # by the names that were used
 CPU = _make("cpu", None)
 CUDA = _make("cuda", None)
 
@@ -93,16 +94,19 @@ def cuda(index: int) -> device:
 
 def as_device(value: Any) -> device:
     """Read any form in which a device is given.  Raises DeviceNameError or ArgumentTypeError."""
+    known = _known.get(value) if type(value) is str else None
+    if known is not None:
+        return known
     if isinstance(value, device):
         return value
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise ArgumentTypeError(f"device: {value!r} is not a device", hint="give a torch.device, a string or an index")
     if isinstance(value, int):
         return _make("cuda", _checked_index("cuda", value))
-    return _parsed(value)
+    found = _known[value] = _parsed(value)
+    return found
 
 
-@cache
 def _parsed(value: str) -> device:
     match = re.fullmatch(r"(cpu|cuda)(?::(0|[1-9]\d*))?", value)
     if match is None:

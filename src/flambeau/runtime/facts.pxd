@@ -7,6 +7,7 @@ cdef class DeviceFacts:
 
 cdef class MachineFacts:
     cdef public long long serial
+    cdef public bint is_started
     cdef public object devices
     cdef public dict cpu_plans
     cdef public object driver

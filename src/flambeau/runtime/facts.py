@@ -27,21 +27,24 @@ class DeviceFacts:
 class MachineFacts:
     """Of a Machine.
 
-    serial: its number, which no other of this process has.  devices: its Accelerators, once it has started.
+    serial: its number, which no other of this process has.  devices: its Accelerators, once it has started, and
+    is_started is True.
     cpu_plans: as `plans`, for the CPU.  capture: the CUDAGraph that is being captured.
     """
 
     serial: int
+    is_started: bool
     devices: Any
     cpu_plans: dict[Any, Any]
     driver: Driver
     launch_blocking: bool
     capture: Any
 
-    __slots__ = ("capture", "cpu_plans", "devices", "driver", "launch_blocking", "serial")
+    __slots__ = ("capture", "cpu_plans", "devices", "driver", "is_started", "launch_blocking", "serial")
 
     def __init__(self) -> None:
         self.serial = next(_serials)
+        self.is_started = False
         self.devices = []
         self.cpu_plans = {}
         self.launch_blocking = False

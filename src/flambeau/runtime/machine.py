@@ -55,6 +55,7 @@ class Accelerator(DeviceFacts):
         self.capture_stream: Stream | None = None  # of cuda.graph(), made at its first use
         self._pools: dict[int, list[Stream]] = {}
         self._next: dict[int, int] = {}
+        self._peers: set[int] = set()  # the devices that peer() was told of
 
     def kernel(self, kernel: Kernel) -> KernelHandle:
         """The loaded form of a kernel on this device."""
@@ -91,10 +92,13 @@ class Accelerator(DeviceFacts):
         return Stream.adopt(self.machine, self.index, self.driver.stream_create(self.index, 0))
 
     def peer(self, other: int) -> None:
-        """Let this device reach `other`'s memory directly, if the hardware can."""
+        """Let this device reach `other`'s memory directly, if the hardware can.  The driver is asked once."""
+        if other in self._peers:
+            return
         if self.driver.peer_can(self.index, other):
             with self.machine.loading():
                 self.driver.peer_enable(self.index, other)
+        self._peers.add(other)
 
 
 class Machine(MachineFacts):
@@ -116,7 +120,6 @@ class Machine(MachineFacts):
         self.cpu_generator = Generator(-1)
         self._on_start: list[tuple[Callable[[], object], list[str]]] = []  # and where each was asked for
         self.stray_contexts = ""  # what set_device does about them
-        self._started = False
         self._starting: int | None = None
         self.forked: forked.Refusal | None = None  # set in a child that has its parent's machine
         self.exchange: Any = None  # ipc.Exchange, once something is shared with another process
@@ -126,21 +129,17 @@ class Machine(MachineFacts):
         """What FLAMBEAU_GPUS says, else the GPUs there are, else none."""
         return Machine(config.gpus() or Gpus("nvidia" if driver.nvidia_is_there() else "none"))
 
-    @property
-    def is_started(self) -> bool:
-        return self._started
-
     def start(self) -> None:
         """Start the driver, once; any thread may call.  Raises NoDeviceError if there is no GPU."""
-        if self._started:
+        if self.is_started:
             return
         with self.lock:
-            if self._started or self._starting == threading.get_ident():
+            if self.is_started or self._starting == threading.get_ident():
                 return
             self._starting = threading.get_ident()
             try:
                 self._start()
-                self._started = True
+                self.is_started = True
             finally:
                 self._starting = None
             self._call_deferred()
@@ -180,7 +179,7 @@ class Machine(MachineFacts):
     def at_start(self, call: Callable[[], object]) -> None:
         """Run `call` when the machine has started: now if it has, else then, in the order given."""
         with self.lock:
-            if not self._started:
+            if not self.is_started:
                 self._on_start.append((call, trace.call_stack(STACK_FRAMES)))
                 return
         call()
@@ -191,7 +190,7 @@ class Machine(MachineFacts):
 
     def device_count(self) -> int:
         """How many devices there are; never raises and starts nothing real."""
-        if self._started:
+        if self.is_started:
             return len(self.devices)
         if self.forked is not None:
             return self.forked.count
@@ -201,7 +200,7 @@ class Machine(MachineFacts):
 
     def monitor(self) -> Monitor:
         """Who tells what the devices are doing; starts nothing.  Raises NoDeviceError if nobody can."""
-        return driver.monitor(self.choice, self.driver if self._started else None)
+        return driver.monitor(self.choice, self.driver if self.is_started else None)
 
     def properties(self, index: int) -> DeviceProperties:
         """What a device is.  A virtual one keeps its UUID whatever CUDA_VISIBLE_DEVICES makes its index."""

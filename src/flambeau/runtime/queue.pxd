@@ -18,3 +18,4 @@ cdef class Queue:
     cpdef synchronize(self)
     cpdef launch(self, kernel, grid, arguments)
     cpdef library_run(self, plan, addresses, workspace)
+    cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind)

@@ -1,6 +1,7 @@
 """A stream as the driver knows it: every call that puts work in order goes through here.
 
-The hooks of `trace` are called after what they tell of.
+The hooks of `trace` are called after what they tell of.  Addresses are plain numbers here: to make each an Address is
+a call.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..driver.api import (
-    Address,
     CopyKind,
     Driver,
     EventHandle,
@@ -90,10 +90,10 @@ class Queue:
         if hooks.on_submit is not None:
             hooks.on_submit(self)
         if self.machine.capture is None:
-            self.driver.library_run(plan, addresses, Address(workspace), self.handle)
+            self.driver.library_run(plan, addresses, workspace, self.handle)  # type: ignore[arg-type]
         else:
             with self.machine.loading():
-                self.driver.library_run(plan, addresses, Address(workspace), self.handle)
+                self.driver.library_run(plan, addresses, workspace, self.handle)  # type: ignore[arg-type]
         if hooks.on_launch is not None:
             hooks.on_launch(self, plan, addresses)
         if self.machine.launch_blocking:
@@ -103,7 +103,7 @@ class Queue:
         """Queue a copy of contiguous bytes."""
         if hooks.on_submit is not None:
             hooks.on_submit(self)
-        self.driver.copy(Address(dst), Address(src), nbytes, kind, self.handle)
+        self.driver.copy(dst, src, nbytes, kind, self.handle)  # type: ignore[arg-type]
         if hooks.on_copy is not None:
             hooks.on_copy(self, dst, src, nbytes, kind)
         if self.machine.launch_blocking:
@@ -113,7 +113,7 @@ class Queue:
         """Queue the setting of every byte to `value`."""
         if hooks.on_submit is not None:
             hooks.on_submit(self)
-        self.driver.fill(Address(dst), value, nbytes, self.handle)
+        self.driver.fill(dst, value, nbytes, self.handle)  # type: ignore[arg-type]
         if hooks.on_fill is not None:
             hooks.on_fill(self, dst, nbytes)
         if self.machine.launch_blocking:

@@ -11,11 +11,10 @@ from ..autograd.mode import GradMode
 from ..core import TensorCore
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError
 from ..ops.operator import REGISTRY
-from ..runtime import device as devices
 from ..runtime.storage import Storage
 from ..runtime.stream import Stream, check_alive
-from . import gradient, legacy, methods, operators
-from .arguments import sizes, to_arguments
+from . import gradient, legacy, methods, operators, placing
+from .arguments import sizes
 from .format import to_text
 
 _GRAD: Any = TensorCore.__dict__["grad"]
@@ -220,23 +219,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     # place and type
 
-    def to(self, *args: Any, **kwargs: Any) -> Any:
-        """This tensor on a device, as a type, or like another tensor; itself if nothing changes.
-
-        Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking= and copy=.
-        Host: waits, except non_blocking from pinned memory, to pinned memory, or between devices.
-        """
-        device, wanted, non_blocking, copy = to_arguments(args, kwargs)
-        index = self.storage.device if device is None else devices.resolve(device)
-        return transfer.to(self, index, wanted or self.dtype, non_blocking, copy)
-
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
-        """This tensor on a CUDA device, the current one if none is named; itself if it is there."""
-        return transfer.to(self, devices.cuda_index(device), self.dtype, non_blocking)
-
-    def cpu(self) -> Any:
-        """This tensor on the CPU.  Host: waits if it is on a GPU."""
-        return transfer.to(self, devices.CPU_INDEX, self.dtype)
+    to, cuda, cpu = placing.to, placing.cuda, placing.cpu
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         """Overwrite this tensor with `src`, broadcast and converted.  Host: as `to`."""

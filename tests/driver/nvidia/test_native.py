@@ -23,8 +23,9 @@ pytestmark = [
 GRID = Grid((2, 3, 4), 64, 8)
 STUB = r"""
 #include <string.h>
-unsigned long long calls, arguments[16], current, returns = 7; int fails; char buffer[256]; size_t size;
+unsigned long long calls, arguments[16], current, returns = 7; int fails, refuses; char buffer[256]; size_t size;
 int cuCtxGetCurrent(void** now) { *now = (void*)current; return 0; }
+int cuCtxSetCurrent(unsigned long long wanted) { if (!refuses) current = wanted; return refuses; }
 int cuLaunchKernel(void* f, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty, unsigned tz, unsigned shared,
                    void* stream, void** params, void** extra) {
     unsigned long long given[] = {(unsigned long long)f, x, y, z, tx, ty, tz, shared, (unsigned long long)stream};
@@ -130,8 +131,17 @@ def test_an_event_a_wait_and_a_copy(native, stub, cuda, side):
     assert [name for name in ("cuEventRecord", "cuStreamWaitEvent", "cuMemcpyAsync") if cuda.named(name)] == []
 
 
-def test_a_context_that_is_not_current_is_made_current_the_long_way(native, stub, cuda, side):
+def test_a_context_that_is_not_current_is_made_current(native, stub, cuda, side):
     kernel = loaded(native)
+    stub.number("current").value = 0xDD
+    native.launch(kernel, GRID, b"12345678", side)
+    assert stub.calls == 1 and stub.number("current").value == 0xC0
+    assert cuda.named("cuLaunchKernel") == []
+
+
+def test_a_context_that_the_driver_refuses_is_made_current_the_long_way(native, stub, cuda, side):
+    kernel = loaded(native)
+    ctypes.c_int.in_dll(stub.loaded, "refuses").value = 201
     stub.number("current").value = cuda.current = 0xDD
     native.launch(kernel, GRID, b"12345678", side)
     assert stub.calls == 0 and len(cuda.named("cuLaunchKernel")) == 1

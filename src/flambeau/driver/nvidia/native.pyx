@@ -2,7 +2,7 @@
 
 - No header of NVIDIA's is needed: functions are found by name in libraries that are loaded; cuda.h and cublasLt.h say
   what they take.
-- Only what goes well is done here.  A handle that is unknown, a context that is not current, an error code: all these
+- Only what goes well is done here.  A handle that is unknown, a device that was not used yet, an error code: all these
   go the long way, through the driver's methods in Python, which put things right or raise.  A call that has failed is
   made once more there, and fails again.
 - The interpreter is unlocked around each call into the driver, which may block while a queue is full.
@@ -26,6 +26,7 @@ ctypedef int (*Launch)(
     void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**
 ) noexcept nogil
 ctypedef int (*CurrentContext)(void**) noexcept nogil
+ctypedef int (*SetContext)(void*) noexcept nogil
 ctypedef int (*Record)(void*, void*) noexcept nogil
 ctypedef int (*Wait)(void*, void*, unsigned) noexcept nogil
 ctypedef int (*Copy)(unsigned long long, unsigned long long, size_t, void*) noexcept nogil
@@ -61,6 +62,7 @@ cdef class Native:
 
     cdef Launch _cu_launch
     cdef CurrentContext _cu_current
+    cdef SetContext _cu_set_current
     cdef Record _cu_record
     cdef Wait _cu_wait
     cdef Copy _cu_copy
@@ -73,6 +75,7 @@ cdef class Native:
             raise OSError((<bytes>dlerror()).decode())
         self._cu_launch = <Launch>found(library, b"cuLaunchKernel")
         self._cu_current = <CurrentContext>found(library, b"cuCtxGetCurrent")
+        self._cu_set_current = <SetContext>found(library, b"cuCtxSetCurrent")
         self._cu_record = <Record>found(library, b"cuEventRecord")
         self._cu_wait = <Wait>found(library, b"cuStreamWaitEvent")
         self._cu_copy = <Copy>found(library, b"cuMemcpyAsync")
@@ -86,20 +89,22 @@ cdef class Native:
         cdef void* now = NULL
         return self._cu_current(&now) == 0 and <uintptr_t>now == context
 
-    cdef bint _is_ready(self, Stream stream):
-        """Whether the context of a stream's device is current."""
+    cdef bint _use(self, Stream stream):
+        """Make the context of a stream's device current.  False if it cannot be done here."""
         cdef void* now = NULL
         if stream.context == 0:
             if stream.device not in self._contexts:
                 return False
             stream.context = self._contexts[stream.device].raw
-        return self._cu_current(&now) == 0 and <uintptr_t>now == stream.context
+        if self._cu_current(&now) == 0 and <uintptr_t>now == stream.context:
+            return True
+        return self._cu_set_current(<void*>stream.context) == 0
 
     def launch(self, kernel, grid, arguments, stream):
         """See Driver."""
         cdef LoadedKernel loaded = entry(self._kernels, kernel)
         cdef Stream of = entry(self._streams, stream)
-        if loaded is None or of is None or loaded.device != of.device or not self._is_ready(of):
+        if loaded is None or of is None or loaded.device != of.device or not self._use(of):
             return self._slow_launch(kernel, grid, arguments, stream)
         cdef unsigned int x, y, z
         cdef unsigned int threads = <object>PyTuple_GET_ITEM(grid, 1), shared = <object>PyTuple_GET_ITEM(grid, 2)
@@ -126,7 +131,7 @@ cdef class Native:
         """See Driver."""
         cdef Event recorded = entry(self._events, event)
         cdef Stream of = entry(self._streams, stream)
-        if external or recorded is None or of is None or recorded.device != of.device or not self._is_ready(of):
+        if external or recorded is None or of is None or recorded.device != of.device or not self._use(of):
             return self._slow_record(event, stream, external)
         cdef int code
         with nogil:
@@ -138,7 +143,7 @@ cdef class Native:
         """See Driver."""
         cdef Event awaited = entry(self._events, event)
         cdef Stream of = entry(self._streams, stream)
-        if external or awaited is None or of is None or not self._is_ready(of):
+        if external or awaited is None or of is None or not self._use(of):
             return self._slow_wait(stream, event, external)
         cdef int code
         with nogil:
@@ -149,7 +154,7 @@ cdef class Native:
     def copy(self, dst, src, nbytes, kind, stream):
         """See Driver."""
         cdef Stream of = entry(self._streams, stream)
-        if not nbytes or of is None or not self._is_ready(of):
+        if not nbytes or of is None or not self._use(of):
             return self._slow_copy(dst, src, nbytes, kind, stream)
         cdef unsigned long long to = dst, source = src
         cdef size_t count = nbytes
@@ -164,7 +169,7 @@ cdef class Native:
         """See Driver."""
         cdef Product product = entry(self._products, plan)
         cdef Stream of = entry(self._streams, stream)
-        if product is None or of is None or product.device != of.device or not self._is_ready(of):
+        if product is None or of is None or product.device != of.device or not self._use(of):
             return self._slow_run(plan, addresses, workspace, stream)
         if product.run(addresses, workspace, of.raw):
             self._slow_run(plan, addresses, workspace, stream)
