@@ -2,12 +2,15 @@
 
 import os
 import signal
+import threading
 import weakref
 
 import pytest
 
 from flambeau import channel
 from flambeau.errors import ArgumentError, ProcessGoneError
+
+FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 
 class Echo:
@@ -174,27 +177,84 @@ def test_an_end_is_noticed_on_both_sides(ends):
     assert here.services == {} and way.is_lost
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_peer_is_lost_when_its_process_is_gone_as_a_whole(ends):
-    """Its sockets close before it is: what it had a GPU do may still run then."""
-    read, write = os.pipe()
+@pytest.fixture
+def leaver(ends):
+    """A forked process that has closed its connection to the first endpoint, and still runs."""
     here = ends[0]
-    here.serve(echo := Echo())
+    read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        way = channel.Endpoint().connect(here.name)
-        way.close()
+        channel.Endpoint().connect(here.name).close()
         os.write(write, b"closed")
         signal.pause()
     assert os.read(read, 6) == b"closed"
-    here.settle()
-    assert echo.lost_peers == [] and [each.pid for each in here._leaving.values()] == [pid]
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    here.settle()
-    assert echo.lost_peers == [pid] and here._leaving == {}
     os.close(read)
     os.close(write)
+    here.settle()
+    assert [each.pid for each in here._leaving.values()] == [pid]
+    return pid
+
+
+def ended(pid):
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+@FORKS
+def test_a_peer_is_lost_when_its_process_is_gone_as_a_whole(ends, leaver):
+    """Its sockets close before it is: what it had a GPU do may still run then."""
+    here = ends[0]
+    here.serve(echo := Echo())
+    ended(leaver)
+    here.settle()
+    assert echo.lost_peers == [leaver] and here._leaving == {}
+
+
+@FORKS
+def test_a_child_forked_while_a_file_is_closed_keeps_its_own_of_that_number(ends, leaver, monkeypatch):
+    here, close, codes = ends[0], os.close, []
+    monkeypatch.setattr(channel, "_endpoint", here)
+    (watched,) = here._leaving
+
+    def closing(file):
+        close(file)
+        if file == watched and not codes:
+            pipe = os.pipe()
+            assert file in pipe
+            if (pid := os.fork()) == 0:
+                os._exit(sum(not os.path.exists(f"/proc/self/fd/{each}") for each in pipe))
+            codes.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+            for each in pipe:
+                close(each)
+
+    monkeypatch.setattr(os, "close", closing)
+    ended(leaver)
+    here.settle()
+    assert codes == [0]
+
+
+@FORKS
+def test_a_fork_waits_for_what_another_thread_is_handling(ends, monkeypatch):
+    here, order = ends[0], []
+    monkeypatch.setattr(channel, "_endpoint", here)
+    held, about = threading.Event(), threading.Event()
+
+    def handle():
+        with here._lock:
+            held.set()
+            about.wait()
+            order.append("handled")
+
+    thread = threading.Thread(target=handle)
+    thread.start()
+    held.wait()
+    about.set()
+    if (pid := os.fork()) == 0:
+        os._exit(len(order))
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
+    assert here._lock.acquire(blocking=False) is True
+    here._lock.release()
 
 
 def test_asking_a_process_that_has_ended(ends):

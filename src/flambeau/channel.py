@@ -4,7 +4,8 @@
   file and vanishes with its process.
 - Both ends check that the other one runs as the same user (SO_PEERCRED).
 - Messages are plain bytes for a service that has registered; nothing that is received is run.
-- A process that ends, however it ends, closes its sockets, and the other end is told.  Forked children close theirs.
+- A process that ends, however it ends, closes its sockets, and the other end is told.  Forked children close theirs;
+  a fork waits until nothing is half handled.
   Services are told of a peer's loss once its process is gone as a whole: what it had a GPU do is over by then.
 - One daemon thread answers and notices losses.  Handlers run in it, or in a thread that calls `settle`, one at a time;
   they must not wait for another process.  Nobody calls this module with a lock in hand that a handler takes.
@@ -190,9 +191,10 @@ class Endpoint:
         elif file in self._peers:
             self._serve(self._peers[file])
         elif file in self._leaving:
+            peer = self._leaving.pop(file)
             self._poll.unregister(file)
             os.close(file)
-            self._lost(self._leaving.pop(file))
+            self._lost(peer)
         elif file in self._outgoing and event & (select.EPOLLHUP | select.EPOLLERR):
             self._lose(file)
 
@@ -279,6 +281,13 @@ class Endpoint:
         connection.lose()
         connection.close()
 
+    def pause(self) -> None:
+        """Handle nothing until `go_on`: what is half handled would be half a child's."""
+        self._lock.acquire()
+
+    def go_on(self) -> None:
+        self._lock.release()
+
     def close(self) -> None:
         """Close this process's copies of all sockets."""
         self._poll.close()
@@ -329,6 +338,18 @@ def _checked_pid(made: socket.socket) -> int:
     return int(pid)
 
 
+def _before_fork() -> None:
+    _lock.acquire()
+    if _endpoint is not None:
+        _endpoint.pause()
+
+
+def _in_parent() -> None:
+    if _endpoint is not None:
+        _endpoint.go_on()
+    _lock.release()
+
+
 def _in_child() -> None:
     global _endpoint, _lock
     _lock = threading.Lock()
@@ -337,4 +358,4 @@ def _in_child() -> None:
         former.close()
 
 
-os.register_at_fork(after_in_child=_in_child)
+os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)
