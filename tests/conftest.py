@@ -8,6 +8,7 @@ import pytest
 import flambeau
 from flambeau.testing import machine
 
+pytest_plugins = ["tests.rules"]
 ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
 
 
@@ -27,12 +28,3 @@ def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
         pytest.skip(f"needs {wanted} GPUs, there are {flambeau.cuda.device_count()}")
     yield flambeau.runtime.state.machine()
     flambeau.cuda.synchronize()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--runtime",
-        choices=("flambeau", "torch"),
-        default="flambeau",
-        help="whom tests/semantics asks: flambeau, or an installed PyTorch",
-    )

@@ -100,5 +100,5 @@ def test_every_page_is_reached_from_the_readme():
 def test_the_readme_has_two_commands_and_ci_runs_them():
     readme = (ROOT / "README.md").read_text()
     script = (ROOT / ".ci" / "run").read_text()
-    assert "flambeau run --gpus virtual:2 examples/digits.py" in readme and "&& pytest" in readme
-    assert "flambeau run --gpus virtual:2 examples/digits.py" in script and "\npytest\n" in script
+    assert "flambeau run --gpus virtual:2 examples/digits.py" in readme and "&& pytest -n 2\n" in readme
+    assert "flambeau run --gpus virtual:2 examples/digits.py" in script and "\npytest -n 2\n" in script

@@ -24,7 +24,7 @@ EXTRAS = {
     "dnn13": ("nvidia-cudnn-cu13",),
     "dnn12": ("nvidia-cudnn-cu12",),
     "examples": ("scikit-learn", "tqdm"),
-    "test": ("pytest", "hypothesis", "scikit-learn", "tqdm"),
+    "test": ("pytest", "pytest-xdist", "hypothesis", "scikit-learn", "tqdm"),
     "dev": ("ruff", "mypy", "build", "cuda-bindings", "nvidia-cuda-nvrtc"),
 }
 Report = dict[str, Any]
