@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -123,6 +124,52 @@ def test_torch_is_flambeau_where_asked(script):
     done = flambeau("run", "--gpus", "virtual:1", "--as-torch", script(AS_TORCH))
     assert done.stderr == ""
     assert done.stdout == "No module named 'torch.no_such_module'\n[2.0, 2.0]\n"
+
+
+CHILDREN = """
+import subprocess, sys
+import torch
+import torch.multiprocessing as mp
+def work(rank, queue):
+    import torch.nn as nn
+    queue.put((rank, nn.Identity()(torch.ones(2, device="cuda") * rank).sum().item(), torch.__name__))
+if __name__ == "__main__":
+    queue = mp.get_context("spawn").Queue()
+    mp.spawn(work, args=(queue,), nprocs=2)
+    print(sorted(queue.get() for _ in range(2)))
+    said = "from torch import cuda; import torch; print(torch.__name__, cuda.device_count())"
+    subprocess.run([sys.executable, "-c", said], check=True)
+"""
+
+
+def test_the_processes_of_such_a_program_find_flambeau_too(script):
+    done = flambeau("run", "--gpus", "virtual:3", "--as-torch", script(CHILDREN))
+    assert done.stderr == ""
+    assert done.stdout == "[(0, 0.0, 'flambeau'), (1, 2.0, 'flambeau')]\nflambeau 3\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("import flambeau\n\ndef f():\n    return 1 / 0\n\nf()\n", [6, 4]),
+        ("import runpy\nrunpy.run_module('no_such_module')\n", [2]),
+        ("x = (\n", []),
+    ],
+    ids=["an error", "runpy of its own", "no Python"],
+)
+def test_a_traceback_begins_with_the_program(script, source, lines):
+    path = str(script(source))
+    done = flambeau("run", "--gpus", "virtual:1", path)
+    shown = re.findall(r'^  File "(.+)", line (\d+), in', done.stderr, re.MULTILINE)
+    assert [int(line) for file, line in shown if file == path] == lines
+    assert done.returncode == 1 and all(file == path for file, _ in shown[: len(lines)])
+
+
+def test_a_module_that_is_not_there_is_one_line():
+    for name in ("no_such_module", "no_such_package.module"):
+        done = flambeau("run", "--gpus", "virtual:1", "-m", name)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+        assert done.stderr.startswith(f"flambeau run: there is no module '{name}' in ")
 
 
 def test_doctor_prints_data_to_stdout_and_advice_to_stderr(tmp_path):

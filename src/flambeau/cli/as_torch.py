@@ -1,16 +1,22 @@
-"""Lets `import torch` find flambeau: `torch` and `torch.<any module>` are flambeau's modules, the same objects."""
+"""Lets `import torch` find flambeau: `torch` and `torch.<any module>` are flambeau's modules, the same objects.
+
+In this process the import system is told; those that it starts, by whatever means, find alias/torch.py on their path.
+"""
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 
 NAME, OURS = "torch", "flambeau"
+ALIAS = str(Path(__file__).parent / "alias")
 
 
 class Alias(Loader):
@@ -47,6 +53,11 @@ class Finder(MetaPathFinder):
 
 
 def install() -> None:
-    """From now on, `import torch` finds flambeau.  Nothing happens if it does already."""
+    """From now on, `import torch` finds flambeau, here and in new processes.  Nothing happens if it does already."""
     if not any(isinstance(each, Finder) for each in sys.meta_path):
         sys.meta_path.insert(0, Finder())
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if ALIAS not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([ALIAS, *filter(None, paths)])
+    if ALIAS not in sys.path:  # which multiprocessing hands to its children
+        sys.path.insert(1, ALIAS)
