@@ -9,7 +9,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.errors import AcceleratorError, AccessError, ArgumentError, RaceError
+from flambeau.errors import AcceleratorError, AccessError, ArgumentError, ArgumentTypeError, RaceError
 from flambeau.testing import machine
 
 from ..conftest import ON_HARDWARE
@@ -795,7 +795,27 @@ def an_unjoined_stream():
             x * 2
 
 
-REFUSALS = [unknown_mode, on_the_default_stream, a_read_in_the_capture, an_error_of_the_program, an_unjoined_stream]
+def another_stream_at_the_end():
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        torch.ones(1 << 20, device="cuda") * 2
+        torch.cuda.set_stream(torch.cuda.Stream())
+
+
+def another_device_at_the_end():
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        torch.ones(1 << 20, device="cuda") * 2
+        torch.cuda.set_device(1)
+
+
+def a_pool_that_is_none():
+    with torch.cuda.graph(torch.cuda.CUDAGraph(), pool=[0, 1]):
+        torch.ones(1 << 20, device="cuda") * 2
+
+
+REFUSALS = [
+    unknown_mode, on_the_default_stream, a_read_in_the_capture, an_error_of_the_program, an_unjoined_stream,
+    another_stream_at_the_end, another_device_at_the_end, a_pool_that_is_none,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("refused", REFUSALS, ids=lambda each: each.__name__)
@@ -809,6 +829,13 @@ def test_a_capture_that_fails_leaves_no_memory_behind(gpus, refused):
 
     before = figures()
     for _ in range(2):
-        with pytest.raises((AcceleratorError, ArgumentError)):
+        with pytest.raises((AcceleratorError, ArgumentError, ArgumentTypeError)):
             refused()
     assert figures() == before and not torch.cuda.is_current_stream_capturing()
+    captured(lambda: torch.zeros(4, device="cuda"))
+
+
+@pytest.mark.parametrize("pool", ["x", 5, (0,), (0, "1"), True])
+def test_a_pool_is_what_a_graph_or_a_handle_gives(gpus, pool):
+    with pytest.raises(ArgumentTypeError, match=re.escape(f"capture_begin: {pool!r} is no memory pool")):
+        captured(lambda: torch.zeros(4, device="cuda"), pool=pool)

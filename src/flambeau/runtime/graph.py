@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import trace
 from ..driver.api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle
-from ..errors import AcceleratorError, ArgumentError
+from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError
 from ..memory.private import PoolId
 from . import arrival, control, state, usage
 from . import device as devices
@@ -91,8 +91,12 @@ class CUDAGraph(GraphInside):
         check_input_liveness: replays look for what was freed since the capture; on virtual GPUs alone.
         Host:   waits for the current stream.
         Raises: AcceleratorError if the current stream is a default one, the graph has been captured already, or
-                another capture is underway; ArgumentError for an unknown mode.
+                another capture is underway; ArgumentError for an unknown mode, ArgumentTypeError for what is no pool.
         """
+        if pool is not None and not _is_pool(pool):
+            raise ArgumentTypeError(
+                f"capture_begin: {pool!r} is no memory pool", hint="pool= takes g.pool() or graph_pool_handle()"
+            )
         if capture_error_mode not in MODES:
             raise ArgumentError(
                 f"capture_begin: unknown capture error mode {capture_error_mode!r}",
@@ -346,10 +350,11 @@ class graph:  # noqa: N801  (the field's name for it)
         try:
             if kind is None:
                 self.cuda_graph.capture_end()
-            else:
-                self.cuda_graph.abandon()
         finally:
-            self._guard.__exit__()
+            try:
+                self.cuda_graph.abandon()  # does nothing after an end that went well
+            finally:
+                self._guard.__exit__()
 
 
 def hand_idle_memory_back() -> None:
@@ -364,6 +369,10 @@ def _capture_stream(index: int) -> Stream:
     if accelerator.capture_stream is None:
         accelerator.capture_stream = accelerator.stream_of_its_own()
     return accelerator.capture_stream
+
+
+def _is_pool(value: object) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(type(each) is int for each in value)
 
 
 def _error(fact: str, hint: str) -> AcceleratorError:
