@@ -368,3 +368,32 @@ def test_a_view_learns_that_its_base_joined_a_graph():
     view = base[1]
     base.copy_(x)
     assert view.requires_grad and not view.is_leaf
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "text"),
+    [
+        (
+            lambda: torch.ones(3, device="cuda:1"),
+            RuntimeError,
+            r"backward: the gradient is .*cuda:1.*, the output .*cuda:0",
+        ),
+        (lambda: torch.ones(3), RuntimeError, r"backward: the gradient is .*cpu.*, the output .*cuda:0"),
+        (
+            lambda: torch.ones(2, device="cuda:0"),
+            RuntimeError,
+            r"backward: the gradient has shape \[2\], the output \[3\]",
+        ),
+        (lambda: 5, TypeError, "backward: a gradient is a tensor or None, not 5"),
+    ],
+    ids=["another device", "the host", "another shape", "no tensor"],
+)
+def test_a_gradient_that_is_given_fits_its_output(gpus, given, error, text):
+    x = torch.ones(3, device="cuda:0", requires_grad=True)
+    y = x * 2
+    with pytest.raises(error, match=text):
+        y.backward(given())
+    with pytest.raises(error, match=text):
+        torch.autograd.grad(y, [x], [given()])
+    y.backward(torch.ones(3, device="cuda:0"))
+    assert x.grad.tolist() == [2.0] * 3

@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from .. import core
-from ..errors import AutogradError, ShapeError
+from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError
 from ..ops.operator import REGISTRY
 from ..runtime import state
 from ..runtime.stream import Stream
@@ -279,7 +279,10 @@ def _leave(former_device: int, former: list[Stream]) -> None:
 
 
 def initial_grads(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-    """The gradients that a pass starts with: ones for scalars.  Raises AutogradError or ShapeError."""
+    """The gradients that a pass starts with: ones for scalars.
+
+    Raises: AutogradError; for a gradient that is given, ArgumentTypeError, ShapeError or DeviceMismatchError.
+    """
     result = []
     for output, grad in zip(outputs, grads, strict=True):
         if not core.in_graph(output):
@@ -292,10 +295,22 @@ def initial_grads(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
                 f"backward: grad can be implicitly created only for scalar outputs, not for {output.describe()}",
                 hint="reduce the output, for example output.sum().backward(), or pass a gradient of its shape",
             )
-        if grad is not None and grad.shape != output.shape:
-            raise ShapeError(f"backward: the gradient has shape {list(grad.shape)}, the output {list(output.shape)}")
+        if grad is not None:
+            _check_given(grad, output)
         result.append(_one_like(output) if grad is None else grad)
     return result
+
+
+def _check_given(grad: Any, output: Any) -> None:
+    if not isinstance(grad, core.TensorCore):
+        raise ArgumentTypeError(f"backward: a gradient is a tensor or None, not {grad!r}")
+    if grad.shape != output.shape:
+        raise ShapeError(f"backward: the gradient has shape {list(grad.shape)}, the output {list(output.shape)}")
+    if grad.storage.device != output.storage.device:
+        raise DeviceMismatchError(
+            f"backward: the gradient is {grad.describe()}, the output {output.describe()}",
+            hint="move the gradient to the device of the output",
+        )
 
 
 def _one_like(output: Any) -> Any:
