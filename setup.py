@@ -40,4 +40,8 @@ def extensions() -> list[Extension]:
     return cythonize(wanted, compiler_directives=DIRECTIVES, build_dir="build/cython", quiet=True)
 
 
-setup(package_dir={"": "src"}, ext_modules=extensions())
+setup(
+    package_dir={"": "src"},
+    ext_modules=extensions(),
+    options={"build_ext": {"parallel": os.cpu_count() or 1}},
+)

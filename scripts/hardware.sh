@@ -27,7 +27,7 @@ step() { # step NAME COMMAND...: runs it into $out/NAME.log and keeps its last l
 build() { # compiles the hot path in place; from a folder without pyproject.toml, which an older setuptools refuses
     local at
     at=$(mktemp -d)
-    cp setup.py "$at" && ln -s "$PWD/src" "$at/src" && cd "$at" && "$python" setup.py -q build_ext --inplace -j "$(nproc)"
+    cp setup.py "$at" && ln -s "$PWD/src" "$at/src" && cd "$at" && "$python" setup.py -q build_ext --inplace
 }
 
 prepare() { # the hot path, unless FLAMBEAU_PURE is set, and every kernel, on all cores
