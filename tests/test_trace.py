@@ -1,3 +1,8 @@
+import warnings
+
+import pytest
+
+import flambeau as torch
 from flambeau import trace
 from flambeau.hooks import hooks
 from flambeau.ops.operator import REGISTRY
@@ -9,8 +14,6 @@ def test_a_caller_is_named_with_its_line_and_thread():
     class Watched:
         def __call__(self, *_):
             found.append(trace.caller())
-
-    import flambeau as torch
 
     hooks.on_host_read = Watched()
     try:
@@ -24,3 +27,29 @@ def test_a_caller_is_named_with_its_line_and_thread():
 
 def test_a_call_from_outside_has_no_name():
     assert trace.caller().startswith("<unknown> at ")
+
+
+def an_empty_graph():
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        pass
+
+
+WARN = [
+    lambda: torch.nn.functional.mse_loss(torch.ones(2), torch.ones(1)),
+    lambda: torch.nn.functional.softmax(torch.ones(2)),
+    lambda: torch.ones(3)[torch.ones(3, dtype=torch.uint8)],
+    lambda: torch.nn.init.kaiming_uniform_(torch.empty(0, 2)),
+    an_empty_graph,
+]
+
+
+@pytest.mark.parametrize("call", WARN)
+def test_a_warning_names_the_programs_line_and_comes_once_per_line(call, gpus):
+    globals().pop("__warningregistry__", None)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            call()
+    (one,) = found
+    first = call.__code__.co_firstlineno
+    assert one.filename == __file__ and first <= one.lineno <= first + 2

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -82,6 +83,22 @@ def place() -> tuple[str, int]:
     """File and line of the innermost frame outside this package, as `warnings.warn_explicit` takes them."""
     file, _, line = call_site().rpartition(":")
     return (file, int(line)) if line.isdigit() else (file or line, 0)
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of the innermost line outside this package; Python shows a warning once per line."""
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    place = frame.f_globals
+    warnings.warn_explicit(
+        text,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=place.get("__name__", "<unknown>"),
+        registry=place.setdefault("__warningregistry__", {}),
+    )
 
 
 def caller() -> str:

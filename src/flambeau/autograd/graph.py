@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
+from .. import trace
 from ..errors import AcceleratorError
 from ..runtime.stream import Stream
 
@@ -33,13 +32,11 @@ def set_override_stale_capture_stream(enabled: bool) -> None:
 def mismatch(leaf: Stream, producer: Stream) -> None:
     """A leaf's gradient comes from another stream than its own, which waits for it."""
     if _Choices.warns:
-        warnings.warn(
+        trace.warn(
             f"The AccumulateGrad node's stream does not match the stream of the node that produced the gradient: the "
             f"leaf was first used on {leaf!r}, its gradient comes from {producer!r}. The two are ordered, which costs "
             f"a wait, and breaks a capture. Use a leaf on one stream, drop graphs that used it on another one, or "
-            f"silence this with torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)",
-            UserWarning,
-            stacklevel=2,
+            f"silence this with torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)"
         )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from .. import trace
 from ..errors import ArgumentError, NotSupportedError
 from ..runtime import state
 from .collate import default_collate, default_convert
@@ -50,10 +50,9 @@ class DataLoader:
         if timeout < 0:
             raise ArgumentError(f"DataLoader: timeout option should be non-negative, got {timeout}")
         if pin_memory_device:
-            warnings.warn(
+            trace.warn(
                 f"DataLoader: pin_memory_device={pin_memory_device!r} is ignored: pinned memory serves every device",
                 DeprecationWarning,
-                stacklevel=2,
             )
         self.dataset = dataset
         self.num_workers = num_workers
@@ -103,11 +102,7 @@ class DataLoader:
             return False
         machine = state.machine()
         if machine.device_count() == 0:
-            warnings.warn(
-                "DataLoader: pin_memory=True, but there is no accelerator: batches are not pinned",
-                UserWarning,
-                stacklevel=3,
-            )
+            trace.warn("DataLoader: pin_memory=True, but there is no accelerator: batches are not pinned")
             return False
         machine.start()
         return True

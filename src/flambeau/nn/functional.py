@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from .. import ops  # noqa: F401  (registers the operators)
+from .. import ops, trace  # noqa: F401  (ops registers the operators)
 from ..ops.operator import REGISTRY
 
 linear = REGISTRY["linear"]
@@ -64,7 +63,7 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
     if dim is not None:
         return dim
     chosen = 0 if input.ndim in (0, 1, 3) else 1
-    warnings.warn(f"{name}: no dim was given, {chosen} is used; pass dim={chosen}", stacklevel=3)
+    trace.warn(f"{name}: no dim was given, {chosen} is used; pass dim={chosen}")
     return chosen
 
 

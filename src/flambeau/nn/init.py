@@ -6,9 +6,9 @@ fan_in and fan_out: how many inputs and outputs each element of a layer's weight
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
+from .. import trace
 from ..autograd.mode import GradMode
 from ..errors import ArgumentError
 
@@ -111,7 +111,7 @@ def kaiming_normal_(
 
 
 def _nothing_to_fill(tensor: Any) -> Any:
-    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    trace.warn("Initializing zero-element tensors is a no-op")
     return tensor
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
+from .. import trace
 from ..autograd.mode import GradMode
 from ..autograd.node import streams_of
 from ..core import TensorCore
@@ -336,11 +336,10 @@ class Module(Hooked):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop every parameter's gradient, or set it to zero."""
         if self._is_replica:
-            warnings.warn(
+            trace.warn(
                 "zero_grad: this module is a replica made by DataParallel; its parameters are copies, not leaves, "
                 "and have no "
-                "gradients to reset",
-                stacklevel=2,
+                "gradients to reset"
             )
         for param in self.parameters():
             clear_grad(param, set_to_none)

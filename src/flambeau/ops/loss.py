@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from .. import trace
 from ..dtypes import FLOATING_TYPES
 from ..errors import ArgumentError, ShapeError
 from ..host import np
@@ -101,11 +101,9 @@ def _(grad: Any, input: Any, target: Any, beta: float, needs: Any) -> Any:
 
 def _warn_sizes(name: str, input: Any, target: Any) -> None:
     if input.shape != target.shape:
-        warnings.warn(
+        trace.warn(
             f"{name}: target of shape {list(target.shape)} differs from input of shape {list(input.shape)}; they are "
-            "broadcast, which is likely not what is meant",
-            UserWarning,
-            stacklevel=4,
+            "broadcast, which is likely not what is meant"
         )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
+from .. import trace
 from ..autograd.mode import GradMode
 from ..core import TensorCore
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError
@@ -63,7 +63,7 @@ class Optimizer:
     def _check_new(self, params: list[Any]) -> None:
         ids = [id(each) for each in params]
         if len(set(ids)) != len(ids):
-            warnings.warn("optimizer contains a parameter group with duplicate parameters", stacklevel=4)
+            trace.warn("optimizer contains a parameter group with duplicate parameters")
         if not {id(each) for group in self.param_groups for each in group["params"]}.isdisjoint(ids):
             raise ArgumentError("some parameters appear in more than one parameter group")
 

@@ -7,10 +7,10 @@ the same every run.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from .. import trace
 from ..errors import ArgumentError, DeviceMismatchError
 from ..nn.module import Module
 from ..runtime import device as devices
@@ -140,9 +140,8 @@ def _check_balance(gpus: Sequence[int]) -> None:
         sizes = {index: getattr(machine.devices[index].properties, what) for index in gpus}
         low, high = min(sizes, key=lambda each: sizes[each]), max(sizes, key=lambda each: sizes[each])
         if sizes[low] < BALANCE * sizes[high]:
-            warnings.warn(
+            trace.warn(
                 f"DataParallel: there is an imbalance between your GPUs: cuda:{low} has {sizes[low]} of {name}, "
                 f"cuda:{high} has "
-                f"{sizes[high]}; leave it out with device_ids, or every step waits for it",
-                stacklevel=3,
+                f"{sizes[high]}; leave it out with device_ids, or every step waits for it"
             )

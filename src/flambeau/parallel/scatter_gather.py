@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from .. import trace
 from ..autograd.function import Function
 from ..core import TensorCore
 from ..driver.api import StreamHandle
@@ -68,9 +68,7 @@ class Gather(Function):
         ctx.devices = [each.storage.device for each in inputs]
         ctx.were_scalars = all(each.ndim == 0 for each in inputs) and dim == 0
         if ctx.were_scalars:
-            warnings.warn(
-                "gather: along dimension 0, but all inputs were scalars; they are joined into a vector", stacklevel=4
-            )
+            trace.warn("gather: along dimension 0, but all inputs were scalars; they are joined into a vector")
             inputs = tuple(each.reshape(1) for each in inputs)
         ctx.sizes = [each.shape[dim] for each in inputs]
         return comm.gather(inputs, dim, target)

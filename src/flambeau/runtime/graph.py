@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from .. import trace
@@ -158,11 +157,7 @@ class CUDAGraph(GraphInside):
             raise
         self._capture_over(machine)
         if machine.driver.graph_node_count(self._graph) == 0:
-            warnings.warn(
-                f"The CUDA Graph is empty: nothing was put on {stream!r} or on a stream that joined it",
-                UserWarning,
-                stacklevel=2,
-            )
+            trace.warn(f"The CUDA Graph is empty: nothing was put on {stream!r} or on a stream that joined it")
         self._inputs.note()
         if not self.keep_graph:
             self._instantiate(machine)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
-from .. import dispatch, dtypes
+from .. import dispatch, dtypes, trace
 from ..core import TensorCore
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError
 from ..host import is_numpy_loaded, np
@@ -191,7 +190,5 @@ def _index_tensor(item: Any, tensor: Any) -> Any:
     if not item.shape and item.dtype.category == dtypes.INTEGER and item.dtype is not dtypes.uint8:
         return int(item.item())
     if item.dtype is dtypes.uint8:
-        warnings.warn(
-            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", stacklevel=5
-        )
+        trace.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
     return item if item.device == tensor.device else item.to(tensor.device)
