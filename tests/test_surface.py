@@ -168,3 +168,13 @@ def exists(dotted: str) -> bool:
                 return False
         found = getattr(found, part)
     return True
+
+
+@pytest.mark.parametrize("name", ["flambeau.compile", "flambeau.nn.Conv2d", "flambeau.cuda.jiterator"])
+def test_a_name_that_is_missing_is_told_with_where_to_look(name):
+    module, _, missing = name.rpartition(".")
+    with pytest.raises(
+        AttributeError, match=f"^module '{module}' has no attribute '{missing}'\nhint: .*differences.md"
+    ):
+        getattr(importlib.import_module(module), missing)
+    assert not hasattr(flambeau, "__wrapped__")

@@ -86,4 +86,4 @@ def __getattr__(name: str) -> object:
     """Submodules load when they are first named, so that importing flambeau stays quick."""
     if name in _SUBMODULES:
         return _importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise errors.no_attribute(__name__, name)

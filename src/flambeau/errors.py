@@ -31,6 +31,15 @@ Each one also derives from the builtin that PyTorch raises in the same place, so
 CODES_HINT = "cudaError_t in CUDA's runtime API says what the number means"
 
 
+LACKING = "docs/differences.md says what of PyTorch is not there yet"
+
+
+def no_attribute(module: str, name: str) -> AttributeError:
+    """What a module raises for a name that it does not have."""
+    fact = f"module {module!r} has no attribute {name!r}"
+    return AttributeError(fact if name.startswith("_") else f"{fact}\nhint: {LACKING}", name=name)
+
+
 class FlambeauError(Exception):
     """A fact with every value involved, and, where there is one, a way out on a `hint:` line."""
 

@@ -3,6 +3,7 @@
 import importlib as _importlib
 
 from ..errors import AcceleratorError, CudaError, DeferredCudaCallError, OutOfMemoryError
+from ..errors import no_attribute as _no_attribute
 from ..runtime.control import (
     can_device_access_peer,
     check_error,
@@ -104,7 +105,7 @@ def __getattr__(name: str) -> object:
         return _importlib.import_module("flambeau.nn.graphed").make_graphed_callables
     if name == "comm":
         return _importlib.import_module(f"{__name__}.comm")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _no_attribute(__name__, name)
 
 
 __all__ = [

@@ -1,5 +1,6 @@
 """Neural networks: modules, their parameters, and what they compute."""
 
+from ..errors import no_attribute as _no_attribute
 from . import functional, init
 from .activation import GELU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh
 from .containers import ModuleDict, ModuleList, ParameterList, Sequential
@@ -20,3 +21,7 @@ __all__ = [
     "NLLLoss", "Parameter", "ParameterList", "ReLU", "Sequential", "SiLU", "Sigmoid", "Softmax", "Tanh", "Unflatten",
     "functional", "init", "parallel", "utils",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)
