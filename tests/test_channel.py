@@ -146,6 +146,90 @@ def test_without_files_to_spare_a_connection_is_turned_away_and_the_next_one_ser
     assert here.connect(there.name).ask(service, b"abc") == (b"cba", []) and echo.told == [b"abc"]
 
 
+class Refusing:
+    """A listening socket; calls of `accept` first raise what is given."""
+
+    def __init__(self, listening, *errors):
+        self._listening, self._errors = listening, list(errors)
+
+    def __getattr__(self, name):
+        return getattr(self._listening, name)
+
+    def accept(self):
+        if self._errors:
+            raise self._errors.pop(0)
+        return self._listening.accept()
+
+
+def is_open(file):
+    return os.path.exists(f"/proc/self/fd/{file}")
+
+
+def test_without_files_to_spare_and_with_nobody_waiting_nothing_happens(ends):
+    there = ends[1]
+    with there._lock:
+        listening = there._listening
+        there._listening = Refusing(listening, OSError(24, "Too many open files"), BlockingIOError())
+        there._accept()
+        there._listening = listening
+        assert is_open(there._spare)
+
+
+def test_without_any_file_nobody_is_heard_until_there_is_one(ends, monkeypatch):
+    here, there = ends
+    service = there.serve(echo := Echo())
+    with there._lock:
+        listening, spare = there._listening, there._spare
+        there._listening = Refusing(listening, *[OSError(24, "Too many open files")] * 2)
+        way = here.connect(there.name)
+        with monkeypatch.context() as none_left:
+            none_left.setattr(channel, "_spare_file", lambda: -1)
+            there.settle()
+        there._listening = listening
+        assert (there._spare, there._poll.poll(0)) == (-1, []) and echo.told == []
+        there.settle()
+        assert is_open(there._spare)
+    assert way.ask(service, b"abc") == (b"cba", []) and spare >= 0
+
+
+def test_a_closed_connection_is_not_watched_even_if_a_child_has_a_copy(ends):
+    here, there = ends
+    there.serve(echo := Echo())
+    with there._lock:
+        way = here.connect(there.name)
+        there.settle()
+        (file,) = there._peers
+        copy = os.dup(file)
+        way.close()
+        there._forget(there._peers[file])
+        assert there._poll.poll(0) == [] and echo.lost_peers == [os.getpid()]
+        os.close(copy)
+
+
+def test_the_endpoint_can_be_had_while_another_thread_forks(ends, monkeypatch):
+    monkeypatch.setattr(channel, "_endpoint", ends[0])
+    found = []
+    with channel._lock:
+        thread = threading.Thread(target=lambda: found.append(channel.endpoint()), daemon=True)
+        thread.start()
+        thread.join(10)
+        assert found == [ends[0]]
+
+
+def test_an_interrupt_before_a_fork_leaves_no_lock_held(ends, monkeypatch):
+    class Interrupted:
+        def pause(self):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(channel, "_endpoint", Interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            channel._before_fork()
+        assert channel._lock.locked()
+        channel._in_parent()
+    assert not channel._lock.locked() and channel._held_by_fork == []
+
+
 def test_nobody_there(ends):
     with pytest.raises(ProcessGoneError, match="process 7 has ended: nobody answers"):
         ends[0].connect(b"flambeau-7-abc")
@@ -219,12 +303,13 @@ def test_a_child_forked_while_a_file_is_closed_keeps_its_own_of_that_number(ends
     def closing(file):
         close(file)
         if file == watched and not codes:
-            pipe = os.pipe()
-            assert file in pipe
+            opened = [os.open(os.devnull, os.O_RDONLY)]
+            while opened[-1] != file:  # each time the lowest number that is free
+                opened.append(os.open(os.devnull, os.O_RDONLY))
             if (pid := os.fork()) == 0:
-                os._exit(sum(not os.path.exists(f"/proc/self/fd/{each}") for each in pipe))
+                os._exit(sum(not is_open(each) for each in opened))
             codes.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-            for each in pipe:
+            for each in opened:
                 close(each)
 
     monkeypatch.setattr(os, "close", closing)

@@ -22,13 +22,14 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 from .errors import ArgumentError, FlambeauError, ProcessGoneError
 
 NAME_BYTES = 56  # of an endpoint's name, padded with zeros
 SERVICE_BYTES = 16
 MAX_BYTES = 1 << 16  # of one message
+DEAF_SECONDS = 0.1  # between looks for room, while there is none for another file
 MAX_DESCRIPTORS = 4  # in one answer
 _NAME = b"flambeau-%d-%s"
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
@@ -140,7 +141,7 @@ class Endpoint:
         self._listening.bind(b"\0" + self.name)
         self._listening.listen(128)
         self._listening.setblocking(False)
-        self._spare = os.open(os.devnull, os.O_RDONLY)
+        self._spare = _spare_file()
         self._poll = select.epoll()
         self._poll.register(self._listening, select.EPOLLIN)
         threading.Thread(target=self._run, name="flambeau-channel", daemon=True).start()
@@ -176,13 +177,15 @@ class Endpoint:
     def settle(self) -> None:
         """Handle everything that has arrived."""
         with self._lock:
+            if self._spare < 0:
+                self._listen_again()
             while ready := self._poll.poll(0):  # what was accepted may have something to say
                 for file, event in ready:
                     self._handle(file, event)
 
     def _run(self) -> None:
         while True:
-            self._poll.poll()
+            self._poll.poll(-1 if self._spare >= 0 else DEAF_SECONDS)
             self.settle()  # asks again under the lock: by then a file may be another one
 
     def _handle(self, file: int, event: int) -> None:
@@ -205,8 +208,9 @@ class Endpoint:
             except BlockingIOError:
                 return
             except OSError:
-                self._turn_away()
-                continue
+                if self._turn_away():
+                    continue
+                return
             try:
                 pid = _checked_pid(made)
             except PermissionError:
@@ -216,12 +220,28 @@ class Endpoint:
             self._peers[made.fileno()] = Peer(made, pid)
             self._poll.register(made, select.EPOLLIN)
 
-    def _turn_away(self) -> None:
-        """No more files can be opened: end the next connection, by the one that is kept for this."""
-        os.close(self._spare)
-        made, _ = self._listening.accept()
-        made.close()
-        self._spare = os.open(os.devnull, os.O_RDONLY)
+    def _turn_away(self) -> bool:
+        """No more files can be opened: end the next connection, by the one that is kept for this; whether there was one.
+
+        If others take its place, nobody is heard until there is room again: the socket would be ready for ever.
+        """
+        spare, self._spare = self._spare, -1
+        os.close(spare)
+        try:
+            made, _ = self._listening.accept()
+            made.close()
+            return True
+        except OSError:
+            return False
+        finally:
+            self._spare = _spare_file()
+            if self._spare < 0:
+                self._poll.unregister(self._listening)
+
+    def _listen_again(self) -> None:
+        self._spare = _spare_file()
+        if self._spare >= 0:
+            self._poll.register(self._listening, select.EPOLLIN)
 
     def _serve(self, peer: Peer) -> None:
         with suppress(BlockingIOError):
@@ -261,6 +281,7 @@ class Endpoint:
 
     def _forget(self, peer: Peer) -> None:
         del self._peers[peer.socket.fileno()]
+        self._poll.unregister(peer.socket)  # closing does not, while a child has a copy
         peer.socket.close()
         process = _process_descriptor(peer.pid)
         if process is None:
@@ -281,18 +302,17 @@ class Endpoint:
         connection.lose()
         connection.close()
 
-    def pause(self) -> None:
-        """Handle nothing until `go_on`: what is half handled would be half a child's."""
+    def pause(self) -> Any:
+        """Handle nothing until the lock that is returned is released: what is half handled would be half a child's."""
         self._lock.acquire()
-
-    def go_on(self) -> None:
-        self._lock.release()
+        return self._lock
 
     def close(self) -> None:
         """Close this process's copies of all sockets."""
         self._poll.close()
         self._listening.close()
-        os.close(self._spare)
+        if self._spare >= 0:
+            os.close(self._spare)
         for peer in self._peers.values():
             peer.socket.close()
         for file in self._leaving:
@@ -311,13 +331,24 @@ def _process_descriptor(pid: int) -> int | None:
         return None
 
 
+def _spare_file() -> int:
+    """A file to be closed when no more can be opened, -1 if that is so now."""
+    try:
+        return os.open(os.devnull, os.O_RDONLY)
+    except OSError:
+        return -1
+
+
 _lock = threading.Lock()
+_held_by_fork: list[Any] = []  # locks
 _endpoint: Endpoint | None = None
 
 
 def endpoint() -> Endpoint:
     """This process's endpoint, made at first use."""
     global _endpoint
+    if _endpoint is not None:  # and nobody waits for a fork
+        return _endpoint
     with _lock:
         if _endpoint is None:
             _endpoint = Endpoint()
@@ -339,19 +370,21 @@ def _checked_pid(made: socket.socket) -> int:
 
 
 def _before_fork() -> None:
+    """An interrupt may end it anywhere, and the process forks all the same."""
     _lock.acquire()
+    _held_by_fork.append(_lock)
     if _endpoint is not None:
-        _endpoint.pause()
+        _held_by_fork.append(_endpoint.pause())
 
 
 def _in_parent() -> None:
-    if _endpoint is not None:
-        _endpoint.go_on()
-    _lock.release()
+    while _held_by_fork:
+        _held_by_fork.pop().release()
 
 
 def _in_child() -> None:
     global _endpoint, _lock
+    _held_by_fork.clear()
     _lock = threading.Lock()
     former, _endpoint = _endpoint, None
     if former is not None:
