@@ -221,7 +221,7 @@ class Endpoint:
             self._poll.register(made, select.EPOLLIN)
 
     def _turn_away(self) -> bool:
-        """No more files can be opened: end the next connection, by the one that is kept for this; whether there was one.
+        """No more files can be opened: end the next connection, by the kept one; whether there was one.
 
         If others take its place, nobody is heard until there is room again: the socket would be ready for ever.
         """
