@@ -23,6 +23,7 @@ from .placement import device_name
 from .plan import Drawn, Launch, Library, Plan, also_read
 from .problem import Problem
 from .runtime import state, storage
+from .runtime.generator import check_generator
 
 
 class Slot:
@@ -37,6 +38,9 @@ class Slot:
         self.place = place
         self.layout = layout
         self.start = start
+
+    def __repr__(self) -> str:
+        return f"a tensor of {self.dtype} and shape {tuple(self.shape)}"
 
     @property
     def dtype(self) -> dtype:
@@ -129,10 +133,12 @@ class Call:
 
     def random(self, count: int, source: Any = None) -> tuple[Any, Any, Any]:
         """Reserve `count` Philox counters of a generator (None: the device's own): (state, seed, first counter)."""
-        if source is not None and source.device_index != self.device:
-            raise DeviceMismatchError(
-                f"{self.name}: expected a generator of {device_name(self.device)}, got one of {source.device}"
-            )
+        if source is not None:
+            check_generator(self.name, source)
+            if source.device_index != self.device:
+                raise DeviceMismatchError(
+                    f"{self.name}: expected a generator of {device_name(self.device)}, got one of {source.device}"
+                )
         self.draws.append((count, source))
         place = 3 * len(self.draws) - 3
         return Drawn(place), Drawn(place + 1), Drawn(place + 2)

@@ -1,10 +1,14 @@
 """Generators: a seed and a counter, per device; the same bits everywhere.  Rows 1.19.*"""
 
+import numpy as np
 import pytest
 
 import flambeau as torch
 from flambeau import errors
+from flambeau.config import Gpus
+from flambeau.runtime import state
 from flambeau.runtime.generator import DEFAULT_SEED, Generator
+from flambeau.runtime.machine import Machine
 from flambeau.testing import machine
 
 pytestmark = pytest.mark.usefixtures("gpus")
@@ -60,18 +64,147 @@ def test_a_generator_of_another_device_is_refused():
         torch.empty(3, device="cuda").uniform_(generator=torch.Generator())
 
 
-def test_a_seed_given_before_the_start_holds_at_the_start(monkeypatch):
-    from flambeau.config import Gpus
-    from flambeau.runtime import state
-    from flambeau.runtime.machine import Machine
-
+@pytest.fixture
+def not_started():
     previous = state.swap_machine(Machine(Gpus("virtual", 2)))
-    try:
-        torch.cuda.manual_seed_all(21)
-        assert not state.machine().is_started
-        assert torch.rand(2, device="cuda:1").tolist() == torch.rand(2, device="cuda:0").tolist()
-        assert torch.cuda.initial_seed() == 21
-    finally:
-        state.swap_machine(previous)
+    yield state.machine()
+    state.swap_machine(previous)
+
+
+def test_a_seed_given_before_the_start_holds_at_the_start(not_started):
+    torch.cuda.manual_seed_all(21)
+    assert not not_started.is_started
+    assert torch.rand(2, device="cuda:1").tolist() == torch.rand(2, device="cuda:0").tolist()
+    assert torch.cuda.initial_seed() == 21
     with machine(devices=1):
         assert torch.cuda.initial_seed() != 21
+
+
+SEEDERS = {
+    "manual_seed": lambda seed: torch.manual_seed(seed).initial_seed(),
+    "Generator.manual_seed": lambda seed: Generator().manual_seed(seed).initial_seed(),
+    "cuda.manual_seed": lambda seed: (torch.cuda.manual_seed(seed), torch.cuda.initial_seed())[1],
+    "cuda.manual_seed_all": lambda seed: (torch.cuda.manual_seed_all(seed), torch.cuda.initial_seed())[1],
+}
+
+
+@pytest.mark.parametrize("name", SEEDERS)
+def test_a_seed_is_whatever_converts_to_an_integer(name):
+    for given in (np.int64(5), np.uint64(5), np.int8(5), 5.5, np.float32(5.5), torch.tensor(5), torch.tensor([5]), "5"):
+        seeded = SEEDERS[name](given)
+        assert (seeded, type(seeded)) == (5, int)
+    assert SEEDERS[name](np.int64(-1)) == (1 << 64) - 1
+    assert torch.rand(2).tolist() and torch.rand(2, device="cuda").tolist()
+
+
+@pytest.mark.parametrize("name", SEEDERS)
+@pytest.mark.parametrize("given", ["a", None, [1], float("nan"), float("inf"), 1 << 64, -(1 << 63) - 1])
+def test_what_is_no_seed_is_an_error_of_the_call_and_nothing_is_seeded(name, given):
+    torch.manual_seed(3)
+    expected = errors.ArgumentTypeError if given is None or given == [1] else errors.ArgumentError
+    with pytest.raises(expected) as caught:
+        SEEDERS[name](given)
+    assert caught.value.fact.startswith(f"{name.split('.')[-1]}: ") and repr(given) in caught.value.fact
+    assert torch.initial_seed() == torch.cuda.initial_seed() == 3
+
+
+def test_a_tensor_of_several_elements_is_no_seed():
+    with pytest.raises(errors.ArgumentError, match=r"^manual_seed: tensor\(\[1, 2\]\) is no seed"):
+        torch.manual_seed(torch.tensor([1, 2]))
+
+
+@pytest.mark.parametrize("seeder", [torch.cuda.manual_seed, torch.cuda.manual_seed_all, torch.manual_seed])
+def test_what_is_no_seed_is_an_error_before_the_start_too(not_started, seeder):
+    with pytest.raises(errors.ArgumentError, match="manual_seed.*: 'x' is no seed"):
+        seeder("x")
+    assert not not_started.is_started
+    not_started.start()
+
+
+def test_seeding_all_in_a_capture_of_one_seeds_none():
+    torch.cuda.manual_seed_all(1)
+    torch.cuda.set_device(1)
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        torch.zeros(1, device="cuda")
+        torch.cuda.manual_seed_all(1)
+        with pytest.raises(errors.AcceleratorError, match="neither read nor set in a capture"):
+            torch.cuda.manual_seed_all(2)
+    torch.cuda.set_device(0)
+    assert torch.cuda.initial_seed() == 1
+
+
+@pytest.mark.parametrize("offset", [-4, 6, 1 << 64, 1 << 70])
+def test_an_offset_has_64_bits_and_is_a_multiple_of_four(offset):
+    made = Generator()
+    made.set_offset(8)
+    with pytest.raises(errors.ArgumentError, match=f"set_offset: {offset} is not a multiple of 4 from 0 to "):
+        made.set_offset(offset)
+    assert made.get_offset() == 8
+
+
+@pytest.mark.parametrize("offset", [4.0, "a", None])
+def test_an_offset_is_an_integer(offset):
+    with pytest.raises(errors.ArgumentTypeError, match=f"set_offset: {offset!r} is not an integer"):
+        Generator().set_offset(offset)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_an_offset_goes_round(device):
+    made = Generator(device)
+    made.set_offset(np.uint64((1 << 64) - 4))
+    assert made.get_offset() == (1 << 64) - 4 and type(made.get_offset()) is int
+    last = torch.rand(9, device=device, generator=made).tolist()
+    assert made.get_offset() == 8
+    made.set_state(made.get_state())
+    made.set_offset(0)
+    assert torch.rand(4, device=device, generator=made).tolist() != last[:4]
+
+
+def test_a_state_that_is_no_tensor_of_bytes_is_refused():
+    made = Generator().manual_seed(4)
+    for given in (None, [1], torch.zeros(16), torch.zeros(16, dtype=torch.int64), torch.zeros(16, dtype=torch.bool)):
+        with pytest.raises(errors.ArgumentTypeError, match="^set_state: a state is a tensor of uint8, got ") as caught:
+            made.set_state(given)
+        assert str(given.dtype if isinstance(given, torch.Tensor) else given) in caught.value.fact
+    made.set_state(made.get_state().reshape(2, 8))
+    assert made.initial_seed() == 4
+
+
+def test_what_is_no_generator_is_refused():
+    made, graph = Generator(), torch.cuda.CUDAGraph()
+    with pytest.raises(errors.ArgumentTypeError, match="^graphsafe_set_state: None is not a Generator"):
+        made.graphsafe_set_state(None)
+    with pytest.raises(errors.ArgumentTypeError, match="^register_generator_state: 5 is not a Generator"):
+        graph.register_generator_state(5)
+    for call in (torch.rand, torch.randn, torch.randperm):
+        with pytest.raises(errors.ArgumentTypeError, match=r"^\w+: 5 is not a Generator"):
+            call(5, generator=5)
+    with pytest.raises(errors.ArgumentTypeError, match=r"^uniform: a tensor of \S+ and shape .* is not a Generator"):
+        torch.rand(5, generator=torch.zeros(2))
+
+
+def test_a_generator_is_made_for_a_device_in_any_form():
+    cuda = torch.device("cuda", 1)
+    for given in (1, "cuda:1", cuda):
+        made = Generator(given)
+        assert (made.device, made.initial_seed()) == (cuda, DEFAULT_SEED)
+        for other in (made.clone_state(), made.graphsafe_get_state()):
+            assert (other.device, other.initial_seed()) == (cuda, DEFAULT_SEED)
+    with torch.device("cuda"):
+        assert Generator().device == Generator(None).device == torch.device("cpu")
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (7, errors.DeviceIndexError),
+        ("cuda:2", errors.DeviceIndexError),
+        (-1, errors.DeviceNameError),
+        ("gpu", errors.DeviceNameError),
+        (True, errors.ArgumentTypeError),
+        (1.0, errors.ArgumentTypeError),
+    ],
+)
+def test_a_generator_of_no_device_is_refused(given, error):
+    with pytest.raises(error, match=str(given).lstrip("-")):
+        Generator(given)

@@ -1,5 +1,6 @@
 """1.14 Random numbers: seeds, states, and whose numbers come next."""
 
+import numpy as np
 import pytest
 
 
@@ -89,6 +90,47 @@ answer([torch.initial_seed(), torch.cuda.is_initialized()])
 
 
 @pytest.mark.rule("1.14.1", since="1.0")
+def test_a_seed_is_whatever_converts_to_an_integer(torch):
+    for seed in (np.int64(5), 5.5, torch.tensor(5)):
+        for reset in (torch.manual_seed, torch.cuda.manual_seed, torch.cuda.manual_seed_all):
+            torch.manual_seed(0)
+            reset(seed)
+            assert torch.cuda.initial_seed() == 5
+    for reset in (torch.manual_seed, torch.cuda.manual_seed, torch.cuda.manual_seed_all):
+        with pytest.raises(ValueError):
+            reset("x")
+    assert torch.cuda.initial_seed() == 5
+
+
+@pytest.mark.rule("1.14.1", since="1.0")
+def test_what_is_no_seed_is_an_error_of_the_call_also_before_the_start(program):
+    found = program("""
+for seeding in (torch.manual_seed, torch.cuda.manual_seed, torch.cuda.manual_seed_all):
+    answer(attempt(lambda: seeding("x")).split(":")[0])
+answer(torch.cuda.is_initialized())
+torch.zeros(1, device="cuda")
+""")
+    assert found == ["ValueError", "ValueError", "ValueError", False]
+
+
+@pytest.mark.rule("1.14.1", since="2.0")
+@pytest.mark.devices(2)
+def test_a_generator_is_made_for_a_device_in_any_form(torch):
+    for place in (1, "cuda:1", torch.device("cuda", 1)):
+        made = torch.Generator(place)
+        assert (str(made.device), made.initial_seed()) == ("cuda:1", 67280421310721)
+    for place, error in ((True, TypeError), (-1, RuntimeError)):
+        with pytest.raises(error):
+            torch.Generator(place)
+
+
+@pytest.mark.rule("1.14.1", since="1.0")
+def test_what_is_no_generator_is_refused(torch):
+    with pytest.raises(TypeError):
+        torch.rand(5, generator=5)
+
+
+@pytest.mark.rule("1.14.1", since="1.0")
 def test_generators_of_a_new_process_differ_and_those_that_are_made_do_not(program):
     source = "answer([torch.initial_seed(), torch.cuda.initial_seed(), torch.Generator('cuda').initial_seed()])"
     ((host, device, made),), ((other_host, other_device, other_made),) = program(source), program(source)
@@ -129,6 +171,16 @@ def test_a_state_of_another_size_is_an_error_and_nothing_has_changed(torch):
         with pytest.raises((RuntimeError, ValueError)):
             torch.cuda.set_rng_state(torch.zeros(size, dtype=torch.uint8))
     assert torch.cuda.get_rng_state().tolist() == before
+
+
+@pytest.mark.rule("1.14.2", since="1.0")
+def test_a_state_that_is_no_tensor_of_bytes_is_an_error(torch):
+    own = torch.Generator("cuda")
+    before = own.get_state().tolist()
+    for bad in (None, torch.zeros(16), torch.zeros(16, dtype=torch.int64), torch.zeros(16, dtype=torch.bool)):
+        with pytest.raises(TypeError):
+            own.set_state(bad)
+    assert own.get_state().tolist() == before
 
 
 @pytest.mark.rule("1.14.2", since="1.0")
@@ -219,9 +271,23 @@ with warnings.catch_warnings(record=True) as said:
     torch.manual_seed(1)
     with torch.random.fork_rng():
         there = torch.rand(3, device="cuda:1").tolist()
+    with torch.random.fork_rng():
+        pass
 answer([len(said), torch.rand(3, device="cuda:1").tolist() == there])
 """)
     assert found == [[1, True]]
+
+
+@pytest.mark.rule("1.14.3", since="2.1")
+def test_a_block_for_an_unknown_type_of_device_is_an_error(torch):
+    with pytest.raises(RuntimeError), torch.random.fork_rng(device_type="bogus"):
+        pass
+
+
+@pytest.mark.rule("1.14.4", since="2.5")
+def test_what_is_no_generator_has_no_state(torch):
+    with pytest.raises(TypeError):
+        torch.Generator("cuda").graphsafe_set_state(None)
 
 
 @pytest.mark.rule("1.14.4", since="2.5")

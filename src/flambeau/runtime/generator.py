@@ -6,17 +6,19 @@ a call reads counter `first + i // 4`, word i % 4, so its bits do not depend on 
 
 from __future__ import annotations
 
+import operator
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import AcceleratorError, ArgumentError, DeviceMismatchError
+from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError
 from . import device as devices
 from . import state
 
 DEFAULT_SEED = 67280421310721
 STATE_BYTES = 16
+WORDS = 1 << 64  # random words of one seed; then they come again
 CAPTURE_UNSUPPORTED = 900  # CUresult
 
 
@@ -31,10 +33,10 @@ class State:
         self._lock = threading.Lock()
 
     def reserve(self, count: int) -> tuple[int, int, int]:
-        """Take `count` counters: (0, the seed, the first of them)."""
+        """Take `count` counters: (0, the seed, the first of them).  The last one is followed by 0."""
         with self._lock:
             first = self.counter
-            self.counter += count
+            self.counter = (first + count) % (WORDS // 4)
         return 0, self.seed, first
 
     def set(self, seed: int, counter: int) -> None:
@@ -43,24 +45,24 @@ class State:
 
 
 class Tensors:
-    """What makes a tensor of bytes; the tensor layer registers itself here."""
+    """What makes a tensor of bytes, and what reads one for an operation; the tensor layer registers itself here."""
 
     of_bytes: Callable[[bytes], Any]
+    to_bytes: Callable[[str, Any], bytes]
 
 
 class Generator:
-    """A source of random numbers for one device.
+    """A source of random numbers for one device; None is the CPU, whatever the default device is.
 
     A generator made by hand starts from a fixed seed; the default ones start from a random seed.
     """
 
-    def __init__(self, device: Any = "cpu") -> None:
-        if isinstance(device, int):  # a default generator, made by the machine
-            self.device_index = device
-            self.random_state = State(secrets.randbits(63))
-        else:
-            self.device_index = devices.resolve(device)
-            self.random_state = State(DEFAULT_SEED)
+    device_index: int
+    random_state: State
+
+    def __init__(self, device: Any = None) -> None:
+        self.device_index = devices.resolve(devices.CPU if device is None else device)
+        self.random_state = State(DEFAULT_SEED)
 
     @property
     def device(self) -> devices.device:
@@ -91,18 +93,13 @@ class Generator:
                 error_code=CAPTURE_UNSUPPORTED,
             )
 
-    def manual_seed(self, seed: int) -> Generator:
-        """Start over from `seed`, an integer of 64 bits (negative ones count as two's complement).
+    def manual_seed(self, seed: Any) -> Generator:
+        """Start over from `int(seed)`, which has 64 bits (negative ones count as two's complement).
 
-        Raises: ArgumentError for another one; AcceleratorError in a capture, unless it is the seed that there is.
+        Raises: ArgumentError or ArgumentTypeError for another one; AcceleratorError in a capture, unless it is the seed
+            that there is.
         """
-        if not -(1 << 63) <= seed < 1 << 64:
-            raise ArgumentError(f"manual_seed: {seed} does not fit in 64 bits")
-        if self._is_captured():
-            if seed % (1 << 64) != self.random_state.seed:
-                self._check_not_captured("manual_seed")
-            return self
-        self.random_state.set(seed % (1 << 64), 0)
+        _seed("manual_seed", [self], _as_seed("manual_seed", seed))
         return self
 
     def seed(self) -> int:
@@ -119,10 +116,18 @@ class Generator:
         return 4 * self.random_state.counter
 
     def set_offset(self, offset: int) -> None:
-        if offset % 4 or offset < 0:
-            raise ArgumentError(f"set_offset: {offset} is not a multiple of 4 that is not negative")
+        """Go on from so many random words after the seed, a multiple of 4 that is not negative and has 64 bits.
+
+        Raises: ArgumentError or ArgumentTypeError for another one; AcceleratorError in a capture.
+        """
+        try:
+            words = operator.index(offset)
+        except TypeError as failure:
+            raise ArgumentTypeError(f"set_offset: {offset!r} is not an integer") from failure
+        if words % 4 or not 0 <= words < WORDS:
+            raise ArgumentError(f"set_offset: {words} is not a multiple of 4 from 0 to {WORDS - 4}")
         self._check_not_captured("set_offset")
-        self.random_state.set(self.random_state.seed, offset // 4)
+        self.random_state.set(self.random_state.seed, words // 4)
 
     def state_bytes(self) -> bytes:
         """Seed and offset, 8 bytes each, little-endian."""
@@ -130,28 +135,26 @@ class Generator:
 
     def set_state_bytes(self, data: bytes) -> None:
         """Restore what `state_bytes` gave; 8 bytes are a seed with offset 0.  Raises ArgumentError for another size."""
-        if len(data) not in (8, STATE_BYTES):
-            raise ArgumentError(f"set_rng_state: a state has {STATE_BYTES} bytes, got {len(data)}")
-        self._check_not_captured("set_state")
-        offset = int.from_bytes(data[8:], "little")
-        if offset % 4:
-            raise ArgumentError(f"set_rng_state: the offset {offset} is not a multiple of 4")
-        self.random_state.set(int.from_bytes(data[:8], "little"), offset // 4)
+        set_states("set_state", [self], [data])
 
     def get_state(self) -> Any:
         """The state, a uint8 tensor of 16 bytes on the CPU: seed and offset."""
         return Tensors.of_bytes(self.state_bytes())
 
     def set_state(self, new_state: Any) -> None:
-        """Restore what get_state gave.  Raises ArgumentError for another size."""
-        self.set_state_bytes(bytes(new_state.cpu().tolist()))
+        """Restore what get_state gave.  Raises: ArgumentError for another size, ArgumentTypeError for another type."""
+        self.set_state_bytes(Tensors.to_bytes("set_state", new_state))
 
     def graphsafe_get_state(self) -> Generator:
         """A generator of the same state: what one draws, the other does not draw again."""
         return self._of(self.random_state)
 
     def graphsafe_set_state(self, state: Generator) -> Generator:
-        """Go on with the state of another generator, which both have from now on; also in a capture."""
+        """Go on with the state of another generator, which both have from now on; also in a capture.
+
+        Raises: ArgumentTypeError if it is none; DeviceMismatchError if it is of another device.
+        """
+        check_generator("graphsafe_set_state", state)
         if self.device_index != state.device_index:
             raise DeviceMismatchError(
                 f"graphsafe_set_state: the generator is of {self.device}, the state of {state.device}"
@@ -164,9 +167,18 @@ class Generator:
         return self._of(State(self.random_state.seed, self.random_state.counter))
 
     def _of(self, state: State) -> Generator:
-        made = Generator(self.device_index)
-        made.random_state = state
-        return made
+        return _made(self.device_index, state)
+
+
+def _made(index: int, state: State) -> Generator:
+    made = object.__new__(Generator)
+    made.device_index, made.random_state = index, state
+    return made
+
+
+def new_default(index: int) -> Generator:
+    """What a machine has as the default generator of a device, CPU_INDEX or a CUDA index: its seed is random."""
+    return _made(index, State(secrets.randbits(63)))
 
 
 def default_generator(index: int) -> Generator:
@@ -175,16 +187,74 @@ def default_generator(index: int) -> Generator:
     return machine.cpu_generator if index == devices.CPU_INDEX else machine.devices[index].generator
 
 
-def manual_seed_all(seed: int) -> None:
-    """Seed every CUDA device's generator, now or when the machine starts."""
+def check_generator(name: str, value: object) -> None:
+    """Raises ArgumentTypeError if what an operation was given is no generator."""
+    if not isinstance(value, Generator):
+        raise ArgumentTypeError(f"{name}: {value!r} is not a Generator", hint="make one: torch.Generator(device)")
+
+
+def _as_seed(name: str, value: Any) -> int:
+    """The integer that a value converts to.  Raises ArgumentTypeError or ArgumentError for what is no seed."""
+    try:
+        seed = int(value)
+    except (TypeError, ValueError, OverflowError) as failure:
+        kind = ArgumentTypeError if isinstance(failure, TypeError) else ArgumentError
+        raise kind(f"{name}: {value!r} is no seed", hint="give an integer") from failure
+    if not -(1 << 63) <= seed < 1 << 64:
+        raise ArgumentError(f"{name}: {seed} does not fit in 64 bits")
+    return seed % (1 << 64)
+
+
+def _seed(name: str, generators: Sequence[Generator], seed: int) -> None:
+    """Let generators, all of them or none, start over; one that is captured keeps the seed that it has."""
+    for each in generators:
+        if seed != each.random_state.seed:
+            each._check_not_captured(name)
+    for each in generators:
+        if not each._is_captured():
+            each.random_state.set(seed, 0)
+
+
+def set_states(name: str, generators: Sequence[Generator], states: Sequence[bytes]) -> None:
+    """Restore what `state_bytes` gave, in all generators or in none.
+
+    Raises: ArgumentError for what is no state; AcceleratorError in a capture.
+    """
+    read = [_read_state(name, each) for each in states]
+    for each in generators:
+        each._check_not_captured(name)
+    for each, (seed, counter) in zip(generators, read):
+        each.random_state.set(seed, counter)
+
+
+def _read_state(name: str, data: bytes) -> tuple[int, int]:
+    """Seed and counter."""
+    if len(data) not in (8, STATE_BYTES):
+        raise ArgumentError(f"{name}: a state has {STATE_BYTES} bytes, got {len(data)}")
+    offset = int.from_bytes(data[8:], "little")
+    if offset % 4:
+        raise ArgumentError(f"{name}: the offset {offset} is not a multiple of 4")
+    return int.from_bytes(data[:8], "little"), offset // 4
+
+
+def manual_seed_all(seed: Any) -> None:
+    """Seed every CUDA device's generator, now or when the machine starts.  Raises what Generator.manual_seed does."""
+    _seed_devices("manual_seed_all", _as_seed("manual_seed_all", seed))
+
+
+def _seed_devices(name: str, seed: int) -> None:
     machine = state.machine()
-    machine.at_start(lambda: [each.generator.manual_seed(seed) for each in machine.devices] and None)
+    machine.at_start(lambda: _seed(name, [each.generator for each in machine.devices], seed))
 
 
-def manual_seed(seed: int) -> Generator:
-    """Seed the CPU's generator and every CUDA device's; the CPU's generator."""
-    manual_seed_all(seed)
-    return default_generator(devices.CPU_INDEX).manual_seed(seed)
+def manual_seed(seed: Any) -> Generator:
+    """Seed the CPU's generator and every CUDA device's; the CPU's generator.
+
+    Raises what Generator.manual_seed does.
+    """
+    chosen = _as_seed("manual_seed", seed)
+    _seed_devices("manual_seed", chosen)
+    return default_generator(devices.CPU_INDEX).manual_seed(chosen)
 
 
 def cuda_generator(device: object = None) -> Generator:
@@ -192,10 +262,14 @@ def cuda_generator(device: object = None) -> Generator:
     return default_generator(devices.cuda_index(device))
 
 
-def seed_current(seed: int) -> None:
-    """Seed the current CUDA device's generator, now or when the machine starts."""
+def seed_current(seed: Any) -> None:
+    """Seed the current CUDA device's generator, now or when the machine starts.
+
+    Raises what Generator.manual_seed does.
+    """
+    chosen = _as_seed("manual_seed", seed)
     machine = state.machine()
-    machine.at_start(lambda: machine.devices[state.current_device()].generator.manual_seed(seed) and None)
+    machine.at_start(lambda: machine.devices[state.current_device()].generator.manual_seed(chosen))
 
 
 def seed() -> int:

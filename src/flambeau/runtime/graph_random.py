@@ -13,7 +13,7 @@ from ..dtypes import int64
 from ..errors import ArgumentError
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from . import storage
-from .generator import Generator, State
+from .generator import Generator, State, check_generator
 from .stream import Stream
 
 STATE_BYTES = 16  # {seed, first counter} of one generator
@@ -52,7 +52,8 @@ class RandomStates:
         stream.synchronize()
 
     def register(self, generator: Generator) -> None:
-        """Let the graph draw from a generator.  Raises ArgumentError if there are too many."""
+        """Let the graph draw from a generator.  Raises: ArgumentError if there are too many, ArgumentTypeError."""
+        check_generator("register_generator_state", generator)
         if generator.random_state not in self._draws and len(self._draws) == MAX_GENERATORS:
             raise ArgumentError(f"CUDAGraph: {MAX_GENERATORS} generators are drawn from, and no more can be")
         self._draws.setdefault(generator.random_state, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 from collections.abc import Callable
@@ -23,8 +24,9 @@ from ..memory.settings import Settings
 from ..problem import Problem
 from . import forked, state, strict
 from .cudart import HostRegistry
+from .device import CPU_INDEX
 from .facts import DeviceFacts, MachineFacts
-from .generator import Generator
+from .generator import new_default
 from .green_context import GreenContext
 from .stream import STREAMS_PER_POOL, Stream
 
@@ -48,7 +50,7 @@ class Accelerator(DeviceFacts):
         self.default_stream = Stream.adopt(machine, index, self.driver.stream_adopt(index, 0))
         self.allocator = CachingAllocator(self.driver, index, machine.record_event, machine.settings)
         self.raw_blocks = RawBlocks(self.allocator)
-        self.generator = Generator(index)
+        self.generator = new_default(index)
         self.plans = {}
         self.kernels: dict[Kernel, KernelHandle] = {}
         self._library_plans: dict[Problem, tuple[PlanHandle, int]] = {}
@@ -117,7 +119,7 @@ class Machine(MachineFacts):
         self.registered = HostRegistry()
         self.green_contexts: dict[PartitionHandle, GreenContext] = {}
         self.strict: strict.Strict | None = None  # what it watches, if FLAMBEAU_STRICT says so
-        self.cpu_generator = Generator(-1)
+        self.cpu_generator = new_default(CPU_INDEX)
         self._on_start: list[tuple[Callable[[], object], list[str]]] = []  # and where each was asked for
         self.stray_contexts = ""  # what set_device does about them
         self._starting: int | None = None
@@ -163,7 +165,7 @@ class Machine(MachineFacts):
             warnings.warn(SANITIZER, RuntimeWarning, stacklevel=2)
         count = self.device_count()
         if count == 0:
-            raise NoDeviceError("CUDA was used, and there is no NVIDIA GPU and no virtual GPU", hint=HINT)
+            raise self._no_device()
         self._ordinals = self._visible()
         self.settings = settings.from_environment()
         self.driver = driver.make(replace(self.choice, count=count), self.schedule)
@@ -175,6 +177,19 @@ class Machine(MachineFacts):
         forked.watch(self)
         if config.strict():
             self.strict = strict.watch()
+
+    def _no_device(self) -> NoDeviceError:
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        if visible is None or self.choice.kind == "none":
+            return NoDeviceError("CUDA was used, and there is no NVIDIA GPU and no virtual GPU", hint=HINT)
+        count = self.choice.count
+        hidden = "the only GPU" if count == 1 else f"all {count} GPUs"
+        effect = f"hides {hidden}" if self.choice.kind == "virtual" else "leaves no NVIDIA GPU"
+        text = visible or "''"
+        return NoDeviceError(
+            f"CUDA was used, and CUDA_VISIBLE_DEVICES={text} {effect}",
+            hint="unset CUDA_VISIBLE_DEVICES, or let it name GPUs that there are, each once",
+        )
 
     def at_start(self, call: Callable[[], object]) -> None:
         """Run `call` when the machine has started: now if it has, else then, in the order given."""

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+import weakref
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import ArgumentError
+from ..core import TensorCore
+from ..dtypes import uint8
+from ..errors import ArgumentTypeError, DeviceNameError
 from ..host import np
 from ..runtime import state
 from ..runtime.device import CPU_INDEX, cuda_index
-from ..runtime.generator import Tensors, default_generator
+from ..runtime.generator import Tensors, default_generator, set_states
 from .factories import from_array
+
+_warned: weakref.WeakSet[Any] = weakref.WeakSet()  # machines whose fork_rng has told of their several devices
 
 
 def _of_bytes(data: bytes) -> Any:
     return from_array(np.frombuffer(data, np.uint8).copy())
 
 
+def _to_bytes(name: str, value: Any) -> bytes:
+    """What a tensor of bytes holds.  Raises ArgumentTypeError if it is none; `name` is the operation."""
+    if not isinstance(value, TensorCore) or value.dtype is not uint8:
+        given = f"one of {value.dtype}" if isinstance(value, TensorCore) else repr(value)
+        raise ArgumentTypeError(
+            f"{name}: a state is a tensor of uint8, got {given}", hint="give what get_state or get_rng_state returned"
+        )
+    return bytes(value.cpu().reshape(-1).tolist())  # type: ignore[attr-defined]
+
+
 Tensors.of_bytes = _of_bytes
+Tensors.to_bytes = _to_bytes
 
 
 def get_rng_state(device: Any = None) -> Any:
@@ -28,9 +44,9 @@ def get_rng_state(device: Any = None) -> Any:
 
 
 def set_rng_state(new_state: Any, device: Any = None) -> None:
-    """Restore what get_rng_state gave.  Raises ArgumentError for another size."""
-    index = CPU_INDEX if device is None else cuda_index(device)
-    default_generator(index).set_state(new_state)
+    """Restore what get_rng_state gave.  Raises: ArgumentError for another size, ArgumentTypeError for another type."""
+    generator = default_generator(CPU_INDEX if device is None else cuda_index(device))
+    set_states("set_rng_state", [generator], [_to_bytes("set_rng_state", new_state)])
 
 
 def cuda_get_rng_state(device: Any = "cuda") -> Any:
@@ -49,10 +65,14 @@ def get_rng_state_all() -> list[Any]:
     return [each.generator.get_state() for each in state.machine().devices]
 
 
-def set_rng_state_all(new_states: Sequence[Any]) -> None:
-    """Restore what get_rng_state_all gave."""
-    for index, each in enumerate(new_states):
-        set_rng_state(each, index)
+def set_rng_state_all(new_states: Iterable[Any]) -> None:
+    """Restore what get_rng_state_all gave, on every device or on none.
+
+    Raises: what set_rng_state does; DeviceIndexError for more states than devices.
+    """
+    data = [_to_bytes("set_rng_state_all", each) for each in new_states]
+    generators = [default_generator(cuda_index(index)) for index in range(len(data))]
+    set_states("set_rng_state_all", generators, data)
 
 
 @contextmanager
@@ -61,11 +81,11 @@ def fork_rng(
 ) -> Iterator[None]:
     """Restore, on exit, the state of the CPU's generator and of CUDA devices'.
 
-    devices: those that are restored; None for every one, with a warning if there are several.
-    Raises: ArgumentError for another device_type than "cuda" or None.
+    devices: those that are restored; None for every one, with a warning, the first time, if there are several.
+    Raises: DeviceNameError for another device_type than "cuda" or None.
     """
     if device_type not in (None, "cuda"):
-        raise ArgumentError(f"fork_rng: there are no devices of type {device_type!r}", hint='use "cuda" or None')
+        raise DeviceNameError(f"fork_rng: there are no devices of type {device_type!r}", hint='use "cuda" or None')
     if not enabled:
         yield
         return
@@ -80,8 +100,10 @@ def fork_rng(
 
 
 def _every_device() -> list[int]:
-    count = state.machine().device_count()
-    if count > 1:
+    machine = state.machine()
+    count = machine.device_count()
+    if count > 1 and machine not in _warned:
+        _warned.add(machine)
         warnings.warn(
             f"fork_rng: CUDA reports that there are {count} devices, and all of them are meant because none is named; "
             f"name them to silence this: devices=range({count})",
