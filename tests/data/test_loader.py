@@ -14,11 +14,19 @@ from flambeau.data.pinning import DEPTH, THREAD_NAME, LoaderTimeoutError
 from flambeau.errors import AcceleratorError, ArgumentError, NotSupportedError
 from flambeau.testing import machine
 
+PATIENCE = 60  # seconds, with what must not wait for ever
 gpu = pytest.mark.devices(1)
 
 
 def pinning_threads():
     return [each for each in threading.enumerate() if each.name == THREAD_NAME]
+
+
+def wait_for_the_end():
+    """Wait for threads that were told to end; nobody joins those of an iterator that was dropped."""
+    for each in pinning_threads():
+        each.join(PATIENCE)
+    assert pinning_threads() == []
 
 
 @pytest.fixture(autouse=True)
@@ -151,7 +159,7 @@ def test_an_early_break_ends_the_thread(gpus):
     for batch in DataLoader(Numbers(20), pin_memory=True):
         if batch.item() == 3.0:
             break
-    assert pinning_threads() == []
+    wait_for_the_end()
 
 
 @gpu
@@ -163,7 +171,7 @@ def test_an_iterator_left_with_a_failed_batch_ends_by_reference_count(gpus):
         gone = weakref.ref(batches)
         del batches
         assert gone() is None
-        assert pinning_threads() == []
+        wait_for_the_end()
     finally:
         gc.enable()
 
@@ -173,6 +181,7 @@ def test_batches_that_were_ahead_give_their_memory_back(gpus):
     batches = iter(DataLoader(Numbers(20), pin_memory=True))
     next(batches)
     del batches
+    wait_for_the_end()
     assert torch.cuda.host_memory_stats()["active_bytes.current"] == 0
 
 
@@ -247,9 +256,26 @@ def test_waiting_for_the_thread_has_an_end(gpus):
     (thread,) = pinning_threads()
     with pytest.raises(LoaderTimeoutError, match="DataLoader timed out after 0.01 seconds"):
         next(batches)
+    batches.close()
     del batches
     stuck.release.set()
     thread.join()
+
+
+@gpu
+def test_dropping_an_iterator_does_not_wait_for_its_thread(gpus):
+    """The collector drops it in any thread, which may hold a lock that pinning needs."""
+    stuck = Stuck()
+    held = [iter(DataLoader([torch.ones(1), stuck], batch_size=None, pin_memory=True))]
+    next(held[0])
+    dropper = threading.Thread(target=held.clear, daemon=True)
+    dropper.start()
+    dropper.join(PATIENCE)
+    was_waiting = dropper.is_alive()
+    stuck.release.set()
+    dropper.join()
+    wait_for_the_end()
+    assert not was_waiting
 
 
 @pytest.mark.devices(2)

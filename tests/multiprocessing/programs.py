@@ -45,6 +45,10 @@ def fail_at(index, which):
     signal.pause()
 
 
+def fail_at_length(index, size):
+    raise ValueError(f"the beginning{'x' * size}the end")
+
+
 def end_at(index, which, how):
     if index == which:
         if isinstance(how, str):

@@ -1,6 +1,7 @@
 """Contexts, pools and spawn (semantics 1.18.7)."""
 
 import multiprocessing
+import re
 
 import pytest
 
@@ -10,6 +11,7 @@ from flambeau.testing import machine
 
 from . import programs
 
+PATIENCE = 60  # seconds, with what must not wait for ever
 FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 
@@ -100,6 +102,19 @@ def test_the_first_failure_ends_the_others_and_is_told(gpus, context):
             pass
     assert (raised.value.error_index, raised.value.error_pid) == (1, started.pids()[1])
     assert not any(each.is_alive() for each in started.processes)
+
+
+def test_a_traceback_of_any_length_is_told(gpus, context):
+    started = mp.start_processes(programs.fail_at_length, (1 << 20,), join=False, start_method="forkserver")
+    try:
+        with pytest.raises(mp.ProcessRaisedException) as raised:
+            assert started.join(timeout=PATIENCE)
+    finally:
+        started.processes[0].kill()
+    assert re.search(
+        r"Traceback \(most recent(.|\n)*ValueError: the beginningx+\n\.\.\. \d+ bytes \.\.\.\nx+the end\n$",
+        raised.value.msg,
+    )
 
 
 @pytest.mark.parametrize(("how", "code", "name"), [("SIGKILL", -9, "SIGKILL"), (3, 3, None)])

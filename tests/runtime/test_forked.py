@@ -110,6 +110,16 @@ def test_an_event_that_dies_in_the_child_asks_nothing_of_the_driver():
         assert in_child(lambda: event.__del__()) is None
 
 
+def test_a_graph_that_dies_in_the_child_asks_nothing_of_the_driver():
+    with machine():
+        tensor, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            tensor.add_(1)
+        assert in_child(lambda: graph.__del__()) is None
+        graph.replay()
+        assert tensor.tolist() == [2.0, 2.0]
+
+
 def test_the_parent_goes_on():
     with machine():
         tensor = torch.ones(2, device="cuda")

@@ -3,8 +3,9 @@
 - Batches are made in the program's thread, when it asks for the next one; only pinning is done here.  So what a data
   set draws at random does not depend on timing.
 - At most DEPTH batches are between being made and being asked for.
-- The thread knows the queues alone, never the iterator: dropping the iterator ends the thread.  An exception, from
-  making a batch or from pinning it, comes at that batch's turn.
+- The thread knows the queues alone, never the iterator: dropping the iterator ends the thread.  Nobody waits for that:
+  the collector drops it in any thread, whatever locks that holds.
+- An exception, from making a batch or from pinning it, comes at that batch's turn.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ class PinnedBatches:
         self._jobs: SimpleQueue[Any] = SimpleQueue()
         self._done: SimpleQueue[Any] = SimpleQueue()
         work = (self._jobs, self._done, state.current_device())
-        thread = threading.Thread(target=_pin_all, args=work, name=THREAD_NAME, daemon=True)
-        self._stop = weakref.finalize(self, _stop, self._jobs, thread)
-        thread.start()
+        self._thread = threading.Thread(target=_pin_all, args=work, name=THREAD_NAME, daemon=True)
+        self._stop = weakref.finalize(self, self._jobs.put, None)
+        self._thread.start()
 
     def __iter__(self) -> PinnedBatches:
         return self
@@ -76,7 +77,9 @@ class PinnedBatches:
     def close(self) -> None:
         """End the thread, and wait until it has."""
         self._made_all = True
-        self._stop()
+        if self._stop.alive:
+            self._stop()
+            self._thread.join()
 
     def _submit(self) -> None:
         try:
@@ -124,9 +127,3 @@ def _pinned(batch: Any, device: int) -> Any:
         return pin_memory(batch)
     except BaseException as error:  # noqa: BLE001  (carried to the program's thread)
         return CarriedError(error, f"in pin memory thread for device {device}")
-
-
-def _stop(jobs: SimpleQueue[Any], thread: threading.Thread) -> None:
-    jobs.put(None)
-    if thread is not threading.current_thread():  # the collector may drop the iterator in the thread itself
-        thread.join()

@@ -10,6 +10,7 @@ import multiprocessing.pool
 import multiprocessing.queues
 import pickle
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from . import reductions
@@ -91,13 +92,16 @@ class Pool(multiprocessing.pool.Pool):
         error_callback: Any = None,
     ) -> Any:
         self._check_running()  # type: ignore[attr-defined]  # before anything is on its way
-        given = [Packed(each, self) for each in args]
-        named = {name: Packed(each, self) for name, each in kwds.items()}
-        return super().apply_async(func, given, named, callback, error_callback)
+        with ExitStack() as all_or_none:
+            given = [all_or_none.enter_context(Packed(each, self)) for each in args]
+            named = {name: all_or_none.enter_context(Packed(each, self)) for name, each in kwds.items()}
+            return super().apply_async(func, given, named, callback, error_callback)
 
     def _map_async(self, func: Any, iterable: Iterable[Any], *rest: Any) -> Any:
         self._check_running()  # type: ignore[attr-defined]
-        return super()._map_async(func, [Packed(each, self) for each in iterable], *rest)  # type: ignore[misc]
+        with ExitStack() as all_or_none:
+            given = [all_or_none.enter_context(Packed(each, self)) for each in iterable]
+            return super()._map_async(func, given, *rest)  # type: ignore[misc]
 
     def terminate(self) -> None:
         super().terminate()

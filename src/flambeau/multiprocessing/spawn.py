@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import multiprocessing.connection
 import signal
 import sys
@@ -144,5 +145,16 @@ def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any)
     except KeyboardInterrupt:
         pass  # the parent has it too
     except Exception:  # noqa: BLE001  (told to the parent, which raises)
-        errors.put(traceback.format_exc())
+        room = fcntl.fcntl(errors._writer.fileno(), fcntl.F_GETPIPE_SZ)
+        errors.put(_shortened(traceback.format_exc(), room // 2))  # the parent reads it when this process has ended
         sys.exit(1)
+
+
+def _shortened(text: str, nbytes: int) -> str:
+    """A text without its middle if it is longer than `nbytes`."""
+    data = text.encode(errors="backslashreplace")
+    if len(data) <= nbytes:
+        return text
+    half = nbytes // 2
+    first, last = data[:half].decode(errors="ignore"), data[-half:].decode(errors="ignore")
+    return f"{first}\n... {len(data) - 2 * half} bytes ...\n{last}"

@@ -12,7 +12,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import driver, trace
-from ..driver.api import EventHandle
+from ..driver.api import EventHandle, GraphExecHandle, GraphHandle
 from ..errors import AcceleratorError
 from . import state
 
@@ -51,6 +51,9 @@ class Refusal:
 
     def event_destroy(self, event: EventHandle) -> None:
         """Nothing: the event is the parent's."""
+
+    def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None:
+        """Nothing: the graph is the parent's."""
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):

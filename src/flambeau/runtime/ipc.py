@@ -23,14 +23,14 @@ from ..errors import AcceleratorError, ArgumentError, DeviceIndexError, NotSuppo
 from . import state
 from .borrowing import GIVE_BACK, REQUEST, Place, Returner, Share, tell_given_back
 from .generator import CAPTURE_UNSUPPORTED
-from .ledger import Ledger, Terms, Ticket
+from .ledger import Ledger, Terms, Ticket, ask
 from .machine import Machine
 from .report import Borrowed, InFlight, Lent, Report
 from .storage import Storage
 
 MAGIC = b"flmb-ten"
 _MESSAGE = struct.Struct(f"<8s{NAME_BYTES}s{SERVICE_BYTES}sQ")
-_TAKE, _HOLD, _DONE = b"t", b"h", b"d"
+_TAKE, _HOLD, _DONE, _ABANDON = b"t", b"h", b"d", b"a"
 _NOTHING: Answer = (b"", ())
 
 
@@ -128,6 +128,8 @@ class Exchange:
             return self.ledger.hold(number, peer).terms.place, ()
         if kind == _DONE:
             self.ledger.done(number, peer)
+        elif kind == _ABANDON:
+            self.ledger.abandon(number, peer)
         elif kind == GIVE_BACK:
             self.ledger.give_back(number, peer)
         else:
@@ -154,7 +156,7 @@ class Exchange:
         if name == self._endpoint.name:
             return self._receive_own(service, number)
         sender = self._endpoint.connect(name)
-        answer, _ = sender.ask(service, REQUEST.pack(_TAKE, number))
+        answer, _ = ask(sender, service, REQUEST.pack(_TAKE, number), REQUEST.pack(_ABANDON, number))
         try:
             with self._machine.loading():
                 return self._receive_share(sender, Place.unpack(answer))
@@ -167,8 +169,10 @@ class Exchange:
         ticket = self.ledger.take(number, None)
         storage = ticket.storage
         assert storage is not None
-        state.current_stream(storage.device).wait(EventHandle(ticket.event))
-        self.ledger.done(number, None)
+        try:
+            state.current_stream(storage.device).wait(EventHandle(ticket.event))
+        finally:
+            self.ledger.done(number, None)
         return storage
 
     def _receive_share(self, sender: Connection, place: Place) -> Storage:
@@ -223,8 +227,10 @@ class Exchange:
     def _opened_event(self, sender: Connection, device: int, handle: bytes) -> EventHandle:
         """A sender's event.  Senders use theirs again and again, so they stay open."""
         driver = self._machine.driver
-        for key in [key for key in self._opened_events if key[0].is_lost]:
-            driver.event_destroy(self._opened_events.pop(key))
+        for key in [key for key in list(self._opened_events) if key[0].is_lost]:  # other threads receive too
+            lost = self._opened_events.pop(key, None)
+            if lost is not None:
+                driver.event_destroy(lost)
         found = self._opened_events.get((sender, device, handle))
         if found is None:
             made = driver.event_ipc_open(device, handle)

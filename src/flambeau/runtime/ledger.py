@@ -17,8 +17,8 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..channel import Peer
-from ..errors import ArgumentError, ProcessGoneError
+from ..channel import Connection, Peer
+from ..errors import ArgumentError, FlambeauError, ProcessGoneError
 
 if TYPE_CHECKING:
     from .storage import Storage
@@ -40,10 +40,13 @@ class Ticket:
 
     terms:  None unless the storage is this process's own device memory.
     answer: what the receiver is told;  event: what it must wait for, 0 for host memory, with its device.
-    route:  what it was sent by, None if unknown;  taker: who is receiving it.
+    route:  what it was sent by, None if unknown;  taker: the other process that is receiving it, if one is.
+    is_taken: somebody, this very process maybe, is receiving it.
     """
 
-    __slots__ = ("answer", "device", "event", "nbytes", "number", "route", "site", "storage", "taker", "terms")
+    __slots__ = (
+        "answer", "device", "event", "is_taken", "nbytes", "number", "route", "site", "storage", "taker", "terms",
+    )  # fmt: skip
 
     def __init__(
         self, storage: Storage, terms: Terms | None, answer: bytes, event: int, route: object, site: str
@@ -58,6 +61,7 @@ class Ticket:
         self.route = route
         self.site = site
         self.taker: Peer | None = None
+        self.is_taken = False
 
 
 class Loan:
@@ -103,8 +107,9 @@ class Ledger:
         """Somebody, this very process if peer is None, begins to receive.  Raises ProcessGoneError."""
         with self._lock:
             ticket = self._tickets.get(number)
-            if ticket is None or ticket.taker is not None:
+            if ticket is None or ticket.is_taken:
                 raise ProcessGoneError("the tensor was received already, or withdrawn")
+            ticket.is_taken = True
             if peer is not None:
                 ticket.taker = peer
                 if ticket.terms is not None:
@@ -135,10 +140,26 @@ class Ledger:
     def done(self, number: int, peer: Peer | None) -> None:
         """A ticket was received, event included.  Raises ArgumentError if the caller did not take it."""
         with self._lock:
-            ticket = self._tickets.get(number)
-            if ticket is None or ticket.taker is not peer:
-                raise ArgumentError(f"done: ticket {number} is not being received by the caller")
+            self._retire(self._taken(number, peer))
+
+    def abandon(self, number: int, peer: Peer) -> None:
+        """A ticket was taken, but its taker was interrupted.  Raises ArgumentError if the caller did not take it."""
+        with self._lock:
+            ticket = self._taken(number, peer)
             self._retire(ticket)
+            if ticket.terms is not None:
+                self.give_back(ticket.terms.loan, peer)
+
+    def put_back(self, ticket: Ticket) -> None:
+        """A ticket of host memory was taken, and could not be handed over: it may be taken again."""
+        with self._lock:
+            ticket.taker, ticket.is_taken = None, False
+
+    def _taken(self, number: int, peer: Peer | None) -> Ticket:
+        ticket = self._tickets.get(number)
+        if ticket is None or not ticket.is_taken or ticket.taker is not peer:
+            raise ArgumentError(f"done: ticket {number} is not being received by the caller")
+        return ticket
 
     def _retire(self, ticket: Ticket) -> None:
         del self._tickets[ticket.number]
@@ -178,7 +199,7 @@ class Ledger:
     def withdraw(self, chosen: Callable[[object], bool]) -> int:
         """Take back what was sent by a chosen route and nobody has begun to receive; how many tensors that were."""
         with self._lock:
-            found = [each for each in self._tickets.values() if each.taker is None and chosen(each.route)]
+            found = [each for each in self._tickets.values() if not each.is_taken and chosen(each.route)]
             for ticket in found:
                 self._retire(ticket)
             return len(found)
@@ -187,3 +208,14 @@ class Ledger:
         """The tickets and loans that there are now."""
         with self._lock:
             return list(self._tickets.values()), list(self._loans.values())
+
+
+def ask(sender: Connection, service: bytes, request: bytes, undo: bytes) -> tuple[bytes, list[int]]:
+    """The answer to a request, as `Connection.ask`.  undo: what is told if asking is interrupted: it may be granted."""
+    try:
+        return sender.ask(service, request)
+    except FlambeauError:  # refused, or nobody is there
+        raise
+    except BaseException:
+        sender.tell(service, undo)
+        raise

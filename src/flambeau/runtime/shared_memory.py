@@ -32,7 +32,7 @@ from ..errors import ArgumentError, ConfigError
 from ..hooks import hooks
 from ..kernel import Access
 from . import storage as storages
-from .ledger import Ledger, Ticket
+from .ledger import Ledger, Ticket, ask
 from .storage import Storage
 
 STRATEGIES = ("file_descriptor", "file_system")
@@ -119,7 +119,11 @@ class Host:
         ticket = self.ledger.take(number, peer)
         assert ticket.storage is not None
         file = self.files[ticket.storage]
-        return ticket.answer, () if file.name else (os.dup(file.descriptor),)
+        try:
+            return ticket.answer, () if file.name else (os.dup(file.descriptor),)
+        except OSError:  # no more files can be opened
+            self.ledger.put_back(ticket)
+            raise
 
     def lost(self, peer: Peer) -> None:
         self.ledger.lost(peer)
@@ -141,11 +145,12 @@ class Host:
             self.ledger.done(number, None)
             return storage
         sender = channel.endpoint().connect(name)
-        answer, files = sender.ask(service, _REQUEST.pack(_TAKE, number))
+        done = _REQUEST.pack(_DONE, number)
+        answer, files = ask(sender, service, _REQUEST.pack(_TAKE, number), done)
         try:
             return self._opened(answer, files)
         finally:
-            sender.tell(service, _REQUEST.pack(_DONE, number))
+            sender.tell(service, done)
 
     def _opened(self, answer: bytes, files: list[int]) -> Storage:
         if len(answer) != _ANSWER.size:

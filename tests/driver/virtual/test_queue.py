@@ -308,3 +308,20 @@ def test_an_array_that_is_only_read_cannot_be_written(rig):
     rig.launch(kernel, [rig.memory[0], rig.memory[0] + 64, 1], rig.a)
     with pytest.raises(AcceleratorError, match=r"wrong: .*read-only"):
         rig.driver.device_synchronize(0)
+
+
+def test_a_stream_may_be_destroyed_while_its_device_is_waited_for(rig, monkeypatch):
+    """The collector finds it then, and its queue is gone before the wait comes to take it away."""
+    engine = rig.driver._engine
+    wait, address = engine.wait_for_queue, rig.take(0, 32, rig.b)
+    rig.fill(address, 1, 32, rig.b)
+
+    def waiting(queue):
+        wait(queue)
+        if queue.handle == rig.b:
+            rig.driver.stream_destroy(rig.b)
+
+    monkeypatch.setattr(engine, "wait_for_queue", waiting)
+    rig.driver.device_synchronize(0)
+    assert rig.b not in [each.handle for each in engine.runner.queues]
+    rig.driver.device_synchronize(0)

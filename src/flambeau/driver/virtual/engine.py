@@ -167,7 +167,7 @@ class Engine:
         self.runner.run_until([command for queue in queues for command in queue.tail()])
         for queue in queues:
             self.wait_for_queue(queue)
-            if queue.is_retired:
+            if queue.is_retired and queue in self.runner.queues:  # `retire` may take it away while this waits
                 self.runner.queues.remove(queue)
 
     def retire(self, queue: Queue) -> None:

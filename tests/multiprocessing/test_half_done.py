@@ -1,0 +1,152 @@
+"""Transfers that another thread meets half way, or that fail or are interrupted there."""
+
+from multiprocessing.reduction import ForkingPickler
+
+import pytest
+
+import flambeau as torch
+from flambeau import channel
+from flambeau.errors import ProcessGoneError
+from flambeau.runtime import ipc, shared_memory, state
+from flambeau.runtime.ledger import Ledger
+
+DEVICES = pytest.mark.parametrize("device", ["cpu", "cuda"])
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_on_its_way():
+    shared_memory.host_side().ledger.withdraw(lambda route: True)
+
+
+def ledger(device):
+    return shared_memory.host_side().ledger if device == "cpu" else ipc.of(state.machine()).ledger
+
+
+def message_of(device):
+    return bytes(ForkingPickler.dumps(torch.ones(2, device=device)))
+
+
+class Sender:
+    """Stands for a connection; what happens when somebody looks whether it is lost."""
+
+    def __init__(self, look):
+        self.look = look
+
+    @property
+    def is_lost(self):
+        return self.look(self)
+
+
+def test_two_threads_may_open_events(gpus):
+    exchange = ipc.of(state.machine())
+    opened = exchange._opened_events
+
+    def meets_another(sender):
+        opened[sender, 0, b"another"] = 2
+        return False
+
+    def is_removed(sender):
+        del opened[sender, 0, b"event"]
+        return True
+
+    first, second = Sender(meets_another), Sender(is_removed)
+    opened.update({(first, 0, b"event"): 1, (second, 0, b"event"): 3})
+    try:
+        assert exchange._opened_event(first, 0, b"event") == 1
+        assert list(opened) == [(first, 0, b"event"), (first, 0, b"another")]
+    finally:
+        opened.clear()
+
+
+@DEVICES
+def test_what_a_process_is_receiving_from_itself_cannot_be_withdrawn(gpus, context, monkeypatch, device):
+    queue = context.SimpleQueue()
+    queue.put(torch.ones(2, device=device))
+    take, withdrawn = Ledger.take, []
+
+    def taking(self, number, peer):
+        found = take(self, number, peer)
+        withdrawn.append(queue.withdraw())
+        with pytest.raises(ProcessGoneError, match="received already"):
+            take(self, number, peer)
+        return found
+
+    monkeypatch.setattr(Ledger, "take", taking)
+    assert queue.get().tolist() == [1.0, 1.0]
+    assert withdrawn == [0] and not ledger(device).accounts()[0]
+
+
+def test_a_ticket_that_could_not_be_answered_is_still_to_be_had(other, monkeypatch):
+    message, duplicate, failures = message_of("cpu"), shared_memory.os.dup, []
+
+    def failing_once(descriptor):
+        if not failures:
+            failures.append(descriptor)
+            raise OSError(24, "Too many open files")
+        return duplicate(descriptor)
+
+    monkeypatch.setattr(shared_memory.os, "dup", failing_once)
+    name, text = other.fails("import pickle; pickle.loads(message)", message=message)
+    assert name == "ArgumentError" and "Too many open files" in text
+    (ticket,) = ledger("cpu").accounts()[0]
+    assert ticket.taker is None
+    assert other.do("answer = pickle.loads(message).tolist()") == [1.0, 1.0]
+    channel.settle()
+    assert not ledger("cpu").accounts()[0]
+
+
+@DEVICES
+def test_an_interrupted_receiver_holds_nothing(other, device):
+    message = message_of(device)
+    other.do(
+        """
+import pickle
+from flambeau import channel
+receive, interrupted = channel.Connection._receive, False
+def interrupting(self, wanted):
+    receive(self, wanted)
+    raise KeyboardInterrupt
+channel.Connection._receive = interrupting
+try:
+    pickle.loads(message)
+except KeyboardInterrupt:
+    interrupted = True
+channel.Connection._receive = receive
+assert interrupted
+""",
+        message=message,
+    )
+    channel.settle()
+    assert ledger(device).accounts() == ([], [])
+    assert other.fails("pickle.loads(message)")[0] == "ProcessGoneError"
+    assert other.do("answer = pickle.loads(another).tolist()", another=message_of(device)) == [1.0, 1.0]
+
+
+@DEVICES
+def test_a_receiver_that_is_refused_changes_nothing(other, device):
+    """While this process receives, the other one asks for the same."""
+    message, take = message_of(device), Ledger.take
+    number = ledger(device).accounts()[0][0].number
+    take(ledger(device), number, None)
+    assert other.fails("import pickle; pickle.loads(message)", message=message)[0] == "ProcessGoneError"
+    channel.settle()
+    assert [each.number for each in ledger(device).accounts()[0]] == [number]
+    ledger(device).done(number, None)
+    assert ledger(device).accounts() == ([], [])
+
+
+@DEVICES
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda pool, x: pool.map(len, [x, lambda: 0]),
+        lambda pool, x: pool.map(len, [x], "no size"),
+        lambda pool, x: pool.apply_async(len, (x, lambda: 0)),
+        lambda pool, x: pool.apply_async(len, (x,), {"other": lambda: 0}),
+    ],
+)
+def test_a_pool_that_cannot_send_one_argument_keeps_none(gpus, context, device, call):
+    with context.Pool(1) as pool:
+        with pytest.raises((AttributeError, TypeError)):
+            call(pool, torch.ones(2, device=device))
+        assert not ledger(device).accounts()[0]
