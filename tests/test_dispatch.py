@@ -4,6 +4,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import dispatch
+from flambeau.errors import AcceleratorError
 from flambeau.testing.machine import machine
 
 
@@ -82,3 +83,31 @@ def test_rows_by_an_index_tensor_are_one_operator():
         index = torch.tensor([2, -1, 0], device="cuda")
         assert x[index].tolist() == [[4.0, 5.0], [4.0, 5.0], [0.0, 1.0]]
         assert {key[0].name for key in made.devices[0].plans} & {"index_select", "reshape"} == {"index_select"}
+
+
+class TestTensorsOfAFormerMachine:
+    """Their addresses may be those of other tensors by now."""
+
+    CALLS = (
+        lambda x: x + 1,
+        lambda x: x.fill_(9),
+        lambda x: torch.stack([x, x]),
+        lambda x: x[0],
+        lambda x: x.tolist(),
+        lambda x: x.to("cuda:1"),
+        lambda x: torch.empty(3).copy_(x),
+    )
+
+    @pytest.mark.parametrize("call", CALLS)
+    def test_a_call_with_one_is_an_error_and_changes_nothing(self, call):
+        with machine(devices=2):
+            x = torch.ones(3, device="cuda")
+            call(torch.ones(3, device="cuda"))
+            call(x.clone())
+        with machine(devices=2):
+            z = torch.zeros(3, device="cuda")
+            call(z.clone())
+            assert x.data_ptr() != 0
+            with pytest.raises(AcceleratorError, match="12 bytes of cuda:0 belong to a machine that is gone\nhint: "):
+                call(x)
+            assert z.tolist() == [0.0] * 3 and (z + 1).tolist() == [1.0] * 3

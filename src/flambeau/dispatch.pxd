@@ -22,7 +22,7 @@ cdef bint _is_apart(list bound, TensorCore target) except -1
 @cython.locals(machine=MachineFacts, serial="long long", decided=Decided)
 cdef Decided _holding(list recent, Operator operator, list bound)
 @cython.locals(index=Py_ssize_t, tensor=TensorCore)
-cdef bint _is_for(Decided decided, Operator operator, list bound) except -1
+cdef bint _is_for(Decided decided, Operator operator, list bound, MachineFacts machine) except -1
 @cython.locals(plan=Plan, key=tuple)
 cpdef _run(Operator operator, list bound, given, int device)
 @cython.locals(machine=MachineFacts, accelerator=DeviceFacts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import core
 from . import strides as st
@@ -18,6 +18,9 @@ from .placement import common_device, device_name
 from .plan import Decided, Plan, View, also_read
 from .runtime import state
 from .runtime.storage import WIDEST_ACCESS
+
+if TYPE_CHECKING:
+    from .runtime.machine import Machine
 
 MAX_PLANS = 4096  # of one device; with more, all are decided anew
 MAX_RECENT = 8  # calls of one operator that are compared with before all plans are looked through
@@ -123,17 +126,19 @@ def _holding(recent: list[Decided], operator: Operator, bound: list[Any]) -> Any
     serial = machine.serial
     setting = operator.setting() if operator.setting is not None else None
     for decided in recent:
-        if decided.machine == serial and decided.setting == setting and _is_for(decided, operator, bound):
+        if decided.machine == serial and decided.setting == setting and _is_for(decided, operator, bound, machine):
             return decided
     return None
 
 
-def _is_for(decided: Decided, operator: Operator, bound: list[Any]) -> bool:
+def _is_for(decided: Decided, operator: Operator, bound: list[Any], machine: Machine) -> bool:
     for index, value in enumerate(bound):
         part = decided.parts[index]
         if isinstance(value, TensorCore):
             tensor = value
             if tensor.layout is not part or tensor.storage.device != decided.device:
+                return False
+            if decided.device >= 0 and tensor.storage.machine is not machine:
                 return False
         elif value is not part and not _are_alike(operator, index, value, part):
             return False

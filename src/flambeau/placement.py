@@ -10,6 +10,8 @@ from .core import TensorCore
 from .errors import ArgumentTypeError, DeviceMismatchError
 from .ops.operator import Operator
 from .runtime import device as devices
+from .runtime import state
+from .runtime.storage import former_machine
 
 NOWHERE = -2  # no tensor was seen yet
 
@@ -17,20 +19,25 @@ NOWHERE = -2  # no tensor was seen yet
 def common_device(operator: Operator, bound: list[Any]) -> int:
     """The device of a call's tensors.  Zero-dimensional CPU tensors go along as numbers where an operand may be one.
 
-    Raises DeviceMismatchError, naming every operand.
+    Raises DeviceMismatchError, naming every operand; AcceleratorError for memory of a former machine.
     """
     found = NOWHERE
     mixed = False
+    machine = state.machine()
     for index in operator.tensor_indexes:
         value = bound[index]
         if isinstance(value, TensorCore):
             tensor = value
             mixed = mixed or (found != NOWHERE and tensor.storage.device != found)
             found = tensor.storage.device
+            if found >= 0 and tensor.storage.machine is not machine:
+                raise former_machine(operator.name, tensor.storage)
         elif type(value) is list or type(value) is tuple:
             for tensor in value:
                 mixed = mixed or (found != NOWHERE and tensor.storage.device != found)
                 found = tensor.storage.device
+                if found >= 0 and tensor.storage.machine is not machine:
+                    raise former_machine(operator.name, tensor.storage)
         elif value is not None and type(value) not in (int, float, bool):
             bound[index] = _plain_number(operator, index, value)
     if mixed:

@@ -22,16 +22,23 @@ from .arrival import HostUse
 from .device import CPU_INDEX
 from .generator import CAPTURE_UNSUPPORTED
 from .route import BETWEEN_DEVICES, ON_DEVICE, ON_HOST, Route, route_of
-from .storage import Storage
+from .storage import Storage, former_machine
 from .stream import Stream
 
 HOST_TO_DEVICE, DEVICE_TO_HOST = CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOST
 
 
 def copy_bytes(dst: Storage, dst_offset: int, src: Storage, src_offset: int, nbytes: int, non_blocking: bool) -> None:
-    """Copy `nbytes` from one storage to another; offsets in bytes.  Host: see route.py."""
+    """Copy `nbytes` from one storage to another; offsets in bytes.  Host: see route.py.
+
+    Raises: AcceleratorError for memory of a former machine.
+    """
     if nbytes == 0:
         return
+    machine = state.machine()
+    for each in (dst, src):
+        if each.device >= 0 and each.machine is not machine:
+            raise former_machine("copy", each)
     to, start = dst.address() + dst_offset, src.address() + src_offset
     route = route_of(dst, src, non_blocking)
     if route is ON_HOST:

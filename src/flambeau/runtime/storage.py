@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from .. import host
 from ..driver.api import Address, StreamHandle
 from ..dtypes import uint8
+from ..errors import AcceleratorError
 from . import state
 from .device import CPU_INDEX
+
+INVALID_HANDLE = 400  # CUresult
 
 WIDEST_ACCESS = 16  # bytes that a GPU's thread reads or writes at once
 
@@ -87,6 +90,18 @@ class Storage:
     def __del__(self) -> None:
         if self._give_back is not None:
             self._give_back.free(self._block)
+
+
+def former_machine(name: str, storage: Storage) -> AcceleratorError:
+    """What a call raises for device memory that was not made on the present machine, as before `testing.machine`."""
+    refusal = state.machine().forked
+    if refusal is not None:
+        return refusal.error()
+    return AcceleratorError(
+        f"{name}: {storage.nbytes} bytes of cuda:{storage.device} belong to a machine that is gone",
+        hint="a tensor does not outlive the `testing.machine` block that it was made in",
+        error_code=INVALID_HANDLE,
+    )
 
 
 def on_device(machine: Machine, device: int, nbytes: int, stream: StreamHandle) -> Storage:
