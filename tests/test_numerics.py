@@ -46,3 +46,26 @@ def test_a_mix_of_names_is_told_with_both_values():
 def test_the_second_half_of_a_pair_is_only_read():
     with pytest.raises(AttributeError, match="set allow_fp16_reduced_precision_reduction to a pair"):
         torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction_split_k = False
+
+
+@pytest.mark.parametrize("mode", [None, 1.0, ["warn"]])
+def test_a_deterministic_mode_is_a_text_or_a_number(mode):
+    with pytest.raises(TypeError, match="set_deterministic_debug_mode: debug_mode must be str or int, but got"):
+        torch.set_deterministic_debug_mode(mode)
+    assert torch.get_deterministic_debug_mode() == 0
+
+
+@pytest.mark.parametrize("limit", [None, 1.5, True, -1, 2**31, 2**70])
+def test_the_benchmark_limit_is_checked(limit):
+    cudnn = torch.backends.cudnn
+    with pytest.raises(RuntimeError, match=f"benchmark_limit: expects an int from 0 to {2**31 - 1}, but got {limit}"):
+        cudnn.benchmark_limit = limit
+    with pytest.raises(RuntimeError, match="benchmark_limit: expects an int"), cudnn.flags(benchmark_limit=limit):
+        pass
+    assert (cudnn.benchmark_limit, cudnn.enabled) == (10, True)
+
+
+def test_the_benchmark_limit_is_kept():
+    with torch.backends.cudnn.flags(benchmark_limit=0):
+        assert torch.backends.cudnn.benchmark_limit == 0
+    assert torch.backends.cudnn.benchmark_limit == 10

@@ -30,6 +30,8 @@ LEVELS = ("highest", "high", "medium")
 ERROR_MODES = ("default", "warn", "error")
 BLAS_LIBRARIES = ("default", "cublas", "cublaslt", "ck")
 LINALG_LIBRARIES = ("default", "cusolver", "magma")
+DEBUG_HINT = "expected one of `default`, `warn`, `error`, or 0, 1, 2"
+LARGEST_LIMIT = (1 << 31) - 1
 BENCHMARK_LIMIT = 10  # algorithms that a benchmark would try
 MIXED = "use either fp32_precision or the older names, not both"
 
@@ -132,12 +134,19 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """use_deterministic_algorithms by name: "default" or 0, "warn" or 1, "error" or 2.  Raises ModeError."""
+    """use_deterministic_algorithms by name: "default" or 0, "warn" or 1, "error" or 2.
+
+    Raises: ModeError for an unknown one, ArgumentTypeError for what is neither a text nor a number.
+    """
+    if not isinstance(debug_mode, (int, str)):
+        raise ArgumentTypeError(
+            f"set_deterministic_debug_mode: debug_mode must be str or int, but got {debug_mode!r}", hint=DEBUG_HINT
+        )
     known = range(len(ERROR_MODES)) if isinstance(debug_mode, int) else ERROR_MODES
     if debug_mode not in known:
         raise ModeError(
             f"set_deterministic_debug_mode: invalid value of debug_mode, got {debug_mode}",
-            hint="expected one of `default`, `warn`, `error`, or 0, 1, 2",
+            hint=DEBUG_HINT,
         )
     index = debug_mode if isinstance(debug_mode, int) else ERROR_MODES.index(debug_mode)
     use_deterministic_algorithms(index > 0, warn_only=index == 1)
@@ -203,6 +212,23 @@ class Flag:
         if not isinstance(value, bool):
             raise ModeError(f"{self.name}: expects a bool, but got {value!r}", hint="use True or False")
         vars(holder)[self.name] = value
+
+
+class Limit:
+    """A number of algorithms that is checked and kept."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, holder: Any, owner: Any = None) -> Any:
+        return self if holder is None else vars(holder).get(self.name, BENCHMARK_LIMIT)
+
+    def __set__(self, holder: Any, value: int) -> None:
+        if not devices.is_integer(value) or not 0 <= value <= LARGEST_LIMIT:
+            raise ModeError(
+                f"{self.name}: expects an int from 0 to {LARGEST_LIMIT}, but got {value!r}", hint="0 is no limit"
+            )
+        vars(holder)[self.name] = int(value)
 
 
 class Reduction:
@@ -309,7 +335,7 @@ class CudnnModule(ModuleType):
     enabled = Flag(True)
     benchmark = Flag(False)
     deterministic = Flag(False)
-    benchmark_limit = BENCHMARK_LIMIT
+    benchmark_limit = Limit()
     conv = Convolution()
     rnn = Recurrent()
 

@@ -197,6 +197,42 @@ def test_scatter_copies_on_the_streams_that_it_is_given(gpus):
     assert lists(parts) == [[0.0, 1.0], [2.0, 3.0]]
 
 
+def test_scatter_into_tensors_on_streams(gpus):
+    x = torch.arange(float(1 << 23)).pin_memory()
+    out, streams = [torch.zeros(1 << 22, device=f"cuda:{index}") for index in (0, 1)], [torch.cuda.Stream(0), None]
+    streams[0].wait_stream(torch.cuda.current_stream(0))
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record(streams[0])
+    comm.scatter(x, out=out, streams=streams)
+    end.record(streams[0])
+    torch.cuda.current_stream(0).wait_stream(streams[0])
+    assert [each[-1].item() for each in out] == [(1 << 22) - 1.0, (1 << 23) - 1.0]
+    assert start.elapsed_time(end) > 0.1, "milliseconds: 16 MiB are copied on the stream that was given"
+
+
+def test_scatter_checks_its_streams(gpus):
+    x, side = torch.arange(4.0), torch.cuda.Stream(0)
+    for streams in ([side], [], [side, None, None]):
+        with pytest.raises(ArgumentError, match=f"scatter: streams must have .*, got {len(streams)} for 2 devices"):
+            comm.scatter(x, [0, 1], streams=streams)
+    with pytest.raises(DeviceMismatchError, match=r"streams\[1\] is .*cuda:0.*, its part goes to cuda:1\nhint: "):
+        comm.scatter(x, [0, 1], streams=[None, side])
+    with pytest.raises(DeviceMismatchError, match=r"streams\[0\] is .*cuda:0.*, its part goes to cuda:1"):
+        comm.scatter(x, out=[torch.zeros(4, device="cuda:1")], streams=[side])
+    with pytest.raises(ArgumentTypeError, match=r"scatter: streams\[0\] must be a Stream or None, got 7"):
+        comm.scatter(x, [0, 1], streams=[7, None])
+    with pytest.raises(ArgumentTypeError, match="scatter: streams must be a list of streams, got <"):
+        comm.scatter(x, [0], streams=side)
+
+
+def test_scatter_needs_a_dimension_and_a_device(gpus):
+    for options in ({}, {"chunk_sizes": [1]}):
+        with pytest.raises(ShapeError, match=r"scatter: float32\[\] on cpu has no dimension to split along\nhint: "):
+            comm.scatter(torch.tensor(1.0), [0], **options)
+    with pytest.raises(ShapeError, match="scatter: got no devices"):
+        comm.scatter(torch.ones(2), [])
+
+
 def test_gather_joins(gpus):
     parts = [on(1, 1.0), on(0, 2.0, 3.0), on(1)]
     found = comm.gather(parts)
@@ -223,6 +259,49 @@ def test_gather_checks(gpus):
         comm.gather([on(0, 1.0)], destination=0, out=on(0, 1.0))
     with pytest.raises(ArgumentError, match="got no tensors"):
         comm.gather([])
+
+
+def test_gather_has_nothing_to_join_scalars_along(gpus):
+    scalars = [torch.tensor(1.0, device=f"cuda:{index}") for index in (0, 1)]
+    with pytest.raises(IndexError, match=r"gather: tensors\[0\] is float32\[\] on cuda:0, .*\nhint: use unsqueeze"):
+        comm.gather(scalars)
+    with pytest.raises(ShapeError, match=r"tensors\[1\] is float32\[\] on cuda:1"):
+        comm.gather([on(0, 1.0), scalars[1]])
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: comm.broadcast(None, [0]), "broadcast: the source must be a tensor, got None"),
+        (lambda x: comm.broadcast(x, out=[None]), r"broadcast: out\[0\] must be a tensor, got None"),
+        (lambda x: comm.broadcast(x, 0), "broadcast: devices must be a list of devices, got 0"),
+        (lambda x: comm.broadcast(x, "cuda:0"), "broadcast: devices must be a list of devices, got 'cuda:0'"),
+        (lambda x: comm.broadcast_coalesced([x, 5], [0]), r"broadcast_coalesced: tensors\[1\] must be .*, got 5"),
+        (lambda x: comm.reduce_add(x), r"reduce_add: inputs must be a list of tensors, got float32\[1\] on cuda:0"),
+        (lambda x: comm.reduce_add_coalesced([[x], [None]]), r"reduce_add_coalesced: inputs\[1\]\[0\] must be a t"),
+        (lambda x: comm.reduce_add_coalesced([x]), r"reduce_add_coalesced: inputs\[0\] must be a list of tensors"),
+        (lambda x: comm.scatter(None, [0]), "scatter: the source must be a tensor, got None"),
+        (lambda x: comm.gather([None]), r"gather: tensors\[0\] must be a tensor, got None"),
+        (lambda x: comm.gather(None), "gather: tensors must be a list of tensors, got None"),
+        (lambda x: comm.gather([x], out=5), "gather: out must be a tensor, got 5"),
+    ],
+)
+def test_what_is_no_tensor_is_a_type_error(gpus, call, text):
+    with pytest.raises(ArgumentTypeError, match=text):
+        call(on(0, 1.0))
+
+
+def test_there_must_be_something_to_add_or_copy(gpus):
+    a, b = on(0, 1.0), on(1, 1.0)
+    with pytest.raises(ArgumentError, match=r"reduce_add_coalesced: .* same number of tensors, inputs have \[2, 1\]"):
+        comm.reduce_add_coalesced([[a, a], [b]])
+    with pytest.raises(ArgumentError, match="reduce_add_coalesced: got no tensors"):
+        comm.reduce_add_coalesced([])
+    with pytest.raises(ArgumentError, match="reduce_add: got no tensors"):
+        comm.reduce_add([])
+    with pytest.raises(ArgumentError, match="broadcast_coalesced: got no devices"):
+        comm.broadcast_coalesced([a], [])
+    assert comm.reduce_add_coalesced([[], []]) == () and comm.broadcast(a, []) == ()
 
 
 def test_there_must_be_a_gpu(monkeypatch):

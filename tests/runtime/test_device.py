@@ -1,7 +1,9 @@
 """Devices: what names one, which is current, and what happens where there is none.  Rows 1.1.*"""
 
+import re
 import threading
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -206,3 +208,88 @@ def test_properties_of_a_device():
     assert (found.max_threads_per_block, found.shared_memory_per_block) == (1024, 48 << 10)
     with pytest.raises(RuntimeError, match="cuda:0 is not its own peer"):
         torch.cuda.can_device_access_peer(0, 0)
+
+
+def test_the_index_is_a_whole_number():
+    for wrong in (True, 1.0, "1", np.True_, np.float64(1), np.array(1)):
+        with pytest.raises(TypeError, match="device: the index must be an int, got .*\nhint: "):
+            torch.device("cuda", wrong)
+    for wrong in (True, 1.0, np.True_, np.float64(1), np.array(1)):
+        with pytest.raises(TypeError, match="is not a device"):
+            torch.device(wrong)
+    assert torch.device("cuda", np.int64(1)) == torch.device(np.uint8(1)) == torch.device("cuda:1")
+    assert type(torch.device("cuda", np.int64(1)).index) is int and type(torch.device(np.int64(1)).index) is int
+
+
+@pytest.mark.parametrize("index", [2**31, 2**70])
+def test_the_index_is_one_that_a_driver_could_know(index):
+    for use in (lambda: torch.device("cuda", index), lambda: torch.device(index)):
+        with pytest.raises(ValueError, match=f"an index of {index} is too large, the largest is {2**31 - 1}\nhint: "):
+            use()
+    with pytest.raises(RuntimeError, match=f"Invalid device string: 'cuda:{index}'"):
+        torch.device(f"cuda:{index}")
+    assert torch.device("cuda", 2**31 - 1) == torch.device(f"cuda:{2**31 - 1}")
+
+
+def test_a_negative_index_is_a_runtime_error_that_says_what_to_use():
+    with pytest.raises(RuntimeError, match="device: Device index must not be negative, got -1\nhint: 'cuda'"):
+        torch.device("cuda", -1)
+
+
+@pytest.mark.devices(2)
+@pytest.mark.usefixtures("gpus")
+def test_numpy_s_integers_are_indexes():
+    one, none = np.int64(1), np.int64(-1)
+    assert torch.ones(1, device=one).device.index == torch.ones(1).to(one).device.index == 1
+    torch.cuda.set_device(one)
+    assert torch.cuda.current_device() == 1 and type(torch.cuda.current_device()) is int
+    torch.cuda.set_device(0)
+    with torch.cuda.device(one):
+        assert torch.cuda.current_device() == 1 and torch.cuda.Stream(none).device.index == 1
+        with torch.cuda.device(none):
+            assert torch.cuda.current_device() == 1
+    assert torch.cuda.current_device() == 0 and torch.cuda.get_device_name(one)
+    with pytest.raises(RuntimeError, match="cuda:7: there is no such device"):
+        torch.ones(1, device=np.int64(7))
+
+
+@pytest.mark.usefixtures("gpus")
+@pytest.mark.parametrize("wrong", [True, np.True_, np.float64(0), np.array(0), 0.0])
+def test_what_is_no_integer_is_no_device(wrong):
+    with pytest.raises(TypeError, match="is not a device\nhint: give a torch.device, a string or an index"):
+        torch.cuda.synchronize(wrong)
+
+
+@pytest.mark.usefixtures("gpus")
+def test_a_device_that_is_no_gpu_says_what_to_use():
+    with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu\nhint: use 'cuda', 'cuda:0' or an ind"):
+        torch.cuda.synchronize("cpu")
+
+
+def test_the_forms_of_to_without_names():
+    x, half = torch.ones(2), torch.float16
+    assert x.to() is x and x.to(None) is x and x.to("cpu", None) is x and x.to("cpu", True) is x and x.to(x, True) is x
+    assert x.to(half, True, True).dtype is x.to("cpu", half, False, True).dtype is x.to(None, half).dtype is half
+    assert x.to("cpu", True, True) is not x and x.to(x, False, True) is not x
+    assert x.to("cpu", dtype=half).dtype is half and x.to(None, dtype=half).dtype is half
+
+
+@pytest.mark.parametrize(
+    ("args", "shown"),
+    [
+        ((True,), "True"),
+        ((True, "cpu"), "True, 'cpu'"),
+        ((torch.ones(2), torch.ones(3)), "float32[2] on cpu, float32[3] on cpu"),
+        (("cpu", torch.ones(2)), "'cpu', float32[2] on cpu"),
+        (("cpu", "cpu"), "'cpu', 'cpu'"),
+        (("cpu", 1), "'cpu', 1"),
+        ((torch.float16, "cpu"), "torch.float16, 'cpu'"),
+        ((torch.float16, torch.float16), "torch.float16, torch.float16"),
+        (("cpu", True, torch.float16), "'cpu', True, torch.float16"),
+        ((torch.float16, True, True, True), "torch.float16, True, True, True"),
+    ],
+)
+def test_what_is_no_form_of_to_is_a_type_error(args, shown):
+    for target in (torch.ones(2), torch.nn.Linear(1, 1)):
+        with pytest.raises(TypeError, match=re.escape(f"to(): received ({shown}), which is none of its forms\nhint: ")):
+            target.to(*args)

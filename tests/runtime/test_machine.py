@@ -117,3 +117,25 @@ def test_a_sanitizer_that_is_asked_for_on_nvidia_is_said_to_be_missing(monkeypat
         pytest.raises(errors.NoDeviceError),
     ):
         made.start()
+
+
+@pytest.mark.parametrize(("value", "shown"), [("-1", "-1"), ("0,0", "0,0"), ("5", "5"), ("", "''")])
+def test_a_machine_whose_gpus_are_hidden_says_by_what(monkeypatch, value, shown):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", value)
+    made = Machine(Gpus("virtual", 2))
+    text = f"CUDA was used, and CUDA_VISIBLE_DEVICES={shown} hides all 2 GPUs\nhint: unset CUDA_VISIBLE_DEVICES"
+    with pytest.raises(errors.NoDeviceError, match=text):
+        made.start()
+    assert not made.is_started
+    with pytest.raises(errors.NoDeviceError, match="hides the only GPU"):
+        Machine(Gpus("virtual", 1)).start()
+
+
+def test_hidden_nvidia_gpus_are_told_from_missing_ones(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    made = Machine(Gpus("nvidia"))
+    monkeypatch.setattr(made, "device_count", lambda: 0)
+    with pytest.raises(errors.NoDeviceError, match="CUDA_VISIBLE_DEVICES=-1 leaves no NVIDIA GPU"):
+        made.start()
+    with pytest.raises(errors.NoDeviceError, match="no NVIDIA GPU and no virtual GPU"):
+        Machine(Gpus("none")).start()

@@ -1,5 +1,6 @@
 """Work that only takes time: torch.cuda._sleep."""
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -22,6 +23,20 @@ def test_it_keeps_a_stream_busy_for_about_so_many_cycles():
 def test_negative_cycles_are_refused():
     with machine(devices=1), pytest.raises(ValueError, match="-1 cycles cannot be spent"):
         torch.cuda._sleep(-1)
+
+
+@pytest.mark.parametrize("cycles", [1.5, True, None, "5"])
+def test_cycles_are_counted_in_ints(cycles):
+    with machine(devices=1), pytest.raises(TypeError, match=f"_sleep: cycles must be an int, got {cycles!r}\nhint: "):
+        torch.cuda._sleep(cycles)
+
+
+def test_cycles_are_no_more_than_the_kernel_can_count():
+    with machine(devices=1):
+        with pytest.raises(ValueError, match=f"_sleep: {2**70} cycles cannot be spent\nhint: from 0 to {2**63 - 1}"):
+            torch.cuda._sleep(2**70)
+        torch.cuda._sleep(2**63 - 1)
+        torch.cuda._sleep(np.int64(5))
 
 
 def test_the_kernel_compiles(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Streams and events: order, waiting, timing, and their errors.  Rows 1.4.*, 1.6.*"""
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -258,3 +259,32 @@ def test_what_belongs_to_a_machine_that_is_gone_is_an_error_and_leaves_nothing(d
             call(*dead)
         assert torch.cuda.current_stream() == former and torch.cuda.memory_allocated() == before
         assert (torch.ones(4, device="cuda") + 1).tolist() == [2.0] * 4
+
+
+@pytest.mark.parametrize("priority", [None, 1.5, float("nan"), True, "high"])
+def test_a_priority_is_an_int(priority):
+    with pytest.raises(ArgumentTypeError, match=f"Stream: priority must be an int, got {priority!r}\nhint: "):
+        torch.cuda.Stream(priority=priority)
+    assert torch.cuda.Stream(priority=np.int64(-2)).priority == -2
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+def test_memory_of_the_host_is_kept_for_no_stream(pinned):
+    x = torch.ones(4).pin_memory() if pinned else torch.ones(4)
+    with pytest.raises(NotImplementedError, match=r"record_stream: this is float32\[4\] on cpu, .*\nhint: "):
+        x.record_stream(torch.cuda.Stream())
+    torch.ones(0, device="cuda").record_stream(torch.cuda.Stream())
+
+
+@pytest.mark.parametrize("count", [None, True, 8.0, "8"])
+def test_multiprocessors_are_counted_in_ints(count):
+    with pytest.raises(ArgumentTypeError, match=f"GreenContext.create: num_sms must be an int, got {count!r}\nhint: "):
+        torch.cuda.green_contexts.GreenContext.create(num_sms=count)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1 << 70])
+def test_more_multiprocessors_than_there_are(count):
+    text = rf"GreenContext.create: {count} multiprocessors were asked for, cuda:0 has \d+\nhint: ask for 1 to"
+    with pytest.raises(AcceleratorError, match=text):
+        torch.cuda.green_contexts.GreenContext.create(num_sms=count)
+    assert torch.cuda.green_contexts.GreenContext.create(num_sms=np.int64(8)).num_sms >= 8

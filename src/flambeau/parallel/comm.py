@@ -8,20 +8,23 @@ inputs, so results are the same every run.  Nothing here is recorded for autogra
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import core, transfer
 from .. import strides as st
 from ..autograd.mode import GradMode
-from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, FlambeauError, ShapeError
+from ..core import TensorCore
+from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, FlambeauError, IndexRangeError, ShapeError
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime import state
+from ..runtime.stream import Stream
 from ..runtime.stream_guard import StreamGuard
 from .parts import chunks, pack, unpack
 
 BUFFER_BYTES = 10 << 20  # bytes that small tensors share in one copy
+MOVE_HINT = "move it with .cuda()"
 
 
 class CollectiveError(FlambeauError, RuntimeError):
@@ -43,6 +46,31 @@ def to_index(tensor: Any, index: int) -> Any:
     return tensor if tensor.storage.device == index else transfer.to_device(tensor, index, True)
 
 
+def _check_tensor(name: str, what: str, value: Any) -> None:
+    if not isinstance(value, TensorCore):
+        raise ArgumentTypeError(f"{name}: {what} must be a tensor, got {value!r}")
+
+
+def _tensors(name: str, what: str, values: Any) -> tuple[Any, ...]:
+    """The tensors of a list.  Raises ArgumentTypeError for anything else."""
+    found = _listed(name, what, "tensors", values)
+    for place, each in enumerate(found):
+        _check_tensor(name, f"{what}[{place}]", each)
+    return found
+
+
+def _listed(name: str, what: str, kind: str, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, (TensorCore, str)) or not isinstance(values, Iterable):
+        got = values.describe() if isinstance(values, TensorCore) else repr(values)
+        raise ArgumentTypeError(f"{name}: {what} must be a list of {kind}, got {got}", hint="put it in a list: [...]")
+    return tuple(values)
+
+
+def _indexes(name: str, devices: Any) -> list[int]:
+    """The indexes of a list of devices.  Raises ArgumentTypeError for anything else."""
+    return [index_of(each) for each in _listed(name, "devices", "devices", devices)]
+
+
 def broadcast(
     tensor: Any, devices: Sequence[Any] | None = None, *, out: Sequence[Any] | None = None
 ) -> tuple[Any, ...]:
@@ -50,36 +78,44 @@ def broadcast(
 
     devices: where to;  out: tensors of the same shape on GPUs to write instead.  Exactly one of the two.
     Host:   returns at once; waits for a pageable CPU tensor.
-    Raises: ArgumentError, ShapeError.
+    Raises: ArgumentTypeError, DeviceMismatchError, ShapeError; CollectiveError unless it is exactly one.
     """
+    _check_tensor("broadcast", "the source", tensor)
     if (devices is None) == (out is None):
         raise _exactly_one("broadcast", "devices", devices, out)
     if out is not None:
         return _copied_into(tensor, out)
-    return tuple(to_index(tensor, index_of(each)) for each in devices or ())
+    return tuple(to_index(tensor, each) for each in _indexes("broadcast", devices))
 
 
 def _exactly_one(name: str, what: str, given: Any, out: Any) -> CollectiveError:
     listed = None if out is None else "given"
     return CollectiveError(
-        f"{name}: Exactly one of '{what}' and 'out' must be specified, but got {what}={given} and out={listed}"
+        f"{name}: Exactly one of '{what}' and 'out' must be specified, but got {what}={given} and out={listed}",
+        hint=f"leave out '{what}' or 'out'" if listed else f"give '{what}', or 'out' with tensors to write",
     )
 
 
 def _copied_into(tensor: Any, out: Sequence[Any]) -> tuple[Any, ...]:
+    out = _outputs("broadcast", out)
     for index, each in enumerate(out):
-        if not each.is_cuda:
-            raise DeviceMismatchError(
-                f"broadcast: Expected all output tensors to be CUDA tensors, out[{index}] is {each.describe()}"
-            )
         if each.shape != tensor.shape:
-            raise ShapeError(
-                f"broadcast: out[{index}] has shape {list(each.shape)}, the source has shape {list(tensor.shape)}"
-            )
+            fact = f"broadcast: out[{index}] has shape {list(each.shape)}, the source has shape {list(tensor.shape)}"
+            raise ShapeError(fact, hint="make it with torch.empty_like(source, device=...)")
     with GradMode(False):
         for each in out:
             each.copy_(tensor, non_blocking=True)
-    return tuple(out)
+    return out
+
+
+def _outputs(name: str, out: Any) -> tuple[Any, ...]:
+    """The tensors to write.  Raises ArgumentTypeError, DeviceMismatchError for one on the CPU."""
+    found = _tensors(name, "out", out)
+    for index, each in enumerate(found):
+        if not each.is_cuda:
+            fact = f"{name}: Expected all output tensors to be CUDA tensors, out[{index}] is {each.describe()}"
+            raise DeviceMismatchError(fact, hint=MOVE_HINT)
+    return found
 
 
 def broadcast_coalesced(
@@ -91,14 +127,16 @@ def broadcast_coalesced(
     Units:  buffer_size in bytes; larger means fewer copies and more scratch.
     Host:   returns at once.
     Memory: on devices[0], one buffer at a time, until its copies are done; the results' own memory are the buffers.
-    Raises: DeviceMismatchError if a tensor is not on devices[0].
+    Raises: DeviceMismatchError if a tensor is not on devices[0], ArgumentError if there is no device.
     """
-    indexes = [index_of(each) for each in devices]
+    indexes = _indexes("broadcast_coalesced", devices)
+    if not indexes:
+        raise ArgumentError("broadcast_coalesced: got no devices", hint="the first is where the tensors are")
+    tensors = _tensors("broadcast_coalesced", "tensors", tensors)
     for place, each in enumerate(tensors):
         if each.storage.device != indexes[0]:
-            raise DeviceMismatchError(
-                f"broadcast_coalesced: tensors[{place}] is {each.describe()}, devices[0] is cuda:{indexes[0]}"
-            )
+            fact = f"broadcast_coalesced: tensors[{place}] is {each.describe()}, devices[0] is cuda:{indexes[0]}"
+            raise DeviceMismatchError(fact, hint="move it there, or name its device first")
     copies: list[list[Any]] = [[None] * len(tensors) for _ in indexes]
     copies[0] = list(tensors)
     for group in chunks(tensors, buffer_size) if len(indexes) > 1 else ():
@@ -116,9 +154,11 @@ def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
 
     destination: the device of one of the inputs, the current device if not given.
     Host:   returns at once.
-    Raises: ArgumentError if an input is on the CPU or of another size, DeviceMismatchError if no input is on the
-    destination.
+    Raises: ArgumentError if an input is on the CPU or of another size; DeviceMismatchError if none is on destination.
     """
+    inputs = _tensors("reduce_add", "inputs", inputs)
+    if not inputs:
+        raise ArgumentError("reduce_add: got no tensors", hint="give one per device")
     target = index_of(destination)
     _check_addends(inputs, target)
     if len(inputs) == 1:
@@ -133,17 +173,16 @@ def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
 def _check_addends(inputs: Sequence[Any], target: int) -> None:
     for index, each in enumerate(inputs):
         if not each.is_cuda:
-            raise ArgumentError(f"reduce_add expects all inputs to be on GPUs, inputs[{index}] is {each.describe()}")
+            fact = f"reduce_add expects all inputs to be on GPUs, inputs[{index}] is {each.describe()}"
+            raise ArgumentError(fact, hint=MOVE_HINT)
         if each.shape != inputs[0].shape:
-            raise ArgumentError(
-                f"reduce_add: input {index} has invalid size: got {list(each.shape)}, but expected "
-                f"{list(inputs[0].shape)}"
-            )
+            fact = f"got {list(each.shape)}, but expected {list(inputs[0].shape)}"
+            raise ArgumentError(f"reduce_add: input {index} has invalid size: {fact}")
     if all(each.storage.device != target for each in inputs):
-        found = ", ".join(str(each.device) for each in inputs)
+        fact = f"it is cuda:{target}, they are on {', '.join(str(each.device) for each in inputs)}"
         raise DeviceMismatchError(
-            f"reduce_add expects destination to be on the same GPU with one of the tensors: it is cuda:{target}, "
-            f"they are on {found}"
+            f"reduce_add expects destination to be on the same GPU with one of the tensors: {fact}",
+            hint="name one of theirs as destination",
         )
 
 
@@ -155,8 +194,9 @@ def reduce_add_coalesced(
     Shapes: inputs[d][i] is [*S_i] on one device for each d; result[i] is [*S_i] on the destination.
     Units:  buffer_size in bytes.
     Host:   returns at once.
-    Raises: as reduce_add.
+    Raises: as reduce_add; ArgumentError if the devices have different numbers of tensors.
     """
+    inputs = _groups(inputs)
     target = index_of(destination)
     for parts in zip(*inputs):
         _check_addends(parts, target)
@@ -170,6 +210,20 @@ def reduce_add_coalesced(
         for place, each in zip(group, unpack(total, likes)):
             totals[place] = each
     return tuple(totals)
+
+
+def _groups(inputs: Any) -> list[tuple[Any, ...]]:
+    """The tensors of each device, as many everywhere."""
+    name = "reduce_add_coalesced"
+    listed = enumerate(_listed(name, "inputs", "lists of tensors", inputs))
+    groups = [_tensors(name, f"inputs[{place}]", each) for place, each in listed]
+    if not groups:
+        raise ArgumentError(f"{name}: got no tensors", hint="give one list of tensors per device")
+    counts = [len(each) for each in groups]
+    if len(set(counts)) > 1:
+        fact = f"{name}: every device must have the same number of tensors, inputs have {counts}"
+        raise ArgumentError(fact, hint="give one list per device, all of one length")
+    return groups
 
 
 def _flat(tensors: Sequence[Any]) -> Any:
@@ -191,26 +245,50 @@ def scatter(
     """Split a tensor along `dim`, one part per device; a part for the tensor's own device is a view.
 
     chunk_sizes: the parts' sizes, one per device; even ones, a last one smaller or missing, if not given.
-    streams: a stream or None per device, for the copies of a CPU tensor; the caller orders the uses after it.
+    streams: a stream or None per device, where the copies of a CPU tensor are put; the caller orders the uses after it.
     out: tensors on GPUs to write instead; their sizes along `dim` are the parts'.
     Host:   returns at once; waits for a pageable CPU tensor.
-    Raises: ArgumentError, ShapeError, DeviceMismatchError.
+    Raises: ArgumentError, ArgumentTypeError, ShapeError; DeviceMismatchError, also for a stream of another device.
     """
+    _check_tensor("scatter", "the source", tensor)
+    if not tensor.ndim:
+        raise ShapeError(f"scatter: {tensor.describe()} has no dimension to split along", hint="use unsqueeze(0) first")
     dim = st.wrap_dim(dim, tensor.ndim, "scatter")
     if (devices is None) == (out is None):
         raise _exactly_one("scatter", "devices", devices, out)
-    if out is not None and chunk_sizes is not None:
-        raise _exactly_one("scatter", "chunk_sizes", list(chunk_sizes), out)
     if out is not None:
-        return _scattered_into(tensor, out, dim)
-    indexes = [index_of(each) for each in devices or ()]
-    parts = _split(tensor, indexes, chunk_sizes, dim)
-    chosen = streams or [None] * len(parts)
+        if chunk_sizes is not None:
+            raise _exactly_one("scatter", "chunk_sizes", list(chunk_sizes), out)
+        return _scattered_into(tensor, out, dim, streams)
+    indexes = _indexes("scatter", devices)
+    if not indexes:
+        raise ShapeError("scatter: got no devices", hint="give at least one")
+    chosen = _streams(streams, indexes)
     moved = []
-    for each, index, stream in zip(parts, indexes, chosen):
+    for each, index, stream in zip(_split(tensor, indexes, chunk_sizes, dim), indexes, chosen):  # maybe fewer parts
         with StreamGuard(stream):
             moved.append(to_index(each, index))
     return tuple(moved)
+
+
+def _streams(streams: Any, indexes: Sequence[int]) -> Sequence[Stream | None]:
+    """The stream of each device, None for its current one."""
+    if streams is None:
+        return [None] * len(indexes)
+    found = _listed("scatter", "streams", "streams", streams)
+    if len(found) != len(indexes):
+        fact = f"scatter: streams must have one stream or None per device, got {len(found)} for {len(indexes)} devices"
+        raise ArgumentError(fact, hint="None stands for the device's current stream")
+    for place, (each, index) in enumerate(zip(found, indexes)):
+        if each is None:
+            continue
+        if not isinstance(each, Stream):
+            fact = f"scatter: streams[{place}] must be a Stream or None, got {each!r}"
+            raise ArgumentTypeError(fact, hint="make one with cuda.Stream()")
+        if each.device_index != index:
+            fact = f"scatter: streams[{place}] is {each!r}, its part goes to cuda:{index}"
+            raise DeviceMismatchError(fact, hint=f"make it with cuda.Stream({index})")
+    return found
 
 
 def _split(tensor: Any, indexes: Sequence[int], sizes: Sequence[int] | None, dim: int) -> list[Any]:
@@ -218,15 +296,14 @@ def _split(tensor: Any, indexes: Sequence[int], sizes: Sequence[int] | None, dim
         if sizes is None:
             return list(tensor.chunk(len(indexes), dim))
         if len(sizes) != len(indexes):
+            fact = f"got len(devices)={len(indexes)} and len(chunk_sizes)={len(sizes)}"
             raise ShapeError(
-                f"scatter: Expected devices and chunk_sizes to be of same length, but got "
-                f"len(devices)={len(indexes)} and "
-                f"len(chunk_sizes)={len(sizes)}"
+                f"scatter: Expected devices and chunk_sizes to be of same length, but {fact}",
+                hint="give one size per device",
             )
         if sum(sizes) != tensor.shape[dim] or any(each < 0 for each in sizes):
-            raise ShapeError(
-                f"scatter: chunk_sizes {list(sizes)} do not sum to size {tensor.shape[dim]} of dimension {dim}"
-            )
+            fact = f"scatter: chunk_sizes {list(sizes)} do not sum to size {tensor.shape[dim]} of dimension {dim}"
+            raise ShapeError(fact, hint="leave out chunk_sizes for even parts")
         return _narrowed(tensor, sizes, dim)
 
 
@@ -238,22 +315,29 @@ def _narrowed(tensor: Any, sizes: Sequence[int], dim: int) -> list[Any]:
     return parts
 
 
-def _scattered_into(tensor: Any, out: Sequence[Any], dim: int) -> tuple[Any, ...]:
+def _scattered_into(tensor: Any, out: Sequence[Any], dim: int, streams: Any) -> tuple[Any, ...]:
+    out = _outputs("scatter", out)
+    sizes = _sizes_of(out, tensor, dim)
+    chosen = _streams(streams, [each.storage.device for each in out])
+    with GradMode(False):
+        for each, part, stream in zip(out, _narrowed(tensor, sizes, dim), chosen):
+            with StreamGuard(stream):
+                each.copy_(part, non_blocking=True)
+    return out
+
+
+def _sizes_of(out: Sequence[Any], tensor: Any, dim: int) -> list[int]:
+    """The sizes along `dim` of tensors that a tensor is split into."""
     for index, each in enumerate(out):
-        if not each.is_cuda:
-            raise DeviceMismatchError(
-                f"scatter: Expected all output tensors to be CUDA tensors, out[{index}] is {each.describe()}"
-            )
         wanted = [*tensor.shape[:dim], each.shape[dim] if each.ndim > dim else 0, *tensor.shape[dim + 1 :]]
         if list(each.shape) != wanted:
-            raise ShapeError(f"scatter: out[{index}] has shape {list(each.shape)}, expected {wanted}")
+            fact = f"scatter: out[{index}] has shape {list(each.shape)}, expected {wanted}"
+            raise ShapeError(fact, hint=f"it may differ from the source in dimension {dim} alone")
     sizes = [each.shape[dim] for each in out]
     if sum(sizes) != tensor.shape[dim]:
-        raise ShapeError(f"scatter: out's sizes {sizes} do not sum to size {tensor.shape[dim]} of dimension {dim}")
-    with GradMode(False):
-        for each, part in zip(out, _narrowed(tensor, sizes, dim)):
-            each.copy_(part, non_blocking=True)
-    return tuple(out)
+        fact = f"scatter: out's sizes {sizes} do not sum to size {tensor.shape[dim]} of dimension {dim}"
+        raise ShapeError(fact, hint="give tensors that hold the whole source together")
+    return sizes
 
 
 def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out: Any = None) -> Any:
@@ -261,18 +345,21 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
 
     destination: the current device if not given, "cpu" for the CPU;  out: a tensor to write instead.
     Host:   returns at once; waits if the destination is the CPU.
-    Raises: ArgumentTypeError if an input is on the CPU, ShapeError if sizes differ outside `dim`.
+    Raises: ArgumentTypeError if an input is on the CPU, ShapeError if sizes differ outside `dim`; IndexRangeError.
     """
+    tensors = _tensors("gather", "tensors", tensors)
     if not tensors:
-        raise ArgumentError("gather: got no tensors")
+        raise ArgumentError("gather: got no tensors", hint="give one per device")
     dim = st.wrap_dim(dim, tensors[0].ndim, "gather")
     shape = _joined_shape(tensors, dim)
     if out is not None and destination is not None:
         raise _exactly_one("gather", "destination", destination, out)
     if out is None:
         out = core.empty(shape, tensors[0].dtype, _destination(destination), name="gather")
-    elif list(out.shape) != shape:
-        raise ShapeError(f"gather: out has shape {list(out.shape)}, expected {shape}")
+    _check_tensor("gather", "out", out)
+    if list(out.shape) != shape:
+        fact = f"gather: out has shape {list(out.shape)}, expected {shape}"
+        raise ShapeError(fact, hint=f"make it with torch.empty({shape}, ...)")
     with GradMode(False):
         for part, each in zip(_narrowed(out.detach(), [each.shape[dim] for each in tensors], dim), tensors):
             part.copy_(each)
@@ -283,14 +370,18 @@ def _joined_shape(tensors: Sequence[Any], dim: int) -> list[int]:
     first = tensors[0]
     for index, each in enumerate(tensors):
         if not each.is_cuda:
-            raise ArgumentTypeError(f"gather expects all inputs to be on GPUs, tensors[{index}] is {each.describe()}")
-        same = each.ndim == first.ndim and all(
-            a == b for d, (a, b) in enumerate(zip(each.shape, first.shape)) if d != dim
-        )
+            fact = f"gather expects all inputs to be on GPUs, tensors[{index}] is {each.describe()}"
+            raise ArgumentTypeError(fact, hint=MOVE_HINT)
+        if not first.ndim:
+            fact = f"gather: tensors[0] is {first.describe()}, which has no dimension {dim} to join along"
+            raise IndexRangeError(fact, hint="use unsqueeze(0) first; nn.parallel.gather does so by itself")
+        pairs = enumerate(zip(each.shape, first.shape))
+        same = each.ndim == first.ndim and all(a == b for d, (a, b) in pairs if d != dim)
         if not same or each.dtype is not first.dtype:
             raise ShapeError(
                 f"gather: tensors[{index}] is {each.describe()}, which does not fit {first.describe()} outside "
-                f"dimension {dim}"
+                f"dimension {dim}",
+                hint="all must have one dtype, and one shape but for that dimension",
             )
     shape = list(first.shape)
     shape[dim] = sum(each.shape[dim] for each in tensors)

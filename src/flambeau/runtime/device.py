@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import threading
 from collections.abc import Callable
 from functools import cache, wraps
+from numbers import Integral
 from typing import Any
 
 from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceNameError
 from . import state
 
 CPU_INDEX = -1
+LARGEST_INDEX = (1 << 31) - 1  # that the drivers can be asked for
+INDEX_HINT = "give a torch.device, a string or an index"
 
 
 class _Chosen(threading.local):
@@ -37,6 +41,8 @@ class device:  # noqa: N801  (the field's name for it)
     def __new__(cls, type: Any, index: int | None = None) -> device:
         if index is None:
             return as_device(type)
+        if not is_integer(index):
+            raise ArgumentTypeError(f"device: the index must be an int, got {index!r}", hint="as in device('cuda', 0)")
         return _make(type, _checked_index(type, index))
 
     def __repr__(self) -> str:
@@ -93,27 +99,26 @@ def cuda(index: int) -> device:
 
 
 def as_device(value: Any) -> device:
-    """Read any form in which a device is given.  Raises DeviceNameError or ArgumentTypeError."""
+    """Read any form in which a device is given.  Raises DeviceNameError, ArgumentError or ArgumentTypeError."""
     known = _known.get(value) if type(value) is str else None
     if known is not None:
         return known
     if isinstance(value, device):
         return value
-    if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise ArgumentTypeError(f"device: {value!r} is not a device", hint="give a torch.device, a string or an index")
-    if isinstance(value, int):
+    if isinstance(value, str):
+        found = _known[value] = _parsed(value)
+        return found
+    if is_integer(value):
         return _make("cuda", _checked_index("cuda", value))
-    found = _known[value] = _parsed(value)
-    return found
+    raise ArgumentTypeError(f"device: {value!r} is not a device", hint=INDEX_HINT)
 
 
 def _parsed(value: str) -> device:
-    match = re.fullmatch(r"(cpu|cuda)(?::(0|[1-9]\d*))?", value)
-    if match is None:
+    match = re.fullmatch(r"(cpu|cuda)(?::(0|[1-9]\d{0,9}))?", value)
+    index = None if match is None or match[2] is None else int(match[2])
+    if match is None or (index is not None and index > LARGEST_INDEX):
         raise DeviceNameError(f"Invalid device string: {value!r}", hint="use 'cpu', 'cuda' or 'cuda:0'")
-    if match[2] is None or match[1] == "cpu":
-        return _make(match[1], None if match[2] is None else int(match[2]))
-    return _make("cuda", int(match[2]))
+    return _make(match[1], index)
 
 
 def resolve(value: Any) -> int:
@@ -141,9 +146,9 @@ def cuda_index(value: Any = None) -> int:
     machine.start()
     if isinstance(value, DeviceGuard):
         value = value.index
-    chosen = CUDA if value is None else as_device(getattr(value, "device", value))
+    chosen = CUDA if value is None else as_device(_named_by(value))
     if chosen.type != "cuda":
-        raise ArgumentError(f"Expected a cuda device, but got: {chosen}")
+        raise ArgumentError(f"Expected a cuda device, but got: {chosen}", hint="use 'cuda', 'cuda:0' or an index")
     index = state.current_device() if chosen.index is None else chosen.index
     if index >= len(machine.devices):
         raise DeviceIndexError(
@@ -152,6 +157,17 @@ def cuda_index(value: Any = None) -> int:
             hint="use a lower index, or more virtual GPUs: FLAMBEAU_GPUS=virtual:4",
         )
     return index
+
+
+def is_integer(value: object) -> bool:
+    """Whether it is an integer, also one of NumPy's; a bool is none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _named_by(value: Any) -> Any:
+    """What names the device of a tensor, stream or event; anything else names one itself."""
+    found = getattr(value, "device", value)
+    return value if isinstance(found, str) else found  # NumPy's numbers say "cpu"
 
 
 def _default() -> device:
@@ -175,17 +191,28 @@ def set_default_device(device: Any) -> None:
 
 def index_or_current(value: Any) -> int:
     """As cuda_index; a negative number is the current device too."""
-    return cuda_index(None if isinstance(value, int) and value < 0 else value)
+    return cuda_index(None if _is_negative(value) else value)
 
 
-def _checked_index(kind: Any, index: int) -> int:
+def _is_negative(value: Any) -> bool:
+    return is_integer(value) and value < 0
+
+
+def _checked_index(kind: Any, index: Any) -> int:
     if kind not in ("cpu", "cuda"):
         raise DeviceNameError(
             f"Invalid device string: {kind!r} with an index of {index}", hint="use 'cpu' or 'cuda' beside an index"
         )
     if index < 0:
-        raise DeviceNameError(f"device: Device index must not be negative, got {index}")
-    return index
+        raise DeviceNameError(
+            f"device: Device index must not be negative, got {index}", hint="'cuda' is the current device"
+        )
+    if index > LARGEST_INDEX:
+        raise ArgumentError(
+            f"device: an index of {index} is too large, the largest is {LARGEST_INDEX}",
+            hint="cuda.device_count() says how many devices there are",
+        )
+    return operator.index(index)
 
 
 class DeviceGuard:
@@ -195,7 +222,7 @@ class DeviceGuard:
     """
 
     def __init__(self, device: Any) -> None:
-        self._restores = not (isinstance(device, int) and device < 0)
+        self._restores = not _is_negative(device)
         if device is None or not self._restores:
             self.index: int | None = None
         else:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..driver.api import PartitionHandle
+from ..errors import AcceleratorError, ArgumentTypeError
 from . import device as devices
 from . import state
 from .stream import STREAMS_PER_POOL, Stream
 
 if TYPE_CHECKING:
     from .machine import Machine
+
+INVALID_VALUE = 1  # CUresult
+SIZE_HINT = "ask for 1 to cuda.get_device_properties().multi_processor_count"
 
 
 class GreenContext:
@@ -31,11 +35,20 @@ class GreenContext:
     def create(*, num_sms: int, device_id: int | None = None) -> GreenContext:
         """A context of so many multiprocessors or a few more, as the hardware divides them; on the current device.
 
-        Raises: AcceleratorError if the device has fewer.
+        Raises: AcceleratorError if the device has fewer, ArgumentTypeError for what is no int.
         """
+        if not devices.is_integer(num_sms):
+            raise ArgumentTypeError(f"GreenContext.create: num_sms must be an int, got {num_sms!r}", hint=SIZE_HINT)
         index = devices.cuda_index(device_id)
         machine = state.machine()
-        partition, granted = machine.devices[index].driver.partition(index, num_sms)
+        there_are = machine.properties(index).multi_processor_count
+        if not 1 <= num_sms <= there_are:
+            raise AcceleratorError(
+                f"GreenContext.create: {num_sms} multiprocessors were asked for, cuda:{index} has {there_are}",
+                hint=SIZE_HINT,
+                error_code=INVALID_VALUE,
+            )
+        partition, granted = machine.devices[index].driver.partition(index, int(num_sms))
         with machine.lock:
             found = machine.green_contexts.get(partition)
             if found is None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..dtypes import int64
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ArgumentTypeError
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from . import device as devices
 from . import state, storage
@@ -21,6 +21,7 @@ extern "C" __global__ void spin(long long* spent, long long cycles)
 }
 """
 OPERATIONS_PER_CYCLE = 30_000  # what the modelled GPU as a whole could have computed meanwhile
+MOST_CYCLES = (1 << 63) - 1  # that the kernel can count
 ONE_THREAD = Grid((1, 1, 1), 1)
 
 
@@ -38,10 +39,13 @@ def _kernel(modelled_cycles: int) -> Kernel:
 def sleep(cycles: int) -> None:
     """Keep the current stream busy for about `cycles` of the GPU's clock.  Host: returns at once.
 
-    Raises: ArgumentError for a negative number.
+    Raises: ArgumentError for a negative number or more than MOST_CYCLES, ArgumentTypeError for what is no int.
     """
-    if cycles < 0:
-        raise ArgumentError(f"_sleep: {cycles} cycles cannot be spent")
+    if not devices.is_integer(cycles):
+        raise ArgumentTypeError(f"_sleep: cycles must be an int, got {cycles!r}", hint="round it with int()")
+    if not 0 <= cycles <= MOST_CYCLES:
+        raise ArgumentError(f"_sleep: {cycles} cycles cannot be spent", hint=f"from 0 to {MOST_CYCLES} can be")
+    cycles = int(cycles)
     index = devices.cuda_index()
     machine, stream = state.machine(), state.current_stream(index)
     kernel = _kernel(cycles if machine.driver.capabilities.modelled_time else 0)

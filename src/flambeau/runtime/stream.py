@@ -43,6 +43,10 @@ class Stream(Queue):
     _restore: list[tuple[int, Stream]]
 
     def __new__(cls, device: Any = None, priority: int = 0) -> Stream:
+        if not devices.is_integer(priority):
+            raise ArgumentTypeError(
+                f"Stream: priority must be an int, got {priority!r}", hint="0 is usual, -3 is the most urgent"
+            )
         index = devices.index_or_current(device)
         return state.machine().devices[index].side_stream(priority)
 

@@ -35,7 +35,7 @@ def cpu(self: Any) -> Any:
 def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, bool]:
     """What `to(*args, **kwargs)` asks for: (device, dtype, non_blocking, copy), None for what it does not name.
 
-    Raises: ArgumentTypeError for an unknown keyword, or a dtype that is none.
+    Raises: ArgumentTypeError for an unknown keyword, a dtype that is none, or positions that are no form of `to`.
     """
     device: Any = None
     wanted: Any = None
@@ -50,16 +50,28 @@ def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, An
         else:
             raise ArgumentTypeError(f"to() got an unexpected keyword argument '{name}'")
     given = 0
-    for each in args:
-        if isinstance(each, bool):
+    for place, each in enumerate(args):
+        if isinstance(each, bool) and place > 0 and given < 2:
             flags[given] = each
             given += 1
-        elif isinstance(each, TensorCore):
+        elif place == 0 and isinstance(each, TensorCore):
             device, wanted = each.device, each.dtype
-        elif isinstance(each, dtype):
+        elif place == 0 and isinstance(each, dtype):
             wanted = each
-        elif each is not None:
-            device = each
+        elif place == 0 and not isinstance(each, bool):
+            device = each if each is not None else device
+        elif place == 1 and (each is None or isinstance(each, dtype)) and not isinstance(args[0], (dtype, TensorCore)):
+            wanted = each if each is not None else wanted
+        else:
+            raise _no_form(args)
     if wanted is not None and not isinstance(wanted, dtype):
         raise ArgumentTypeError(f"to(): dtype must be a torch.dtype, not {wanted!r}")
     return device, wanted, flags[0], flags[1]
+
+
+def _no_form(args: tuple[Any, ...]) -> ArgumentTypeError:
+    received = ", ".join([each.describe() if isinstance(each, TensorCore) else repr(each) for each in args])
+    return ArgumentTypeError(
+        f"to(): received ({received}), which is none of its forms",
+        hint="use to(device, dtype), to(dtype) or to(other), and non_blocking= and copy= by name",
+    )

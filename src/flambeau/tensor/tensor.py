@@ -9,7 +9,7 @@ from .. import core, dispatch, transfer
 from ..autograd import functional, record
 from ..autograd.mode import GradMode
 from ..core import TensorCore
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError, NotSupportedError
 from ..ops.operator import REGISTRY
 from ..runtime.storage import Storage
 from ..runtime.stream import Stream, check_alive
@@ -251,9 +251,17 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         return self.storage.is_pinned
 
     def record_stream(self, stream: Stream) -> None:
-        """Keep the memory from reuse, once it is freed, until what `stream` then has queued is done."""
+        """Keep the memory from reuse, once it is freed, until what `stream` then has queued is done.
+
+        Raises: NotSupportedError on the CPU.
+        """
         if not isinstance(stream, Stream):
             raise ArgumentTypeError(f"record_stream: expected a Stream, got {stream!r}")
+        if not self.is_cuda:
+            raise NotSupportedError(
+                f"record_stream: this is {self.describe()}, and only memory of a GPU can be kept for a stream",
+                hint="record the copy on the GPU, or wait for the stream before the tensor is dropped",
+            )
         if self.storage.machine is not None:
             check_alive(stream, self.storage.machine, "record_stream")
         self.storage.record_stream(stream)
