@@ -2,6 +2,8 @@
 # wheels in wheels/, compiled kernels go to one cache, full logs to $OUT, and one line per step to a table.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PYTHONPATH="src${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1 FLAMBEAU_GPUS=nvidia
+# of all pytest runs, those inside of tests too; where pytest-benchmark is installed, it refuses to run in several processes
+export PYTEST_ADDOPTS="-p no:cacheprovider -p no:benchmark"
 python=${PYTHON:-python3}
 out=${OUT:-/tmp/out}
 export FLAMBEAU_CACHE=${FLAMBEAU_CACHE:-$(mktemp -d)}

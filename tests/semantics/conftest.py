@@ -170,6 +170,7 @@ def program(runtime: Runtime, wanted: int, spares: Spares) -> Callable[..., Any]
 
 
 UNSET = (
+    "PYTEST_CURRENT_TEST",  # would make each test's environment another
     "CUBLASLT_WORKSPACE_SIZE",
     "CUBLAS_WORKSPACE_CONFIG",
     "CUDA_LAUNCH_BLOCKING",

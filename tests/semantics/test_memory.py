@@ -156,10 +156,15 @@ def test_accumulated_figures_start_again(torch, take):
 
 @pytest.mark.rule("1.8.24", since="1.11")
 def test_the_drivers_view(torch, take):
-    free, total = torch.cuda.mem_get_info()
-    held = take(256 * MIB)
-    assert torch.cuda.mem_get_info(0)[1] == total and torch.cuda.mem_get_info()[0] <= free - 256 * MIB
-    assert held is not None and 0 < free <= total
+    def taken():
+        torch.cuda.empty_cache()
+        before, held = torch.cuda.mem_get_info(), take(256 * MIB)
+        after = torch.cuda.mem_get_info(0)
+        assert held is not None and after[1] == before[1] and 0 < before[0] <= before[1]
+        return before[0] - after[0]
+
+    # another process on the GPU may give as much back meanwhile
+    assert any(taken() >= 256 * MIB for _ in range(5))
 
 
 @pytest.mark.rule("1.8.24", since="1.4")

@@ -356,7 +356,7 @@ def test_each_thread_has_a_handle_of_cublas_per_device(torch):
     mine = handles()
     with torch.cuda.stream(torch.cuda.Stream()):
         assert handles() == mine and all(isinstance(each, int) and each > 0 for each in mine)
-    gate = threading.Barrier(2)
+    gate = threading.Barrier(2, timeout=60)
 
     def others():
         found = handles()

@@ -116,3 +116,8 @@ def test_what_is_not_agreement_is_printed_with_its_reason(report):
         "  not run: 1 tests: needs 2 GPUs, there are 0",
     ):
         assert line in report.stdout.splitlines()
+
+
+@pytest.mark.devices(0)
+def test_programs_of_all_tests_have_one_environment(program):
+    assert program("answer('PYTEST_CURRENT_TEST' in os.environ)") == [False]

@@ -16,7 +16,7 @@ from .memory import Block, DeviceMemory, Memory
 from .queue import Command, Queue, Runner, Work
 from .races import Races, unfinished
 from .schedule import Schedule
-from .touch import Touch
+from .touch import TAKING, Touch
 from .work import run_poison
 
 MAX_PENDING = 1024  # commands per stream
@@ -72,7 +72,7 @@ class Engine:
             return
         if not site:
             site, called = trace.call()
-        conflicts = self.races.check(queue.handle, name, site, touches, blocks)
+        conflicts = self.races.check(queue, name, (site, called), touches, blocks)
         self._make_room(queue)
         command = Command(queue, name, work, detail, touches, blocks, site)
         command.called = called
@@ -124,7 +124,7 @@ class Engine:
             queue.capture.check("block_taken")
             memory.room_for(low, high)
             block = memory.take_for_graph(low, high)
-            self.submit(queue, "block_taken", run_poison, None, [Touch.whole(low, high)], [block], 0, 0)
+            self.submit(queue, TAKING, run_poison, None, [Touch.whole(low, high)], [block], 0, 0)
             return
         again = memory.dead.at.get(low)
         if again is None or again.high != high or queue.waits or not self.races.retake(again, queue.handle, queue.last):
@@ -139,11 +139,11 @@ class Engine:
     def _take_new_block(self, queue: Queue, memory: DeviceMemory, low: int, high: int) -> None:
         touch = Touch.whole(low, high)
         pieces = memory.room_for(low, high)
-        site = trace.call_site() if self.races.wants_sites else ""
-        self.races.check(queue.handle, "block_taken", site, [touch] * len(pieces), pieces)
+        call = trace.call() if self.races.wants_sites else ("", "")
+        self.races.check(queue, TAKING, call, [touch] * len(pieces), pieces)
         self._make_room(queue)
         block = memory.take(low, high, self.races.inherit(pieces, touch, queue.handle))
-        self.submit(queue, "block_taken", run_poison, None, [touch], [block], 0, 0)
+        self.submit(queue, TAKING, run_poison, None, [touch], [block], 0, 0)
 
     def publish(self, queue: Queue) -> None:
         """Run what a queue has, and write the poison that other processes may read.  The host waits for nothing."""

@@ -117,6 +117,11 @@ class Queue:
         self.capture: Capture | None = None
         self.tails: tuple[int, ...] = ()
 
+    @property
+    def label(self) -> str:
+        """What programs call the stream: a created one's handle is its `cuda_stream`."""
+        return "the default stream" if self.is_default else f"stream {self.handle}"
+
     def tail(self) -> tuple[Command, ...]:
         """The unfinished commands after which everything submitted so far is done."""
         last = self.last
@@ -211,9 +216,9 @@ def needed_numbers(targets: Iterable[Command]) -> dict[Queue, int]:
 def _failure(command: Command, error: Exception) -> AcceleratorError:
     code = DEVICE_ASSERT if isinstance(error, IndexError | ValueError | DeviceAssertError) else LAUNCH_FAILED
     what = trace.operator_of(command.name, command.called)
+    where = f"device {command.queue.device}, {command.queue.label}, launched at {command.site}"
     return AcceleratorError(
-        f"{what}: failed on device {command.queue.device}, stream {command.queue.handle}, "
-        f"launched at {command.site}: {type(error).__name__}: {error}",
+        f"{what}: failed on {where}: {type(error).__name__}: {error}",
         error_code=code,
         sticky=True,
     )

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import RaceError
 from ...order import Clock, Order
+from ...trace import operator_of
 from ..api import StreamHandle
 from .memory import Block
-from .touch import ByteRange, Touch
+from .touch import TAKING, ByteRange, Touch
 
 if TYPE_CHECKING:
-    from .queue import Command
+    from .queue import Command, Queue
 
 FEW_ENTRIES = 16  # a lane with more than these is searched for entries to drop
 
@@ -93,18 +94,22 @@ class Races:
         self.wants_sites = mode == "error"
 
     def check(
-        self, stream: StreamHandle, name: str, site: str, touches: Sequence[Touch], blocks: Sequence[Block]
+        self, queue: Queue, name: str, call: tuple[str, str], touches: Sequence[Touch], blocks: Sequence[Block]
     ) -> list[Conflict]:
-        """The races of a command that is about to be queued.  Raises RaceError under races="error"."""
+        """The races of a command that is about to be queued, by the call that trace.call() told of.
+
+        Raises: RaceError under races="error".
+        """
         found: list[Conflict] = []
         if self._mode == "real":
             return found
+        stream = queue.handle
         for touch, block in zip(touches, blocks):
             history = block.history
             if len(history) > 1 or (history and stream not in history):
                 found += self._compare(stream, touch, block)
         if found and self._mode == "error":
-            raise _race_error(found[-1], stream, name, site)
+            raise _race_error(found[-1], queue, name, call)
         return found
 
     def _compare(self, stream: StreamHandle, touch: Touch, block: Block) -> list[Conflict]:
@@ -217,20 +222,37 @@ def _join(history: History, stream: StreamHandle, part: Lane) -> None:
         lane.number = max(lane.number, part.number)
 
 
-def _race_error(conflict: Conflict, stream: StreamHandle, name: str, site: str) -> RaceError:
-    touch, block, older_stream, entry, ranges = conflict
+def _race_error(conflict: Conflict, queue: Queue, name: str, call: tuple[str, str]) -> RaceError:
+    touch, block, _, entry, ranges = conflict
     older = entry.commands[-1]
-    where = "pinned host memory" if block.device is None else f"device {block.device}"
+    here, there = _on(queue, block), _on(older.queue, block)
     low, high = ranges[0][0], ranges[-1][1]
+    where = "pinned host memory" if block.device is None else f"device {block.device}"
+    site, called = call
+    wait = "use wait_stream, or wait_event on an event recorded after the other"
+    hint = f"before that, {here} must wait for {there}: {wait}"
+    if name == TAKING:
+        hint = f"what {there} used was freed too early: call its record_stream with that stream, or, {hint}"
     return RaceError(
-        f"{name}: {_mode(touch)} bytes [{low:#x}, {high:#x}) of {where} on stream {stream} at {site}, and nothing "
-        f"orders this after {older.name}, which {_mode(entry.touch)} them on stream {older_stream} at {older.site}",
-        hint=f"stream {stream} must wait for stream {older_stream} before {name}: use wait_stream, or wait_event on "
-        f"an event recorded after {older.name}",
+        f"{_told(name, called)}: {_mode(touch, name)} bytes [{low:#x}, {high:#x}) of {where} on {here} "
+        f"at {site}, and nothing orders this after {_told(older.name, older.called)}, which "
+        f"{_mode(entry.touch, older.name)} them on {there} at {older.site}",
+        hint=hint,
     )
 
 
-def _mode(touch: Touch) -> str:
+def _on(queue: Queue, block: Block) -> str:
+    """A stream, with its device where that is not the one of the bytes."""
+    return queue.label if queue.device == block.device else f"{queue.label} of device {queue.device}"
+
+
+def _told(name: str, called: str) -> str:
+    return "allocation" if name == TAKING else operator_of(name, called)
+
+
+def _mode(touch: Touch, name: str) -> str:
+    if name == TAKING:
+        return "takes"
     if touch.reads and touch.writes:
         return "reads and writes"
     return "writes" if touch.writes else "reads"

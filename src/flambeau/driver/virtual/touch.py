@@ -13,6 +13,7 @@ from ...order import bytes_overlap
 from .space import Space
 
 MISALIGNED_ADDRESS = 716  # CUresult
+TAKING = "block_taken"  # the command that makes a block the allocator's, in front of all that use it
 Exact = tuple[int, Sequence[int], Sequence[int] | None, int]
 ByteRange = tuple[int, int]
 
@@ -45,7 +46,7 @@ class Touch:
     @classmethod
     def whole(cls, low: int, high: int) -> Touch:
         """The taking of the block [low, high), which writes it all."""
-        return cls(Access(low, uint8, "w", (high - low,), None), "block_taken")
+        return cls(Access(low, uint8, "w", (high - low,), None), TAKING)
 
     def overlap(self, other: Touch) -> list[ByteRange]:
         """The bytes that both touch, as ranges of addresses."""
