@@ -15,16 +15,28 @@ inline unsigned long long product(unsigned int a, unsigned int b) {
     return both;
 }
 
-inline Words philox4x32(Words x, unsigned int key0, unsigned int key1) {
-    for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u) {
-        const unsigned long long a = product(0xD2511F53u, x.at[0]), b = product(0xCD9E8D57u, x.at[2]);
-        x = {{(unsigned int)(b >> 32) ^ x.at[1] ^ key0, (unsigned int)b, (unsigned int)(a >> 32) ^ x.at[3] ^ key1, (unsigned int)a}};
+struct Keys { unsigned int first[10], second[10]; };  // of the rounds
+
+inline Keys keys_of(unsigned long long seed) {
+    Keys keys;
+    unsigned int first = (unsigned int)seed, second = (unsigned int)(seed >> 32);
+#pragma unroll
+    for (int round = 0; round < 10; ++round, first += 0x9E3779B9u, second += 0xBB67AE85u) {
+        keys.first[round] = first, keys.second[round] = second;
+        asm("" : "+r"(keys.first[round]), "+r"(keys.second[round]));  // or they are made anew for every counter
     }
-    return x;
+    return keys;
 }
 
-inline Words philox(unsigned long long seed, unsigned long long counter) {
-    return philox4x32({{(unsigned int)counter, (unsigned int)(counter >> 32), 0u, 0u}}, (unsigned int)seed, (unsigned int)(seed >> 32));
+inline Words philox(const Keys& keys, unsigned long long counter) {
+    Words x = {{(unsigned int)counter, (unsigned int)(counter >> 32), 0u, 0u}};
+#pragma unroll
+    for (int round = 0; round < 10; ++round) {
+        const unsigned long long a = product(0xD2511F53u, x.at[0]), b = product(0xCD9E8D57u, x.at[2]);
+        const unsigned int c = (unsigned int)(b >> 32) ^ x.at[1] ^ keys.first[round];
+        x = {{c, (unsigned int)b, (unsigned int)(a >> 32) ^ x.at[3] ^ keys.second[round], (unsigned int)a}};
+    }
+    return x;
 }
 
 inline unsigned long long pair_of(const Words& words, int index) {
@@ -64,19 +76,30 @@ inline double fraction53(unsigned long long pair) { return (double)(pair >> 11) 
 
 // In float, from two words; ops/philox.py has the constants and says why the host gets the same bits.
 
-// c[0] + c[1] x + c[2] x^2 + ...
-template <int N> inline float series(const float (&c)[N], float x) {
-    float sum = c[N - 1];
+// What would be loaded anew for every value, as an instruction takes one constant: the last terms of the series, and a
+// mask.  zero: 0 that the compiler cannot know, or it would not keep them in registers.
+struct Kept {
+    float log, sine, cosine;
+    unsigned int mask;
+
+    explicit Kept(int zero)
+        : log(last(LOG_SERIES, zero)), sine(last(SINE_SERIES, zero)), cosine(last(COSINE_SERIES, zero)), mask(0x7ffffe + zero) {}
+
+    template <int N> static float last(const float (&c)[N], int zero) { return __int_as_float(__float_as_int(c[N - 1]) + zero); }
+};
+
+// c[0] + c[1] x + c[2] x^2 + ..., of which `sum` is the last c.
+template <int N> inline float series(const float (&c)[N], float x, float sum) {
 #pragma unroll
     for (int k = N - 2; k >= 0; --k) sum = __fmaf_rn(sum, x, c[k]);
     return sum;
 }
 
 // -2 log(count / 2^24) for a count from 1 to 2^24, which is m 2^e with m near 1.
-inline float twice_negative_log(float count) {
+inline float twice_negative_log(float count, const Kept& kept) {
     const int bits = __float_as_int(count) - (ROOT_HALF + (24 << 23)), power = bits & 0xff800000;
     const float f = __fadd_rn(__int_as_float(bits - power + ROOT_HALF), -1.0f);
-    return __fmaf_rn((float)power, LOG_STEP, __fmul_rn(f, series(LOG_SERIES, f)));
+    return __fmaf_rn((float)power, LOG_STEP, __fmul_rn(f, series(LOG_SERIES, f, kept.log)));
 }
 
 // The square root of |x|, rounded to nearest, for 0 and normal numbers: what __fsqrt_rn does, without the other cases.
@@ -89,17 +112,23 @@ inline float root_of(float x) {
     return __fmaf_rn(__fmaf_rn(-root, root, x), half, root);
 }
 
-inline float negative_if(unsigned int sign, float x) { return __uint_as_float(__float_as_uint(x) ^ (sign & 0x80000000u)); }
+// yes where a bit of a word is set, else no.  In two instructions: from a comparison the compiler makes four.
+inline float chosen(unsigned int word, unsigned int bit, float yes, float no) {
+    float result;
+    asm("{ .reg .pred p; .reg .b32 t; and.b32 t, %1, %2; setp.ne.u32 p, t, 0; selp.f32 %0, %3, %4, p; }"
+        : "=f"(result) : "r"(word), "r"(bit), "f"(yes), "f"(no));
+    return result;
+}
 
-inline void normal_pair(unsigned int u, unsigned int turn, float& first, float& second) {
-    const float radius = root_of(twice_negative_log((float)((u >> 8) + 1)));
+inline void normal_pair(unsigned int u, unsigned int turn, const Kept& kept, float& first, float& second) {
+    const float radius = root_of(twice_negative_log((float)((u >> 8) + 1), kept));
     const unsigned int near = turn + 0x20000000u;  // its leading two bits are the nearest quarter turn
-    const float rest = __fadd_rn(__uint_as_float((near >> 7 & 0x7ffffeu) | 0x3f800000u), -1.5f);  // of it: at most 1 / 2
+    const float rest = __fadd_rn(__uint_as_float((near >> 7 & kept.mask) | 0x3f800000u), -1.5f);  // of it: at most 1 / 2
     const float square = __fmul_rn(rest, rest);
-    const float sine = __fmul_rn(rest, series(SINE_SERIES, square)), cosine = series(COSINE_SERIES, square);
-    const bool odd = (int)(near << 1) < 0;  // bit 30
-    first = __fmul_rn(radius, negative_if(near + 0x40000000u, odd ? sine : cosine));
-    second = __fmul_rn(radius, negative_if(near, odd ? cosine : sine));
+    const float sine = __fmul_rn(rest, series(SINE_SERIES, square, kept.sine)), cosine = series(COSINE_SERIES, square, kept.cosine);
+    const float turned = __uint_as_float(__float_as_uint(radius) ^ (near & 0x80000000u));  // half a turn: both negative
+    first = __fmul_rn(turned, chosen(near, 0x40000000u, -sine, cosine));
+    second = __fmul_rn(turned, chosen(near, 0x40000000u, cosine, sine));
 }
 
 // In double, from fractions.
@@ -173,14 +202,15 @@ template <class T, class C> struct Uniform {
 template <class T, class C, bool PLAIN> struct NormalValues {
     static constexpr int PER = sizeof(C) == 8 ? 2 : 4;
     C mean, deviation;
+    Kept kept;
 
     void operator()(const Words& words, long long, int, T (&value)[PER]) const {
         C z[PER];
         if constexpr (PER == 2) {
             normal_pair(fraction53(pair_of(words, 0)) + 1.0 / 9007199254740992.0, fraction53(pair_of(words, 1)), z[0], z[1]);
         } else {
-            normal_pair(words.at[0], words.at[1], z[0], z[1]);
-            normal_pair(words.at[2], words.at[3], z[2], z[3]);
+            normal_pair(words.at[0], words.at[1], kept, z[0], z[1]);
+            normal_pair(words.at[2], words.at[3], kept, z[2], z[3]);
         }
 #pragma unroll
         for (int k = 0; k < PER; ++k)
@@ -254,31 +284,24 @@ template <class T, class C> struct Dropout {
 
 // ---- filling an array ----
 
-#define AT_ONCE 2  // counters that share the round keys
-
 template <class T, class Maker>
 inline void fill_random(T* out, unsigned long long seed, unsigned long long first, long long numel, const Maker& make) {
     constexpr int PER = Maker::PER;
     typedef Pack<T, PER> Values;
     const long long counters = (numel + PER - 1) / PER, whole = is_aligned<T, PER>(out) ? numel / PER : 0;
     const long long step = (long long)gridDim.x * blockDim.x;
+    const Keys keys = keys_of(seed);
     long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    for (; c + (AT_ONCE - 1) * step < whole; c += AT_ONCE * step) {
-        Words words[AT_ONCE];
-#pragma unroll
-        for (int k = 0; k < AT_ONCE; ++k) words[k] = philox(seed, first + c + k * step);
-#pragma unroll
-        for (int k = 0; k < AT_ONCE; ++k) {
-            Values values;
-            make(words[k], (c + k * step) * PER, PER, values.value);
-            reinterpret_cast<Values*>(out)[c + k * step] = values;
-        }
+    for (; c < whole; c += step) {
+        Values values;
+        make(philox(keys, first + c), c * PER, PER, values.value);
+        reinterpret_cast<Values*>(out)[c] = values;
     }
     for (; c < counters; c += step) {
         const long long at = c * PER;
         const int held = (int)(numel - at < PER ? numel - at : PER);
         Values values;
-        make(philox(seed, first + c), at, held, values.value);
+        make(philox(keys, first + c), at, held, values.value);
 #pragma unroll
         for (int k = 0; k < PER; ++k)
             if (k < held) out[at + k] = values.value[k];
@@ -290,6 +313,7 @@ template <class T, class C> struct Normal { C mean, deviation; };
 template <class T, class C>
 inline void fill_random(T* out, unsigned long long seed, unsigned long long first, long long numel, const Normal<T, C>& made) {
     const C mean = made.mean, deviation = made.deviation;
-    if (mean == 0 && deviation == 1) fill_random(out, seed, first, numel, NormalValues<T, C, true>{mean, deviation});
-    else fill_random(out, seed, first, numel, NormalValues<T, C, false>{mean, deviation});
+    const Kept kept((int)(numel >> 63));
+    if (mean == 0 && deviation == 1) fill_random(out, seed, first, numel, NormalValues<T, C, true>{mean, deviation, kept});
+    else fill_random(out, seed, first, numel, NormalValues<T, C, false>{mean, deviation, kept});
 }
