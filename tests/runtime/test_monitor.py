@@ -2,6 +2,7 @@
 
 import os
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -17,6 +18,15 @@ def test_an_idle_device_is_idle_and_empty():
         assert [torch.cuda.utilization(), torch.cuda.memory_usage("cuda:1"), torch.cuda.device_memory_used()] == [0] * 3
         assert torch.cuda.list_gpu_processes(1) == "GPU:1\nno processes are running"
         assert torch.cuda.clock_rate() == 1980
+
+
+def test_a_device_may_be_given_in_every_form():
+    with machine(devices=2):
+        torch.ones(3 << 20, device="cuda:1")
+        forms = [1, np.int64(1), "cuda:1", torch.device("cuda:1"), torch.cuda.device(1), torch.cuda.Stream(1)]
+        assert [torch.cuda.device_memory_used(each) for each in forms] == [12 << 20] * 6
+        with pytest.raises(errors.ArgumentError, match="Expected a cuda device, but got: cpu"):
+            torch.cuda.utilization("cpu")
 
 
 def test_memory_used_is_what_is_reserved():

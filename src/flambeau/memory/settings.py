@@ -112,40 +112,49 @@ def _check_together(settings: Settings, given: Mapping[str, Any], source: str) -
         if field in given and getattr(settings, field) < settings.large_segment:
             raise ConfigError(
                 f"{source}: {field}_mb is {getattr(settings, field) // MIB}, less than a large segment, "
-                f"which has {settings.large_segment // MIB} MiB"
+                f"which has {settings.large_segment // MIB} MiB",
+                hint="use a larger number, or leave it out",
             )
 
 
 def _mebibytes(text: str, where: str) -> int:
     if not re.fullmatch(r"\d+", text):
-        raise ConfigError(f"{where}: {text!r} is not a whole number of MiB")
+        raise ConfigError(f"{where}: {text!r} is not a whole number of MiB", hint="use a whole number, for example 64")
     return min(int(text) * MIB, UNLIMITED)
 
 
 def _large_segment(text: str, where: str) -> int:
     nbytes = _mebibytes(text, where)
     if nbytes <= SMALLEST_OWN_SEGMENT:
-        raise ConfigError(f"{where}: a large segment must have more than {SMALLEST_OWN_SEGMENT // MIB} MiB")
+        raise ConfigError(
+            f"{where}: a large segment must have more than {SMALLEST_OWN_SEGMENT // MIB} MiB",
+            hint="use a larger number, or leave it out",
+        )
     return nbytes
 
 
 def _number(text: str, where: str) -> float:
     if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", text):
-        raise ConfigError(f"{where}: {text!r} is not a number")
+        raise ConfigError(f"{where}: {text!r} is not a number", hint="use a number, for example 0.8")
     return float(text)
 
 
 def _fraction(text: str, where: str) -> float:
     value = _number(text, where)
     if value > 1:
-        raise ConfigError(f"{where}: the fraction must lie between 0 and 1")
+        raise ConfigError(
+            f"{where}: the fraction must lie between 0 and 1", hint="use a number from 0 to 1, for example 0.8"
+        )
     return value
 
 
 def _threshold(text: str, where: str) -> float:
     value = _number(text, where)
     if not 0 < value < 1:
-        raise ConfigError(f"{where}: the threshold must lie between 0 and 1, both excluded")
+        raise ConfigError(
+            f"{where}: the threshold must lie between 0 and 1, both excluded",
+            hint="use a number between 0 and 1, for example 0.8",
+        )
     return value
 
 
@@ -153,7 +162,7 @@ def _divisions(text: str, where: str) -> tuple[int, ...]:
     if not text.startswith("["):
         return (_power_of_two(text, where),) * SIZE_CLASSES
     if not text.endswith("]"):
-        raise ConfigError(f"{where}: the list does not end with ]")
+        raise ConfigError(f"{where}: the list does not end with ]", hint="close it with ], for example [256:1,512:2]")
     return _division_list(text[1:-1], where)
 
 
@@ -176,7 +185,7 @@ def _division_list(text: str, where: str) -> tuple[int, ...]:
 
 def _power_of_two(text: str, where: str) -> int:
     if not re.fullmatch(r"\d+", text) or int(text) < 1 or int(text) & (int(text) - 1):
-        raise ConfigError(f"{where}: {text!r} is not a power of two")
+        raise ConfigError(f"{where}: {text!r} is not a power of two", hint="use 1, 2, 4, 8 and so on")
     return int(text)
 
 
@@ -194,6 +203,12 @@ READERS: dict[str, tuple[str, Callable[[str, str], object]]] = {
 def check_fraction(fraction: float) -> None:
     """Raise ArgumentTypeError or ArgumentError unless it is a float from 0 to 1."""
     if not isinstance(fraction, float):
-        raise ArgumentTypeError(f"set_fraction: fraction must be a float, got {type(fraction).__name__}")
+        raise ArgumentTypeError(
+            f"set_fraction: fraction must be a float, got {type(fraction).__name__}",
+            hint="pass a float, for example 0.5",
+        )
     if not 0 <= fraction <= 1:
-        raise ArgumentError(f"set_fraction: fraction must lie between 0 and 1, got {fraction}")
+        raise ArgumentError(
+            f"set_fraction: fraction must lie between 0 and 1, got {fraction}",
+            hint="use a part of the device's memory, for example 0.5",
+        )

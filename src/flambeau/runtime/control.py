@@ -127,7 +127,9 @@ def set_stream(stream: Stream | None) -> None:
     """Make a stream, and its device, current for this thread; nothing for None."""
     if stream is not None:
         if not isinstance(stream, Stream):
-            raise ArgumentTypeError(f"set_stream: expected a Stream or None, got {stream!r}")
+            raise ArgumentTypeError(
+                f"set_stream: expected a Stream or None, got {stream!r}", hint="pass a torch.cuda.Stream"
+            )
         check_alive(stream, state.machine(), "set_stream")
         state.set_stream(stream)
         state.set_device(stream.device_index)

@@ -146,7 +146,7 @@ def cuda_index(value: Any = None) -> int:
     machine.start()
     if isinstance(value, DeviceGuard):
         value = value.index
-    chosen = CUDA if value is None else as_device(_named_by(value))
+    chosen = CUDA if value is None else as_device(named_by(value))
     if chosen.type != "cuda":
         raise ArgumentError(f"Expected a cuda device, but got: {chosen}", hint="use 'cuda', 'cuda:0' or an index")
     index = state.current_device() if chosen.index is None else chosen.index
@@ -164,7 +164,7 @@ def is_integer(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _named_by(value: Any) -> Any:
+def named_by(value: Any) -> Any:
     """What names the device of a tensor, stream or event; anything else names one itself."""
     found = getattr(value, "device", value)
     return value if isinstance(found, str) else found  # NumPy's numbers say "cpu"

@@ -123,9 +123,12 @@ class Generator:
         try:
             words = operator.index(offset)
         except TypeError as failure:
-            raise ArgumentTypeError(f"set_offset: {offset!r} is not an integer") from failure
+            raise ArgumentTypeError(f"set_offset: {offset!r} is not an integer", hint="pass an int") from failure
         if words % 4 or not 0 <= words < WORDS:
-            raise ArgumentError(f"set_offset: {words} is not a multiple of 4 from 0 to {WORDS - 4}")
+            raise ArgumentError(
+                f"set_offset: {words} is not a multiple of 4 from 0 to {WORDS - 4}",
+                hint="use a multiple of 4, for example what get_offset() returned",
+            )
         self._check_not_captured("set_offset")
         self.random_state.set(self.random_state.seed, words // 4)
 
@@ -157,7 +160,8 @@ class Generator:
         check_generator("graphsafe_set_state", state)
         if self.device_index != state.device_index:
             raise DeviceMismatchError(
-                f"graphsafe_set_state: the generator is of {self.device}, the state of {state.device}"
+                f"graphsafe_set_state: the generator is of {self.device}, the state of {state.device}",
+                hint="use the state of a generator on this device",
             )
         self.random_state = state.random_state
         return self
@@ -201,7 +205,7 @@ def _as_seed(name: str, value: Any) -> int:
         kind = ArgumentTypeError if isinstance(failure, TypeError) else ArgumentError
         raise kind(f"{name}: {value!r} is no seed", hint="give an integer") from failure
     if not -(1 << 63) <= seed < 1 << 64:
-        raise ArgumentError(f"{name}: {seed} does not fit in 64 bits")
+        raise ArgumentError(f"{name}: {seed} does not fit in 64 bits", hint="use a number from -2**63 to 2**64 - 1")
     return seed % (1 << 64)
 
 
@@ -230,10 +234,15 @@ def set_states(name: str, generators: Sequence[Generator], states: Sequence[byte
 def _read_state(name: str, data: bytes) -> tuple[int, int]:
     """Seed and counter."""
     if len(data) not in (8, STATE_BYTES):
-        raise ArgumentError(f"{name}: a state has {STATE_BYTES} bytes, got {len(data)}")
+        raise ArgumentError(
+            f"{name}: a state has {STATE_BYTES} bytes, got {len(data)}", hint="pass what get_state() returned"
+        )
     offset = int.from_bytes(data[8:], "little")
     if offset % 4:
-        raise ArgumentError(f"{name}: the offset {offset} is not a multiple of 4")
+        raise ArgumentError(
+            f"{name}: the offset {offset} is not a multiple of 4",
+            hint="use a multiple of 4, for example what get_offset() returned",
+        )
     return int.from_bytes(data[:8], "little"), offset // 4
 
 

@@ -55,7 +55,10 @@ class RandomStates:
         """Let the graph draw from a generator.  Raises: ArgumentError if there are too many, ArgumentTypeError."""
         check_generator("register_generator_state", generator)
         if generator.random_state not in self._draws and len(self._draws) == MAX_GENERATORS:
-            raise ArgumentError(f"CUDAGraph: {MAX_GENERATORS} generators are drawn from, and no more can be")
+            raise ArgumentError(
+                f"CUDAGraph: {MAX_GENERATORS} generators are drawn from, and no more can be",
+                hint="draw from fewer generators in one graph",
+            )
         self._draws.setdefault(generator.random_state, 0)
 
     def draw(self, generator: Generator, count: int) -> tuple[int, int, int]:

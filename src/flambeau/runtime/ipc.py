@@ -78,7 +78,10 @@ class Exchange:
     def _ticket(self, storage: Storage, route: object, site: str) -> Ticket:
         driver, device = self._machine.driver, storage.device
         if not driver.capabilities.ipc:
-            raise NotSupportedError(f"multiprocessing: cuda:{device} cannot share its memory with other processes")
+            raise NotSupportedError(
+                f"multiprocessing: cuda:{device} cannot share its memory with other processes",
+                hint="send a copy on the host: tensor.cpu()",
+            )
         stream, share = state.current_stream(device), storage.block
         if isinstance(share, Share):  # the receiver asks its owner for the segment
             terms, place, segment = None, share.place, b""

@@ -71,9 +71,9 @@ def _of(device: Any) -> tuple[Monitor, int]:
     monitor = machine.monitor()
     if isinstance(device, devices.DeviceGuard):
         device = device.index
-    chosen = devices.CUDA if device is None else devices.as_device(getattr(device, "device", device))
+    chosen = devices.CUDA if device is None else devices.as_device(devices.named_by(device))
     if chosen.type != "cuda":
-        raise ArgumentError(f"Expected a cuda device, but got: {chosen}")
+        raise ArgumentError(f"Expected a cuda device, but got: {chosen}", hint="use 'cuda', 'cuda:0' or an index")
     index = state.current_device() if chosen.index is None else chosen.index
     count = machine.device_count()
     if index >= count:

@@ -111,7 +111,10 @@ class Stream(Queue):
     def wait_stream(self, stream: Stream) -> None:
         """Work submitted from now on follows everything submitted to `stream` so far.  Host: returns at once."""
         if not isinstance(stream, Stream):
-            raise ArgumentTypeError(f"wait_stream: expected a Stream, got {stream!r}")
+            raise ArgumentTypeError(
+                f"wait_stream: expected a Stream, got {stream!r}",
+                hint="pass a torch.cuda.Stream; ExternalStream wraps a raw one",
+            )
         if stream is self:
             return
         check_alive(stream, self.machine, "wait_stream")
@@ -121,7 +124,9 @@ class Stream(Queue):
         """Record `event`, or a new one, on this stream and return it.  Host: returns at once."""
         event = Event() if event is None else event
         if not isinstance(event, Event):
-            raise ArgumentTypeError(f"record_event: expected an Event or None, got {event!r}")
+            raise ArgumentTypeError(
+                f"record_event: expected an Event or None, got {event!r}", hint="leave it out to get a new one"
+            )
         event.record(self)
         return event
 
@@ -239,7 +244,9 @@ class Event:
                 process has ended.
         """
         if not isinstance(handle, bytes):
-            raise ArgumentTypeError(f"from_ipc_handle: a handle is bytes, got {handle!r}")
+            raise ArgumentTypeError(
+                f"from_ipc_handle: a handle is bytes, got {handle!r}", hint="pass what ipc_handle() returned"
+            )
         made = cls(interprocess=True)
         index = devices.cuda_index(device)
         machine = state.machine()
@@ -272,7 +279,9 @@ class Event:
         different devices; AcceleratorError if either is not done.
         """
         if not isinstance(end_event, Event):
-            raise ArgumentTypeError(f"elapsed_time: expected an Event, got {end_event!r}")
+            raise ArgumentTypeError(
+                f"elapsed_time: expected an Event, got {end_event!r}", hint="pass an Event with enable_timing=True"
+            )
         for name, event in (("start", self), ("end", end_event)):
             if not event.enable_timing:
                 raise ArgumentError(
@@ -284,7 +293,8 @@ class Event:
                 )
         if self.device_index != end_event.device_index:
             raise DeviceMismatchError(
-                f"elapsed_time: the events belong to cuda:{self.device_index} and cuda:{end_event.device_index}"
+                f"elapsed_time: the events belong to cuda:{self.device_index} and cuda:{end_event.device_index}",
+                hint="record both on one device",
             )
         assert self._machine is not None
         return self._machine.driver.event_elapsed(self.handle, end_event.handle)
@@ -315,6 +325,9 @@ def _stream_or_current(stream: Any, name: str) -> Stream:
     if stream is None:
         return state.current_stream(devices.cuda_index())
     if not isinstance(stream, Stream):
-        raise ArgumentTypeError(f"{name}: expected a Stream or None, got {stream!r}")
+        raise ArgumentTypeError(
+            f"{name}: expected a Stream or None, got {stream!r}",
+            hint="pass a torch.cuda.Stream; ExternalStream wraps a raw one",
+        )
     check_alive(stream, state.machine(), name)
     return stream

@@ -31,7 +31,10 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
     Raises: ModeError for another text or number, ArgumentTypeError for another type.
     """
     if isinstance(debug_mode, bool) or not isinstance(debug_mode, (int, str)):
-        raise ArgumentTypeError(f"set_sync_debug_mode: expected a text or a number, got {debug_mode!r}")
+        raise ArgumentTypeError(
+            f"set_sync_debug_mode: expected a text or a number, got {debug_mode!r}",
+            hint="use 'default', 'warn' or 'error', or 0, 1 or 2",
+        )
     known = range(len(LEVELS)) if isinstance(debug_mode, int) else LEVELS
     if debug_mode not in known:
         raise ModeError(

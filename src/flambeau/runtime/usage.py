@@ -141,7 +141,10 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
     Raises: OutOfMemoryError; ArgumentTypeError if `stream` is neither a Stream nor a CUstream's number.
     """
     if not isinstance(stream, (Stream, int, type(None))):
-        raise ArgumentTypeError(f"caching_allocator_alloc: expected a Stream or a number, got {stream!r}")
+        raise ArgumentTypeError(
+            f"caching_allocator_alloc: expected a Stream or a number, got {stream!r}",
+            hint="pass a torch.cuda.Stream, or its cuda_stream",
+        )
     chosen = control.current_stream(device) if stream is None else stream
     handle = (
         chosen.handle
