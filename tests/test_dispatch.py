@@ -1,10 +1,12 @@
 """What dispatch keeps of the calls that it has seen."""
 
+import numpy as np
 import pytest
 
 import flambeau as torch
 from flambeau import dispatch
-from flambeau.errors import AcceleratorError
+from flambeau.errors import AcceleratorError, ArgumentTypeError, FlambeauError, ValueRangeError
+from flambeau.ops.operator import REGISTRY
 from flambeau.testing.machine import machine
 
 
@@ -83,6 +85,65 @@ def test_rows_by_an_index_tensor_are_one_operator():
         index = torch.tensor([2, -1, 0], device="cuda")
         assert x[index].tolist() == [[4.0, 5.0], [4.0, 5.0], [0.0, 1.0]]
         assert {key[0].name for key in made.devices[0].plans} & {"index_select", "reshape"} == {"index_select"}
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_numbers_that_no_kernel_takes_are_refused_and_change_nothing(device):
+    with machine(devices=1):
+        x = torch.arange(3, device=device)
+        for number in (2**70, -(2**70)):
+            for call, name in ((x.add, "add"), (x.add_, "add_"), (x.add_, "add_")):
+                fact = f"{name}: value cannot be converted to type int64 without overflow: {number}\nhint: "
+                with pytest.raises(ValueRangeError, match=fact):
+                    call(number)
+        with pytest.raises(ValueRangeError, match="mul_: value cannot be converted to type float64 without overflow"):
+            torch.ones(3, device=device).mul_(10**400)
+        assert x.tolist() == [0, 1, 2] and x._version == 0
+
+
+def test_an_argument_that_no_key_can_hold_is_refused():
+    x = torch.ones(2, 3)
+    with pytest.raises(
+        ArgumentTypeError, match="sum: argument 'dim' must be an int, a tuple of ints or None, not dict"
+    ):
+        x.sum({})
+    with pytest.raises(ArgumentTypeError, match=r"unsqueeze: cannot use dim=array.*unhashable"):
+        x.unsqueeze(np.array([0, 1]))
+
+
+class TestNames:
+    """An operator is named as it was called, and is one operator nevertheless."""
+
+    def test_another_name_has_plans_of_its_own_and_the_same_kernels(self):
+        with machine(devices=1) as made:
+            x = torch.ones(2, 3, device="cuda")
+            torch.mul(x, x), torch.multiply(x, x), x.mul_(x)
+            names = [key[0].called for key in made.devices[0].plans if key[0].name == "mul"]
+            assert names == ["mul", "multiply", "mul_"] and torch.multiply.__name__ == "multiply"
+            assert len(REGISTRY["mul"].kernels) == len(torch.multiply.kernels)
+
+    def test_errors_of_a_part_are_those_of_what_was_called(self):
+        x = torch.ones(2, 3)
+        calls = {
+            "max": lambda: x.max(7),
+            "cumsum": lambda: x.cumsum(4),
+            "var": lambda: torch.arange(3).var(),
+            "cross_entropy": lambda: torch.nn.functional.cross_entropy(x, torch.ones(3).long()),
+            "index_put_": lambda: x.index_put_((torch.tensor([9]),), torch.ones(3)),
+            "index_add_": lambda: x.index_add_(0, torch.tensor([9]), torch.ones(1, 3)),
+            "clip": lambda: torch.clip(x),
+            "tile": lambda: x.tile((-1,)),
+            "view": lambda: x.view(torch.float64),
+        }
+        for name, call in calls.items():
+            with pytest.raises(FlambeauError, match=f"^{name}: (?s:.*)\nhint: ") as caught:
+                call()
+            assert str(caught.value) == f"{caught.value.fact}\nhint: {caught.value.hint}"
+
+    def test_the_reports_of_a_device_keep_the_names_of_what_failed(self):
+        error = AcceleratorError("exp: failed on device 0")
+        error.rename("item")
+        assert str(error) == "exp: failed on device 0"
 
 
 class TestTensorsOfAFormerMachine:

@@ -9,7 +9,7 @@ from typing import Any
 from . import host
 from . import strides as st
 from .dtypes import dtype
-from .errors import ArgumentError, OutOfMemoryError
+from .errors import OutOfMemoryError, ValueRangeError
 from .hooks import hooks
 from .kernel import Access
 from .layout import Layout, dense_layout, known_dense, layout_of
@@ -177,7 +177,10 @@ def _checked_layout(shape: Sequence[int], dtype: dtype, name: str) -> Layout:
     size = checked_size(shape, name)
     nbytes = prod(size) * dtype.itemsize
     if nbytes >= MAX_NBYTES:
-        raise OutOfMemoryError(f"{name}: {dtype.name}{list(size)} needs {nbytes} bytes, more than 1EB memory")
+        raise OutOfMemoryError(
+            f"{name}: {dtype.name}{list(size)} needs {nbytes} bytes, more than 1EB memory",
+            hint="no device holds that: look for a size that was computed wrongly",
+        )
     return dense_layout(dtype, size)
 
 
@@ -195,9 +198,12 @@ def over(storage: Storage, dtype: dtype, shape: Sequence[int], strides: Sequence
 
 
 def checked_size(shape: Sequence[int], name: str) -> Size:
-    """A shape as a Size.  Raises ArgumentError for a negative dimension."""
+    """A shape as a Size.  Raises ValueRangeError for a negative dimension."""
     if any(size < 0 for size in shape):
-        raise ArgumentError(f"{name}: trying to create a tensor with negative dimension: {list(shape)}")
+        raise ValueRangeError(
+            f"{name}: trying to create a tensor with negative dimension: {list(shape)}",
+            hint="sizes are 0 or more",
+        )
     return Size(shape)
 
 

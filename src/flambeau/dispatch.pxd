@@ -11,6 +11,7 @@ from .runtime.facts cimport DeviceFacts, MachineFacts
 
 @cython.locals(plan=Plan)
 cpdef call(Operator operator, tuple args, dict kwargs)
+cdef _composed(Operator operator, list bound)
 cpdef _call_mutating(Operator operator, list bound, int device)
 @cython.locals(plan=Plan, bound=list, target=TensorCore, needs_node=bint)
 cpdef call_inplace(Operator operator, tuple args, dict kwargs)
@@ -29,6 +30,7 @@ cpdef _run(Operator operator, list bound, given, int device)
 cpdef dict _plans(int device)
 @cython.locals(key=list, index=Py_ssize_t, tensor=TensorCore)
 cpdef tuple _key(Operator operator, list bound, given)
+cdef _known(Operator operator, list bound, dict plans, tuple key)
 cpdef _fixed(value)
 @cython.locals(index=Py_ssize_t)
 cdef bint _are_same_sizes(tuple value, tuple part) except -1

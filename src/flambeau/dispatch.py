@@ -10,11 +10,11 @@ from . import strides as st
 from .autograd import record
 from .core import TensorCore
 from .dtypes import dtype
-from .errors import AutogradError, DeviceMismatchError, ShapeError
+from .errors import ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError, shown
 from .layout import layout_of
-from .lowering import check_fits, lowered
+from .lowering import check_fits, check_single, laid_out, lowered
 from .ops.operator import COMPOSITE, REGISTRY, VIEW, Operator, run_calls_with
-from .placement import common_device, device_name
+from .placement import MISUSES, common_device, device_name, misused
 from .plan import Decided, Plan, View, also_read
 from .runtime import state
 from .runtime.storage import WIDEST_ACCESS
@@ -49,7 +49,7 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     bound = operator.bind(args, kwargs)
     kind = operator.kind
     if kind is COMPOSITE:
-        result = operator.body(*bound)
+        result = _composed(operator, bound)
         return result if given is None else write_out(operator, bound, given, result)
     if kind is VIEW:
         return _view(operator, bound)
@@ -68,14 +68,22 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return result
 
 
+def _composed(operator: Operator, bound: list[Any]) -> Any:
+    """What a body says that calls operators.  Its errors begin with what the user called, not with what it calls."""
+    try:
+        return operator.body(*bound)
+    except MISUSES as error:
+        raise misused(operator, bound, error)  # noqa: B904  (most often it is that error)
+
+
 def _call_mutating(operator: Operator, bound: list[Any], device: int) -> Any:
     """Lower a call that writes operands, and is in no graph.  Raises AutogradError where gradients would be lost."""
     written = [each for name in operator.mutates for each in bound[operator.index_of[name]]]
     if state.here().grad_enabled:
         for each in written:
-            record.check_inplace(operator.name, each)
+            record.check_inplace(operator.called, each)
         if record.wants_grad(operator, bound):
-            raise AutogradError(f"{operator.name}: has no derivative", hint="call it under torch.no_grad()")
+            raise AutogradError(f"{operator.called}: has no derivative", hint="call it under torch.no_grad()")
     result = _run(operator, bound, None, device)
     for each in written:
         each.storage.version += 1
@@ -86,7 +94,7 @@ def _run(operator: Operator, bound: list[Any], given: Any, device: int) -> Any:
     """Run the plan of a call; the first of its kind is lowered."""
     plans = _plans(device)
     key = _key(operator, bound, given)
-    plan = plans.get(key)
+    plan = _known(operator, bound, plans, key)
     if plan is None:
         plan = lowered(operator, bound, given, device)
         _note_kind(operator, bound, plan, device)
@@ -219,6 +227,14 @@ def _key(operator: Operator, bound: Sequence[Any], given: Any) -> tuple[Any, ...
     return tuple(key)
 
 
+def _known(operator: Operator, bound: list[Any], plans: dict[Any, Any], key: Any) -> Any:
+    """What was decided for calls of a key.  Raises ArgumentTypeError if an argument can be part of no key."""
+    try:
+        return plans.get(key)
+    except TypeError as error:
+        raise misused(operator, bound, error) from error
+
+
 def _fixed(value: Any) -> Any:
     """An attribute as part of a key: values that compare equal and differ, as 1, True and 1.0 do, are kept apart."""
     kind = type(value)
@@ -249,11 +265,11 @@ def _view_of_kind(operator: Operator, bound: list[Any]) -> View:
     plans = _plans(device)
     source = bound[0]
     key = _key(operator, bound, None)
-    if operator.by_place:
+    if operator.by_place and isinstance(source, TensorCore):
         key += (source.offset, source.storage.nbytes)
-    found = plans.get(key)
+    found: View | None = _known(operator, bound, plans, key)
     if found is None:
-        shape, strides, step = operator.body(*bound)
+        shape, strides, step = laid_out(operator, bound)
         kind, size, steps = source.dtype, st.Size(shape), tuple(strides)
         found = View(layout_of(kind, size, steps, True), layout_of(kind, size, steps, False), step)
         _note_kind(operator, bound, found, device)
@@ -264,13 +280,22 @@ def _view_of_kind(operator: Operator, bound: list[Any]) -> View:
 
 
 def _call_out(operator: Operator, bound: list[Any], given: Any, device: int) -> Any:
-    if record.wants_grad(operator, bound) or given.requires_grad and state.here().grad_enabled:
+    check_out(operator, given)
+    if record.wants_grad(operator, bound) or core.in_graph(given) and state.here().grad_enabled:
         raise AutogradError(
-            f"{operator.name}: functions with out=... arguments don't support automatic differentiation"
+            f"{operator.called}: functions with out=... arguments don't support automatic differentiation, and one of "
+            f"the operands, or out ({given.describe()}), requires grad",
+            hint="call it under torch.no_grad(), or without out=",
         )
     _run_into(operator, bound, given, device)
     given.storage.version += 1
     return given
+
+
+def check_out(operator: Operator, given: Any) -> None:
+    """Raise ArgumentTypeError if out= is no tensor."""
+    if not isinstance(given, TensorCore):
+        raise ArgumentTypeError(f"{operator.called}: out must be a Tensor, got {shown(given)}", hint="leave it out")
 
 
 def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -280,10 +305,10 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
     if operator.kind is COMPOSITE:
         from .transfer import copy_
 
-        return copy_(target, operator.body(*bound))
+        return copy_(target, _composed(operator, bound))
     needs_node = record.wants_grad(operator, bound)
     if needs_node or target.base is not None:
-        record.check_inplace(f"{operator.name}_", target)
+        record.check_inplace(operator.called, target)
     else:
         plan: Plan | None = _into(operator, bound)
         if plan is not None:
@@ -303,7 +328,8 @@ def _run_into(operator: Operator, bound: list[Any], target: Any, device: int) ->
     """Lower a call whose result goes to `target`."""
     if target.storage.device != device:
         raise DeviceMismatchError(
-            f"{operator.name}: the tensor to write is {target.describe()}, the operands are on {device_name(device)}"
+            f"{operator.called}: the tensor to write is {target.describe()}, the operands are on {device_name(device)}",
+            hint=f'write into one of that device: torch.empty_like(out, device="{device_name(device)}")',
         )
     _check_overlap(operator, bound, target)
     _run(operator, bound, target, device)
@@ -311,7 +337,9 @@ def _run_into(operator: Operator, bound: list[Any], target: Any, device: int) ->
 
 def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> Any:
     """Write a composite's result into out=."""
-    check_fits(operator.name, result, given)
+    check_out(operator, given)
+    check_single(operator.called, result)
+    check_fits(operator.called, result, given)
     assign(given, result)
     given.storage.version += 1
     return given
@@ -337,7 +365,7 @@ def fill_new(operator: Operator, made: TensorCore, args: tuple[Any, ...], kwargs
 def _check_overlap(operator: Operator, bound: Sequence[Any], target: Any) -> None:
     if not target.layout.dense and st.overlaps_itself(target.shape, target.strides):
         raise ShapeError(
-            f"{operator.name}: more than one element of the written-to tensor {target.describe()} refers to a single "
+            f"{operator.called}: more than one element of the written-to tensor {target.describe()} refers to a single "
             f"memory location (strides {list(target.strides)})",
             hint="clone() the tensor before writing it",
         )
@@ -345,7 +373,7 @@ def _check_overlap(operator: Operator, bound: Sequence[Any], target: Any) -> Non
         each = bound[index]
         if isinstance(each, TensorCore) and each is not target and core.overlap(each, target) == "partial":
             raise ShapeError(
-                f"{operator.name}: the written-to tensor {target.describe()} partly overlaps an input, "
+                f"{operator.called}: the written-to tensor {target.describe()} partly overlaps an input, "
                 f"{each.describe()}",
                 hint="clone() the input before writing",
             )

@@ -2,6 +2,8 @@
 
     FlambeauError
     +-- ArgumentError          (ValueError)            an argument has a value that cannot be used
+        +-- ValueRangeError    (also RuntimeError)     a size, a bound or a count that there cannot be
+        +-- NamingError        (also KeyError)         a name or a key is missing, is taken, or can be none
     +-- ArgumentTypeError      (TypeError)             an argument has the wrong type
     +-- ConfigError            (ValueError)            an environment variable or option makes no sense
     +-- DtypeError             (RuntimeError)          operands have data types the operator does not take
@@ -28,9 +30,10 @@
 Each one also derives from the builtin that PyTorch raises in the same place, so existing handlers work.
 """
 
+from typing import Literal
+
 CODES_HINT = "cudaError_t in CUDA's runtime API says what the number means"
-
-
+MAX_SHOWN = 80  # characters of a value that an error shows
 LACKING = "docs/differences.md says what of PyTorch is not there yet"
 
 
@@ -48,6 +51,13 @@ class FlambeauError(Exception):
         self.fact = fact
         self.hint = hint
 
+    def rename(self, called: str) -> None:
+        """Begin with the operation that was called, where the text begins with one that it is made of."""
+        head, colon, rest = self.fact.partition(": ")
+        if colon and head.isidentifier() and head != called:
+            self.fact = f"{called}: {rest}"
+            self.args = (f"{self.fact}\nhint: {self.hint}" if self.hint else self.fact,)
+
 
 class ArgumentError(FlambeauError, ValueError):
     """An argument has a value that cannot be used."""
@@ -59,6 +69,16 @@ class ArgumentTypeError(FlambeauError, TypeError):
 
 class ConfigError(FlambeauError, ValueError):
     """An environment variable or an option makes no sense."""
+
+
+class ValueRangeError(ArgumentError, RuntimeError):
+    """A size, a bound or a count is one that there cannot be."""
+
+
+class NamingError(ArgumentError, KeyError):
+    """A name or a key is missing, is taken already, or can be none."""
+
+    __str__ = Exception.__str__  # a KeyError shows its text as Python would write it
 
 
 class DtypeError(FlambeauError, RuntimeError):
@@ -140,6 +160,9 @@ class AcceleratorError(FlambeauError, RuntimeError):
         self.error_code = error_code
         self.sticky = sticky
 
+    def rename(self, called: str) -> None:
+        """Nothing: what failed was called before."""
+
 
 class CudaError(AcceleratorError):
     """A code of CUDA's runtime that stands for a failure.  code: the cudaError_t, which is `error_code` too."""
@@ -154,3 +177,54 @@ class AccessError(AcceleratorError):
 
 class RaceError(AcceleratorError):
     """Two accesses to the same bytes, at least one of them a write, that nothing orders."""
+
+
+OF_ARGUMENTS = (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    DeviceIndexError,
+    DeviceMismatchError,
+    DeviceNameError,
+    DtypeError,
+    IndexRangeError,
+    ModeError,
+    NotSupportedError,
+    ShapeError,
+)
+
+
+class told_as:  # noqa: N801  (reads as a part of `with`)
+    """A block whose wrong arguments are told as those of `called`, the operation that the user called."""
+
+    __slots__ = ("called",)
+
+    def __init__(self, called: str) -> None:
+        self.called = called
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> Literal[False]:
+        tell_as(error, self.called)
+        return False
+
+
+def tell_as(error: object, called: str) -> None:
+    """Let an error of arguments begin with the operation that the user called; nothing for any other error."""
+    if not isinstance(error, OF_ARGUMENTS):
+        return
+    if not error.fact.partition(": ")[0].isidentifier():
+        error.fact = f"_: {error.fact}"
+    error.rename(called)
+
+
+def shown(value: object) -> str:
+    """A value as errors show it: a tensor's type, shape and device, else its text, or its type where that is long."""
+    describe = getattr(value, "describe", None)
+    if callable(describe) and not isinstance(value, type):
+        return str(describe())
+    text = repr(value)
+    if len(text) <= MAX_SHOWN and "\n" not in text and " at 0x" not in text and not isinstance(value, type):
+        return text
+    named = getattr(value, "__name__", None)
+    return f"{type(value).__name__} {named}" if isinstance(named, str) else f"a {type(value).__name__}"

@@ -9,17 +9,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index as as_int
 from typing import Any
 
 from . import core, trace
 from . import strides as st
 from .core import TensorCore
 from .dtypes import dtype
-from .errors import DeviceMismatchError, DtypeError, ShapeError
+from .errors import ArgumentTypeError, DeviceMismatchError
 from .kernel import Grid, Kernel
 from .layout import Layout, dense_layout, layout_of
 from .ops.operator import REGISTRY, Number, Operator
-from .placement import device_name
+from .ops.pointwise import uncastable, unlike_result
+from .placement import MISUSES, check_arguments, device_name, misused
 from .plan import Drawn, Launch, Library, Plan, also_read
 from .problem import Problem
 from .runtime import state, storage
@@ -67,8 +69,9 @@ class Slot:
 class Call:
     """One call of an operator while it is lowered: what the lowering may ask for (see ops/operator.py)."""
 
-    def __init__(self, name: str, device: int, operands: int) -> None:
-        self.name = name
+    def __init__(self, operator: Operator, device: int, operands: int) -> None:
+        self.name = operator.name
+        self.called = operator.called
         self.device = device
         self.given: Slot | None = None
         self.accelerator: Any = state.machine().devices[device] if device >= 0 else None
@@ -122,7 +125,7 @@ class Call:
         """Queue a kernel; on the CPU, run its reference."""
         trace.uses(kernel.entry, self.name)
         handle = None if self.accelerator is None else self.accelerator.kernel(kernel)
-        self.steps.append(Launch(kernel, handle, grid, values))
+        self.steps.append(Launch(kernel, handle, grid, values, self.called))
 
     def library(self, problem: Problem, *operands: Any) -> None:
         """Queue a library call, with a workspace from the caching allocator."""
@@ -137,7 +140,8 @@ class Call:
             check_generator(self.name, source)
             if source.device_index != self.device:
                 raise DeviceMismatchError(
-                    f"{self.name}: expected a generator of {device_name(self.device)}, got one of {source.device}"
+                    f"{self.name}: expected a generator of {device_name(self.device)}, got one of {source.device}",
+                    hint=f'make one there: torch.Generator("{device_name(self.device)}")',
                 )
         self.draws.append((count, source))
         place = 3 * len(self.draws) - 3
@@ -146,14 +150,33 @@ class Call:
 
 def lowered(operator: Operator, bound: Sequence[Any], given: Any, device: int) -> Plan:
     """Lower a call.  given: the tensor to write, or None.  Raises what the operator raises."""
+    check_arguments(operator, bound)
+    try:
+        return _lowered(operator, bound, given, device)
+    except MISUSES as error:
+        raise misused(operator, bound, error)  # noqa: B904  (most often it is that error)
+
+
+def laid_out(operator: Operator, bound: Sequence[Any]) -> tuple[list[int], list[int], int]:
+    """The shape, the strides and the offset from its source of a view.  Raises what the operator raises."""
+    check_arguments(operator, bound)
+    try:
+        shape, strides, step = operator.body(*bound)
+        return [as_int(each) for each in shape], [as_int(each) for each in strides], as_int(step)
+    except MISUSES as error:
+        raise misused(operator, bound, error)  # noqa: B904  (most often it is that error)
+
+
+def _lowered(operator: Operator, bound: Sequence[Any], given: Any, device: int) -> Plan:
     arguments, sources = _as_slots(operator, bound)
-    call = Call(operator.name, device, len(sources) + (given is not None))
+    call = Call(operator, device, len(sources) + (given is not None))
     if given is None:
         return Plan(call, sources, False, _places(operator.lower(call, *arguments)))
     target = call.given = Slot(len(sources), given.layout)
     for index in also_read(bound, given):
         arguments[index] = target
     result = operator.lower(call, *arguments)
+    check_single(operator.called, result)
     if result.place != target.place:
         check_fits(operator.name, result, target)
         call.assign(target, result)
@@ -192,11 +215,17 @@ def _places(result: Any) -> Any:
     return None
 
 
+def check_single(name: str, result: Any) -> None:
+    """Raise ArgumentTypeError where one tensor is to take several results."""
+    if isinstance(result, tuple):
+        raise ArgumentTypeError(
+            f"{name}: out= takes one tensor, and there are {len(result)} results", hint="call it without out="
+        )
+
+
 def check_fits(name: str, result: Any, target: Any) -> None:
     """Raise ShapeError or DtypeError if `target` cannot take `result`."""
     if result.shape != target.shape:
-        raise ShapeError(f"{name}: the result has shape {list(result.shape)}, the tensor to write {list(target.shape)}")
+        raise unlike_result(name, result.shape, target.shape)
     if result.dtype.category > target.dtype.category:
-        raise DtypeError(
-            f"{name}: result type {result.dtype.name} can't be cast to the desired output type {target.dtype.name}"
-        )
+        raise uncastable(name, result.dtype, target.dtype)

@@ -33,6 +33,7 @@ cdef class Launch:
     cdef public list numbers
     cdef public list draws
     cdef public bytearray template
+    cdef public object called
 
     @cython.locals(buffer=bytearray, place=Place, address=cython.ulonglong)
     cpdef bytearray filled(self, list operands, list bound, list drawn)

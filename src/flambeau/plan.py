@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
+from struct import error as StructError
 from typing import Any
 
 from . import core, host, trace
 from .core import TensorCore
+from .errors import OF_ARGUMENTS, ValueRangeError, shown, tell_as
 from .hooks import hooks
 from .kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar
 from .layout import Layout
@@ -45,17 +47,18 @@ class Place:
 
 
 class Launch:
-    """One launch of a plan: its buffer, and where addresses, numbers and draws go in it."""
+    """One launch of a plan: its buffer, and where addresses, numbers and draws go in it.  called: by what operator."""
 
-    __slots__ = ("addresses", "draws", "grid", "handle", "kernel", "numbers", "template")
+    __slots__ = ("addresses", "called", "draws", "grid", "handle", "kernel", "numbers", "template")
 
-    def __init__(self, kernel: Kernel, handle: Any, grid: Grid, values: Sequence[Any]) -> None:
+    def __init__(self, kernel: Kernel, handle: Any, grid: Grid, values: Sequence[Any], called: str) -> None:
+        self.called = called
         self.kernel = kernel
         self.handle = handle
         self.grid = grid
         self.addresses: list[Place] = []
-        self.numbers: list[tuple[int, Struct, Number]] = []
-        self.draws: list[tuple[int, Struct, int]] = []
+        self.numbers: list[tuple[int, Any, Number]] = []
+        self.draws: list[tuple[int, Any, int]] = []
         fixed = [self._fixed(param, at, value) for param, at, value in zip(kernel.params, kernel.offsets, values)]
         self.template = bytearray(kernel.pack(fixed))
 
@@ -63,7 +66,7 @@ class Launch:
         """The value to prepare; what only a call knows is noted, and is 0 until then."""
         if type(param) is Pointer:
             if type(value) is Drawn:
-                self.draws.append((at, ADDRESS, value.place))
+                self.draws.append((at, ADDRESS.pack_into, value.place))
             elif value is not None:
                 self.addresses.append(Place(at, value.place, value.start))
             return 0
@@ -72,10 +75,10 @@ class Launch:
                 self.addresses.append(Place(at + number * Pointers.NBYTES, each.place, each.start))
             return [(0, each.numel()) for each in value]
         if type(value) is Number:
-            self.numbers.append((at, _struct_of(param), value))
+            self.numbers.append((at, _packer_of(param), value))
             return 0
         if type(value) is Drawn:
-            self.draws.append((at, _struct_of(param), value.place))
+            self.draws.append((at, _packer_of(param), value.place))
             return 0
         return value
 
@@ -90,18 +93,29 @@ class Launch:
         return buffer
 
     def _put_numbers(self, buffer: bytearray, bound: Sequence[Any], drawn: Sequence[int]) -> None:
-        for at, packer, number in self.numbers:
-            value = bound[number.index]
-            for conversion in number.conversions:
-                value = conversion(value)
-            packer.pack_into(buffer, at, value)
-        for at, packer, place in self.draws:
-            packer.pack_into(buffer, at, drawn[place])
+        try:
+            for at, pack, number in self.numbers:
+                value = bound[number.index]
+                for conversion in number.conversions:
+                    value = conversion(value)
+                pack(buffer, at, value)
+        except (StructError, OverflowError) as error:
+            raise self._overflow(at, bound[number.index]) from error
+        for at, pack, place in self.draws:
+            pack(buffer, at, drawn[place])
+
+    def _overflow(self, at: int, value: Any) -> ValueRangeError:
+        param = self.kernel.params[self.kernel.offsets.index(at)]
+        kind = param.ctype if isinstance(param, Scalar) else ""
+        return ValueRangeError(
+            f"{self.called}: value cannot be converted to type {kind} without overflow: {shown(value)}",
+            hint="integers travel in 64 bits, floating point numbers end at about 1.8e308: use torch.inf",
+        )
 
 
-def _struct_of(param: Any) -> Struct:
+def _packer_of(param: Any) -> Any:
     assert isinstance(param, Scalar)
-    return param.struct
+    return param.struct.pack_into
 
 
 class Library:
@@ -186,7 +200,7 @@ class Plan(Decided):
 def _launch(step: Launch, stream: Stream | None, operands: list[TensorCore], bound: Sequence[Any], drawn: Any) -> None:
     buffer = step.filled(operands, bound, drawn)
     if stream is None:
-        run_on_host(step.kernel.bind(buffer), step.kernel.reference)
+        run_on_host(step.kernel.bind(buffer), step.kernel.reference, step.called)
     else:
         stream.launch(step.handle, step.grid, buffer)
 
@@ -206,7 +220,7 @@ def _drawn(machine: Any, device: int, draws: Sequence[tuple[int, Any]]) -> list[
 def _run_library(machine: Any, stream: Stream | None, step: Library, operands: Sequence[TensorCore]) -> None:
     given = tuple([0 if place is None else core.address_of(operands[place]) for place in step.places])
     if stream is None:
-        run_on_host(step.problem.accesses(given), step.problem.reference)
+        run_on_host(step.problem.accesses(given), step.problem.reference, step.problem.kind)
         return
     if not step.workspace_nbytes:
         stream.library_run(step.handle, given, 0)
@@ -215,12 +229,16 @@ def _run_library(machine: Any, stream: Stream | None, step: Library, operands: S
     stream.library_run(step.handle, given, workspace.address())
 
 
-def run_on_host(bound: Sequence[Any], reference: Any) -> None:
-    """Run a reference on host memory."""
+def run_on_host(bound: Sequence[Any], reference: Any, called: str) -> None:
+    """Run a reference on host memory.  Raises what it raises, in the name of what was called."""
     if hooks.on_host_read is not None or hooks.on_host_write is not None:
         trace.touched_by_host(bound)
-    with host.np.errstate(all="ignore"):
-        reference(*[_host_array(each) for each in bound])
+    try:
+        with host.np.errstate(all="ignore"):
+            reference(*[_host_array(each) for each in bound])
+    except OF_ARGUMENTS as error:
+        tell_as(error, called)
+        raise
 
 
 def _host_array(value: Any) -> Any:

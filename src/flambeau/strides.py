@@ -151,7 +151,10 @@ def infer(shape: Sequence[int], numel: int, name: str = "view") -> Shape:
     known = prod(size for size in shape if size != -1)
     fits = numel == known if not unknown else len(unknown) == 1 and known and numel % known == 0
     if not fits or any(size < -1 for size in shape):
-        raise ShapeError(f"{name}: shape {list(shape)} is invalid for an input of {numel} elements")
+        raise ShapeError(
+            f"{name}: shape {list(shape)} is invalid for an input of {numel} elements",
+            hint="the sizes must multiply to that number; one of them may be -1, and is then worked out",
+        )
     return tuple(numel // known if size == -1 else size for size in shape)
 
 
@@ -162,6 +165,7 @@ def wrap_dim(dim: int, ndim: int, name: str) -> int:
     room = max(ndim, 1)
     if not -room <= dim < room:
         raise IndexRangeError(
-            f"{name}: dimension out of range (expected to be in [{-room}, {room - 1}], but got {dim})"
+            f"{name}: dimension out of range (expected to be in [{-room}, {room - 1}], but got {dim})",
+            hint=f"count from the front with 0 to {room - 1}, or from the back with -1 to {-room}",
         )
     return dim % room

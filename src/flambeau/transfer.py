@@ -109,7 +109,10 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     Host: as `to`.  Raises: ShapeError if the source does not broadcast to the target.
     """
     if st.broadcast([source.shape, target.shape], "copy_") != target.shape:
-        raise ShapeError(f"copy_: a source of shape {list(source.shape)} does not fit a target of {list(target.shape)}")
+        raise ShapeError(
+            f"copy_: a source of shape {list(source.shape)} does not fit a target of {list(target.shape)}",
+            hint="the source is repeated where its sizes are 1, the target is not: give it the source's shape",
+        )
     if record.wants_grad(ASSIGN, [target, source]) or target.base is not None:
         record.check_inplace("copy_", target)
     needs_node = record.wants_grad(ASSIGN, [target, source]) and target.dtype.is_floating_point

@@ -83,7 +83,9 @@ def test_a_gradient_that_does_not_fit_its_input_is_refused():
 
     x = leaf(1.0, 2.0)
     for shape in ((3,), (), (2, 3)):
-        with pytest.raises(RuntimeError, match=r"invalid gradient: float32\[.*\] on cpu for an input of shape \[2\]"):
+        with pytest.raises(
+            RuntimeError, match=r"gradient at index 0: float32\[.*\] on cpu for an input of shape \[2\]"
+        ):
             Wrong.apply(x, shape).backward()
     assert x.grad is None
     Wrong.apply(x, (3, 2)).backward()
@@ -376,24 +378,24 @@ def test_a_view_learns_that_its_base_joined_a_graph():
         (
             lambda: torch.ones(3, device="cuda:1"),
             RuntimeError,
-            r"backward: the gradient is .*cuda:1.*, the output .*cuda:0",
+            r": the gradient is .*cuda:1.*, the output .*cuda:0",
         ),
-        (lambda: torch.ones(3), RuntimeError, r"backward: the gradient is .*cpu.*, the output .*cuda:0"),
+        (lambda: torch.ones(3), RuntimeError, r": the gradient is .*cpu.*, the output .*cuda:0"),
         (
             lambda: torch.ones(2, device="cuda:0"),
             RuntimeError,
-            r"backward: the gradient has shape \[2\], the output \[3\]",
+            r": the gradient has shape \[2\], the output \[3\]",
         ),
-        (lambda: 5, TypeError, "backward: a gradient is a tensor or None, not 5"),
+        (lambda: 5, TypeError, ": a gradient is a tensor or None, not 5"),
     ],
     ids=["another device", "the host", "another shape", "no tensor"],
 )
 def test_a_gradient_that_is_given_fits_its_output(gpus, given, error, text):
     x = torch.ones(3, device="cuda:0", requires_grad=True)
     y = x * 2
-    with pytest.raises(error, match=text):
+    with pytest.raises(error, match=f"^backward{text}"):
         y.backward(given())
-    with pytest.raises(error, match=text):
+    with pytest.raises(error, match=f"^grad{text}"):
         torch.autograd.grad(y, [x], [given()])
     y.backward(torch.ones(3, device="cuda:0"))
     assert x.grad.tolist() == [2.0] * 3

@@ -64,7 +64,7 @@ def test_parameters_as_one_vector():
     assert vector.tolist() == [*net.weight.tolist()[0], net.bias.item()]
     utils.vector_to_parameters(torch.tensor([1.0, 2.0, 3.0]), net.parameters())
     assert (net.weight.tolist(), net.bias.tolist()) == ([[1.0, 2.0]], [3.0])
-    with pytest.raises(ShapeError, match="has 2 elements, the parameters have 3"):
+    with pytest.raises(ShapeError, match=r"the vector is float32\[2\] on cpu, the parameters have 3"):
         utils.vector_to_parameters(torch.ones(2), net.parameters())
 
 

@@ -131,7 +131,7 @@ def test_what_cannot_be_captured(gpus):
         torch.cuda.make_graphed_callables(model, (x,))
     with pytest.raises(AcceleratorError, match="Tensor.item"):
         torch.cuda.make_graphed_callables(lambda a: a * a.sum().item(), (x,))
-    with pytest.raises(ArgumentTypeError, match="a result is float"):
+    with pytest.raises(ArgumentTypeError, match="a result is 1.0, and only tensors can be"):
         torch.cuda.make_graphed_callables(lambda a: 1.0, (x,))
 
 

@@ -46,10 +46,11 @@ def test_a_wrong_state_is_told_whole_and_changes_nothing():
     with pytest.raises(StateDictError) as caught:
         module.load_state_dict(state)
     assert str(caught.value) == (
-        "Error(s) in loading state_dict for Sequential:\n"
+        "load_state_dict: Error(s) in loading state_dict for Sequential:\n"
         '\tMissing key(s) in state_dict: "0.bias".\n'
         '\tUnexpected key(s) in state_dict: "extra".\n'
-        "\tsize mismatch for 0.weight: the state_dict has shape [3, 2], the module has [2, 2]."
+        "\tsize mismatch for 0.weight: the state_dict has shape [3, 2], the module has [2, 2].\n"
+        "hint: make the module as it was when the state was saved, or change these entries first"
     )
     assert isinstance(caught.value, RuntimeError)
     assert values(module) == before

@@ -57,7 +57,7 @@ def test_keyword_only_parameters_reach_the_body_by_name(register):
 def test_keyword_only_parameters_are_refused_by_position(register):
     composed = register(composite, _composite)
     for values in ((1,), (1, 3)):
-        with pytest.raises(ArgumentTypeError, match=r"_composite\(\) takes 1 positional arguments but \d were given"):
+        with pytest.raises(ArgumentTypeError, match=r"_composite: takes 1 positional arguments but \d were given"):
             composed(torch.ones(2), *values)
     with pytest.raises(ArgumentTypeError, match="missing 1 required .*'shift'"):
         composed(torch.ones(2))

@@ -9,7 +9,8 @@ import pytest
 
 import flambeau as torch
 from flambeau import dtypes
-from flambeau.ops.operator import COMPOSITE, LOWERED, POINTWISE, REGISTRY
+from flambeau.errors import ArgumentTypeError, DeviceMismatchError, FlambeauError, ShapeError
+from flambeau.ops.operator import COMPOSITE, LOWERED, POINTWISE, REGISTRY, VIEW
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck, machine
 from flambeau.testing.samples import cases, made
@@ -142,13 +143,129 @@ def refill(value, old, new):
     return value
 
 
+# wrong input: every error begins with what was called, says a way out, and has changed nothing
+
+
+def told(called: str, error: BaseException) -> None:
+    assert str(error).startswith(f"{called}: ") and error.fact.isprintable(), str(error)
+    assert "\nhint: " in str(error) and error.hint.isprintable(), str(error)
+
+
+def bad_inputs(operator, device: str):
+    for sample in operator.errors():
+        make = lambda dense, array: tensor(dense, device=device)  # noqa: E731
+        kwargs = {key: made(value, dtypes.float32, make) for key, value in sample.kwargs.items()}
+        yield sample, made(sample.args, dtypes.float32, make), kwargs
+
+
 @pytest.mark.parametrize("name", sorted(name for name, operator in REGISTRY.items() if operator.errors))
 def test_wrong_input_fails_as_the_operator_says(name):
     operator = REGISTRY[name]
-    for sample in operator.errors():
-        args = made(sample.args, dtypes.float32, lambda dense, array: tensor(dense, device="cuda"))
-        with pytest.raises(sample.error, match=sample.match):
-            operator(*args, **sample.kwargs)
+    for sample, args, kwargs in bad_inputs(operator, "cuda"):
+        with pytest.raises(sample.error, match=sample.match) as caught:
+            operator(*args, **kwargs)
+        told(operator.called, caught.value)
+
+
+WRITERS = sorted(name for name, operator in REGISTRY.items() if operator.inplace)
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if REGISTRY[name].errors])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_wrong_input_in_place_fails_as_the_method_says(name, device):
+    for sample, (target, *args), kwargs in bad_inputs(REGISTRY[name], device):
+        if not isinstance(target, torch.Tensor) or (name == "bernoulli" and not args):  # which then takes p=0.5
+            continue
+        before, version = target.clone(), target._version
+        with pytest.raises(sample.error, match=sample.match) as caught:
+            getattr(target, f"{name}_")(*args, **kwargs)
+        told(f"{name}_", caught.value)
+        assert target.equal(before) and target._version == version
+
+
+@pytest.mark.parametrize("name", sorted(set(WRITERS) & set(BY_OPERATOR)))
+def test_a_type_that_cannot_be_written_fails_as_the_method_says(name):
+    for case in written_in_place(name):
+        _, (target, *args), kwargs = inputs(case, "cuda")
+        integers = target.to(torch.int64)
+        before = integers.clone()
+        try:
+            getattr(integers, f"{name}_")(*args, **kwargs)
+        except RuntimeError as error:
+            told(f"{name}_", error)
+            assert integers.equal(before)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in BY_OPERATOR if REGISTRY[name].kind is not VIEW))
+def test_an_out_of_another_shape_fails_as_the_operator_says(name):
+    operator, args, kwargs = inputs(BY_OPERATOR[name][0], "cuda")
+    out = torch.ones(7, 1, 7, 7, device="cuda")
+    with pytest.raises((ShapeError, ArgumentTypeError)) as caught:
+        operator(*args, **kwargs, out=out)
+    told(operator.called, caught.value)
+    assert out.eq(1).all()
+
+
+def moved(value, count: list[int]):
+    """The last tensor of several brought to the CPU."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(reversed([moved(each, count) for each in reversed(value)]))
+    if isinstance(value, torch.Tensor):
+        count.append(value.ndim)
+        return value.cpu() if len(count) == 1 else value
+    return value
+
+
+@pytest.mark.parametrize("name", sorted(BY_OPERATOR))
+def test_tensors_of_several_devices_fail_as_the_operator_says(name):
+    for case in BY_OPERATOR[name]:
+        operator, args, kwargs = inputs(case, "cuda")
+        dims: list[int] = []
+        args = moved(args, dims)
+        if len(dims) < 2 or dims[0] == 0 or kwargs:
+            continue
+        with pytest.raises(DeviceMismatchError, match="Expected all tensors to be on the same device") as caught:
+            operator(*args, **kwargs)
+        told(operator.called, caught.value)
+
+
+NEEDED = ("Operand", "Operands", "int")  # types that take none of the values below
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name in BY_OPERATOR if REGISTRY[name].function or REGISTRY[name].method)
+)
+@pytest.mark.parametrize("wrong", ["text", 1.5, None, ["text"]], ids=repr)
+def test_what_is_no_argument_fails_as_the_operator_says(name, wrong):
+    """Each argument in turn is replaced.  Some values are arguments after all."""
+    case = BY_OPERATOR[name][0]
+    for place in range(len(REGISTRY[name].parameters)):
+        operator, args, kwargs = inputs(case, "cuda")
+        parameter = operator.parameters[place]
+        args, kwargs = list(args), dict(kwargs)
+        if place < len(args):
+            args[place] = wrong
+        else:
+            kwargs[parameter.name] = wrong
+        try:
+            operator(*args, **kwargs)
+        except FlambeauError as error:
+            told(operator.called, error)
+        else:
+            assert wrong is parameter.default or parameter.annotation not in NEEDED, parameter
+
+
+def test_every_operator_that_can_be_called_wrongly_has_samples_of_it():
+    """More than an argument of the wrong type: a shape, a dimension, an index, a number out of range."""
+    harmless = ("bool", "float", "Any = None")
+    lacking = [
+        name
+        for name, operator in REGISTRY.items()
+        if (operator.function or operator.method or operator.inplace)
+        and [each for each in operator.parameters[1:] if each.annotation not in harmless]
+        and not operator.errors
+    ]
+    assert lacking == []
 
 
 def test_every_operator_has_samples_and_dtypes():

@@ -15,6 +15,7 @@ def optimizer(*rates):
 def test_functions_scale_each_group_s_start():
     owner = optimizer(1.0, 0.5)
     scheduler = lr_scheduler.LambdaLR(owner, [lambda step: 0.5**step, lambda step: step + 1])
+    owner.step()
     scheduler.step()
     scheduler.step()
     assert scheduler.get_last_lr() == [0.25, 1.5]
@@ -25,6 +26,7 @@ def test_functions_scale_each_group_s_start():
 def test_a_rate_set_by_hand_counts():
     owner = optimizer(1.0)
     scheduler = lr_scheduler.ExponentialLR(owner, 0.5)
+    owner.step()
     owner.param_groups[0]["lr"] = 8.0
     scheduler.step()
     assert owner.param_groups[0]["lr"] == 4.0
@@ -32,6 +34,7 @@ def test_a_rate_set_by_hand_counts():
 
 def test_a_state_carries_on():
     first, second = (lr_scheduler.StepLR(optimizer(1.0), 2) for _ in range(2))
+    first.optimizer.step()
     for _ in range(3):
         first.step()
     second.load_state_dict(first.state_dict())

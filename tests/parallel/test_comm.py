@@ -272,18 +272,18 @@ def test_gather_has_nothing_to_join_scalars_along(gpus):
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda x: comm.broadcast(None, [0]), "broadcast: the source must be a tensor, got None"),
-        (lambda x: comm.broadcast(x, out=[None]), r"broadcast: out\[0\] must be a tensor, got None"),
+        (lambda x: comm.broadcast(None, [0]), "broadcast: the source must be a Tensor, got None"),
+        (lambda x: comm.broadcast(x, out=[None]), r"broadcast: out\[0\] must be a Tensor, got None"),
         (lambda x: comm.broadcast(x, 0), "broadcast: devices must be a list of devices, got 0"),
         (lambda x: comm.broadcast(x, "cuda:0"), "broadcast: devices must be a list of devices, got 'cuda:0'"),
         (lambda x: comm.broadcast_coalesced([x, 5], [0]), r"broadcast_coalesced: tensors\[1\] must be .*, got 5"),
         (lambda x: comm.reduce_add(x), r"reduce_add: inputs must be a list of tensors, got float32\[1\] on cuda:0"),
-        (lambda x: comm.reduce_add_coalesced([[x], [None]]), r"reduce_add_coalesced: inputs\[1\]\[0\] must be a t"),
+        (lambda x: comm.reduce_add_coalesced([[x], [None]]), r"reduce_add_coalesced: inputs\[1\]\[0\] must be a T"),
         (lambda x: comm.reduce_add_coalesced([x]), r"reduce_add_coalesced: inputs\[0\] must be a list of tensors"),
-        (lambda x: comm.scatter(None, [0]), "scatter: the source must be a tensor, got None"),
-        (lambda x: comm.gather([None]), r"gather: tensors\[0\] must be a tensor, got None"),
+        (lambda x: comm.scatter(None, [0]), "scatter: the source must be a Tensor, got None"),
+        (lambda x: comm.gather([None]), r"gather: tensors\[0\] must be a Tensor, got None"),
         (lambda x: comm.gather(None), "gather: tensors must be a list of tensors, got None"),
-        (lambda x: comm.gather([x], out=5), "gather: out must be a tensor, got 5"),
+        (lambda x: comm.gather([x], out=5), "gather: out must be a Tensor, got 5"),
     ],
 )
 def test_what_is_no_tensor_is_a_type_error(gpus, call, text):

@@ -1,5 +1,6 @@
 """torch.autograd: gradients, under PyTorch's names."""
 
+from ..errors import no_attribute as _no_attribute
 from . import graph
 from .function import Function
 from .functional import backward, grad
@@ -16,3 +17,7 @@ __all__ = [
     "no_grad",
     "set_grad_enabled",
 ]
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

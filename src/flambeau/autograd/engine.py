@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from .. import core
-from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError
+from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError, shown
 from ..ops.operator import REGISTRY
 from ..runtime import state
 from ..runtime.stream import Stream
@@ -181,7 +181,9 @@ class GraphTask:
         for index, hook in node.pre_hooks:
             if grads[index] is not None:
                 changed = hook(grads[index])
-                grads[index] = grads[index] if changed is None else changed
+                if changed is not None:
+                    _check_changed(changed, grads[index])
+                    grads[index] = changed
         if self.targets is not None:
             self._capture(node, grads)
         found = self._apply(node, grads)
@@ -278,37 +280,70 @@ def _leave(former_device: int, former: list[Stream]) -> None:
     state.set_device(former_device)
 
 
-def initial_grads(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+def _check_changed(changed: Any, grad: Any) -> None:
+    """Raise ArgumentTypeError, ShapeError, DtypeError or DeviceMismatchError for what a hook may not return."""
+    if not isinstance(changed, core.TensorCore):
+        raise ArgumentTypeError(
+            f"register_hook: the hook returned {shown(changed)} for a gradient, {grad.describe()}",
+            hint="return a tensor like it, or None to leave it as it is",
+        )
+    if changed.layout is grad.layout and changed.storage.device == grad.storage.device:
+        return
+    fact = f"register_hook: the hook returned {changed.describe()} for a gradient, {grad.describe()}"
+    if changed.shape != grad.shape:
+        raise ShapeError(fact, hint="return a tensor of the same shape")
+    if changed.dtype is not grad.dtype:
+        raise DtypeError(fact, hint=f"convert it with .to({grad.dtype})")
+    if changed.storage.device != grad.storage.device:
+        raise DeviceMismatchError(fact, hint=f'move it with .to("{grad.device}")')
+
+
+def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
     """The gradients that a pass starts with: ones for scalars.
 
     Raises: AutogradError; for a gradient that is given, ArgumentTypeError, ShapeError or DeviceMismatchError.
     """
+    if len(grads) != len(outputs):
+        raise AutogradError(
+            f"{name}: got {len(outputs)} tensors and {len(grads)} gradients", hint="give one, or None, for each tensor"
+        )
     result = []
-    for output, grad in zip(outputs, grads, strict=True):
+    for place, (output, grad) in enumerate(zip(outputs, grads)):
+        if not isinstance(output, core.TensorCore):
+            raise ArgumentTypeError(
+                f"{name}: element {place} of tensors must be a Tensor, got {shown(output)}",
+                hint="give what was computed, such as a loss",
+            )
         if not core.in_graph(output):
             raise AutogradError(
-                "backward: element 0 of tensors does not require grad and does not have a grad_fn",
+                f"{name}: element {place} of tensors does not require grad and does not have a grad_fn: "
+                f"{output.describe()}",
                 hint="set requires_grad=True on an input, and do not compute it under no_grad()",
             )
         if grad is None and output.numel() != 1:
             raise AutogradError(
-                f"backward: grad can be implicitly created only for scalar outputs, not for {output.describe()}",
+                f"{name}: grad can be implicitly created only for scalar outputs, not for {output.describe()}",
                 hint="reduce the output, for example output.sum().backward(), or pass a gradient of its shape",
             )
         if grad is not None:
-            _check_given(grad, output)
+            _check_given(name, grad, output)
         result.append(_one_like(output) if grad is None else grad)
     return result
 
 
-def _check_given(grad: Any, output: Any) -> None:
+def _check_given(name: str, grad: Any, output: Any) -> None:
     if not isinstance(grad, core.TensorCore):
-        raise ArgumentTypeError(f"backward: a gradient is a tensor or None, not {grad!r}")
+        raise ArgumentTypeError(
+            f"{name}: a gradient is a tensor or None, not {shown(grad)}", hint="as in torch.ones_like(output)"
+        )
     if grad.shape != output.shape:
-        raise ShapeError(f"backward: the gradient has shape {list(grad.shape)}, the output {list(output.shape)}")
+        raise ShapeError(
+            f"{name}: the gradient has shape {list(grad.shape)}, the output {list(output.shape)}",
+            hint="make it with torch.ones_like(output)",
+        )
     if grad.storage.device != output.storage.device:
         raise DeviceMismatchError(
-            f"backward: the gradient is {grad.describe()}, the output {output.describe()}",
+            f"{name}: the gradient is {grad.describe()}, the output {output.describe()}",
             hint="move the gradient to the device of the output",
         )
 

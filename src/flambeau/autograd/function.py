@@ -8,10 +8,10 @@ from typing import Any
 
 from .. import core
 from ..core import TensorCore
-from ..errors import AutogradError
+from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
 from . import record
 from .mode import GradMode, mode
-from .node import Node, Saved, fit, streams_of
+from .node import Node, Saved, check_broadcast, fit, streams_of
 
 
 class FunctionContext:
@@ -26,20 +26,36 @@ class FunctionContext:
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep inputs or outputs for backward; writes in place to them are noticed."""
+        for place, each in enumerate(tensors):
+            if each is not None and not isinstance(each, TensorCore):
+                raise ArgumentTypeError(
+                    f"save_for_backward: can only save tensors, argument {place} is {shown(each)}",
+                    hint="keep anything else as an attribute: ctx.name = value",
+                )
         self._to_save = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Say which inputs forward wrote in place; they must be among its results."""
+        _check_tensors("mark_dirty", tensors)
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
         """Say which results need no gradient."""
+        _check_tensors("mark_non_differentiable", tensors)
         self._constant = tensors
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What save_for_backward kept.  Raises AutogradError if it was freed or overwritten."""
         return self._node().unpack()  # type: ignore[no-any-return]
+
+
+def _check_tensors(name: str, tensors: Sequence[Any]) -> None:
+    for place, each in enumerate(tensors):
+        if not isinstance(each, TensorCore):
+            raise AutogradError(
+                f"{name}: can only accept tensors, argument {place} is {shown(each)}", hint="leave it out"
+            )
 
 
 class FunctionNode(Node):
@@ -78,17 +94,32 @@ class FunctionNode(Node):
 
     def apply(self, grads: Sequence[Any]) -> list[Any]:
         filled = [_zeros(meta) if each is None and meta is not None else each for each, meta in zip(grads, self.shapes)]
+        if self.function.backward is Function.backward:
+            raise NotSupportedError(
+                f"{self.function.__name__}: backward is not defined", hint="define it as a static method"
+            )
         found = self.function.backward(self.context, *filled)
         results = list(found) if isinstance(found, (tuple, list)) else [found]
         if len(results) < len(self.edges) or any(each is not None for each in results[len(self.edges) :]):
             raise AutogradError(
                 f"{self.name}: returned an incorrect number of gradients (expected {len(self.edges)}, "
-                f"got {len(results)})"
+                f"got {len(results)})",
+                hint="backward returns one for each argument of forward but ctx, None where there is none",
             )
+        pairs = zip(results, self.metas, self.edges)
         return [
-            None if grad is None or edge is None or meta is None else fit(grad, *meta)
-            for grad, meta, edge in zip(results, self.metas, self.edges)
+            None if grad is None or edge is None or meta is None else self._fitted(place, grad, meta)
+            for place, (grad, meta, edge) in enumerate(pairs)
         ]
+
+    def _fitted(self, place: int, grad: Any, meta: tuple[Any, ...]) -> Any:
+        if not isinstance(grad, TensorCore):
+            raise AutogradError(
+                f"{self.name}: returned {shown(grad)} as the gradient of input {place}",
+                hint="a gradient is a tensor or None",
+            )
+        check_broadcast(f"{self.name}: returned an invalid gradient at index {place}", grad, meta[0].shape)
+        return fit(grad, *meta)
 
     def release(self) -> None:
         self.saved = []
@@ -120,17 +151,19 @@ class Function:
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
-        raise AutogradError("Function: define forward as a static method")
+        raise NotSupportedError("Function: forward is not defined", hint="define it as a static method")
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        raise AutogradError("Function: define backward as a static method")
+        raise NotSupportedError("Function: backward is not defined", hint="define it as a static method")
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Run forward on `args`; its results carry a gradient if an input does."""
         context = FunctionContext()
         context.needs_input_grad = tuple(isinstance(each, TensorCore) and each.requires_grad for each in args)
+        if cls.forward is Function.forward:
+            raise NotSupportedError(f"{cls.__name__}: forward is not defined", hint="define it as a static method")
         wanted = mode.enabled and any(context.needs_input_grad)
         with GradMode(False):
             found = cls.forward(context, *args)
@@ -138,7 +171,7 @@ class Function:
         if not wanted:
             return found
         for each in context._dirty:
-            _check_dirty(cls.__name__, each)
+            _check_dirty(cls.__name__, each, outputs)
         fresh = tuple(_fresh(each, args, context) for each in outputs)
         context._to_save = tuple(_renamed(each, outputs, fresh) for each in context._to_save)
         node = FunctionNode(cls, context, args, fresh)
@@ -160,11 +193,16 @@ class _Identity(tuple[Any, ...]):
         return any(each is value for each in self)
 
 
-def _check_dirty(name: str, written: Any) -> None:
+def _check_dirty(name: str, written: Any, outputs: Sequence[Any]) -> None:
+    if written not in _Identity(outputs):
+        raise AutogradError(
+            f"{name}: an input that mark_dirty names, {written.describe()}, is not returned by forward",
+            hint="return it, or leave it out of mark_dirty and clone() it before writing",
+        )
     record.check_inplace(name, written)
     if written.base is not None:
         raise AutogradError(
-            f"{name}: forward wrote a view in place, which cannot be recorded",
+            f"{name}: forward wrote a view in place, which cannot be recorded: {written.describe()}",
             hint="write a clone(), or the base itself",
         )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..core import TensorCore
-from ..errors import AutogradError
+from ..errors import ArgumentTypeError, AutogradError, shown
 from . import record
 from .engine import GraphTask, initial_grads
 
@@ -24,13 +24,13 @@ def backward(
     Order:  each node on the stream of its forward; the current streams then wait for the leaves'.
     Raises: AutogradError, ShapeError.
     """
-    outputs = as_list(tensors)
-    grads = [None] * len(outputs) if grad_tensors is None else as_list(grad_tensors)
+    outputs = as_list("backward", "tensors", tensors)
+    grads = [None] * len(outputs) if grad_tensors is None else as_list("backward", "grad_tensors", grad_tensors)
     if inputs is None:
-        _run(outputs, grads, None, retain_graph, create_graph)
+        _run("backward", outputs, grads, None, retain_graph, create_graph)
         return
-    leaves = as_list(inputs)
-    found = _run(outputs, grads, leaves, retain_graph, create_graph)
+    leaves = as_list("backward", "inputs", inputs)
+    found = _run("backward", outputs, grads, leaves, retain_graph, create_graph)
     for leaf, grad in zip(leaves, found):
         if grad is not None:
             leaf.grad = grad if leaf.grad is None else leaf.grad + grad
@@ -49,9 +49,10 @@ def grad(
     Host:   returns at once.
     Raises: AutogradError if an input was not used and allow_unused is False.
     """
-    results, wanted = as_list(outputs), as_list(inputs)
-    grads = [None] * len(results) if grad_outputs is None else as_list(grad_outputs)
-    found = _run(results, grads, wanted, retain_graph, create_graph)
+    results, wanted = as_list("grad", "outputs", outputs), as_list("grad", "inputs", inputs)
+    grads = [None] * len(results) if grad_outputs is None else as_list("grad", "grad_outputs", grad_outputs)
+    _check_flag("grad", "allow_unused", allow_unused)
+    found = _run("grad", results, grads, wanted, retain_graph, create_graph)
     for index, each in enumerate(found):
         if each is None and not allow_unused:
             raise AutogradError(
@@ -62,27 +63,59 @@ def grad(
     return tuple(found)
 
 
-def as_list(values: Any) -> list[Any]:
-    """One tensor, or a sequence of them, as a list."""
-    return [values] if isinstance(values, TensorCore) or values is None else list(values)
+def as_list(name: str, what: str, values: Any) -> list[Any]:
+    """One tensor, or a sequence of them, as a list.  Raises ArgumentTypeError for what is neither."""
+    if isinstance(values, TensorCore) or values is None:
+        return [values]
+    if not isinstance(values, Iterable):
+        fact = f"{name}: {what} must be a tensor or a list of them, got {shown(values)}"
+        raise ArgumentTypeError(fact, hint="give what was computed, or the leaves it was computed from")
+    return list(values)
+
+
+def _check_flag(name: str, what: str, value: Any) -> None:
+    if not isinstance(value, int):
+        raise ArgumentTypeError(f"{name}: {what} must be a bool, got {shown(value)}", hint="give True or False")
 
 
 def _run(
-    outputs: Sequence[Any], grads: Sequence[Any], inputs: Sequence[Any] | None, retain: bool | None, create_graph: bool
+    name: str,
+    outputs: Sequence[Any],
+    grads: Sequence[Any],
+    inputs: Sequence[Any] | None,
+    retain: bool | None,
+    create_graph: bool,
 ) -> list[Any]:
-    started = initial_grads(outputs, grads)
-    targets = None if inputs is None else [_edge(each) for each in inputs]
-    roots = [_edge(each) for each in outputs]
+    _check_flag(name, "create_graph", create_graph)
+    if retain is not None:
+        _check_flag(name, "retain_graph", retain)
+    started = initial_grads(name, outputs, grads)
+    if inputs is not None:
+        _check_inputs(name, inputs)
+    targets = None if inputs is None else [_edge(name, each) for each in inputs]
+    roots = [_edge(name, each) for each in outputs]
     task = GraphTask(targets, create_graph if retain is None else retain, create_graph)
     captured = task.run(roots, started)
     return [] if targets is None else [captured.get(each) for each in targets]
 
 
-def _edge(tensor: Any) -> Any:
+def _check_inputs(name: str, inputs: Sequence[Any]) -> None:
+    """Raise AutogradError unless these are tensors, at least one."""
+    if not inputs:
+        raise AutogradError(f"{name}: inputs cannot be empty, got {inputs}", hint="leave it out for all leaves")
+    for place, each in enumerate(inputs):
+        if not isinstance(each, TensorCore):
+            raise AutogradError(
+                f"{name}: all inputs have to be Tensors, inputs[{place}] is {shown(each)}",
+                hint="name the leaves that shall have gradients",
+            )
+
+
+def _edge(name: str, tensor: Any) -> Any:
     edge = record.edge_of(tensor)
     if edge is None:
         raise AutogradError(
-            f"grad: one of the tensors, {tensor.describe()}, does not require grad",
+            f"{name}: one of the tensors, {tensor.describe()}, does not require grad",
             hint="call requires_grad_() on it first",
         )
     return edge

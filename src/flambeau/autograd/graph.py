@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import trace
-from ..errors import AcceleratorError
+from ..errors import AcceleratorError, ModeError, shown
 from ..runtime.stream import Stream
 
 CAPTURE_IMPLICIT = 906  # CUresult
@@ -18,7 +18,7 @@ class _Choices:
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
     """Say whether backward warns where a leaf's gradient is made on another stream than the leaf was first used on."""
-    _Choices.warns = enabled
+    _Choices.warns = _bool("set_warn_on_accumulate_grad_stream_mismatch", enabled)
 
 
 def set_override_stale_capture_stream(enabled: bool) -> None:
@@ -26,7 +26,13 @@ def set_override_stale_capture_stream(enabled: bool) -> None:
 
     Without it, a node of a default stream is an error in a capture, and one of another stream is left to the capture.
     """
-    _Choices.overrides = enabled
+    _Choices.overrides = _bool("set_override_stale_capture_stream", enabled)
+
+
+def _bool(name: str, enabled: bool) -> bool:
+    if not isinstance(enabled, bool):
+        raise ModeError(f"{name}: enabled must be a bool, but got {shown(enabled)}", hint="give True or False")
+    return enabled
 
 
 def mismatch(leaf: Stream, producer: Stream) -> None:

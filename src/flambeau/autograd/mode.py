@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from ..errors import ArgumentTypeError, shown
 from ..runtime import state
 
 
@@ -37,6 +38,11 @@ class GradMode:
         mode.enabled = self._previous.pop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(function):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: decorates functions, got {shown(function)}",
+                hint=f"use it as @{type(self).__name__}(), or in a with statement",
+            )
         enabled = self.enabled
 
         @wraps(function)
@@ -72,6 +78,7 @@ class inference_mode(GradMode):  # noqa: N801
     """As no_grad."""
 
     def __init__(self, mode: bool = True) -> None:
+        _check_bool("inference_mode", mode)
         super().__init__(not mode)
 
 
@@ -79,6 +86,7 @@ class set_grad_enabled(GradMode):  # noqa: N801
     """Sets the mode at once; as a context manager it restores the former one on exit."""
 
     def __init__(self, mode_: bool) -> None:
+        _check_bool("set_grad_enabled", mode_)
         super().__init__(mode_)
         self._first = mode.enabled
         mode.enabled = mode_
@@ -86,6 +94,11 @@ class set_grad_enabled(GradMode):  # noqa: N801
     def __enter__(self) -> None:
         self._previous.append(self._first)
         mode.enabled = self.enabled
+
+
+def _check_bool(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ArgumentTypeError(f"{name}: mode must be a bool, got {shown(value)}", hint="give True or False")
 
 
 def is_grad_enabled() -> bool:

@@ -181,7 +181,10 @@ class OperatorNode(Node):
         """What a derivative returned, each in the shape, type and place of its input; None where there is no edge."""
         flat: list[Any] = [found] if isinstance(found, TensorCore) else _flatten(found)
         if len(flat) != len(self.edges):
-            raise AutogradError(f"{self.name}: got {len(flat)} gradients for {len(self.edges)} inputs")
+            raise AutogradError(
+                f"{self.name}: got {len(flat)} gradients for {len(self.edges)} inputs",
+                hint="a derivative returns one for each operand, None where there is none",
+            )
         for place, edge in enumerate(self.edges):
             grad = flat[place]
             if edge is None:
@@ -255,17 +258,18 @@ def fit(grad: Any, layout: Layout, device: int) -> Any:
     if grad.layout is layout and grad.storage.device == device:
         return grad
     if grad.shape != layout.shape:
-        _check_broadcast(grad, layout.shape)
+        check_broadcast("backward: a derivative returned an invalid gradient", grad, layout.shape)
         grad = grad.sum_to_size(layout.shape)
     if grad.dtype is not layout.dtype:
         grad = grad.to(layout.dtype)
     return grad if grad.storage.device == device else grad.to("cpu" if device < 0 else device)
 
 
-def _check_broadcast(grad: Any, shape: Sequence[int]) -> None:
+def check_broadcast(fact: str, grad: Any, shape: Sequence[int]) -> None:
+    """Raise AutogradError, with a fact that begins so, for a gradient that its input's shape does not broadcast to."""
     have = grad.shape[len(grad.shape) - len(shape) :]
     if len(grad.shape) < len(shape) or any(size not in (1, other) for size, other in zip(shape, have)):
         raise AutogradError(
-            f"backward: a derivative returned an invalid gradient: {grad.describe()} for an input of shape "
-            f"{list(shape)}"
+            f"{fact}: {grad.describe()} for an input of shape {list(shape)}",
+            hint="a gradient has the shape of its input, or one that its input broadcasts to",
         )

@@ -83,7 +83,7 @@ def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
                 return state.here().grad_enabled
             if tensor.base is not None and state.here().grad_enabled and edge_of(tensor) is not None:
                 return True
-        elif (type(value) is list or type(value) is tuple) and any([each.requires_grad for each in value]):
+        elif (type(value) is list or type(value) is tuple) and any([_needs_grad(each) for each in value]):
             return state.here().grad_enabled
     return False
 
@@ -102,7 +102,9 @@ def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCor
 
 def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> OperatorNode:
     if operator.backward is None:
-        raise AutogradError(f"{operator.name}: the derivative is not implemented", hint="call it under torch.no_grad()")
+        raise AutogradError(
+            f"{operator.called}: the derivative is not implemented", hint="call it under torch.no_grad()"
+        )
     edges: list[Edge | None] = []
     metas: list[Any] = []
     tensors = [each for each in outputs if each is not None]
@@ -176,12 +178,13 @@ def check_inplace(name: str, target: TensorCore) -> None:
         return
     if target._requires_grad and target._grad_fn is None:
         raise AutogradError(
-            f"{name}: a leaf Variable that requires grad is being used in an in-place operation",
+            f"{name}: a leaf Variable that requires grad is being used in an in-place operation: {target.describe()}",
             hint="write it under torch.no_grad(), or write a clone()",
         )
     if target.base is not None and target.base._requires_grad and target.base._grad_fn is None:
         raise AutogradError(
-            f"{name}: a view of a leaf Variable that requires grad is being used in an in-place operation",
+            f"{name}: a view of a leaf Variable that requires grad is being used in an in-place operation: "
+            f"{target.describe()} of {target.base.describe()}",
             hint="write it under torch.no_grad(), or write a clone()",
         )
     if target.base is not None and target.base.requires_grad:
@@ -192,12 +195,13 @@ def _check_view(name: str, view: TensorCore) -> None:
     if edge_of(view) is None:
         raise AutogradError(
             f"{name}: a view that was made under no_grad is being modified in place with gradients enabled, and its "
-            f"base requires grad",
+            f"base requires grad: {view.describe()} of {view.base.describe()}",
             hint="make the view and write it in the same mode, or write a clone()",
         )
     if _is_of_function(view):
         raise AutogradError(
-            f"{name}: a view that {view._grad_fn.name}'s forward returned is being modified in place",
+            f"{name}: a view that {view._grad_fn.name}'s forward returned is being modified in place: "
+            f"{view.describe()}",
             hint="clone() the result inside the Function",
         )
 
@@ -223,7 +227,7 @@ def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorCor
     """
     if target.base is not None and st.overlaps_itself(target.base.shape, target.base.strides):
         raise AutogradError(
-            f"{operator.name}_: writing a view of {target.base.describe()}, whose elements overlap (strides "
+            f"{operator.called}: writing a view of {target.base.describe()}, whose elements overlap (strides "
             f"{list(target.base.strides)}), cannot be recorded",
             hint="clone() it before taking the view",
         )

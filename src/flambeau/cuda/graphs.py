@@ -2,6 +2,7 @@
 
 import importlib as _importlib
 
+from ..errors import no_attribute as _no_attribute
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
 
 
@@ -9,7 +10,7 @@ def __getattr__(name: str) -> object:
     """What needs modules loads when it is first named."""
     if name == "make_graphed_callables":
         return _importlib.import_module("flambeau.nn.graphed").make_graphed_callables
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _no_attribute(__name__, name)
 
 
 __all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]  # noqa: F822

@@ -8,7 +8,7 @@ from typing import Any
 from .. import host
 from ..core import TensorCore
 from ..dtypes import float64
-from ..errors import ArgumentTypeError, ShapeError
+from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError, shown, told_as
 from ..ops.operator import REGISTRY
 from ..tensor import factories
 
@@ -20,8 +20,19 @@ def default_collate(batch: Sequence[Any]) -> Any:
     they are.  Mappings give a mapping, named tuples their kind, other sequences a list.
     Raises: ArgumentTypeError for samples of other types, ShapeError for sequences of different lengths.
     """
+    if not hasattr(batch, "__getitem__"):
+        fact = f"default_collate: batch must be a list of samples, got {shown(batch)}"
+        raise ArgumentTypeError(fact, hint="put a single one in a list")
+    if not len(batch):
+        raise IndexRangeError(f"default_collate: batch must hold samples, got {shown(batch)}", hint="give at least one")
+    with told_as("default_collate"):
+        return _collated(batch)
+
+
+def _collated(batch: Sequence[Any]) -> Any:
     first = batch[0]
     if isinstance(first, TensorCore):
+        _check_alike(batch, TensorCore, "a tensor")
         return REGISTRY["stack"](list(batch))
     if host.is_numpy_loaded() and isinstance(first, (host.np.ndarray, host.np.generic)):
         return _of_arrays(batch)
@@ -37,7 +48,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return _of_sequences(batch)
     raise ArgumentTypeError(
         f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
-        f"{type(first).__name__}",
+        f"{type(first).__name__}: {shown(first)}",
         hint="pass collate_fn= to the DataLoader",
     )
 
@@ -46,14 +57,40 @@ def _of_arrays(batch: Sequence[Any]) -> Any:
     if batch[0].dtype.kind in "SUOV":
         raise ArgumentTypeError(
             f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
-            f"{batch[0].dtype}"
+            f"{batch[0].dtype}",
+            hint="pass collate_fn= to the DataLoader",
         )
-    return factories.from_array(host.np.stack([host.np.asarray(each) for each in batch]))
+    arrays = [host.np.asarray(each) for each in batch]
+    for index, each in enumerate(arrays):
+        if each.shape != arrays[0].shape:
+            raise ShapeError(
+                f"default_collate: expects each array to be equal size, but got {list(arrays[0].shape)} at entry 0 and "
+                f"{list(each.shape)} at entry {index}",
+                hint="pad the samples, or pass collate_fn= to the DataLoader",
+            )
+    return factories.from_array(host.np.stack(arrays))
+
+
+def _check_alike(batch: Sequence[Any], kind: Any, what: str) -> None:
+    """Raise ArgumentTypeError for the first sample that is not like sample 0."""
+    for index, each in enumerate(batch):
+        if not isinstance(each, kind):
+            raise ArgumentTypeError(
+                f"default_collate: sample 0 is {what}, sample {index} is {shown(each)}", hint="give samples of one kind"
+            )
 
 
 def _of_mappings(batch: Sequence[Any]) -> Any:
     first = batch[0]
-    made = {key: default_collate([sample[key] for sample in batch]) for key in first}
+    _check_alike(batch, Mapping, "a mapping")
+    for index, sample in enumerate(batch):
+        for key in first:
+            if key not in sample:
+                raise NamingError(
+                    f"default_collate: sample 0 has the key {key!r}, sample {index} has {', '.join(map(repr, sample))}",
+                    hint="give samples with the same keys",
+                )
+    made = {key: _collated([sample[key] for sample in batch]) for key in first}
     if type(first) is dict:
         return made
     try:
@@ -64,12 +101,14 @@ def _of_mappings(batch: Sequence[Any]) -> Any:
 
 def _of_sequences(batch: Sequence[Any]) -> Any:
     first = batch[0]
+    _check_alike(batch, Sequence, "a sequence")
     lengths = [len(sample) for sample in batch]
     if len(set(lengths)) > 1:
         raise ShapeError(
-            f"default_collate: each element in list of batch should be of equal size, their lengths are {lengths}"
+            f"default_collate: each element in list of batch should be of equal size, their lengths are {lengths}",
+            hint="pad the samples, or pass collate_fn= to the DataLoader",
         )
-    made = [default_collate(parts) for parts in zip(*batch)]
+    made = [_collated(parts) for parts in zip(*batch)]
     return type(first)(*made) if hasattr(first, "_fields") else made
 
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .. import trace
-from ..errors import ArgumentError, NotSupportedError
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown, told_as
 from ..runtime import state
+from ..tensor import checks
 from .collate import default_collate, default_convert
-from .dataset import IterableDataset
+from .dataset import IterableDataset, length_of
 from .pinning import PinnedBatches
-from .sampler import BatchSampler, RandomSampler, SequentialSampler
+from .sampler import BatchSampler, RandomSampler, SequentialSampler, check_generator
 
 
 class DataLoader:
@@ -47,8 +48,7 @@ class DataLoader:
         pin_memory_device: str = "",
     ) -> None:
         _check_workers(num_workers, multiprocessing_context, prefetch_factor, persistent_workers)
-        if timeout < 0:
-            raise ArgumentError(f"DataLoader: timeout option should be non-negative, got {timeout}")
+        _check_options(timeout, pin_memory, generator, collate_fn, worker_init_fn)
         if pin_memory_device:
             trace.warn(
                 f"DataLoader: pin_memory_device={pin_memory_device!r} is ignored: pinned memory serves every device",
@@ -62,30 +62,47 @@ class DataLoader:
         self.generator = generator
         self._is_stream = isinstance(dataset, IterableDataset)
         self._check_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
-        self.sampler = self._sampler(shuffle) if sampler is None else sampler
+        with told_as("DataLoader"):
+            self.sampler = self._sampler(shuffle) if sampler is None else sampler
         self.batch_size = batch_size if batch_sampler is None else None
         self.drop_last = drop_last
         self.batch_sampler = batch_sampler
         if batch_size is not None and batch_sampler is None:
-            self.batch_sampler = BatchSampler(self.sampler, batch_size, drop_last)
+            with told_as("DataLoader"):
+                self.batch_sampler = BatchSampler(self.sampler, batch_size, drop_last)
         self.collate_fn = collate_fn or (default_convert if self.batch_sampler is None else default_collate)
 
     def _check_order(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
+        if shuffle is not None and not isinstance(shuffle, int):
+            checks.flag("DataLoader", "shuffle", shuffle)
+        for what, each in (("sampler", sampler), ("batch_sampler", batch_sampler)):
+            if each is not None and not isinstance(each, Iterable):
+                raise ArgumentTypeError(
+                    f"DataLoader: {what} must give indexes, got {shown(each)}", hint="give a sampler, or a list"
+                )
         if self._is_stream and (shuffle or sampler is not None or batch_sampler is not None):
             raise ArgumentError(
                 f"DataLoader: an IterableDataset has its own order; got shuffle={shuffle}, sampler={sampler}, "
-                f"batch_sampler={batch_sampler}"
+                f"batch_sampler={batch_sampler}",
+                hint="shuffle in the data set's __iter__",
             )
         if sampler is not None and shuffle:
-            raise ArgumentError("DataLoader: sampler option is mutually exclusive with shuffle")
+            raise ArgumentError(
+                f"DataLoader: sampler option is mutually exclusive with shuffle, got {shown(sampler)} and "
+                f"shuffle={shuffle}",
+                hint="leave out shuffle, or the sampler",
+            )
         if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
             raise ArgumentError(
                 "DataLoader: batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and "
-                "drop_last"
+                f"drop_last; got batch_size={batch_size}, shuffle={shuffle}, sampler={sampler}, drop_last={drop_last}",
+                hint="the batch_sampler decides all of these: leave them out",
             )
         if batch_size is None and batch_sampler is None and drop_last:
             raise ArgumentError(
-                "DataLoader: batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+                "DataLoader: batch_size=None option disables auto-batching and is mutually exclusive with "
+                f"drop_last={drop_last}",
+                hint="leave out drop_last, or give a batch_size",
             )
 
     def _sampler(self, shuffle: bool | None) -> Iterable[Any]:
@@ -130,11 +147,15 @@ class DataLoader:
 
     def __len__(self) -> int:
         if not self._is_stream:
-            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
-        count = len(self.dataset)
+            return self._length("sampler" if self.batch_sampler is None else "batch_sampler")
+        count = self._length("dataset")
         if self.batch_size is None:
             return count
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+    def _length(self, what: str) -> int:
+        with told_as("DataLoader"):
+            return length_of("DataLoader", what, getattr(self, what))
 
 
 class _Endless:
@@ -146,8 +167,11 @@ class _Endless:
 
 
 def _check_workers(num_workers: int, context: Any, prefetch_factor: Any, persistent: bool) -> None:
+    checks.integer("DataLoader", "num_workers", num_workers)
     if num_workers < 0:
-        raise ArgumentError(f"DataLoader: num_workers option should be non-negative, got {num_workers}")
+        raise ArgumentError(
+            f"DataLoader: num_workers option should be non-negative, got {num_workers}", hint="use num_workers=0"
+        )
     if num_workers > 0:
         raise NotSupportedError(
             f"DataLoader: num_workers={num_workers}: there are no worker processes",
@@ -161,5 +185,21 @@ def _check_workers(num_workers: int, context: Any, prefetch_factor: Any, persist
     for name, value in given.items():
         if value is not None:
             raise ArgumentError(
-                f"DataLoader: {name}={value} needs worker processes (num_workers > 0), and num_workers is 0"
+                f"DataLoader: {name}={value} needs worker processes (num_workers > 0), and num_workers is 0",
+                hint="leave it out: there are no worker processes",
             )
+
+
+def _check_options(timeout: Any, pin_memory: Any, generator: Any, collate_fn: Any, worker_init_fn: Any) -> None:
+    """Raise ArgumentTypeError, ArgumentError for what none of these can be."""
+    checks.number("DataLoader", "timeout", timeout)
+    if timeout < 0:
+        raise ArgumentError(
+            f"DataLoader: timeout option should be non-negative, got {timeout}", hint="0 waits for ever"
+        )
+    if not isinstance(pin_memory, int):
+        checks.flag("DataLoader", "pin_memory", pin_memory)
+    check_generator("DataLoader", generator)
+    for what, each in (("collate_fn", collate_fn), ("worker_init_fn", worker_init_fn)):
+        if each is not None:
+            checks.function("DataLoader", what, each)

@@ -96,7 +96,10 @@ class PinnedBatches:
         except Empty:
             self._stop.detach()  # the thread is stuck: it ends when it can, and nobody waits for it
             self._jobs.put(None)
-            raise LoaderTimeoutError(f"DataLoader timed out after {self._timeout} seconds") from None
+            raise LoaderTimeoutError(
+                f"DataLoader: DataLoader timed out after {self._timeout} seconds",
+                hint="raise timeout=, or leave it out",
+            ) from None
 
 
 class _Failed:

@@ -7,9 +7,11 @@ from typing import Any, Generic, TypeVar
 
 from ..core import TensorCore
 from ..dtypes import float64
-from ..errors import ArgumentError, NotSupportedError
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown
 from ..host import np
-from ..tensor import factories
+from ..runtime.generator import Generator
+from ..tensor import checks, factories
+from .dataset import length_of
 
 Index_co = TypeVar("Index_co", covariant=True)
 
@@ -28,10 +30,10 @@ class SequentialSampler(Sampler[int]):
         self.data_source = data_source
 
     def __iter__(self) -> Iterator[int]:
-        return iter(range(len(self.data_source)))
+        return iter(range(len(self)))
 
     def __len__(self) -> int:
-        return len(self.data_source)
+        return length_of("SequentialSampler", "data_source", self.data_source)
 
 
 class RandomSampler(Sampler[int]):
@@ -48,6 +50,9 @@ class RandomSampler(Sampler[int]):
         self.replacement = replacement
         self._num_samples = num_samples
         self.generator = generator
+        checks.flag("RandomSampler", "replacement", replacement)
+        check_generator("RandomSampler", generator)
+        length_of("RandomSampler", "data_source", data_source)
         _check_count("RandomSampler", self.num_samples)
 
     @property
@@ -74,6 +79,8 @@ class SubsetRandomSampler(Sampler[int]):
     """The given indexes, each once, at random."""
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
+        length_of("SubsetRandomSampler", "indices", indices)
+        check_generator("SubsetRandomSampler", generator)
         self.indices = indices
         self.generator = generator
 
@@ -95,7 +102,14 @@ class WeightedRandomSampler(Sampler[int]):
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
         _check_count("WeightedRandomSampler", num_samples)
-        self.weights = [float(each) for each in (weights.tolist() if isinstance(weights, TensorCore) else weights)]
+        if not isinstance(replacement, bool):
+            raise ArgumentError(
+                "WeightedRandomSampler: replacement should be a boolean value, but got "
+                f"replacement={shown(replacement)}",
+                hint="give True or False",
+            )
+        check_generator("WeightedRandomSampler", generator)
+        self.weights = _numbers(weights)
         positive = _check_weights(self.weights)
         if not replacement and num_samples > positive:
             raise ArgumentError(
@@ -135,10 +149,19 @@ class BatchSampler(Sampler[list[int]]):
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size <= 0:
             raise ArgumentError(
-                f"BatchSampler: batch_size should be a positive integer value, but got batch_size={batch_size}"
+                f"BatchSampler: batch_size should be a positive integer value, but got batch_size={shown(batch_size)}",
+                hint="give 1 or more",
             )
         if not isinstance(drop_last, bool):
-            raise ArgumentError(f"BatchSampler: drop_last should be a boolean value, but got drop_last={drop_last}")
+            raise ArgumentError(
+                f"BatchSampler: drop_last should be a boolean value, but got drop_last={shown(drop_last)}",
+                hint="give True or False",
+            )
+        if not isinstance(sampler, Iterable):
+            raise ArgumentTypeError(
+                f"BatchSampler: sampler must give indexes, got {shown(sampler)}",
+                hint="give a sampler, or a list of ints",
+            )
         self.sampler = sampler
         self.batch_size = batch_size
         self.drop_last = drop_last
@@ -154,7 +177,7 @@ class BatchSampler(Sampler[list[int]]):
             yield batch
 
     def __len__(self) -> int:
-        count: int = len(self.sampler)  # type: ignore[arg-type]
+        count = length_of("BatchSampler", "sampler", self.sampler)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
@@ -163,14 +186,43 @@ def _check_weights(weights: Sequence[float]) -> int:
     for index, each in enumerate(weights):
         if not 0 <= each < float("inf"):
             raise ArgumentError(
-                f"WeightedRandomSampler: weight {index} is {each}; weights must be finite and not negative"
+                f"WeightedRandomSampler: weight {index} is {each}; weights must be finite and not negative",
+                hint="give 0 for what shall not be drawn",
             )
     positive = sum(each > 0 for each in weights)
     if not positive:
-        raise ArgumentError(f"WeightedRandomSampler: none of the {len(weights)} weights is positive")
+        raise ArgumentError(
+            f"WeightedRandomSampler: none of the {len(weights)} weights is positive", hint="give at least one above 0"
+        )
     return positive
 
 
 def _check_count(name: str, count: Any) -> None:
     if isinstance(count, bool) or not isinstance(count, int) or count <= 0:
-        raise ArgumentError(f"{name}: num_samples should be a positive integer value, but got num_samples={count}")
+        raise ArgumentError(
+            f"{name}: num_samples should be a positive integer value, but got num_samples={shown(count)}",
+            hint="give 1 or more; without one it is the length of the data set, which must not be empty",
+        )
+
+
+def check_generator(name: str, generator: Any) -> None:
+    """Raise ArgumentTypeError unless it is a generator or None."""
+    if generator is not None and not isinstance(generator, Generator):
+        raise ArgumentTypeError(
+            f"{name}: generator must be a Generator or None, got {shown(generator)}", hint="make one: torch.Generator()"
+        )
+
+
+def _numbers(weights: Any) -> list[float]:
+    """Weights as a list.  Raises ArgumentTypeError, ArgumentError for what is no vector of numbers."""
+    name = "WeightedRandomSampler"
+    if isinstance(weights, TensorCore) and weights.ndim != 1 or not isinstance(weights, Iterable):
+        raise ArgumentError(
+            f"{name}: weights should be a 1d sequence but given weights are {shown(weights)}",
+            hint="give one per sample",
+        )
+    found = checks.listed(name, "weights", "numbers", weights.tolist() if isinstance(weights, TensorCore) else weights)
+    for index, each in enumerate(found):
+        if isinstance(each, str) or not hasattr(each, "__float__"):
+            raise ArgumentError(f"{name}: weight {index} is no number: {shown(each)}", hint="give one per sample")
+    return [float(each) for each in found]

@@ -32,6 +32,7 @@ from multiprocessing import (
     set_start_method,
 )
 
+from ..errors import no_attribute as _no_attribute
 from ..runtime.report import Report
 from ..runtime.shared_memory import STRATEGIES as _STRATEGIES
 from ..runtime.shared_memory import host_side as _host_side
@@ -67,3 +68,7 @@ __all__ = [
     "get_logger", "get_sharing_strategy", "get_start_method", "log_to_stderr", "parent_process", "set_executable",
     "set_forkserver_preload", "set_sharing_strategy", "set_start_method", "spawn", "start_processes",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

@@ -87,7 +87,7 @@ def get_context(method: str | None = None) -> Any:
     """
     name = multiprocessing.get_start_method() if method is None else method
     if name not in _CONTEXTS:
-        raise ArgumentError(f"cannot find context for {name!r}", hint=f"use one of {', '.join(_CONTEXTS)}")
+        raise ArgumentError(f"get_context: cannot find context for {name!r}", hint=f"use one of {', '.join(_CONTEXTS)}")
     return _CONTEXTS[name]
 
 

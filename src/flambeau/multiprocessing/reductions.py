@@ -141,12 +141,16 @@ def _rebuild_tensor(
     grad: Any,
 ) -> Any:
     if kind not in BY_NAME or not isinstance(of, Storage):
-        raise ArgumentError(f"receive: {kind!r} is no data type, or {type(of).__name__} no storage")
+        raise ArgumentError(
+            f"receive: {kind!r} is no data type, or {type(of).__name__} no storage",
+            hint="send tensors through torch.multiprocessing's own queues and pipes",
+        )
     dtype = BY_NAME[kind]
     needed = (offset + extent(shape, strides)) * dtype.itemsize if all(shape) else 0
     if offset < 0 or min((*shape, *strides), default=0) < 0 or needed > of.nbytes:
         raise ArgumentError(
-            f"receive: {kind}{list(shape)} with strides {list(strides)} at {offset} does not fit in {of.nbytes} bytes"
+            f"receive: {kind}{list(shape)} with strides {list(strides)} at {offset} does not fit in {of.nbytes} bytes",
+            hint="send tensors through torch.multiprocessing's own queues and pipes",
         )
     made: Any = core.over(of, dtype, shape, strides, offset)
     made.requires_grad_(requires_grad)

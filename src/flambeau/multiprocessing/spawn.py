@@ -11,7 +11,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import FlambeauError
+from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, shown, told_as
+from ..tensor import checks
 from .contexts import get_context
 
 
@@ -19,7 +20,7 @@ class ProcessException(FlambeauError, RuntimeError):
     """A process of `spawn` failed.  error_index: which one;  error_pid: its process id."""
 
     def __init__(self, fact: str, error_index: int, error_pid: int) -> None:
-        super().__init__(fact)
+        super().__init__(fact)  # no hint: the text is the child's
         self.msg = fact
         self.error_index = error_index
         self.error_pid = self.pid = error_pid
@@ -113,6 +114,8 @@ def spawn(
     join: wait until all have ended, and return None; else return what can be joined.
     Raises: ProcessRaisedException, ProcessExitedException for the first one that fails; the others are ended.
     """
+    with told_as("spawn"):
+        _check(fn, args, nprocs)
     return start_processes(fn, args, nprocs, join, daemon, start_method)
 
 
@@ -125,7 +128,9 @@ def start_processes(
     start_method: str = "spawn",
 ) -> ProcessContext | None:
     """As `spawn`, by any start method."""
-    context = get_context(start_method)
+    _check(fn, args, nprocs)
+    with told_as("start_processes"):
+        context = get_context(start_method)
     errors = [context.SimpleQueue() for _ in range(nprocs)]
     processes = [
         context.Process(target=_run, args=(fn, index, args, errors[index]), daemon=daemon) for index in range(nprocs)
@@ -137,6 +142,17 @@ def start_processes(
         return started
     started.join()
     return None
+
+
+def _check(fn: Any, args: Any, nprocs: Any) -> None:
+    """Raise ArgumentTypeError or ArgumentError for what cannot be started."""
+    name = "start_processes"
+    checks.function(name, "fn", fn)
+    if not isinstance(args, (tuple, list)):
+        raise ArgumentTypeError(f"{name}: args must be a tuple, got {shown(args)}", hint="as in args=(x,)")
+    checks.integer(name, "nprocs", nprocs)
+    if nprocs < 0:
+        raise ArgumentError(f"{name}: nprocs must not be negative, got {nprocs}", hint="give the number of processes")
 
 
 def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any) -> None:

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from ..errors import ArgumentTypeError, IndexRangeError, NotSupportedError
-from . import text
+from ..core import TensorCore
+from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NamingError, NotSupportedError, shown, told_as
+from ..tensor import checks
+from . import registering, text
 from .module import Module
 from .parameter import Parameter
 
 
 def _position(index: Any, length: int, kind: str) -> int:
+    checks.integer(kind, "an index", index)
     place = index.__index__()
     if not -length <= place < length:
-        raise IndexRangeError(f"{kind}: index {place} is out of range for {length} entries")
+        raise IndexRangeError(
+            f"{kind}: index {place} is out of range for {length} entries", hint=f"use {-length} to {length - 1}"
+        )
     return place % length  # type: ignore[no-any-return]
 
 
@@ -22,6 +27,9 @@ class _Ordered(Module):
     """Children called "0", "1" and so on."""
 
     def _replace_all(self, modules: Iterable[Any]) -> None:
+        """Hold these modules and no others.  Raises ArgumentTypeError before anything is replaced."""
+        for index, module in enumerate(modules):
+            registering.check_child(self._get_name(), str(index), module, Module)
         self._modules.clear()
         for index, module in enumerate(modules):
             self.add_module(str(index), module)
@@ -55,26 +63,37 @@ class _Ordered(Module):
 
     def append(self, module: Module) -> Self:
         """Add a module at the end."""
-        self.add_module(str(len(self)), module)
+        with told_as("append"):
+            self.add_module(str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Add modules at the end."""
-        for module in list(modules):
+        """Add modules at the end, all or none."""
+        found = checks.listed("extend", "modules", "modules", modules)
+        for index, module in enumerate(found):
+            registering.check_child("extend", str(len(self) + index), module, Module)
+        for module in found:
             self.append(module)
         return self
 
     def insert(self, index: int, module: Module) -> Self:
-        """Put a module before the one at `index`."""
+        """Put a module before the one at `index`, which may be the length."""
         whole = list(self._modules.values())
+        checks.integer("insert", "index", index)
+        if not -len(whole) <= index <= len(whole):
+            raise IndexRangeError(
+                f"insert: index {index} is out of range for {len(whole)} entries", hint="append() adds at the end"
+            )
         whole.insert(index, module)
-        self._replace_all(whole)
+        with told_as("insert"):
+            self._replace_all(whole)
         return self
 
     def pop(self, index: int = -1) -> Any:
         """Take the module at `index` out, and return it."""
-        found = self[index]
-        del self[index]
+        with told_as("pop"):
+            found = self[index]
+            del self[index]
         return found
 
 
@@ -87,8 +106,9 @@ class Sequential(_Ordered):
     def __init__(self, *modules: Any) -> None:
         super().__init__()
         if len(modules) == 1 and isinstance(modules[0], Mapping):
-            for name, module in modules[0].items():
-                self.add_module(name, module)
+            with told_as(self._get_name()):
+                for name, module in modules[0].items():
+                    self.add_module(name, module)
         else:
             self._replace_all(modules)
 
@@ -106,16 +126,16 @@ class ModuleList(_Ordered):
 
     def __init__(self, modules: Iterable[Any] | None = None) -> None:
         super().__init__()
-        self._replace_all(modules or ())
+        self._replace_all(checks.listed(self._get_name(), "modules", "modules", () if modules is None else modules))
 
     def __add__(self, other: Iterable[Any]) -> ModuleList:
-        return ModuleList([*self, *other])
+        return ModuleList([*self, *checks.listed("ModuleList", "what is added", "modules", other)])
 
     def __iadd__(self, modules: Iterable[Any]) -> Self:
         return self.extend(modules)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotSupportedError("ModuleList has no forward", hint="call its modules, or use Sequential")
+        raise NotSupportedError("ModuleList: it has no forward", hint="call its modules, or use Sequential")
 
     def __repr__(self) -> str:
         return text.folded(self._get_name(), list(self))
@@ -126,20 +146,33 @@ class ModuleDict(Module):
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
-        self.update(modules or {})
+        with told_as("ModuleDict"):
+            self.update({} if modules is None else modules)
 
     def update(self, modules: Any) -> None:
-        """Add modules from a mapping or from (name, module) pairs, in place of those of the same name."""
-        for name, module in modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules:
+        """Add modules from a mapping or from (name, module) pairs, in place of those of the same name; all or none."""
+        pairs = tuple(modules.items()) if isinstance(modules, (Mapping, ModuleDict)) else _pairs(modules)
+        for name, module in pairs:
+            registering.check_name("update", self, name, "module", self._modules)
+            registering.check_child("update", name, module, Module)
+        for name, module in pairs:
             self[name] = module
 
     def __getitem__(self, name: str) -> Any:
+        self._check_held("ModuleDict", name)
         return self._modules[name]
 
+    def _check_held(self, called: str, name: Any) -> None:
+        if name not in self._modules:
+            held = ", ".join(map(repr, self._modules)) or "none"
+            raise NamingError(f"{called}: there is no module {shown(name)}; there are: {held}", hint="use one of these")
+
     def __setitem__(self, name: str, module: Module) -> None:
-        self.add_module(name, module)
+        with told_as("ModuleDict"):
+            self.add_module(name, module)
 
     def __delitem__(self, name: str) -> None:
+        self._check_held("ModuleDict", name)
         del self._modules[name]
 
     def __len__(self) -> int:
@@ -162,13 +195,29 @@ class ModuleDict(Module):
 
     def pop(self, name: str) -> Any:
         """Take a module out, and return it."""
+        self._check_held("pop", name)
         return self._modules.pop(name)
 
     def clear(self) -> None:
         self._modules.clear()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotSupportedError("ModuleDict has no forward", hint="call its modules")
+        raise NotSupportedError("ModuleDict: it has no forward", hint="call its modules")
+
+
+def _pairs(modules: Any) -> tuple[Any, ...]:
+    """(name, module) pairs.  Raises ArgumentTypeError, ArgumentError for what is none."""
+    found = checks.listed("update", "modules", "(name, module) pairs", modules)
+    for place, each in enumerate(found):
+        if not isinstance(each, (tuple, list)):
+            raise ArgumentTypeError(
+                f"update: modules[{place}] must be a (name, module) pair, got {shown(each)}", hint="or give a dict"
+            )
+        if len(each) != 2:
+            raise ArgumentError(
+                f"update: modules[{place}] has {len(each)} entries, 2 are required: {shown(each)}", hint="name, module"
+            )
+    return found
 
 
 class ParameterList(Module):
@@ -177,7 +226,8 @@ class ParameterList(Module):
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
-        self.extend(values or ())
+        with told_as("ParameterList"):
+            self.extend(() if values is None else values)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -185,7 +235,7 @@ class ParameterList(Module):
         return getattr(self, str(_position(index, self._size, "ParameterList")))
 
     def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, str(_position(index, self._size, "ParameterList")), _as_parameter(value))
+        setattr(self, str(_position(index, self._size, "ParameterList")), _as_parameter("ParameterList", value))
 
     def __len__(self) -> int:
         return self._size
@@ -198,27 +248,32 @@ class ParameterList(Module):
 
     def append(self, value: Any) -> Self:
         """Add a parameter at the end."""
-        setattr(self, str(self._size), _as_parameter(value))
+        setattr(self, str(self._size), _as_parameter("append", value))
         self._size += 1
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Add parameters at the end."""
-        for each in list(values):
+        """Add parameters at the end, all or none."""
+        listed = checks.listed("extend", "values", "tensors", values)
+        for each in [_as_parameter("extend", each) for each in listed]:
             self.append(each)
         return self
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotSupportedError("ParameterList has no forward", hint="use its parameters")
+        raise NotSupportedError("ParameterList: it has no forward", hint="use its parameters")
 
     def __repr__(self) -> str:
         lines = [f"({index}): Parameter containing: [{each.describe()}]" for index, each in enumerate(self)]
         return text.enclosed("ParameterList", [], lines)
 
 
-def _as_parameter(value: Any) -> Parameter:
+def _as_parameter(called: str, value: Any) -> Parameter:
     if isinstance(value, Parameter):
         return value
-    if not hasattr(value, "storage"):
-        raise ArgumentTypeError(f"ParameterList: entries must be tensors, got {type(value).__name__}")
-    return Parameter(value)
+    if not isinstance(value, TensorCore):
+        raise ArgumentTypeError(
+            f"{called}: entries must be tensors, got {type(value).__name__}: {shown(value)}",
+            hint="make them with torch.tensor(...)",
+        )
+    with told_as(called):
+        return Parameter(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ArgumentError
+from ..tensor import checks
 from . import functional as F
 from .module import Module
 
@@ -14,8 +15,12 @@ class Dropout(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
+        checks.number("Dropout", "p", p)
         if not 0 <= p <= 1:
-            raise ArgumentError(f"Dropout: dropout probability has to be between 0 and 1, but got {p}")
+            raise ArgumentError(
+                f"Dropout: dropout probability has to be between 0 and 1, but got {p}",
+                hint="p=0.5 drops every other element",
+            )
         self.p = p
         self.inplace = inplace
 

@@ -5,12 +5,24 @@ from __future__ import annotations
 from typing import Any, Self
 
 from ..autograd.mode import GradMode
-from ..errors import ArgumentError, ShapeError
-from ..tensor import factories
+from ..errors import ArgumentError, ShapeError, told_as
+from ..tensor import checks, factories
 from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
+
+
+def _row(name: str, padding_idx: int | None, rows: int) -> int | None:
+    """A row's index from the front.  Raises ArgumentTypeError, ArgumentError if there is no such row."""
+    if padding_idx is None:
+        return None
+    checks.integer(name, "padding_idx", padding_idx)
+    if not -rows <= padding_idx < rows:
+        raise ArgumentError(
+            f"{name}: padding_idx {padding_idx} must be within num_embeddings {rows}", hint=f"use {-rows} to {rows - 1}"
+        )
+    return padding_idx % rows
 
 
 class Embedding(Module):
@@ -29,22 +41,30 @@ class Embedding(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise ArgumentError(f"Embedding: padding_idx {padding_idx} must be within num_embeddings {num_embeddings}")
+        name = self._get_name()
+        checks.count(name, "num_embeddings", num_embeddings)
+        checks.count(name, "embedding_dim", embedding_dim)
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
-        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        self.weight = Parameter(factories.empty(num_embeddings, embedding_dim, device=device, dtype=dtype))
+        self.padding_idx = _row(name, padding_idx, num_embeddings)
+        with told_as(name):
+            self.weight = Parameter(factories.empty(num_embeddings, embedding_dim, device=device, dtype=dtype))
         self.reset_parameters()
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None) -> Self:
         """An embedding that uses a given table; freeze: it is not trained.  Raises ShapeError."""
+        checks.tensor("from_pretrained", "embeddings", embeddings)
         if embeddings.ndim != 2:
-            raise ShapeError(f"Embedding: the table must have 2 dimensions, this is {embeddings.describe()}")
+            raise ShapeError(
+                f"from_pretrained: the table must have 2 dimensions, this is {embeddings.describe()}",
+                hint="its shape is [num_embeddings, embedding_dim]",
+            )
+        row = _row("from_pretrained", padding_idx, embeddings.shape[0])
+        checks.leaf("from_pretrained", embeddings, not freeze)
         made = cls(0, embeddings.shape[1], dtype=embeddings.dtype)
         made.num_embeddings = embeddings.shape[0]
-        made.padding_idx = padding_idx
+        made.padding_idx = row
         made.weight = Parameter(embeddings, requires_grad=not freeze)
         return made
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops, trace  # noqa: F401  (ops registers the operators)
+from ..core import TensorCore
+from ..errors import no_attribute as _no_attribute
 from ..ops.operator import REGISTRY
+from ..tensor import checks
 
 linear = REGISTRY["linear"]
 embedding = REGISTRY["embedding"]
@@ -26,16 +29,22 @@ scaled_dot_product_attention = REGISTRY["scaled_dot_product_attention"]
 
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(input, 0); inplace: the input is overwritten."""
+    if not isinstance(input, TensorCore):
+        checks.tensor("relu", "input", input)
     return input.relu_() if inplace else input.relu()
 
 
 def relu_(input: Any) -> Any:
     """max(input, 0), in place."""
+    if not isinstance(input, TensorCore):
+        checks.tensor("relu_", "input", input)
     return input.relu_()
 
 
 def silu(input: Any, inplace: bool = False) -> Any:
     """input * sigmoid(input); inplace: the input is overwritten."""
+    if not isinstance(input, TensorCore):
+        checks.tensor("silu", "input", input)
     return input.silu_() if inplace else REGISTRY["silu"](input)
 
 
@@ -45,6 +54,10 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     inplace: the input is overwritten.
     Raises: ArgumentError if p is not in [0, 1].
     """
+    if not isinstance(input, TensorCore):
+        checks.tensor("dropout", "input", input)
+    if training is not True and training is not False:
+        checks.flag("dropout", "training", training)
     result = REGISTRY["dropout"](input, p, training)
     return input.copy_(result) if inplace and result is not input else result
 
@@ -62,6 +75,7 @@ def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
 def _chosen(dim: int | None, input: Any, name: str) -> int:
     if dim is not None:
         return dim
+    checks.tensor(name, "input", input)
     chosen = 0 if input.ndim in (0, 1, 3) else 1
     trace.warn(f"{name}: no dim was given, {chosen} is used; pass dim={chosen}")
     return chosen
@@ -72,3 +86,7 @@ __all__ = [
     "l1_loss", "layer_norm", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "relu", "relu_",
     "scaled_dot_product_attention", "sigmoid", "silu", "smooth_l1_loss", "softmax", "tanh",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
 
 from ..autograd.mode import GradMode
 from ..core import TensorCore
 from ..dtypes import promote
-from ..errors import AutogradError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, ValueRangeError, shown, told_as
 from ..ops.operator import REGISTRY
-from ..tensor import factories
+from ..tensor import checks, factories
 
 
-def _gradients(parameters: Any) -> list[Any]:
-    whole = [parameters] if isinstance(parameters, TensorCore) else list(parameters)
+def _gradients(name: str, parameters: Any) -> list[Any]:
+    whole = (parameters,) if isinstance(parameters, TensorCore) else _listed(name, "parameters", parameters)
     return [each.grad for each in whole if each.grad is not None]
+
+
+def _listed(name: str, what: str, values: Any) -> tuple[Any, ...]:
+    """The tensors of a list.  Raises ArgumentTypeError, also for a module."""
+    if hasattr(values, "parameters"):
+        raise ArgumentTypeError(
+            f"{name}: {what} must be a list of tensors, got {shown(values)}", hint="give module.parameters()"
+        )
+    return checks.tensors(name, what, values)
+
+
+def _number(name: str, what: str, value: Any) -> float:
+    """A number, or a text or tensor that is one.  Raises ArgumentError, ArgumentTypeError."""
+    try:
+        return float(value)
+    except ValueError as error:
+        raise ArgumentError(f"{name}: {what} must be a number, got {shown(value)}", hint="give a float") from error
+    except TypeError as error:
+        raise ArgumentTypeError(f"{name}: {what} must be a number, got {shown(value)}", hint="give a float") from error
 
 
 def _by_device(tensors: Iterable[Any]) -> dict[int, list[Any]]:
@@ -32,18 +51,20 @@ def get_total_norm(tensors: Iterable[Any], norm_type: float = 2.0) -> Any:
     Host:   returns at once.
     Raises: ArgumentError for order 0, DtypeError for tensors that are not floating point.
     """
-    found = list(tensors)
+    found = _listed("get_total_norm", "tensors", tensors)
+    order = _number("get_total_norm", "norm_type", norm_type)
     if not found:
         return factories.tensor(0.0)
-    return _total(found, norm_type).to(reduce(promote, [each.dtype for each in found]))
+    with told_as("get_total_norm"):
+        return _total(found, order).to(reduce(promote, [each.dtype for each in found]))
 
 
-def _total(tensors: list[Any], norm_type: float) -> Any:
+def _total(tensors: Sequence[Any], norm_type: float) -> Any:
     """The norm, in float32 at least: a sum of squares soon leaves what float16 can hold."""
     norm = REGISTRY["norm_of_many"]
     with GradMode(False):
-        norms = [norm(each, float(norm_type)) for each in _by_device(tensors).values()]
-        return norms[0] if len(norms) == 1 else norm([each.to(norms[0].device) for each in norms], float(norm_type))
+        norms = [norm(each, norm_type) for each in _by_device(tensors).values()]
+        return norms[0] if len(norms) == 1 else norm([each.to(norms[0].device) for each in norms], norm_type)
 
 
 def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:
@@ -52,10 +73,12 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
     Host:   returns at once; waits if error_if_nonfinite.
     Raises: AutogradError if error_if_nonfinite and the norm is not finite; the gradients are as they were.
     """
-    grads = _gradients(parameters)
+    grads = _gradients("clip_grad_norm_", parameters)
+    limit, order = _number("clip_grad_norm_", "max_norm", max_norm), _number("clip_grad_norm_", "norm_type", norm_type)
     if not grads:
         return factories.tensor(0.0)
-    total = _total(grads, norm_type)
+    with told_as("clip_grad_norm_"):
+        total = _total(grads, order)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise AutogradError(
             f"clip_grad_norm_: the total norm of order {norm_type} of the gradients is non-finite: {total.item()}",
@@ -63,28 +86,39 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
         )
     with GradMode(False):
         for each in _by_device(grads).values():
-            REGISTRY["limit_norm"](each, total.to(each[0].device), float(max_norm))
+            REGISTRY["limit_norm"](each, total.to(each[0].device), limit)
     return total.to(reduce(promote, [each.dtype for each in grads]))
 
 
 def clip_grad_value_(parameters: Any, clip_value: float) -> None:
     """Bring every element of every gradient into [-clip_value, clip_value].  Host: returns at once."""
+    grads, limit = _gradients("clip_grad_value_", parameters), _number("clip_grad_value_", "clip_value", clip_value)
+    if not limit >= 0:
+        raise ValueRangeError(
+            f"clip_grad_value_: clip_value must not be negative, got {clip_value}",
+            hint="elements are brought into [-clip_value, clip_value]",
+        )
     with GradMode(False):
-        for each in _by_device(_gradients(parameters)).values():
-            REGISTRY["clamp_many"](each, -float(clip_value), float(clip_value))
+        for each in _by_device(grads).values():
+            REGISTRY["clamp_many"](each, -limit, limit)
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:
     """All parameters one after the other as one vector."""
-    return REGISTRY["cat"]([each.reshape(-1) for each in parameters])
+    with told_as("parameters_to_vector"):
+        return REGISTRY["cat"]([each.reshape(-1) for each in _listed("parameters_to_vector", "parameters", parameters)])
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     """Write the parts of a vector into parameters, in their order.  Raises ShapeError if the vector is too short."""
-    whole = list(parameters)
+    checks.tensor("vector_to_parameters", "vec", vec)
+    whole = _listed("vector_to_parameters", "parameters", parameters)
     needed = sum(each.numel() for each in whole)
-    if vec.numel() < needed:
-        raise ShapeError(f"vector_to_parameters: the vector has {vec.numel()} elements, the parameters have {needed}")
+    if vec.ndim != 1 or vec.numel() < needed:
+        raise ShapeError(
+            f"vector_to_parameters: the vector is {vec.describe()}, the parameters have {needed} elements",
+            hint=f"give one of shape [{needed}], as parameters_to_vector() does",
+        )
     start = 0
     for param in whole:
         param.data = vec[start : start + param.numel()].view_as(param).detach()

@@ -16,12 +16,12 @@ from ..autograd.function import Function
 from ..autograd.functional import grad as gradients
 from ..autograd.mode import GradMode
 from ..core import TensorCore
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
 from ..runtime import control
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle
 from ..runtime.stream import Stream
 from ..runtime.stream_guard import StreamGuard
-from ..tensor import likes
+from ..tensor import checks, likes
 from .module import Module
 
 
@@ -46,6 +46,7 @@ def make_graphed_callables(
     single = not isinstance(callables, tuple)
     calls = (callables,) if single else callables
     samples = (sample_args,) if single else sample_args
+    _check_calls(calls, samples, num_warmup_iters)
     parts = [Part(call, tuple(args), allow_unused_input) for call, args in zip(calls, samples, strict=True)]
     _warm_up(parts, num_warmup_iters)
     shared = graph_pool_handle() if pool is None else pool
@@ -55,6 +56,24 @@ def make_graphed_callables(
         part.capture_backward(shared, capture_error_mode)
     made = tuple(part.installed() for part in parts)
     return made[0] if single else made
+
+
+def _check_calls(calls: tuple[Any, ...], samples: Any, iterations: Any) -> None:
+    """Raise ArgumentTypeError or ArgumentError for what is no callable, or has no tuple of samples."""
+    name = "make_graphed_callables"
+    checks.count(name, "num_warmup_iters", iterations)
+    if not isinstance(samples, (tuple, list)) or len(samples) != len(calls):
+        raise ArgumentError(
+            f"{name}: {len(calls)} callables and {shown(samples)} as their samples do not fit",
+            hint="give one tuple of tensors for each callable",
+        )
+    for index, (call, args) in enumerate(zip(calls, samples)):
+        checks.function(name, f"callable {index}", call)
+        if not isinstance(args, (tuple, list)):
+            raise ArgumentTypeError(
+                f"{name}: the samples of callable {index} must be a tuple of tensors, got {shown(args)}",
+                hint="put a single one in a tuple: (x,)",
+            )
 
 
 def _warm_up(parts: Sequence[Part], iterations: int) -> None:
@@ -77,9 +96,12 @@ class Part:
         for index, each in enumerate(args):
             if not isinstance(each, TensorCore):
                 raise ArgumentTypeError(
-                    f"make_graphed_callables: sample argument {index} must be a Tensor, not {type(each).__name__}"
+                    f"make_graphed_callables: sample argument {index} must be a Tensor, not {type(each).__name__}: "
+                    f"{shown(each)}",
+                    hint="bind anything else first, as with functools.partial",
                 )
         self.call = call
+        self.name = type(call).__name__ if isinstance(call, Module) else getattr(call, "__name__", "graphed")
         self.args = args
         self.allow_unused = allow_unused
         self.parameters = tuple(call.parameters()) if isinstance(call, Module) else ()
@@ -139,11 +161,14 @@ class Part:
     def run(self, *args: Any) -> Any:
         """One call.  Raises ArgumentError if the arguments are not like the samples."""
         if len(args) != len(self.args):
-            raise ArgumentError(f"graphed call: {len(args)} arguments, captured with {len(self.args)}")
+            raise ArgumentError(
+                f"{self.name}: {len(args)} arguments, captured with {len(self.args)}",
+                hint=f"give {len(self.args)}: a graph's arguments are fixed",
+            )
         for index, (each, sample) in enumerate(zip(args, self.args)):
             if _signature(each) != _signature(sample):
                 raise ArgumentError(
-                    f"graphed call: argument {index} is {_described(each)}, captured with {_described(sample)}",
+                    f"{self.name}: argument {index} is {_described(each)}, captured with {_described(sample)}",
                     hint="a graph's shapes, types and requires_grad are fixed",
                 )
         found = Graphed.apply(self, *args, *self.parameters)
@@ -159,14 +184,17 @@ class Part:
 
     def backward(self, grads: Sequence[Any]) -> list[Any]:
         if not self.surface_grads:
-            raise AutogradError("graphed call: it was captured without gradients")
+            raise AutogradError(
+                f"{self.name}: it was captured without gradients",
+                hint="capture it with samples or parameters that require gradients",
+            )
         _refresh(self.result_grads, grads)
         self.backward_graph.replay()
         return [None if each is None else each.detach() for each in self.surface_grads]
 
 
 def _captured_already(*args: Any) -> Any:
-    raise AutogradError("graphed call: it was captured already")
+    raise AutogradError("make_graphed_callables: it was captured already", hint="call the module itself")
 
 
 class Graphed(Function):
@@ -199,11 +227,14 @@ def _check_module(module: Any) -> None:
         hooks = (each._forward_hooks, each._forward_pre_hooks, each._backward_hooks, each._backward_pre_hooks)
         if any(hooks):
             raise ArgumentError(
-                f"make_graphed_callables: {type(each).__name__} has hooks", hint="register them afterwards"
+                f"make_graphed_callables: {type(each).__name__} has hooks: {sum(map(len, hooks))}",
+                hint="register them afterwards",
             )
     for name, each in module.named_buffers():
         if each.requires_grad:
-            raise ArgumentError(f"make_graphed_callables: buffer {name} requires a gradient", hint="detach_() it")
+            raise ArgumentError(
+                f"make_graphed_callables: buffer {name}, {each.describe()}, requires a gradient", hint="detach_() it"
+            )
 
 
 def _signature(tensor: Any) -> tuple[Any, ...]:
@@ -226,7 +257,10 @@ def _flat(found: Any) -> tuple[Any, ...]:
         return tuple(leaf for each in found.values() for leaf in _flat(each))
     if isinstance(found, (tuple, list)):
         return tuple(leaf for each in found for leaf in _flat(each))
-    raise ArgumentTypeError(f"make_graphed_callables: a result is {type(found).__name__}, and only tensors can be")
+    raise ArgumentTypeError(
+        f"make_graphed_callables: a result is {shown(found)}, and only tensors can be",
+        hint="return tensors, or tuples, lists and dicts of them",
+    )
 
 
 def _shape_of(found: Any) -> Any:

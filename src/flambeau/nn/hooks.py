@@ -7,8 +7,13 @@ from typing import Any
 
 from ..autograd.function import Function
 from ..core import TensorCore
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, AutogradError, shown
+from ..tensor import checks
 from ..tensor.gradient import HookHandle
+
+
+class HookError(ArgumentTypeError, RuntimeError):
+    """A hook returned what cannot take the place of what it was given."""
 
 
 class Hook:
@@ -22,8 +27,9 @@ class Hook:
         self.always = always
 
 
-def register(hooks: list[Hook], hook: Hook, prepend: bool = False) -> HookHandle:
-    """Add a hook, last or first; the handle takes it away again."""
+def register(called: str, hooks: list[Hook], hook: Hook, prepend: bool = False) -> HookHandle:
+    """Add a hook, last or first; the handle takes it away again.  Raises ArgumentTypeError if it cannot be called."""
+    checks.function(called, "hook", hook.call)
     hooks.insert(0 if prepend else len(hooks), hook)
     return HookHandle(hooks, hook)
 
@@ -41,7 +47,7 @@ class Hooked:
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> HookHandle:
         """Call hook(module, args) before forward; what it returns, if anything, takes the arguments' place."""
-        return register(self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
+        return register("register_forward_pre_hook", self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -50,22 +56,23 @@ class Hooked:
 
         always_call: also after a forward that raised, with None for the output.
         """
-        return register(self._forward_hooks, Hook(hook, with_kwargs, always_call), prepend)
+        made = Hook(hook, with_kwargs, always_call)
+        return register("register_forward_hook", self._forward_hooks, made, prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
         """Call hook(module, grad_output) before the module's backward; what it returns takes grad_output's place."""
-        return register(self._backward_pre_hooks, Hook(hook), prepend)
+        return register("register_full_backward_pre_hook", self._backward_pre_hooks, Hook(hook), prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
         """Call hook(module, grad_input, grad_output) after the module's backward; a result replaces grad_input."""
-        return register(self._backward_hooks, Hook(hook), prepend)
+        return register("register_full_backward_hook", self._backward_hooks, Hook(hook), prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call `hook` before this module's part of a state_dict is read; it may change that dict, the load's own copy.
 
         Its arguments: module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs.
         """
-        return register(self._load_state_dict_pre_hooks, Hook(hook))
+        return register("register_load_state_dict_pre_hook", self._load_state_dict_pre_hooks, Hook(hook))
 
 
 def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -94,10 +101,10 @@ def _before_forward(
             if changed is None:
                 continue
             if not (isinstance(changed, tuple) and len(changed) == 2):
-                raise ArgumentTypeError(
+                raise HookError(
                     f"{type(module).__name__}: a forward pre-hook with kwargs must return None or a tuple of (args, "
-                    "kwargs), "
-                    f"not {changed!r}"
+                    f"kwargs), not {shown(changed)}",
+                    hint="return args, kwargs",
                 )
             args, kwargs = changed
         else:
@@ -158,7 +165,7 @@ class _Backward:
         for hook in tuple(self.module._backward_pre_hooks):
             changed = hook.call(self.module, whole)
             if changed is not None:
-                whole = changed if isinstance(changed, tuple) else (changed,)
+                whole = self._as_grads("grad_output", changed, whole)
         self.grad_output = whole
         if not self.needs_inputs:
             self._call_hooks((None,) * self.input_count)
@@ -172,9 +179,33 @@ class _Backward:
         for hook in tuple(self.module._backward_hooks):
             changed = hook.call(self.module, grad_input, self.grad_output)
             if changed is not None:
-                grad_input = changed if isinstance(changed, tuple) else (changed,)
+                grad_input = self._as_grads("grad_input", changed, grad_input)
         self.grad_output = ()
         return grad_input
+
+    def _as_grads(self, what: str, changed: Any, whole: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What a hook returned, as a tuple.  Raises ArgumentTypeError, AutogradError if it cannot take their place."""
+        name = type(self.module).__name__
+        found = changed if isinstance(changed, tuple) else (changed,)
+        if len(found) != len(whole):
+            raise AutogradError(
+                f"{name}: a backward hook returned an invalid number of {what}, got {len(found)}, but expected "
+                f"{len(whole)}",
+                hint="return a tensor or None for each, or None for all",
+            )
+        for place, (each, grad) in enumerate(zip(found, whole)):
+            wanted = "None" if grad is None else grad.describe()
+            if each is not None and not isinstance(each, TensorCore):
+                raise ArgumentTypeError(
+                    f"{name}: a backward hook returned {shown(each)} as {what}[{place}], which is {wanted}",
+                    hint="return a tensor or None",
+                )
+            if isinstance(each, TensorCore) and grad is not None and each.shape != grad.shape:
+                raise AutogradError(
+                    f"{name}: a backward hook has changed the size of {what}[{place}] from {wanted} to {shown(each)}",
+                    hint="return a tensor of the same shape",
+                )
+        return found
 
 
 def _spread(values: tuple[Any, ...], places: list[int], new: Any) -> tuple[Any, ...]:

@@ -10,7 +10,9 @@ from typing import Any
 
 from .. import trace
 from ..autograd.mode import GradMode
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ValueRangeError, shown, told_as
+from ..errors import no_attribute as _no_attribute
+from ..tensor import checks
 
 LINEAR = ("linear", "sigmoid", *(f"conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)))
 LEAKY_SLOPE = 0.01
@@ -21,45 +23,61 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     if nonlinearity in LINEAR:
         return 1.0
     if nonlinearity == "leaky_relu":
+        if isinstance(param, bool) or not isinstance(param, (int, float, type(None))):
+            raise ArgumentError(
+                f"calculate_gain: negative_slope {shown(param)} not a valid number", hint=f"such as {LEAKY_SLOPE}"
+            )
         return math.sqrt(2.0 / (1 + (LEAKY_SLOPE if param is None else param) ** 2))
     gains = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
     if nonlinearity not in gains:
-        raise ArgumentError(f"calculate_gain: Unsupported nonlinearity {nonlinearity}")
+        known = ", ".join((*LINEAR[:2], "leaky_relu", *gains))
+        raise ArgumentError(
+            f"calculate_gain: Unsupported nonlinearity {nonlinearity}", hint=f"use one of {known}, or a convolution"
+        )
     return gains[nonlinearity]
 
 
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
     """Fill with values from [a, b), evenly spread."""
-    with GradMode(False):
+    checks.tensor("uniform_", "tensor", tensor)
+    with GradMode(False), told_as("uniform_"):
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Fill with values of a normal distribution."""
-    with GradMode(False):
+    checks.tensor("normal_", "tensor", tensor)
+    with GradMode(False), told_as("normal_"):
         return tensor.normal_(mean, std, generator=generator)
 
 
 def constant_(tensor: Any, val: float) -> Any:
     """Fill with one value."""
-    with GradMode(False):
+    checks.tensor("constant_", "tensor", tensor)
+    with GradMode(False), told_as("constant_"):
         return tensor.fill_(val)
 
 
 def zeros_(tensor: Any) -> Any:
     """Fill with 0."""
+    checks.tensor("zeros_", "tensor", tensor)
     return constant_(tensor, 0.0)
 
 
 def ones_(tensor: Any) -> Any:
     """Fill with 1."""
+    checks.tensor("ones_", "tensor", tensor)
     return constant_(tensor, 1.0)
 
 
 def eye_(tensor: Any) -> Any:
     """Fill a matrix with the identity."""
+    checks.tensor("eye_", "tensor", tensor)
     if tensor.ndim != 2:
-        raise ArgumentError(f"eye_: Only tensors with 2 dimensions are supported, this has {tensor.ndim}")
+        raise ArgumentError(
+            f"eye_: Only tensors with 2 dimensions are supported, this has {tensor.ndim}: {tensor.describe()}",
+            hint="give a matrix",
+        )
     rows, columns = tensor.shape
     count = min(rows, columns)
     step = tensor.stride(0) + tensor.stride(1)
@@ -72,42 +90,62 @@ def eye_(tensor: Any) -> Any:
 
 def fans(tensor: Any) -> tuple[int, int]:
     """(fan_in, fan_out) of a weight.  Raises ArgumentError below two dimensions."""
+    checks.tensor("fans", "tensor", tensor)
     if tensor.ndim < 2:
         raise ArgumentError(
-            f"fan in and fan out can not be computed for a tensor with fewer than 2 dimensions, this has {tensor.ndim}"
+            f"fans: fan in and fan out can not be computed for a tensor with fewer than 2 dimensions, this has "
+            f"{tensor.ndim}: {tensor.describe()}",
+            hint="uniform_, normal_ and zeros_ take vectors",
         )
     kernel = math.prod(tensor.shape[2:])
     return tensor.shape[1] * kernel, tensor.shape[0] * kernel
 
 
+def _xavier_scale(name: str, tensor: Any, gain: float, factor: float) -> float:
+    with told_as(name):
+        total = sum(fans(tensor))
+    checks.number(name, "gain", gain)
+    if not total:
+        fact = f"{name}: {tensor.describe()} has no inputs and no outputs"
+        raise ValueRangeError(fact, hint="leave it out: there is nothing to fill")
+    return gain * math.sqrt(factor / total)
+
+
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Fill evenly from [-b, b], b = gain * sqrt(6 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010)."""
-    bound = gain * math.sqrt(6.0 / sum(fans(tensor)))
-    return uniform_(tensor, -bound, bound, generator)
+    bound = _xavier_scale("xavier_uniform_", tensor, gain, 6.0)
+    with told_as("xavier_uniform_"):
+        return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Fill from a normal distribution, std = gain * sqrt(2 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010)."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
+    std = _xavier_scale("xavier_normal_", tensor, gain, 2.0)
+    with told_as("xavier_normal_"):
+        return normal_(tensor, 0.0, std, generator)
 
 
 def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
     """Fill evenly from [-b, b], b = gain * sqrt(3 / fan) (K. He et al., 2015); a: the slope of leaky_relu."""
+    checks.tensor("kaiming_uniform_", "tensor", tensor)
     if 0 in tensor.shape:
         return _nothing_to_fill(tensor)
-    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
-    return uniform_(tensor, -bound, bound, generator)
+    with told_as("kaiming_uniform_"):
+        bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
+        return uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
     """Fill from a normal distribution, std = gain / sqrt(fan) (K. He et al., 2015); a: the slope of leaky_relu."""
+    checks.tensor("kaiming_normal_", "tensor", tensor)
     if 0 in tensor.shape:
         return _nothing_to_fill(tensor)
-    return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+    with told_as("kaiming_normal_"):
+        return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
 def _nothing_to_fill(tensor: Any) -> Any:
@@ -117,6 +155,10 @@ def _nothing_to_fill(tensor: Any) -> Any:
 
 def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
     if mode not in ("fan_in", "fan_out"):
-        raise ArgumentError(f"kaiming: Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+        raise ArgumentError(f"kaiming: Mode {mode} not supported", hint="use 'fan_in' or 'fan_out'")
     fan = fans(tensor)[mode == "fan_out"]
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

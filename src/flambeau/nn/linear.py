@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..tensor import factories
+from ..errors import ArgumentTypeError, shown, told_as
+from ..tensor import checks, factories
 from . import functional as F
 from . import init
 from .module import Module
@@ -33,13 +34,17 @@ class Linear(Module):
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__()
+        name = self._get_name()
+        checks.count(name, "in_features", in_features)
+        checks.count(name, "out_features", out_features)
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = Parameter(factories.empty(out_features, in_features, device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(factories.empty(out_features, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        with told_as(name):
+            self.weight = Parameter(factories.empty(out_features, in_features, device=device, dtype=dtype))
+            if bias:
+                self.bias = Parameter(factories.empty(out_features, device=device, dtype=dtype))
+            else:
+                self.register_parameter("bias", None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -76,6 +81,13 @@ class Unflatten(Module):
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
+        if not isinstance(unflattened_size, (tuple, list)):
+            raise ArgumentTypeError(
+                f"Unflatten: unflattened_size must be a tuple of ints, got {shown(unflattened_size)}",
+                hint="as in (2, 3)",
+            )
+        for each in unflattened_size:
+            checks.integer("Unflatten", "an entry of unflattened_size", each)
         self.dim = dim
         self.unflattened_size = unflattened_size
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import told_as
 from . import functional as F
 from .module import Module
 
@@ -17,7 +18,8 @@ class _Loss(Module):
 class _WeightedLoss(_Loss):
     def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        self.register_buffer("weight", weight)
+        with told_as(self._get_name()):
+            self.register_buffer("weight", weight)
 
 
 class MSELoss(_Loss):
@@ -83,7 +85,8 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
     def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None) -> None:
         super().__init__(weight, reduction)
-        self.register_buffer("pos_weight", pos_weight)
+        with told_as(self._get_name()):
+            self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Any, target: Any) -> Any:
         return F.binary_cross_entropy_with_logits(

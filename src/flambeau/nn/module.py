@@ -9,12 +9,13 @@ from typing import Any, Self
 from .. import trace
 from ..autograd.mode import GradMode
 from ..autograd.node import streams_of
-from ..core import TensorCore
 from ..dtypes import bfloat16, dtype, float16, float32, float64
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown, told_as
 from ..runtime import device as devices
+from ..tensor import checks
+from ..tensor.gradient import want
 from ..tensor.placing import to_arguments
-from . import hooks, state, text
+from . import hooks, registering, state, text
 from .hooks import Hooked
 from .parameter import Buffer, Parameter
 from .state import LoadedKeys
@@ -54,7 +55,10 @@ class Module(Hooked):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; subclasses define it."""
-        raise NotSupportedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+        raise NotSupportedError(
+            f'{type(self).__name__}: Module [{type(self).__name__}] is missing the required "forward" function',
+            hint="define forward(self, ...) in the class",
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks:
@@ -64,49 +68,37 @@ class Module(Hooked):
     # registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or None as its placeholder.  Raises ArgumentError, ArgumentTypeError, AutogradError."""
-        self._check_name(name, "parameter", "_parameters")
-        if param is not None and not isinstance(param, Parameter):
-            raise ArgumentTypeError(
-                f"cannot assign {type(param).__name__!r} object to parameter {name!r} (torch.nn.Parameter or None "
-                "required)"
-            )
-        if param is not None and param.grad_fn is not None:
-            raise AutogradError(f"register_parameter: parameter {name!r} must be a leaf of the graph")
+        """Add a parameter, or None as its placeholder.  Raises NamingError, ArgumentTypeError, AutogradError."""
+        held = self._table("_parameters", "parameter")
+        registering.check_name("register_parameter", self, name, "parameter", held)
+        registering.check_parameter("register_parameter", name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Add a tensor that is part of the state and not trained; persistent: whether state_dict has it."""
-        self._check_name(name, "buffer", "_buffers")
-        if tensor is not None and not isinstance(tensor, TensorCore):
-            raise ArgumentTypeError(
-                f"cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or None required)"
-            )
+        registering.check_name("register_buffer", self, name, "buffer", self._table("_buffers", "buffer"))
+        registering.check_buffer("register_buffer", name, tensor)
         self._buffers[name] = tensor
         (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child module, or None as its placeholder."""
-        self._check_name(name, "module", "_modules")
-        if module is not None and not isinstance(module, Module):
-            raise ArgumentTypeError(f"{type(module).__name__} is not a Module subclass")
+        registering.check_name("add_module", self, name, "module", self._table("_modules", "module"))
+        registering.check_child("add_module", name, module, Module)
         self._modules[name] = module
 
-    register_module = add_module
+    def register_module(self, name: str, module: Module | None) -> None:
+        """As add_module."""
+        with told_as("register_module"):
+            self.add_module(name, module)
 
     def _table(self, table: str, kind: str) -> dict[str, Any]:
         if table not in self.__dict__:
-            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+            raise AttributeError(
+                f"{type(self).__name__}: cannot assign {kind} before Module.__init__() call\n"
+                "hint: call super().__init__() first"
+            )
         return self.__dict__[table]  # type: ignore[no-any-return]
-
-    def _check_name(self, name: str, kind: str, table: str) -> None:
-        held = self._table(table, kind)
-        if not isinstance(name, str):
-            raise ArgumentTypeError(f"{kind} name should be a string, got {type(name).__name__}")
-        if not name or "." in name:
-            raise ArgumentError(f"{kind} name can't be empty or contain a dot, got {name!r}")
-        if name not in held and hasattr(self, name):
-            raise ArgumentError(f"attribute {name!r} already exists in {type(self).__name__}")
 
     def __getattr__(self, name: str) -> Any:
         for table in ("_parameters", "_buffers", "_modules"):
@@ -139,14 +131,13 @@ class Module(Hooked):
         """Put a plain value in a registered name's place, if it may stand there; False for a name not registered."""
         own = self.__dict__
         if name in own.get("_parameters", ()):
-            self.register_parameter(name, value)
+            registering.check_parameter(type(self).__name__, name, value)
+            self._parameters[name] = value
         elif name in own.get("_modules", ()):
-            if value is not None:
-                raise ArgumentTypeError(
-                    f"cannot assign {type(value).__name__!r} as child module {name!r} (Module or None expected)"
-                )
+            registering.check_assigned_child(type(self).__name__, name, value)
             self._modules[name] = None
         elif name in own.get("_buffers", ()):
+            registering.check_buffer(type(self).__name__, name, value)
             self.register_buffer(name, value, name not in self._non_persistent)
         else:
             return False
@@ -226,9 +217,7 @@ class Module(Hooked):
         """The module at a dotted path; itself for "".  Raises AttributeError."""
         found: Any = self
         for name in target.split(".") if target else ():
-            found = getattr(found, name)
-            if not isinstance(found, Module):
-                raise AttributeError(f"{name!r} of {target!r} is not a Module")
+            found = registering.child(found, name, target, Module)
         return found  # type: ignore[no-any-return]
 
     def get_parameter(self, target: str) -> Parameter:
@@ -242,14 +231,13 @@ class Module(Hooked):
     def _member(self, target: str, table: str) -> Any:
         path, _, name = target.rpartition(".")
         owner = self.get_submodule(path)
-        if name not in owner.__dict__[table]:
-            raise AttributeError(f"{type(owner).__name__!r} object has no {table[1:-1]} {name!r}")
-        return owner.__dict__[table][name]
+        return registering.member(owner, table, name)
 
     # place, type and mode
 
     def apply(self, visit: Callable[[Module], Any]) -> Self:
         """Call `visit` with every module below, then with this one."""
+        checks.function("apply", "fn", visit)
         for child in self.children():
             child.apply(visit)
         visit(self)
@@ -275,7 +263,12 @@ class Module(Hooked):
         """
         device, wanted, non_blocking, _ = to_arguments(args, kwargs)
         if wanted is not None and not wanted.is_floating_point:
-            raise ArgumentTypeError(f"nn.Module.to only accepts floating point dtypes, got desired dtype={wanted}")
+            raise ArgumentTypeError(
+                f"to: nn.Module.to only accepts floating point dtypes, got desired dtype={wanted}",
+                hint="convert single tensors, as in module.buffer.to(...)",
+            )
+        with told_as("to"):
+            device = None if device is None else devices.as_device(device)
 
         def convert(tensor: Any) -> Any:
             kind = wanted if tensor.is_floating_point() else None
@@ -285,7 +278,8 @@ class Module(Hooked):
 
     def cuda(self, device: Any = None) -> Self:
         """Move everything to a CUDA device, the current one if none is named."""
-        index = devices.cuda_index(device)
+        with told_as("cuda"):
+            index = devices.cuda_index(device)
         return self._apply(lambda each: each.cuda(index))
 
     def cpu(self) -> Self:
@@ -319,7 +313,9 @@ class Module(Hooked):
     def train(self, mode: bool = True) -> Self:
         """Set training mode here and below: dropout and its like act only in it."""
         if not isinstance(mode, bool):
-            raise ArgumentError(f"train: training mode is expected to be boolean, got {mode!r}")
+            raise ArgumentError(
+                f"train: training mode is expected to be boolean, got {shown(mode)}", hint="give True or False"
+            )
         for module in self.modules():
             module.training = mode
         return self
@@ -330,7 +326,7 @@ class Module(Hooked):
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Say whether the parameters collect gradients."""
         for param in self.parameters():
-            param.requires_grad_(requires_grad)
+            want(param, requires_grad, "requires_grad_")
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -349,6 +345,7 @@ class Module(Hooked):
     def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
         """Parameters and persistent buffers by dotted name, sharing their memory; detached unless keep_vars."""
         target: dict[str, Any] = OrderedDict() if destination is None else destination
+        state.check_target(target, prefix)
         state.save_into(self, target, prefix, keep_vars)
         return target
 

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tensor import factories
+from ..errors import ArgumentTypeError, shown, told_as
+from ..tensor import checks, factories
 from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
+
+
+def _sizes(name: str, shape: Any) -> tuple[int, ...]:
+    """The sizes of the last dimensions.  Raises ArgumentTypeError, ValueRangeError."""
+    found = (shape,) if hasattr(shape, "__index__") else shape
+    if not isinstance(found, (tuple, list)):
+        raise ArgumentTypeError(
+            f"{name}: normalized_shape must be an int or a list of ints, got {shown(shape)}", hint="as in (3, 4)"
+        )
+    for each in found:
+        checks.count(name, "an entry of normalized_shape", each)
+    return tuple(found)
 
 
 class LayerNorm(Module):
@@ -28,13 +41,15 @@ class LayerNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = _sizes(self._get_name(), normalized_shape)
+        checks.number(self._get_name(), "eps", eps)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         wanted = {"weight": elementwise_affine, "bias": elementwise_affine and bias}
         for name, present in wanted.items():
-            values = Parameter(factories.empty(self.normalized_shape, device=device, dtype=dtype)) if present else None
-            self.register_parameter(name, values)
+            with told_as(self._get_name()):
+                made = factories.empty(self.normalized_shape, device=device, dtype=dtype) if present else None
+                self.register_parameter(name, None if made is None else Parameter(made))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

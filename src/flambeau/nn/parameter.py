@@ -8,7 +8,8 @@ from .. import core
 from ..autograd.mode import GradMode
 from ..core import TensorCore
 from ..dtypes import float32
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, shown
+from ..tensor.gradient import want
 from ..tensor.tensor import Tensor
 
 
@@ -16,7 +17,10 @@ def _source(data: Any, kind: str) -> Any:
     if data is None:
         return core.empty((0,), float32, -1)
     if not isinstance(data, TensorCore):
-        raise ArgumentTypeError(f"{kind}: data must be a Tensor or None, not {type(data).__name__}")
+        raise ArgumentTypeError(
+            f"{kind}: data must be a Tensor or None, not {type(data).__name__}: {shown(data)}",
+            hint="make one with torch.tensor(...)",
+        )
     return data
 
 
@@ -30,7 +34,7 @@ class Parameter(Tensor):
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         source = _source(data, "Parameter")
         super().__init__(source.storage, source.layout, source.offset)
-        self.requires_grad_(requires_grad)
+        want(self, requires_grad, "Parameter")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         with GradMode(False):

@@ -6,12 +6,12 @@ Loading checks every name and shape before it writes anything: after an error th
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 from ..autograd.mode import GradMode
 from ..core import TensorCore
-from ..errors import ArgumentTypeError, FlambeauError
+from ..errors import ArgumentTypeError, FlambeauError, shown
 
 
 class StateDictError(FlambeauError, RuntimeError):
@@ -28,6 +28,14 @@ class LoadedKeys(NamedTuple):
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return f"LoadedKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
+def check_target(target: Any, prefix: Any) -> None:
+    """Raise ArgumentTypeError for what state_dict cannot write to, or names cannot begin with."""
+    if not isinstance(target, MutableMapping):
+        raise ArgumentTypeError(f"state_dict: destination must be a dict, got {shown(target)}", hint="leave it out")
+    if not isinstance(prefix, str):
+        raise ArgumentTypeError(f"state_dict: prefix must be a str, got {shown(prefix)}", hint="as in prefix='net.'")
 
 
 def save_into(module: Any, target: dict[str, Any], prefix: str, keep_vars: bool) -> None:
@@ -48,7 +56,10 @@ def _own(module: Any) -> Iterator[tuple[str, Any]]:
 def load(module: Any, state: Mapping[str, Any], strict: bool, assign: bool) -> LoadedKeys:
     """Check that `state` fits and copy it in.  Raises ArgumentTypeError, StateDictError."""
     if not isinstance(state, Mapping):
-        raise ArgumentTypeError(f"load_state_dict: expected state_dict to be dict-like, got {type(state).__name__}")
+        raise ArgumentTypeError(
+            f"load_state_dict: expected state_dict to be dict-like, got {type(state).__name__}: {shown(state)}",
+            hint="give what state_dict() or torch.load() returned",
+        )
     found = _Loading(module, OrderedDict(state), strict)
     found.visit(module, "")
     found.finish()
@@ -87,7 +98,7 @@ class _Loading:
             return
         value = self.state[key]
         if not isinstance(value, TensorCore):
-            self.problems.append(f'"{key}" must be a Tensor, not {type(value).__name__}.')
+            self.problems.append(f'"{key}" must be a Tensor, not {type(value).__name__}: {shown(value)}.')
         elif value.shape != tensor.shape:
             self.problems.append(
                 f"size mismatch for {key}: the state_dict has shape {list(value.shape)}, the module has "
@@ -105,7 +116,19 @@ class _Loading:
             problems = _listed("Missing", self.missing) + problems
         if problems:
             lines = "".join(f"\n\t{each}" for each in problems)
-            raise StateDictError(f"Error(s) in loading state_dict for {type(self.module).__name__}:{lines}")
+            raise StateDictError(
+                f"load_state_dict: Error(s) in loading state_dict for {type(self.module).__name__}:{lines}",
+                hint=self._way_out(),
+            )
+
+    def _way_out(self) -> str:
+        if self.problems:
+            return "make the module as it was when the state was saved, or change these entries first"
+        prefixed = [key for key in self.unexpected if isinstance(key, str) and key.partition(".")[2] in self.missing]
+        if prefixed:
+            first = prefixed[0].partition(".")[0]
+            return f"the state's names begin with {first + '.'!r}: strip that, or load it into the module that has it"
+        return "strict=False loads what fits and returns the rest"
 
 
 def _listed(what: str, keys: list[str]) -> list[str]:

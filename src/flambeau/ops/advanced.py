@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .. import dtypes
 from .. import strides as st
 from ..dtypes import bool_, int64, uint8
-from ..errors import DtypeError, IndexRangeError, ShapeError
+from ..errors import DtypeError, FlambeauError, IndexRangeError, ShapeError
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Strided
 from .indexing import index_array
@@ -125,7 +125,8 @@ def _broadcast_shape(entries: Sequence[Any]) -> tuple[int, ...]:
     except ShapeError as error:
         listed = ", ".join(str(list(each.shape)) for each in entries)
         raise IndexRangeError(
-            f"index: shape mismatch: indexing tensors could not be broadcast together: {listed}"
+            f"index: shape mismatch: indexing tensors could not be broadcast together: {listed}",
+            hint=error.hint,
         ) from error
 
 
@@ -143,14 +144,18 @@ def _entries(input: Any, indices: Sequence[Any], flat: bool) -> tuple[list[Any],
         elif index is not None:
             if not index.dtype.category == dtypes.INTEGER:
                 raise IndexRangeError(
-                    f"index: tensors used as indices must be integers, bytes or bool, got {index.dtype.name}"
+                    f"index: tensors used as indices must be integers, bytes or bool, got {index.dtype.name}",
+                    hint="convert it with .long(), or compare for a mask, as in x > 0",
                 )
             entries.append(index)
         if index is not None:
             dims += range(dim, dim + width)
         dim += width
     if dim > len(input.shape):
-        raise IndexRangeError(f"index: too many indices for tensor of dimension {len(input.shape)}: {dim}")
+        raise IndexRangeError(
+            f"index: too many indices for tensor of dimension {len(input.shape)}: {dim}",
+            hint=f"leave out {dim - len(input.shape)}; a mask counts for as many as it has dimensions",
+        )
     return entries, dims
 
 
@@ -160,7 +165,8 @@ def check_mask(input: Any, mask: Any, dim: int) -> None:
         if dim + at >= len(input.shape) or input.shape[dim + at] != size:
             raise IndexRangeError(
                 f"index: The shape of the mask {list(mask.shape)} at index {at} does not match the shape of the "
-                f"indexed tensor {list(input.shape)} at index {dim + at}"
+                f"indexed tensor {list(input.shape)} at index {dim + at}",
+                hint=f"make the mask of the tensor that it indexes; it must have the sizes from dimension {dim} on",
             )
 
 
@@ -224,7 +230,8 @@ def _entries_to_write(at: Place, values: Any) -> Any:
     except ShapeError as error:
         raise ShapeError(
             f"index_put: shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
-            f"result of shape {list(at.shape)}"
+            f"result of shape {list(at.shape)}",
+            hint=f"give values of shape {list(at.shape)}, or of one that broadcasts to it",
         ) from error
     shape = at.source.shape
     return reshape(spread, (*shape[: at.dim], at.rows.numel(), *shape[at.dim + 1 :]))
@@ -255,6 +262,14 @@ def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) 
     Host:   as `index`.
     Raises: IndexRangeError, ShapeError, DtypeError.
     """
+    try:
+        return _put(input, indices, values, accumulate)
+    except FlambeauError as error:
+        error.rename("index_put_")
+        raise
+
+
+def _put(input: Any, indices: Any, values: Any, accumulate: bool) -> Any:
     at = place(input, indices)
     entries = _entries_to_write(at, values)
     if at.source.address() != input.address() or not at.source.numel():
@@ -271,7 +286,12 @@ def _masked_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), Array((4,), low=0, high=1, dtype="bool", seed=2)))
 
 
-@composite(samples=_masked_samples, dtypes=dtypes.ALL, host="waits")
+def _masked_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), Array((3,))), DtypeError, "the mask must be bool, got float32")
+    yield ErrorSample((Array((3,)), Array((2,), dtype="bool")), ShapeError, r"\[3\] and \[2\] do not broadcast")
+
+
+@composite(samples=_masked_samples, errors=_masked_errors, dtypes=dtypes.ALL, host="waits")
 def masked_select(input: Operand, mask: Operand) -> Any:
     """The elements where the mask is true, in row-major order.
 

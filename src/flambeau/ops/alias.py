@@ -9,7 +9,7 @@ from .. import dtypes
 from .. import strides as st
 from ..errors import ShapeError
 from ..layout import layout_of
-from .operator import Array, Operand, Sample, composite, view
+from .operator import Array, ErrorSample, Operand, Sample, composite, view
 
 
 def _alias_samples() -> Iterator[Sample]:
@@ -34,7 +34,18 @@ def _view_dtype_samples() -> Iterator[Sample]:
     yield Sample((Array((2, 4)), dtypes.uint8))
 
 
-@composite(samples=_view_dtype_samples, dtypes=dtypes.ALL, method=False, function=False)
+def _view_dtype_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), dtypes.float64), ShapeError, "cannot be seen as float64, of 8 bytes")
+
+
+@composite(
+    samples=_view_dtype_samples,
+    errors=_view_dtype_errors,
+    dtypes=dtypes.ALL,
+    method=False,
+    function=False,
+    called="view",
+)
 def view_dtype(input: Operand, dtype: Any) -> Any:
     """The same bytes as another type; no gradient flows through.
 

@@ -126,7 +126,7 @@ class Scaled(Pointwise):
     def lower(self, call: Any, input: Any, other: Any, alpha: Any = 1) -> Any:
         if alpha == 1:
             return super().lower(call, input, other)
-        return (add_scaled if self is add else sub_scaled).lower(call, input, other, alpha)
+        return (add_scaled if self.name == "add" else sub_scaled).lower(call, input, other, alpha)
 
 
 def _sum(rule: Any, cuda: str, **options: Any) -> Any:

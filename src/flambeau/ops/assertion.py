@@ -59,7 +59,9 @@ def assert_nonzero(call: Call, input: Operand, message: str = "") -> Any:
     Raises: ShapeError for no or several values; DeviceAssertError for zero, on the CPU.
     """
     if prod(input.shape) != 1:
-        raise ShapeError(f"{call.name}: expected a tensor with one value, got {prod(input.shape)}")
+        raise ShapeError(
+            f"{call.name}: expected a tensor with one value, got {prod(input.shape)}", hint="use all() or any() first"
+        )
     out = call.output((), bool_)
     call.launch(_kernel(input.dtype, message), ONE_THREAD, out, call.contiguous(input))
     return out

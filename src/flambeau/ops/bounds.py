@@ -111,7 +111,10 @@ class Clamp(Pointwise):
 
     def lower(self, call: Any, input: Any, min: Any = None, max: Any = None) -> Any:
         if min is None and max is None:
-            raise ArgumentError("clamp: at least one of 'min' or 'max' must not be None")
+            raise ArgumentError(
+                "clamp: at least one of 'min' or 'max' must not be None, got None and None",
+                hint="pass a bound, as in clamp(min=0)",
+            )
         if max is None:
             return clamp_min.lower(call, input, min)
         return clamp_max.lower(call, input, max) if min is None else super().lower(call, input, min, max)

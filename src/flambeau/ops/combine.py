@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import dtypes
-from .operator import Array, Sample, Value
+from ..errors import DtypeError, ShapeError
+from .operator import Array, ErrorSample, Sample, Value
 from .pointwise import floating_only, numbers, pointwise
 
 NUMBERS = tuple(each for each in dtypes.ALL if each is not dtypes.bool_)
@@ -18,7 +19,23 @@ def _three() -> Iterator[Sample]:
     yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1), 2.0))
 
 
-@pointwise(dtype=floating_only, cuda="start + weight * (end - start)", samples=_three, dtypes=dtypes.FLOATING_TYPES)
+def _unfit() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3, 4)), Array((3,)), Array((4,))), ShapeError, r"\[3, 4\] and \[3\] .* do not broadcast")
+
+
+def _unfit_floats() -> Iterator[ErrorSample]:
+    yield from _unfit()
+    integers = Array((3,), dtype="int64")
+    yield ErrorSample((integers, integers, integers), DtypeError, "must be floating point, got int64")
+
+
+@pointwise(
+    dtype=floating_only,
+    cuda="start + weight * (end - start)",
+    samples=_three,
+    errors=_unfit_floats,
+    dtypes=dtypes.FLOATING_TYPES,
+)
 def lerp(start: Value, end: Value, weight: Value) -> Any:
     """Blend from `start` (weight 0) to `end` (weight 1) along a straight line.
 
@@ -40,7 +57,9 @@ def _scaled() -> Iterator[Sample]:
     yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1), Array((4, 3), 1, 3, seed=2)))
 
 
-@pointwise(dtype=numbers, cuda="input + value * tensor1 * tensor2", samples=_scaled, dtypes=NUMBERS, cost=3.0)
+@pointwise(
+    dtype=numbers, cuda="input + value * tensor1 * tensor2", samples=_scaled, errors=_unfit, dtypes=NUMBERS, cost=3.0
+)
 def addcmul(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> Any:
     """`input + value * tensor1 * tensor2`.
 
@@ -59,6 +78,7 @@ def _(grad: Any, tensor1: Any, tensor2: Any, value: Any, needs: Any) -> Any:
     dtype=floating_only,
     cuda="input + value * (tensor1 / tensor2)",
     samples=_scaled,
+    errors=_unfit_floats,
     dtypes=dtypes.FLOATING_TYPES,
     cost=3.0,
 )

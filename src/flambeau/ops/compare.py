@@ -113,8 +113,8 @@ def isfinite(input: Operand) -> Any:
 # logic
 
 
-def _logic(cuda: str, samples: Any = pairs) -> Any:
-    return pointwise(dtype=as_bool, cuda=cuda, samples=samples, dtypes=dtypes.ALL)
+def _logic(cuda: str, samples: Any = pairs, errors: Any = unbroadcastable) -> Any:
+    return pointwise(dtype=as_bool, cuda=cuda, samples=samples, errors=errors, dtypes=dtypes.ALL)
 
 
 @_logic("input && other")
@@ -135,7 +135,7 @@ def logical_xor(input: Value, other: Value) -> Any:
     return np.logical_xor(input, other)
 
 
-@_logic("!input", singles)
+@_logic("!input", singles, None)
 def logical_not(input: Operand) -> Any:
     """Whether the value is 0.  Shapes: as the input's.  Host: returns at once."""
     return np.logical_not(input)
@@ -259,9 +259,12 @@ class MaskedFill(Pointwise):
 
     def lower(self, call: Any, input: Any, mask: Any, value: Any) -> Any:
         if not hasattr(value, "shape"):
-            value = passed_as(value, partial(_stored, self.name, input.dtype), PYTHON[input.dtype.category])
+            value = passed_as(value, partial(_stored, call.called, input.dtype), PYTHON[input.dtype.category])
         elif value.shape:
-            raise ShapeError(f"{self.name}: value must have no dimensions, got one of shape {list(value.shape)}")
+            raise ShapeError(
+                f"{self.name}: value must have no dimensions, got one of shape {list(value.shape)}",
+                hint="fill by several values with torch.where(mask, value, input)",
+            )
         return super().lower(call, input, mask, value)
 
 
@@ -272,7 +275,7 @@ def _stored(name: str, kind: dtype, value: Any) -> Any:
         return bool(value)
     low, high = integer_range(kind)
     if not is_finite_number(value) or not low <= int(value) <= high:
-        raise DtypeError(f"{name}: value {value} does not fit {kind.name}")
+        raise DtypeError(f"{name}: value {value} does not fit {kind.name}", hint=f"it holds {low} to {high}")
     return int(value)
 
 

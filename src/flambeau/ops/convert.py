@@ -9,8 +9,9 @@ from typing import Any
 
 from .. import dtypes
 from ..dtypes import dtype
+from ..errors import ArgumentTypeError
 from ..kernel import Grid, Kernel, Pointer, Scalar
-from .operator import Array, Call, Number, Operand, Sample, operator, passed_as
+from .operator import Array, Call, ErrorSample, Number, Operand, Sample, operator, passed_as
 from .pointwise import THREADS, WALKING, Pointwise
 from .pointwise_source import ACCESS_BYTES, MAX_BLOCKS, Walk
 from .transpose import crossed, tiles, transposing
@@ -106,7 +107,15 @@ def _fill_samples() -> Iterator[Sample]:
         yield Sample((Array(shape), 1))
 
 
-@operator(samples=_fill_samples, dtypes=dtypes.ALL, inplace=True, method=False, function=False)
+def _no_number() -> Iterator[ErrorSample]:
+    yield ErrorSample(
+        (Array((3,)), "text"),
+        ArgumentTypeError,
+        "value' must be a number, not str: 'text'|value must be a number or a tensor",
+    )
+
+
+@operator(samples=_fill_samples, errors=_no_number, dtypes=dtypes.ALL, inplace=True, method=False, function=False)
 def fill(call: Call, input: Operand, value: Number) -> Any:
     """A tensor like `input` with every element set to the number `value`.
 

@@ -54,7 +54,10 @@ def cross_entropy(
     """
     check_reduction("cross_entropy", reduction)
     if not 0 <= label_smoothing <= 1:
-        raise ArgumentError(f"cross_entropy: label_smoothing must be between 0.0 and 1.0, got {label_smoothing}")
+        raise ArgumentError(
+            f"cross_entropy: label_smoothing must be between 0.0 and 1.0, got {label_smoothing}",
+            hint="it is the share of the target that is spread over all classes: 0.1 is usual, 0.0 is none",
+        )
     is_flat = len(input.shape) <= 2 and input.shape[-1:] != (0,)
     if is_flat and label_smoothing == 0 and not target.dtype.is_floating_point:
         if reduction == "none":
@@ -88,7 +91,8 @@ def _probability_loss(logs: Any, target: Any, weight: Any, reduction: str, smoot
     if target.shape != logs.shape:
         raise ArgumentError(
             f"cross_entropy: probabilities must have the input's shape; input is {list(logs.shape)}, target is "
-            f"{list(target.shape)}"
+            f"{list(target.shape)}",
+            hint="a floating point target holds probabilities; indexes of classes are int64: convert with .long()",
         )
     classes = logs.shape[dim]
     if smoothing:
@@ -120,7 +124,8 @@ def bernoulli_loss(input: Value, target: Value) -> Any:
     outside = np.flatnonzero(~((input >= 0) & (input <= 1)))
     if len(outside):
         raise ArgumentError(
-            f"binary_cross_entropy: all elements of input should be between 0 and 1, got {np.ravel(input)[outside[0]]}"
+            f"binary_cross_entropy: all elements of input should be between 0 and 1, got {np.ravel(input)[outside[0]]}",
+            hint="apply torch.sigmoid first, or use binary_cross_entropy_with_logits",
         )
     floor = input.dtype.type(LOG_FLOOR)
     return (target - 1) * np.maximum(np.log1p(-input), floor) - target * np.maximum(np.log(input), floor)
@@ -161,7 +166,8 @@ def _(grad: Any, input: Any, target: Any, pos_weight: Any, needs: Any) -> Any:
 def _check_same_size(name: str, input: Any, target: Any) -> None:
     if input.shape != target.shape:
         raise ArgumentError(
-            f"{name}: target size {list(target.shape)} must be the same as input size {list(input.shape)}"
+            f"{name}: target size {list(target.shape)} must be the same as input size {list(input.shape)}",
+            hint="bring the target into that shape, for example target.view_as(input) or target.unsqueeze(1)",
         )
 
 

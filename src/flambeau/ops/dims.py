@@ -20,7 +20,10 @@ def dims_of(name: str, dim: Dims, ndim: int) -> tuple[int, ...]:
     found = [st.wrap_dim(each, ndim, name) for each in ([dim] if isinstance(dim, int) else dim)]
     for each in found:
         if found.count(each) > 1:
-            raise ShapeError(f"{name}: dim {each} appears multiple times in the list of dims {dim}")
+            raise ShapeError(
+                f"{name}: dim {each} appears multiple times in the list of dims {dim}",
+                hint=f"name each once; of {ndim} dimensions, {each} is also {each - ndim}",
+            )
     return tuple(sorted(found)) if ndim else ()
 
 
@@ -50,7 +53,8 @@ def require_values(name: str, shape: Sequence[int], dim: Dims) -> None:
     for each in dims_of(name, dim, len(shape)):
         if shape[each] == 0:
             raise IndexRangeError(
-                f"{name}: expected reduction dim {each} to have non-zero size, the shape is {list(shape)}"
+                f"{name}: expected reduction dim {each} to have non-zero size, the shape is {list(shape)}",
+                hint="there is nothing to choose from: reduce a dimension that has elements, or test numel() first",
             )
 
 
@@ -71,6 +75,22 @@ def folds() -> Iterator[Sample]:
 
 def bad_dims() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+
+
+def bad_second() -> Iterator[ErrorSample]:
+    """For operators of two dimensions."""
+    yield ErrorSample((Array((2, 3)), 0, 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+
+
+def bad_new() -> Iterator[ErrorSample]:
+    """For operators that make a dimension."""
+    yield ErrorSample((Array((2, 3)), 3), IndexRangeError, r"expected to be in \[-3, 2\], but got 3")
+
+
+def bad_last() -> Iterator[ErrorSample]:
+    """For operators that count dimensions alone, as their first attribute."""
+    yield from bad_dims()
+    yield ErrorSample((Array(()), 1), IndexRangeError, r"expected to be in \[-1, 0\], but got 1")
 
 
 def bad_lists() -> Iterator[ErrorSample]:

@@ -101,7 +101,10 @@ def dropout(input: Operand, p: float = 0.5, training: bool = True) -> Any:
     Raises: ArgumentError if p is no probability; DtypeError for integers in training.
     """
     if not 0 <= p <= 1:
-        raise ArgumentError(f"dropout: probability has to be between 0 and 1, but got {p}")
+        raise ArgumentError(
+            f"dropout: probability has to be between 0 and 1, but got {p}",
+            hint="p is the share of the elements that become 0, for example 0.5",
+        )
     if not training or p == 0:
         return input
     check_floating("dropout", input)

@@ -31,7 +31,8 @@ def check_range(name: str, indexes: Any, size: int, what: str, noun: str = "inde
     if len(bad):
         place = [int(each) for each in np.unravel_index(bad[0], indexes.shape)]
         raise IndexRangeError(
-            f"{name}: {noun} {indexes[tuple(place)]} at position {place} is out of range for {size} {what}"
+            f"{name}: {noun} {indexes[tuple(place)]} at position {place} is out of range for {size} {what}",
+            hint=f"use 0 to {size - 1}" if size else f"there are no {what}",
         )
 
 
@@ -131,7 +132,10 @@ def _padding(padding_idx: int | None, rows: int) -> int:
     if padding_idx is None:
         return NO_ROW
     if not -rows <= padding_idx < rows:
-        raise ArgumentError(f"embedding: padding_idx must lie in [{-rows}, {rows - 1}], got {padding_idx}")
+        raise ArgumentError(
+            f"embedding: padding_idx must lie in [{-rows}, {rows - 1}], got {padding_idx}",
+            hint=f"it names one of the weight's {rows} rows; None is none",
+        )
     return padding_idx % rows
 
 
@@ -150,7 +154,10 @@ def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | Non
             f"{call.name}: input must be int64 or int32, got {input.dtype.name}", hint="convert with .long()"
         )
     if len(weight.shape) != 2:
-        raise ShapeError(f"{call.name}: weight must have 2 dimensions, got shape {list(weight.shape)}")
+        raise ShapeError(
+            f"{call.name}: weight must have 2 dimensions, got shape {list(weight.shape)}",
+            hint="a row for each embedding; input comes before weight",
+        )
     rows, width = weight.shape
     _padding(padding_idx, rows)
     out, count = call.output((*input.shape, width), weight.dtype), input.numel()
@@ -225,7 +232,9 @@ def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
     if input.dtype is not int64:
         raise DtypeError(f"{call.name}: input must be int64, got {input.dtype.name}", hint="convert with .long()")
     if num_classes < 1:
-        raise ArgumentError(f"{call.name}: num_classes must be positive, got {num_classes}")
+        raise ArgumentError(
+            f"{call.name}: num_classes must be positive, got {num_classes}", hint="-1 takes the largest index + 1"
+        )
     out, count = call.output((*input.shape, num_classes), int64), input.numel()
     if count:
         call.launch(one_hot_kernel(), grid_over(count * num_classes), out, call.contiguous(input), count, num_classes)
@@ -244,7 +253,8 @@ def one_hot(tensor: Operand, num_classes: int = -1) -> Any:
     if num_classes == -1:
         if not tensor.numel():
             raise ArgumentError(
-                "one_hot: cannot infer the number of classes from an empty tensor", hint="pass num_classes"
+                f"one_hot: cannot infer the number of classes from an empty tensor, of shape {list(tensor.shape)}",
+                hint="pass num_classes",
             )
         num_classes = int(tensor.max().item()) + 1  # type: ignore[attr-defined]
     return one_hot_of(tensor, num_classes)

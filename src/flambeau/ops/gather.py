@@ -9,7 +9,7 @@ from typing import Any
 from .. import dtypes
 from .. import strides as st
 from ..dtypes import dtype, int64
-from ..errors import DtypeError, ShapeError
+from ..errors import DtypeError, IndexRangeError, ShapeError
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Strided
 from .indexing import INDEX_TYPES, given_input, index_array
@@ -19,23 +19,29 @@ from .pointwise import grid_over
 from .scatter import BITS, accumulate, check_index, indexing_kernel, scalars, targets, write
 from .views import expand, reshape
 
+INDEX_HINT = "add dimensions with unsqueeze(); index_select takes a vector of indexes for whole rows"
+
 
 def _checked(name: str, input: Operand, dim: int, index: Operand) -> int:
     """The dimension counted from the front.  Raises if the index does not fit the input."""
     at = st.wrap_dim(dim, len(input.shape), name)
     if index.dtype not in INDEX_TYPES:
-        raise DtypeError(f"{name}: the index must be of an integer type, got {index.dtype.name}")
+        raise DtypeError(
+            f"{name}: the index must be of an integer type, got {index.dtype.name}", hint="convert with .long()"
+        )
     if index.numel() == 0:
         return at
     if len(index.shape) != len(input.shape):
         raise ShapeError(
             f"{name}: the index tensor must have the same number of dimensions as the input: {list(index.shape)} and "
-            f"{list(input.shape)}"
+            f"{list(input.shape)}",
+            hint=INDEX_HINT,
         )
     if any(have > room for d, (have, room) in enumerate(zip(index.shape, input.shape)) if d != at):
         raise ShapeError(
             f"{name}: index of shape {list(index.shape)} is larger than the input, {list(input.shape)}, apart from "
-            f"dimension {at}"
+            f"dimension {at}",
+            hint=f"shorten the index: it may be larger in dimension {at} alone",
         )
     return at
 
@@ -147,11 +153,13 @@ def _check_source(name: str, input: Any, index: Any, src: Any) -> None:
         return
     if src.dtype is not input.dtype:
         raise DtypeError(
-            f"{name}: the input is {input.dtype.name}, but the source is {src.dtype.name}", hint="convert it with .to()"
+            f"{name}: the input is {input.dtype.name}, but the source is {src.dtype.name}",
+            hint=f"convert it with .to(torch.{input.dtype.name})",
         )
     if index.numel() and (len(src.shape) != len(index.shape) or any(h > r for h, r in zip(index.shape, src.shape))):
         raise ShapeError(
-            f"{name}: a source of shape {list(src.shape)} does not cover the index of shape {list(index.shape)}"
+            f"{name}: a source of shape {list(src.shape)} does not cover the index of shape {list(index.shape)}",
+            hint="no size of the source may be smaller than the index's: src.expand_as(index) repeats sizes of 1",
         )
 
 
@@ -203,12 +211,17 @@ def _(grad: Any, dim: int, index: Any, src_shape: Any, needs: Any) -> Any:
     return grad, None, _padded(grad.gather(dim, index), src_shape) if needs[2] else None
 
 
+def _along_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3, 4)), Array((3, 4)), 0), DtypeError, "index must be of an integer type, got float32")
+    yield ErrorSample((Array((3, 4)), index_array(3, 4), 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+
+
 def _along_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), index_array(1, 4), 0))
     yield Sample((Array((3, 4)), index_array(5)))
 
 
-@composite(samples=_along_samples, dtypes=dtypes.ALL)
+@composite(samples=_along_samples, errors=_along_errors, dtypes=dtypes.ALL)
 def take_along_dim(input: Operand, indices: Operand, dim: int | None = None) -> Any:
     """As `gather`, but input and indices broadcast apart from `dim`; without it, both are flattened.
 

@@ -30,6 +30,7 @@ from .sort import sort_rows_of
 
 EXACT_BITS = {dtypes.float16: 11, dtypes.bfloat16: 8, float32: 24, float64: 53}  # all smaller integers are represented
 KEY_SPAN = 1 << 63
+CHANCE_HINT = "p is the chance of a 1; torch.sigmoid makes chances of numbers"
 
 
 # kernels
@@ -94,7 +95,9 @@ def _bernoulli_each_kernel(kind: dtype) -> Kernel:
     def make(seed: int, first: int, numel: int, p: Any) -> Any:
         wrong = ~((p >= 0) & (p <= 1))
         if wrong.any():
-            raise ArgumentError(f"bernoulli: probabilities must lie between 0 and 1, got {p[wrong][0]}")
+            raise ArgumentError(
+                f"bernoulli: probabilities must lie between 0 and 1, got {p[wrong][0]}", hint=CHANCE_HINT
+            )
         return narrow_fractions(single_words(seed, first, numel)[:numel]) < p
 
     fields = [Pointer("p", float32, "r", ("numel",))]
@@ -150,7 +153,10 @@ def _negative_deviation() -> Iterator[ErrorSample]:
 def check_floating(name: str, input: Any) -> None:
     """Raise DtypeError unless the tensor is floating point."""
     if not input.dtype.is_floating_point:
-        raise DtypeError(f"{name}: expected a floating point tensor, got {input.dtype.name}")
+        raise DtypeError(
+            f"{name}: expected a floating point tensor, got {input.dtype.name}",
+            hint="convert with .float(), or draw integers with random_ or randint",
+        )
 
 
 def _filler(samples: Any, kinds: Sequence[dtype], errors: Any = None) -> Any:
@@ -167,7 +173,9 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
     """
     check_floating("uniform", input)
     if not low <= high:
-        raise ArgumentError(f"uniform: expected low to be at most high, got {low} and {high}")
+        raise ArgumentError(
+            f"uniform: expected low to be at most high, got {low} and {high}", hint=f"exchange them: ({high}, {low})"
+        )
     out = call.output(input.shape, input.dtype)
     fill_random(call, out, _uniform_kernel(out.dtype), _per_counter(out.dtype), (float(low), float(high)), generator)
     return out
@@ -182,7 +190,10 @@ def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, gene
     """
     check_floating("normal", input)
     if not std >= 0:
-        raise ArgumentError(f"normal: expected std to be at least 0, got {std}")
+        raise ArgumentError(
+            f"normal: expected std to be at least 0, got {std}",
+            hint="std is a standard deviation; mean comes before it",
+        )
     out = call.output(input.shape, input.dtype)
     fill_random(call, out, _normal_kernel(out.dtype), _per_counter(out.dtype), (float(mean), float(std)), generator)
     return out
@@ -216,10 +227,16 @@ def _random_range(kind: dtype, low: int | None, high: int | None) -> tuple[int, 
         return 0, (largest if high is None else int(high) - 1) + 1
     start, end = (0, int(low)) if high is None else (int(low), int(high))
     if start >= end:
-        raise ArgumentError(f"random: expected low to be less than high, got {start} and {end}")
+        raise ArgumentError(
+            f"random: expected low to be less than high, got {start} and {end}",
+            hint="high is not drawn: it must be low + 1 or more",
+        )
     least, largest = integer_range(int64 if kind.is_floating_point else kind)
     if start < least or end - 1 > largest:
-        raise ArgumentError(f"random: values from {start} to {end - 1} do not fit {kind.name}")
+        raise ArgumentError(
+            f"random: values from {start} to {end - 1} do not fit {kind.name}",
+            hint=f"it holds {least} to {largest}: narrow the bounds, or take a wider type",
+        )
     return start, end
 
 
@@ -250,14 +267,17 @@ def bernoulli(call: Call, input: Operand, p: Value = None, generator: Any = None
     chance: Any = 0.5 if p is None else p
     if hasattr(chance, "shape"):
         if st.broadcast([input.shape, chance.shape], "bernoulli") != tuple(input.shape):
-            raise ShapeError(f"bernoulli: p of shape {list(chance.shape)} does not broadcast to {list(input.shape)}")
+            raise ShapeError(
+                f"bernoulli: p of shape {list(chance.shape)} does not broadcast to {list(input.shape)}",
+                hint="each of its sizes must be that of the tensor or 1, counted from the last dimension",
+            )
         each = call.scratch(input.shape, float32)
         call.assign(each, chance)
         out = call.output(input.shape, input.dtype)
         fill_random(call, out, _bernoulli_each_kernel(out.dtype), 4, (each,), generator)
         return out
     if not 0 <= chance <= 1:
-        raise ArgumentError(f"bernoulli: p must lie between 0 and 1, got {chance}")
+        raise ArgumentError(f"bernoulli: p must lie between 0 and 1, got {chance}", hint=CHANCE_HINT)
     out = call.output(input.shape, input.dtype)
     fill_random(call, out, _bernoulli_kernel(out.dtype), 4, (float(chance),), generator)
     return out
@@ -309,7 +329,9 @@ def randperm(call: Call, input: Operand, generator: Any = None) -> Any:
     numel, kind = prod(input.shape), input.dtype
     largest = 1 << EXACT_BITS[kind] if kind.is_floating_point else integer_range(kind)[1]
     if numel - 1 > largest:
-        raise ArgumentError(f"randperm: values from 0 to {numel - 1} do not fit {kind.name}")
+        raise ArgumentError(
+            f"randperm: values from 0 to {numel - 1} do not fit {kind.name}", hint="pass dtype=torch.int64"
+        )
     out = call.output(input.shape, kind)
     keys, ordered = call.scratch((1, numel), int64), call.scratch((1, numel), int64)
     fill_random(call, keys, _integer_kernel(int64, False), 2, (0, KEY_SPAN), generator)

@@ -39,9 +39,13 @@ def _rows(name: str, input: Operand, dim: int, index: Operand) -> tuple[Rows, in
     """`input` as rows along a dimension, and the dimension counted from the front.  Checks the index."""
     at = st.wrap_dim(dim, len(input.shape), name)
     if index.dtype not in INDEX_TYPES:
-        raise DtypeError(f"{name}: the index must be of an integer type, got {index.dtype.name}")
+        raise DtypeError(
+            f"{name}: the index must be of an integer type, got {index.dtype.name}", hint="convert with .long()"
+        )
     if len(index.shape) > 1:
-        raise ShapeError(f"{name}: the index must be a vector, got shape {list(index.shape)}")
+        raise ShapeError(
+            f"{name}: the index must be a vector, got shape {list(index.shape)}", hint="flatten it with .reshape(-1)"
+        )
     shape = input.shape or (1,)
     return (prod(shape[:at]), shape[at], prod(shape[at + 1 :])), at
 
@@ -137,10 +141,13 @@ def _check_source(name: str, input: Operand, shape: Sequence[int], source: Any) 
     if source.dtype is not input.dtype:
         raise DtypeError(
             f"{name}: the input is {input.dtype.name}, but the source is {source.dtype.name}",
-            hint="convert it with .to()",
+            hint=f"convert it with .to(torch.{input.dtype.name})",
         )
     if tuple(source.shape) != tuple(shape):
-        raise ShapeError(f"{name}: the source must have shape {list(shape)}, got {list(source.shape)}")
+        raise ShapeError(
+            f"{name}: the source must have shape {list(shape)}, got {list(source.shape)}",
+            hint="it is the input's shape, with as many places in the indexed dimension as the index has",
+        )
 
 
 @operator(samples=_add_samples, errors=_add_errors, dtypes=dtypes.ALL, inplace=True)
@@ -204,7 +211,13 @@ def _fill_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), 0, index_array(2), 1))
 
 
-@operator(samples=_fill_samples, dtypes=dtypes.ALL, inplace=True)
+def _fill_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3, 4)), 2, index_array(2), 1), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((3, 4)), 0, Array((2,)), 1), DtypeError, "index must be of an integer type, got float32")
+    yield ErrorSample((Array((3, 4)), 0, index_array(2, 2), 1), ShapeError, r"must be a vector, got shape \[2, 2\]")
+
+
+@operator(samples=_fill_samples, errors=_fill_errors, dtypes=dtypes.ALL, inplace=True)
 def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any, wrap: bool = False) -> Any:
     """The input with a number written at the indexes of a dimension.
 

@@ -10,7 +10,7 @@ from typing import Any
 from .. import dtypes
 from .. import strides as st
 from ..dtypes import dtype, promote
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, IndexRangeError, ShapeError, shown
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar, Strided
 from .moving import SOURCE as MOVING
@@ -20,6 +20,7 @@ from .pointwise import PRELUDE, THREADS, grid_over, source_text
 from .scatter import BITS
 from .views import expand, reshape, unsqueeze, wrap_dims
 
+NOTHING_HINT = "the result's type and device are those of the tensors: pass one at least"
 GROUP = 8  # tensors that one launch of cat copies, at most; the last one stands for those that are missing
 
 
@@ -73,7 +74,7 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
 def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
     """The dimension, the result's shape and its type."""
     if not tensors:
-        raise ArgumentError("cat: expected a non-empty list of Tensors")
+        raise ArgumentError("cat: expected a non-empty list of Tensors, got []", hint=NOTHING_HINT)
     first = next((each for each in tensors if tuple(each.shape) != (0,)), tensors[0])
     at = st.wrap_dim(dim, len(first.shape), "cat")
     kind, total = tensors[0].dtype, 0
@@ -81,7 +82,8 @@ def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
         kind = promote(kind, each.dtype)
         if not each.shape:
             raise ShapeError(
-                f"cat: zero-dimensional tensor (at position {number}) cannot be concatenated", hint="use stack"
+                f"cat: zero-dimensional tensor (at position {number}) cannot be concatenated",
+                hint="use stack, which adds a dimension",
             )
         if tuple(each.shape) != (0,):
             _check_sizes(first.shape, each.shape, at, number)
@@ -93,12 +95,17 @@ def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
 
 def _check_sizes(expected: Sequence[int], got: Sequence[int], at: int, number: int) -> None:
     if len(got) != len(expected):
-        raise ShapeError(f"cat: tensors must have the same number of dimensions: got {len(expected)} and {len(got)}")
+        raise ShapeError(
+            f"cat: tensors must have the same number of dimensions: got {len(expected)} and {len(got)}, of shapes "
+            f"{list(expected)} and {list(got)}",
+            hint=f"add dimensions of size 1 with unsqueeze() to the one at position {number}, or to the others",
+        )
     for dim, (want, have) in enumerate(zip(expected, got)):
         if dim != at and want != have:
             raise ShapeError(
                 f"cat: sizes of tensors must match except in dimension {at}. Expected size {want} but got size {have} "
-                f"in dimension {dim} for tensor number {number} in the list: {list(expected)} and {list(got)}"
+                f"in dimension {dim} for tensor number {number} in the list: {list(expected)} and {list(got)}",
+                hint=f"join along dimension {dim}, or cut the longer one with narrow({dim}, 0, {min(want, have)})",
             )
 
 
@@ -170,13 +177,14 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
     Raises: ShapeError if shapes differ, ArgumentError for no tensors.
     """
     if not tensors:
-        raise ArgumentError("stack: expected a non-empty list of Tensors")
+        raise ArgumentError("stack: expected a non-empty list of Tensors, got []", hint=NOTHING_HINT)
     shape = tensors[0].shape
     for number, each in enumerate(tensors):
         if each.shape != shape:
             raise ShapeError(
                 f"stack: expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(each.shape)} "
-                f"at entry {number}"
+                f"at entry {number}",
+                hint="use cat to join tensors of different sizes, or bring them to one shape first",
             )
     at = st.wrap_dim(dim, len(shape) + 1, "stack")
     return cat([unsqueeze(each, at) for each in tensors], at)
@@ -187,7 +195,12 @@ def _vector_samples() -> Iterator[Sample]:
     yield Sample(([Array((2, 3)), Array((2, 3), seed=1)],))
 
 
-@composite(samples=_vector_samples, dtypes=dtypes.ALL, method=False)
+def _stacked_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample(([Array((2, 3)), Array((3, 2))],), ShapeError, "sizes of tensors must match except in dimension")
+    yield ErrorSample(([],), ArgumentError, "expected a non-empty list of Tensors")
+
+
+@composite(samples=_vector_samples, errors=_stacked_errors, dtypes=dtypes.ALL, method=False)
 def hstack(tensors: Operands) -> Any:
     """Tensors side by side: along dimension 1, or 0 where they have only one.
 
@@ -197,7 +210,7 @@ def hstack(tensors: Operands) -> Any:
     return cat(several, 0 if several and len(several[0].shape) == 1 else 1)
 
 
-@composite(samples=_vector_samples, dtypes=dtypes.ALL, method=False)
+@composite(samples=_vector_samples, errors=_stacked_errors, dtypes=dtypes.ALL, method=False)
 def vstack(tensors: Operands) -> Any:
     """Tensors one below another: along dimension 0, vectors as rows.
 
@@ -226,9 +239,14 @@ def repeat(input: Operand, counts: Any) -> Any:
     """
     lead = len(counts) - len(input.shape)
     if lead < 0:
-        raise ShapeError(f"repeat: {len(counts)} counts, {list(counts)}, are too few for {len(input.shape)} dimensions")
+        raise ShapeError(
+            f"repeat: {len(counts)} counts, {list(counts)}, are too few for {len(input.shape)} dimensions",
+            hint="give one for each dimension, 1 where nothing is repeated; tile() takes fewer",
+        )
     if any(each < 0 for each in counts):
-        raise ArgumentError(f"repeat: counts must not be negative: {list(counts)}")
+        raise ArgumentError(
+            f"repeat: counts must not be negative: {list(counts)}", hint="1 keeps a dimension, 0 empties it"
+        )
     shape = (*[1] * lead, *input.shape)
     between = [size for each in shape for size in (1, each)]
     walked = [size for count, each in zip(counts, shape) for size in (count, each)]
@@ -236,7 +254,11 @@ def repeat(input: Operand, counts: Any) -> Any:
     return reshape(repeated.clone(), tuple(count * size for count, size in zip(counts, shape)))
 
 
-@composite(samples=_repeat_samples, dtypes=dtypes.ALL)
+def _tile_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), (2, -1)), ArgumentError, r"counts must not be negative: \[2, -1\]")
+
+
+@composite(samples=_repeat_samples, errors=_tile_errors, dtypes=dtypes.ALL)
 def tile(input: Operand, dims: Any) -> Any:
     """As `repeat`; missing leading counts are 1.
 
@@ -250,7 +272,13 @@ def _interleave_samples() -> Iterator[Sample]:
     yield Sample((Array((2, 3)), 2, 1))
 
 
-@composite(samples=_interleave_samples, dtypes=dtypes.ALL)
+def _interleave_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), -1), ArgumentError, "not negative, got -1")
+    yield ErrorSample((Array((2, 3)), Array((3,), dtype="int64")), ArgumentError, r"not negative, got int64\[3\]")
+    yield ErrorSample((Array((2, 3)), 2, 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+
+
+@composite(samples=_interleave_samples, errors=_interleave_errors, dtypes=dtypes.ALL)
 def repeat_interleave(input: Operand, repeats: int, dim: int | None = None) -> Any:
     """Each element (or each index of a dimension) `repeats` times in a row.
 
@@ -258,7 +286,10 @@ def repeat_interleave(input: Operand, repeats: int, dim: int | None = None) -> A
     Raises: ArgumentError if repeats is not a number that is not negative.
     """
     if not isinstance(repeats, int) or repeats < 0:
-        raise ArgumentError(f"repeat_interleave: repeats must be a number that is not negative, got {repeats!r}")
+        raise ArgumentError(
+            f"repeat_interleave: repeats must be a number that is not negative, got {shown(repeats)}",
+            hint="pass an int: a count for every element is not supported",
+        )
     source = reshape(input, (-1,)) if dim is None else input
     shape = source.shape
     at = st.wrap_dim(dim or 0, len(shape), "repeat_interleave")
@@ -273,7 +304,12 @@ def _flip_samples() -> Iterator[Sample]:
     yield Sample((Array((0, 3)), (0,)))
 
 
-@operator(samples=_flip_samples, dtypes=dtypes.ALL)
+def _flip_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), (2,)), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), (0, -2)), ShapeError, r"duplicate dims are not allowed, got \[0, -2\]")
+
+
+@operator(samples=_flip_samples, errors=_flip_errors, dtypes=dtypes.ALL)
 def flip(call: Call, input: Operand, dims: Any) -> Any:
     """A copy with the order of some dimensions reversed.
 
@@ -323,7 +359,12 @@ def _roll_samples() -> Iterator[Sample]:
     yield Sample((Array((0, 3)), 1, 0))
 
 
-@composite(samples=_roll_samples, dtypes=dtypes.ALL)
+def _roll_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), (1, 2), 0), ShapeError, r"2 shifts, \[1, 2\], for 1 dimensions, \[0\]")
+    yield ErrorSample((Array((2, 3)), 1, 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+
+
+@composite(samples=_roll_samples, errors=_roll_errors, dtypes=dtypes.ALL)
 def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
     """A copy moved along dimensions, what leaves at one end comes in at the other; without dims, as one long row.
 
@@ -335,7 +376,10 @@ def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
     steps = [shifts] if isinstance(shifts, int) else list(shifts)
     wanted = [dims] if isinstance(dims, int) else list(dims)
     if len(steps) != len(wanted):
-        raise ShapeError(f"roll: {len(steps)} shifts, {steps}, for {len(wanted)} dimensions, {wanted}")
+        raise ShapeError(
+            f"roll: {len(steps)} shifts, {steps}, for {len(wanted)} dimensions, {wanted}",
+            hint="give one shift for each",
+        )
     rolled: Any = input
     for step, dim in zip(steps, wanted):
         size = rolled.shape[st.wrap_dim(dim, len(input.shape), "roll")]

@@ -172,14 +172,19 @@ def _check_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: 
         wanted = ", ".join(["*", *map(str, shape)])
         raise ShapeError(
             f"layer_norm: given normalized_shape={shape}, expected input with shape [{wanted}], but got input of size "
-            f"{list(input.shape)}"
+            f"{list(input.shape)}",
+            hint=f"normalized_shape is that of the last dimensions, for example {list(input.shape[-1:])}",
         )
     for name, each in (("weight", weight), ("bias", bias)):
         if each is not None and list(each.shape) != shape:
-            raise ShapeError(f"layer_norm: {name} has shape {list(each.shape)}, normalized_shape is {shape}")
+            raise ShapeError(
+                f"layer_norm: {name} has shape {list(each.shape)}, normalized_shape is {shape}",
+                hint="they must be the same",
+            )
         if each is not None and each.dtype is not input.dtype:
             raise DtypeError(
-                f"layer_norm: {name} is {each.dtype.name}, input is {input.dtype.name}; they must be the same"
+                f"layer_norm: {name} is {each.dtype.name}, input is {input.dtype.name}; they must be the same",
+                hint=f"convert one of them, for example {name}.to(torch.{input.dtype.name})",
             )
 
 

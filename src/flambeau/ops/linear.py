@@ -46,7 +46,10 @@ def addmm(input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: An
     shape = [mat1.shape[0], mat2.shape[1]]
     fits = len(input.shape) <= 2 and all(size in (1, want) for size, want in zip(input.shape[::-1], shape[::-1]))
     if not fits:
-        raise ShapeError(f"addmm: input of shape {list(input.shape)} does not expand to {shape}")
+        raise ShapeError(
+            f"addmm: input of shape {list(input.shape)} does not expand to {shape}",
+            hint=f"it is added to the product: give it that shape, or a part that broadcasts, as [{shape[-1]}]",
+        )
     if list(input.shape) == shape[1:] and beta == alpha == 1:
         return linear(mat1, mat2.transpose(0, 1), input)  # type: ignore[attr-defined]
     made: Any = matmul(mat1, mat2)
@@ -84,9 +87,17 @@ def linear(call: Any, input: Operand, weight: Operand, bias: Operand | None = No
     n, k = weight.shape
     if not input.shape or input.shape[-1] != k:
         lead = (prod(input.shape[:-1]), *input.shape[-1:])
-        raise cannot_multiply(call.name, lead, (k, n))
+        raise cannot_multiply(
+            call.name,
+            lead,
+            (k, n),
+            f"weight has shape [{n}, {k}], which takes inputs whose last size is {k}, and gives {n}",
+        )
     if bias is not None and tuple(bias.shape) != (n,):
-        raise ShapeError(f"{call.name}: bias has shape {list(bias.shape)}, expected [{n}]")
+        raise ShapeError(
+            f"{call.name}: bias has shape {list(bias.shape)}, expected [{n}]",
+            hint=f"one for each row of weight, which has shape {list(weight.shape)}",
+        )
     if unit_steps(n, k, *weight.strides) is None:
         weight = call.contiguous(weight)
     a, b = seen_left(input), Matrices((k, n), tuple(weight.strides[::-1]))

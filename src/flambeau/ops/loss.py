@@ -148,6 +148,9 @@ def smooth_l1_loss(input: Operand, target: Operand, reduction: str = "mean", bet
     """
     check_reduction("smooth_l1_loss", reduction)
     if beta < 0:
-        raise ShapeError(f"smooth_l1_loss: beta must not be negative, got {beta}")
+        raise ShapeError(
+            f"smooth_l1_loss: beta must not be negative, got {beta}",
+            hint="it is where the loss becomes linear; 0 makes it l1_loss",
+        )
     _warn_sizes("smooth_l1_loss", input, target)
     return reduced(smooth_difference(input, target, float(beta)), reduction)

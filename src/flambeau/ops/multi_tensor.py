@@ -29,6 +29,7 @@ LARGEST_CHUNK = 16 * ACCESS  # of a norm, so that fewer blocks have to be joined
 MAX_BLOCKS = 132 * 32  # of a norm's launch
 SMALL = 1e-6  # added to the norm that is divided by
 
+LISTS_HINT = "all lists must have as many tensors, of the same shapes in the same order"
 SHIFT = Scalar("shift", "int64")  # a chunk has 2**shift elements
 
 HIDDEN: dict[str, Any] = {"dtypes": FLOATING_TYPES, "method": False, "function": False, "differentiable": False}
@@ -53,23 +54,32 @@ def check_lists(name: str, lists: dict[str, Sequence[Any]], written: Sequence[st
     check_floating(name, first, lists[first])
     for called, found in lists.items():
         if len(found) != len(shapes):
-            raise ArgumentError(f"{name}: {first} has {len(shapes)} tensors, {called} has {len(found)}")
+            raise ArgumentError(
+                f"{name}: {first} has {len(shapes)} tensors, {called} has {len(found)}", hint=LISTS_HINT
+            )
         if [each.shape for each in found] != shapes:
             index = next(index for index, each in enumerate(found) if each.shape != shapes[index])
             raise ShapeError(
                 f"{name}: {called}[{index}] has shape {list(found[index].shape)}, {first}[{index}] has "
-                f"{list(shapes[index])}"
+                f"{list(shapes[index])}",
+                hint=LISTS_HINT,
             )
         if called in written and [each.dtype for each in found] != kinds:
             index = next(index for index, each in enumerate(found) if each.dtype is not kinds[index])
-            raise DtypeError(f"{name}: {called}[{index}] is {found[index].dtype.name}, expected {kinds[index].name}")
+            raise DtypeError(
+                f"{name}: {called}[{index}] is {found[index].dtype.name}, expected {kinds[index].name}",
+                hint=f"it is written, as {first}[{index}]'s type: convert it with .to(torch.{kinds[index].name})",
+            )
 
 
 def check_floating(name: str, called: str, tensors: Sequence[Any]) -> None:
     """Raise DtypeError if one of a list's tensors is not floating point."""
     for index, each in enumerate(tensors):
         if each.dtype.category != FLOATING:
-            raise DtypeError(f"{name}: {called}[{index}] is {each.dtype.name}, expected a floating point type")
+            raise DtypeError(
+                f"{name}: {called}[{index}] is {each.dtype.name}, expected a floating point type",
+                hint="convert it with .float(), or leave it out",
+            )
 
 
 def _by_type(tensors: Sequence[Any]) -> Iterator[tuple[dtype, list[int]]]:
@@ -191,7 +201,7 @@ def limit_norm(call: Call, tensors: Operands, total: Operand, max_norm: Number) 
     check_lists("limit_norm", {"tensors": tensors}, limit_norm.mutates)
     if total.shape:
         got = f"{total.dtype.name} of shape {list(total.shape)}"
-        raise ShapeError(f"limit_norm: the norm must be one number, got {got}")
+        raise ShapeError(f"limit_norm: the norm must be one number, got {got}", hint="pass what get_total_norm returns")
     for wide in dict.fromkeys(each.dtype.wide for each in tensors):
         chosen = [each for each in tensors if each.dtype.wide is wide]
         update(call, _limit_kernel, [chosen], 0, call.contiguous(total, wide), max_norm, SMALL)
@@ -269,7 +279,9 @@ def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
     Raises: ArgumentError for order 0, DtypeError for tensors that are not floating point.
     """
     if not order:
-        raise ArgumentError(f"norm_of_many: order {order} is not supported")
+        raise ArgumentError(
+            f"norm_of_many: order {order} is not supported", hint="any but 0: 2.0 is usual, float('inf') is the largest"
+        )
     check_floating("norm_of_many", "tensors", tensors)
     groups = [(kind, [tensors[index] for index in indexes]) for kind, indexes in _by_type(tensors)]
     plans = [_spread(group, kind) for kind, group in groups]

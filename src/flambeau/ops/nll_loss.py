@@ -183,13 +183,17 @@ def check_classes(input: Any, target: Any, weight: Any) -> None:
     if not shape or (shape[:1] + shape[2:] != list(target.shape) and not (len(shape) == 1 and not target.shape)):
         raise ArgumentError(
             f"nll_loss: expected target of the input's shape without its class dimension; input is {shape}, target is "
-            f"{list(target.shape)}"
+            f"{list(target.shape)}",
+            hint=f"it must have shape {shape[:1] + shape[2:]}: one class for each prediction"
+            if shape
+            else "input needs a dimension of classes",
         )
     classes = _class_sizes(shape)[1]
     if weight is not None and (tuple(weight.shape) != (classes,) or weight.dtype is not input.dtype):
         raise ShapeError(
             f"nll_loss: weight must be {input.dtype.name}[{classes}], one for each class, got {weight.dtype.name}"
-            f"{list(weight.shape)}"
+            f"{list(weight.shape)}",
+            hint=f"make it torch.ones({classes}, dtype=torch.{input.dtype.name}, device=input.device), then set values",
         )
 
 

@@ -12,6 +12,7 @@ cdef class Need:
 cdef class Operator:
     cdef dict __dict__
     cdef public object name
+    cdef public object called
     cdef public object body
     cdef public object kind
     cdef public tuple parameters

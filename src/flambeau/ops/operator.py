@@ -25,11 +25,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from functools import wraps
 from typing import Any, NamedTuple, Protocol
 
 from ..dtypes import dtype
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, shown
 from ..kernel import Grid, Kernel
 from ..problem import Problem
 
@@ -54,9 +55,10 @@ Value = Operand | bool | int | float
 
 
 class Call(Protocol):
-    """One call of an operator while it is lowered.  name: the operator's."""
+    """One call of an operator while it is lowered.  name: the operator's;  called: what the user calls it."""
 
     name: str
+    called: str
 
     def output(self, shape: Sequence[int], dtype: dtype) -> Any:
         """A new contiguous result (or the tensor given as out=, checked)."""
@@ -191,6 +193,7 @@ class Need:
 class Operator:
     """One operator.
 
+    name: its key;  called: what users call it, with which its errors begin.
     inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
     dtypes: the types that the sweep tries.  setting: what the user set that its lowering also decides by.
     mutates: parameters, sequences of tensors, that a call writes.
@@ -202,12 +205,13 @@ class Operator:
     def __init__(
         self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
         dtypes: Sequence[dtype] = (), inplace: bool = False, method: bool = True, function: bool = True,
-        host: str = "never", name: str = "", differentiable: bool = True, setting: Callable[[], Any] | None = None,
-        mutates: Sequence[str] = (),
+        host: str = "never", name: str = "", called: str = "", differentiable: bool = True,
+        setting: Callable[[], Any] | None = None, mutates: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.name = name or body.__name__
         self.__name__ = self.name
         self.__doc__ = body.__doc__
+        self.called = called or self.name
         self.body = body if kind == POINTWISE else _by_position(body)
         self.kind = kind
         self.samples = samples
@@ -245,6 +249,17 @@ class Operator:
         return parameter.annotation == "Number" or (
             self.kind == POINTWISE and parameter.annotation == "Value" and not self.by_value
         )
+
+    def called_as(self, called: str) -> Operator:
+        """This operator for those who call it by another name: `add_`, or `multiply`."""
+        twin = copy(self)
+        twin.called = twin.__name__ = called
+        twin.recent, twin.recent_into = [], []
+        return twin
+
+    def in_place(self) -> Operator:
+        """This operator for those who let it write its first operand."""
+        return self.called_as(f"{self.called}_")
 
     def lower(self, call: Any, *arguments: Any) -> Any:
         """Say what a call with these arguments takes and queues; its results."""
@@ -299,7 +314,8 @@ class Operator:
     def _bind_named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         if len(args) > self.positional:
             raise ArgumentTypeError(
-                f"{self.name}() takes {self.positional} positional arguments but {len(args)} were given"
+                f"{self.called}: takes {self.positional} positional arguments but {len(args)} were given",
+                hint=self.signature(),
             )
         bound = list(args)
         left = dict(kwargs)
@@ -309,13 +325,29 @@ class Operator:
             elif parameter.default is not inspect.Parameter.empty:
                 bound.append(parameter.default)
             else:
-                raise ArgumentTypeError(f"{self.name}() missing 1 required positional argument: '{parameter.name}'")
+                raise ArgumentTypeError(
+                    f"{self.called}: missing 1 required positional argument: '{parameter.name}'", hint=self.signature()
+                )
         if left:
-            raise ArgumentTypeError(f"{self.name}() got an unexpected keyword argument '{next(iter(left))}'")
+            name, value = next(iter(left.items()))
+            raise ArgumentTypeError(
+                f"{self.called}: got an unexpected keyword argument '{name}': {shown(value)}", hint=self.signature()
+            )
         return bound
+
+    def signature(self) -> str:
+        """How it is called, as a hint."""
+        taken = [each.name if _is_needed(each) else f"{each.name}={each.default}" for each in self.parameters]
+        if self.positional < len(taken):
+            taken.insert(self.positional, "*")
+        return f"it is {self.called}({', '.join(taken)})"
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
+
+
+def _is_needed(parameter: Parameter) -> bool:
+    return parameter.default is inspect.Parameter.empty
 
 
 def _by_position(body: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from ..dtypes import dtype, float32
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointers
-from .multi_tensor import HIDDEN, MANY, SHIFT, check_lists, lists_kernel, many, numbers, update
+from .multi_tensor import HIDDEN, LISTS_HINT, MANY, SHIFT, check_lists, lists_kernel, many, numbers, update
 from .operator import Array, Call, ErrorSample, Number, Operands, Sample, operator
 
 # Adam
@@ -155,12 +155,14 @@ def counted_adam_step(
 
 def _check_counters(name: str, params: Any, steps: Any) -> None:
     if len(steps) != len(params):
-        raise ArgumentError(f"{name}: params has {len(params)} tensors, steps has {len(steps)}")
+        raise ArgumentError(f"{name}: params has {len(params)} tensors, steps has {len(steps)}", hint=LISTS_HINT)
     for index, each in enumerate(steps):
         if each.shape or each.dtype is not float32:
             error = ShapeError if each.shape else DtypeError
             got = f"{each.dtype.name} of shape {list(each.shape)}"
-            raise error(f"{name}: steps[{index}] must be one float32 number, got {got}")
+            raise error(
+                f"{name}: steps[{index}] must be one float32 number, got {got}", hint="make it torch.tensor(0.0)"
+            )
 
 
 @cache

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from .. import dtypes
 from .. import strides as st
 from ..errors import ArgumentError, AutogradError, IndexRangeError, ShapeError
+from .dims import bad_dims
 from .operator import Array, Call, ErrorSample, Operand, Operator, Sample, composite, operator, view
 from .scatter import accumulate, targets, zeros
 
@@ -88,14 +89,16 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
     start = source.offset if storage_offset is None else storage_offset
     if len(size) != len(stride) or start < 0 or any(each < 0 for each in (*size, *stride)):
         raise ArgumentError(
-            f"as_strided: sizes {list(size)}, strides {list(stride)}, offset {start}: as many of both, none negative"
+            f"as_strided: sizes {list(size)}, strides {list(stride)}, offset {start} do not make a view",
+            hint="give as many strides as sizes, and no negative number",
         )
     held = source.storage.nbytes // source.dtype.itemsize
     reach = st.extent(size, stride)
     if reach and start + reach > held:
         raise ShapeError(
             f"as_strided: sizes {list(size)} with strides {list(stride)} and offset {start} need {start + reach} "
-            f"elements, but the view is of a storage of {held}"
+            f"elements, but the view is of a storage of {held}",
+            hint="strides and offset count elements from the storage's start: lower the sizes or the offset",
         )
     return size, stride, start - source.offset
 
@@ -141,7 +144,10 @@ def select(input: Operand, dim: int, index: int) -> Any:
     shape, strides = input.shape, input.strides
     at, total = sized(input, dim, "select")
     if not -total <= index < total:
-        raise IndexRangeError(f"select: index {index} is out of bounds for dimension {at} with size {total}")
+        raise IndexRangeError(
+            f"select: index {index} is out of bounds for dimension {at} with size {total}",
+            hint=f"use {-total} to {total - 1}; negative ones count from the end" if total else "there is no element",
+        )
     return (*shape[:at], *shape[at + 1 :]), (*strides[:at], *strides[at + 1 :]), index % total * strides[at]
 
 
@@ -204,10 +210,16 @@ def narrow(input: Operand, dim: int, start: int, length: int) -> Any:
     """
     _, size = sized(input, dim, "narrow")
     if not -size <= start <= size:
-        raise IndexRangeError(f"narrow: start {start} is out of range, expected to be in [{-size}, {size}]")
+        raise IndexRangeError(
+            f"narrow: start {start} is out of range, expected to be in [{-size}, {size}]",
+            hint="negative ones count from the end",
+        )
     first = start + size if start < 0 else start
     if length < 0 or first + length > size:
-        raise ShapeError(f"narrow: start ({first}) + length ({length}) exceeds dimension size ({size})")
+        raise ShapeError(
+            f"narrow: start ({first}) + length ({length}) exceeds dimension size ({size})",
+            hint=f"from there, length may be 0 to {max(size - first, 0)}",
+        )
     return slice_(input, dim, first, first + length)
 
 
@@ -232,12 +244,18 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
     wanted = split_size_or_sections
     if isinstance(wanted, int):
         if wanted < 0 or wanted == 0 != total:
-            raise ShapeError(f"split: split_size {wanted} cannot divide dimension {at} of size {total}")
+            raise ShapeError(
+                f"split: split_size {wanted} cannot divide dimension {at} of size {total}",
+                hint="use a size of 1 or more",
+            )
         pieces = [min(wanted, total - start) for start in range(0, total, wanted)] if total else [0]
     else:
         pieces = list(wanted)
         if sum(pieces) != total or any(each < 0 for each in pieces):
-            raise ShapeError(f"split: the sizes must sum to {total}, the size of dimension {at}, but got {pieces}")
+            raise ShapeError(
+                f"split: the sizes must sum to {total}, the size of dimension {at}, but got {pieces}",
+                hint=f"they sum to {sum(pieces)}; none may be negative",
+            )
     starts = [sum(pieces[:place]) for place in range(len(pieces))]
     return tuple(slice_(input, at, start, start + size) for start, size in zip(starts, pieces))
 
@@ -259,9 +277,16 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     Raises: IndexRangeError if the dimension is out of range, ShapeError if chunks is not positive.
     """
     if chunks <= 0:
-        raise ShapeError(f"chunk: the number of chunks must be greater than 0, got {chunks}")
+        raise ShapeError(
+            f"chunk: the number of chunks must be greater than 0, got {chunks}", hint="1 gives the whole tensor"
+        )
     _, total = sized(input, dim, "chunk")
     return split(input, -(-total // chunks), dim) if total else split(input, (0,) * chunks, dim)
+
+
+def _unbind_errors() -> Iterator[ErrorSample]:
+    yield from bad_dims()
+    yield ErrorSample((Array(()),), IndexRangeError, "cannot be applied to a 0-dim tensor")
 
 
 def _unbind_samples() -> Iterator[Sample]:
@@ -269,7 +294,7 @@ def _unbind_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 2)), 1))
 
 
-@composite(samples=_unbind_samples, dtypes=dtypes.ALL)
+@composite(samples=_unbind_samples, errors=_unbind_errors, dtypes=dtypes.ALL)
 def unbind(input: Operand, dim: int = 0) -> Any:
     """Views of every index of a dimension.
 
@@ -302,7 +327,10 @@ def diagonal(input: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A
     shape, strides = input.shape, input.strides
     a, b = st.wrap_dim(dim1, len(shape), "diagonal"), st.wrap_dim(dim2, len(shape), "diagonal")
     if a == b:
-        raise ShapeError(f"diagonal: the two dimensions cannot be identical: {dim1} and {dim2}")
+        raise ShapeError(
+            f"diagonal: the two dimensions cannot be identical: {dim1} and {dim2}",
+            hint=f"both are dimension {a} of {len(shape)}: name another, for example {(a + 1) % max(len(shape), 1)}",
+        )
     down, right = max(-offset, 0), max(offset, 0)
     count = max(min(shape[a] - down, shape[b] - right), 0)
     rest = [i for i in range(len(shape)) if i not in (a, b)]
@@ -335,9 +363,14 @@ def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
     shape, strides = input.shape or (1,), input.strides or (1,)
     at = st.wrap_dim(dimension, len(shape), "unfold")
     if size < 0 or size > shape[at]:
-        raise ShapeError(f"unfold: dimension {at} has size {shape[at]}, which does not hold a window of size {size}")
+        raise ShapeError(
+            f"unfold: dimension {at} has size {shape[at]}, which does not hold a window of size {size}",
+            hint=f"use a size of 0 to {shape[at]}",
+        )
     if step <= 0:
-        raise ArgumentError(f"unfold: step must be greater than zero, got {step}")
+        raise ArgumentError(
+            f"unfold: step must be greater than zero, got {step}", hint="1 begins a window at every place"
+        )
     count = (shape[at] - size) // step + 1
     walked = (*strides[:at], strides[at] * step, *strides[at + 1 :], strides[at])
     return (*shape[:at], count, *shape[at + 1 :], size), walked, 0

@@ -210,9 +210,23 @@ def common_type(operands: Sequence[Any]) -> dtype:
 def check_out(name: str, out: Any, shape: Sequence[int], result: dtype) -> None:
     """Raise ShapeError or DtypeError if `out` cannot take a result of this shape and type."""
     if tuple(out.shape) != tuple(shape):
-        raise ShapeError(f"{name}: the result has shape {list(shape)}, the tensor to write has shape {list(out.shape)}")
+        raise unlike_result(name, shape, out.shape)
     if result.category > out.dtype.category:
-        raise DtypeError(f"{name}: result type {result.name} can't be cast to the desired output type {out.dtype.name}")
+        raise uncastable(name, result, out.dtype)
+
+
+def unlike_result(name: str, result: Sequence[int], target: Sequence[int]) -> ShapeError:
+    return ShapeError(
+        f"{name}: the result has shape {list(result)}, the tensor to write has shape {list(target)}",
+        hint=f"write into a tensor of shape {list(result)}, or use the form that makes a new one",
+    )
+
+
+def uncastable(name: str, result: dtype, target: dtype) -> DtypeError:
+    return DtypeError(
+        f"{name}: result type {result.name} can't be cast to the desired output type {target.name}",
+        hint=f"write into a tensor of {result.name}, or convert the operands with .to(torch.{target.name})",
+    )
 
 
 def pointwise(

@@ -50,7 +50,10 @@ def check_index(index: Any, lowest: int, size: int, dim: int) -> Any:
     """A NumPy index counted from the front.  Raises IndexRangeError with the first value out of range."""
     wrong = (index < lowest) | (index >= size)
     if wrong.any():
-        raise IndexRangeError(f"index {index[wrong].flat[0]} is out of bounds for dimension {dim} with size {size}")
+        raise IndexRangeError(
+            f"index {index[wrong].flat[0]} is out of bounds for dimension {dim} with size {size}",
+            hint=f"use {lowest} to {size - 1}" if size else "that dimension has no elements",
+        )
     return np.where(index < 0, index + size, index)
 
 
@@ -301,7 +304,8 @@ def targets(
     numel, ndim = prod(size), len(size)
     if ndim > MAX_DIMS:
         raise ShapeError(
-            f"indexing: {ndim} dimensions are more than the {MAX_DIMS} that kernels walk: shape {list(size)}"
+            f"indexing: {ndim} dimensions are more than the {MAX_DIMS} that kernels walk: shape {list(size)}",
+            hint="merge dimensions that are not indexed with flatten() or reshape()",
         )
     out = call.scratch((numel,), int64)
     rest = (0,) * (MAX_DIMS - ndim)

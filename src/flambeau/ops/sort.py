@@ -15,6 +15,7 @@ from ..dtypes import dtype, int64
 from ..errors import IndexRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar
+from .dims import bad_last
 from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, grid_over, source_text
 from .views import transpose
@@ -144,7 +145,7 @@ def _sort_samples() -> Iterator[Sample]:
     yield Sample((Array((0, 3)), 0))
 
 
-@composite(samples=_sort_samples, dtypes=dtypes.ALL)
+@composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
 def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """The elements along a dimension in order, and where each was; always stable, NaN is the greatest.
 
@@ -154,13 +155,13 @@ def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool =
     """
     at = st.wrap_dim(dim, len(input.shape), "sort")
     last = len(input.shape) - 1
-    if at >= last:
+    if at == max(last, 0):
         return sort_rows(input, descending)
     found = sort_rows(transpose(input, at, last), descending)
     return Sorted(*(transpose(each, at, last) for each in found))
 
 
-@composite(samples=_sort_samples, dtypes=dtypes.ALL)
+@composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
 def argsort(input: Operand, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """The places that sort a dimension.
 
@@ -192,6 +193,8 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
     at = st.wrap_dim(dim, len(input.shape), "topk")
     size = input.shape[at] if input.shape else 1
     if not 0 <= k <= size:
-        raise IndexRangeError(f"topk: k {k} is out of range for dimension {at} with size {size}")
+        raise IndexRangeError(
+            f"topk: k {k} is out of range for dimension {at} with size {size}", hint=f"use 0 to {size}"
+        )
     found: Any = sort(input, at, largest)
     return Sorted(*(each.narrow(at, 0, k) if input.shape else each for each in found))

@@ -8,7 +8,8 @@ from typing import Any
 
 from .. import dtypes
 from .. import strides as st
-from ..errors import ShapeError
+from ..errors import IndexRangeError, ShapeError
+from .dims import bad_last, bad_new, bad_second
 from .operator import Array, ErrorSample, Operand, Sample, composite, view
 
 
@@ -16,7 +17,10 @@ def wrap_dims(dims: Sequence[int], ndim: int, name: str) -> list[int]:
     """Several dimensions counted from the front.  Raises ShapeError if one is named twice."""
     wrapped = [st.wrap_dim(dim, ndim, name) for dim in dims]
     if len(set(wrapped)) != len(wrapped):
-        raise ShapeError(f"{name}: duplicate dims are not allowed, got {list(dims)}")
+        raise ShapeError(
+            f"{name}: duplicate dims are not allowed, got {list(dims)}",
+            hint=f"name each once; of {ndim} dimensions, -1 is {ndim - 1}",
+        )
     return wrapped
 
 
@@ -57,7 +61,7 @@ def _(grad: Any, input_shape: Any) -> Any:
     return grad.reshape(input_shape)
 
 
-@composite(samples=_view_samples, dtypes=dtypes.ALL)
+@composite(samples=_view_samples, errors=lambda: list(_view_errors())[:1], dtypes=dtypes.ALL)
 def reshape(input: Operand, shape: Any) -> Any:
     """A view as another shape where there is one, else a copy.
 
@@ -81,7 +85,12 @@ def _flatten_samples() -> Iterator[Sample]:
     yield Sample((Array((2, 0, 3)), 0, 1))
 
 
-@composite(samples=_flatten_samples, dtypes=dtypes.ALL)
+def _flatten_errors() -> Iterator[ErrorSample]:
+    yield from bad_last()
+    yield ErrorSample((Array((2, 3)), 1, 0), ShapeError, "start_dim 1 comes after end_dim 0")
+
+
+@composite(samples=_flatten_samples, errors=_flatten_errors, dtypes=dtypes.ALL)
 def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Dimensions start_dim to end_dim, both included, as one.
 
@@ -92,7 +101,10 @@ def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
     ndim = len(input.shape)
     first, last = st.wrap_dim(start_dim, ndim, "flatten"), st.wrap_dim(end_dim, ndim, "flatten")
     if first > last:
-        raise ShapeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
+        raise ShapeError(
+            f"flatten: start_dim {start_dim} comes after end_dim {end_dim}",
+            hint=f"exchange them: ({end_dim}, {start_dim})",
+        )
     merged = 1
     for size in input.shape[first : last + 1]:
         merged *= size
@@ -117,7 +129,12 @@ def _unflatten_samples() -> Iterator[Sample]:
     yield Sample((Array((6,)), -1, (-1, 2)))
 
 
-@composite(samples=_unflatten_samples, dtypes=dtypes.ALL)
+def _unflatten_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 6)), 2, (2, 3)), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 6)), 1, (4, 2)), ShapeError, r"shape \[4, 2\] is invalid for an input of 6 elements")
+
+
+@composite(samples=_unflatten_samples, errors=_unflatten_errors, dtypes=dtypes.ALL)
 def unflatten(input: Operand, dim: int, sizes: Any) -> Any:
     """One dimension as several; one size may be -1.
 
@@ -137,7 +154,7 @@ def _squeeze_samples() -> Iterator[Sample]:
     yield Sample((Array(()), 0))
 
 
-@view(samples=_squeeze_samples, dtypes=dtypes.ALL)
+@view(samples=_squeeze_samples, errors=bad_last, dtypes=dtypes.ALL)
 def squeeze(input: Operand, dim: Any = None) -> Any:
     """A view without dimensions of size 1: all of them, or those of `dim`, a number or several.
 
@@ -162,7 +179,7 @@ def _unsqueeze_samples() -> Iterator[Sample]:
     yield Sample((Array(()), 0))
 
 
-@view(samples=_unsqueeze_samples, dtypes=dtypes.ALL)
+@view(samples=_unsqueeze_samples, errors=bad_new, dtypes=dtypes.ALL)
 def unsqueeze(input: Operand, dim: int) -> Any:
     """A view with a dimension of size 1 put in at `dim`.
 
@@ -188,7 +205,7 @@ def _transpose_samples() -> Iterator[Sample]:
     yield Sample((Array(()), 0, -1))
 
 
-@view(samples=_transpose_samples, dtypes=dtypes.ALL)
+@view(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL)
 def transpose(input: Operand, dim0: int, dim1: int) -> Any:
     """A view with two dimensions swapped.
 
@@ -209,7 +226,7 @@ def _(grad: Any, dim0: int, dim1: int) -> Any:
     return grad.transpose(dim0, dim1)
 
 
-@composite(samples=_transpose_samples, dtypes=dtypes.ALL)
+@composite(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL)
 def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
     """Another name of `transpose`.
 
@@ -218,7 +235,7 @@ def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
     return transpose(input, axis0, axis1)
 
 
-@composite(samples=_transpose_samples, dtypes=dtypes.ALL)
+@composite(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL)
 def swapdims(input: Operand, dim0: int, dim1: int) -> Any:
     """Another name of `transpose`.
 
@@ -270,7 +287,10 @@ def permute(input: Operand, dims: Any) -> Any:
     """
     ndim = len(input.shape)
     if len(dims) != ndim:
-        raise ShapeError(f"permute: the input has {ndim} dimensions, but {len(dims)} were given: {list(dims)}")
+        raise ShapeError(
+            f"permute: the input has {ndim} dimensions, but {len(dims)} were given: {list(dims)}",
+            hint=f"name each of 0 to {ndim - 1} once; transpose(a, b) exchanges two" if ndim else "give none",
+        )
     order = wrap_dims(dims, ndim, "permute")
     return [input.shape[i] for i in order], [input.strides[i] for i in order], 0
 
@@ -286,7 +306,13 @@ def _movedim_samples() -> Iterator[Sample]:
     yield Sample((Array((2, 3, 4)), (0, 1), (2, 0)))
 
 
-@composite(samples=_movedim_samples, dtypes=dtypes.ALL)
+def _movedim_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), (0, 1), (0,)), ShapeError, "2 source dimensions, but 1 destinations")
+    yield ErrorSample((Array((2, 3)), (0, 0), (0, 1)), ShapeError, r"duplicate dims are not allowed, got \[0, 0\]")
+    yield ErrorSample((Array((2, 3)), 2, 0), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+
+
+@composite(samples=_movedim_samples, errors=_movedim_errors, dtypes=dtypes.ALL)
 def movedim(input: Operand, source: Any, destination: Any) -> Any:
     """A view with dimension(s) `source` moved to `destination`; the others keep their order.
 
@@ -297,7 +323,11 @@ def movedim(input: Operand, source: Any, destination: Any) -> Any:
     sources = wrap_dims([source] if isinstance(source, int) else source, ndim, "movedim")
     targets = wrap_dims([destination] if isinstance(destination, int) else destination, ndim, "movedim")
     if len(sources) != len(targets):
-        raise ShapeError(f"movedim: {len(sources)} source dimensions, but {len(targets)} destinations")
+        raise ShapeError(
+            f"movedim: {len(sources)} source dimensions, but {len(targets)} destinations: {list(sources)} and "
+            f"{list(targets)}",
+            hint="give one destination for each source",
+        )
     rest = iter(i for i in range(ndim) if i not in sources)
     placed = dict(zip(targets, sources))
     return permute(input, tuple(placed[i] if i in placed else next(rest) for i in range(ndim)))
@@ -311,9 +341,7 @@ def _expand_samples() -> Iterator[Sample]:
 
 
 def _expand_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample(
-        (Array((3, 4)), (2, 4)), ShapeError, r"size 2 .* the existing size 3 at non-singleton dimension 0"
-    )
+    yield ErrorSample((Array((3, 4)), (2, 4)), ShapeError, r"size 2 .* existing size 3 at non-singleton dimension 0")
     yield ErrorSample((Array((3,)), (-1, 3)), ShapeError, r"-1 .* leading")
 
 
@@ -326,15 +354,22 @@ def expand(input: Operand, shape: Any) -> Any:
     """
     lead = len(shape) - len(input.shape)
     if lead < 0:
-        raise ShapeError(f"expand: {len(shape)} sizes were given, {list(shape)}, but the input is {list(input.shape)}")
+        raise ShapeError(
+            f"expand: {len(shape)} sizes were given, {list(shape)}, but the input is {list(input.shape)}",
+            hint="give one for each dimension, -1 where it stays as it is; new ones come first",
+        )
     if any(size == -1 for size in shape[:lead]):
-        raise ShapeError(f"expand: -1 isn't allowed for a leading, new dimension: {list(shape)}")
+        raise ShapeError(
+            f"expand: -1 isn't allowed for a leading, new dimension: {list(shape)}, the input is {list(input.shape)}",
+            hint="-1 keeps a size that is there: give new dimensions a number",
+        )
     target = [have if want == -1 else want for want, have in zip(shape, (*[1] * lead, *input.shape))]
     for dim, (want, have) in enumerate(zip(target[lead:], input.shape)):
         if have not in (1, want):
             raise ShapeError(
                 f"expand: size {want} does not match the existing size {have} at non-singleton dimension {dim + lead}: "
-                f"target {list(shape)}, input {list(input.shape)}"
+                f"target {list(shape)}, input {list(input.shape)}",
+                hint=f"only sizes of 1 expand: use {have} or -1 there; unsqueeze() makes new dimensions of size 1",
             )
     return target, st.expand(input.shape, input.strides, target), 0
 
@@ -355,7 +390,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     return tuple(expand(each, shape) for each in several)
 
 
-@composite(samples=_expand_samples, dtypes=dtypes.ALL)
+@composite(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL)
 def broadcast_to(input: Operand, shape: Any) -> Any:
     """Another name of `expand`.
 

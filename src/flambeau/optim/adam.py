@@ -7,11 +7,11 @@ from typing import Any
 
 from ..core import TensorCore
 from ..dtypes import float32
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..ops.operator import REGISTRY
 from ..ops.optimizer_steps import corrected
 from ..runtime.graph import refuse_capture
-from ..tensor import factories, likes
+from ..tensor import checks, factories, likes
 from .optimizer import Optimizer, check_not_negative, with_gradients
 
 
@@ -50,9 +50,17 @@ class Adam(Optimizer):
 
     def check(self, group: dict[str, Any]) -> None:
         check_not_negative(group, {"lr": "learning rate", "eps": "epsilon value", "weight_decay": "weight_decay value"})
-        for index, beta in enumerate(group["betas"]):
+        betas = group["betas"]
+        if not isinstance(betas, (tuple, list)):
+            raise ArgumentTypeError(f"check: betas must be two numbers, got {shown(betas)}", hint="as in (0.9, 0.999)")
+        if len(betas) != 2:
+            raise ArgumentError(f"check: betas must be two numbers, got {betas}", hint="as in (0.9, 0.999)")
+        for index, beta in enumerate(betas):
+            checks.number("check", f"betas[{index}]", beta)
             if not 0 <= beta < 1:
-                raise ArgumentError(f"Invalid beta parameter at index {index}: {beta}")
+                raise ArgumentError(
+                    f"check: Invalid beta parameter at index {index}: {beta}", hint="it is at least 0 and less than 1"
+                )
 
     def update(self, group: dict[str, Any]) -> None:
         if group["capturable"]:

@@ -10,7 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError
+from .. import trace
+from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, shown
+from ..errors import no_attribute as _no_attribute
+from ..tensor import checks
 from .optimizer import Optimizer
 
 
@@ -22,24 +25,32 @@ class LRScheduler:
     """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise ArgumentTypeError(f"{type(self).__name__}: {type(optimizer).__name__} is not an Optimizer")
+        self._check_optimizer(optimizer)
+        checks.integer(type(self).__name__, "last_epoch", last_epoch)
         self.optimizer = optimizer
         for index, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 group["initial_lr"] = group["lr"]
             elif "initial_lr" not in group:
-                raise ArgumentError(
+                raise NamingError(
                     f"{type(self).__name__}: param 'initial_lr' is not specified in param_groups[{index}] when "
-                    "resuming at "
-                    f"step {last_epoch}"
+                    f"resuming at step {last_epoch}",
+                    hint="load the optimizer's state_dict first, or leave out last_epoch to start anew",
                 )
         self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._last_lr: list[float] = []
+        self._has_stepped = False
         self._starting = True
         self.step()
         self._starting = False
+
+    def _check_optimizer(self, optimizer: Any) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: {type(optimizer).__name__} is not an Optimizer: {shown(optimizer)}",
+                hint="as in torch.optim.SGD(...)",
+            )
 
     def get_lr(self) -> list[float]:
         """Each group's rate at step `last_epoch`."""
@@ -50,7 +61,14 @@ class LRScheduler:
         return self._last_lr
 
     def step(self) -> None:
-        """Go on by one step and set the rates."""
+        """Go on by one step and set the rates.  Warns if this comes before the optimizer's first step."""
+        if not self._starting and not self._has_stepped:
+            self._has_stepped = True
+            if not self.optimizer.has_stepped and type(self.optimizer).step is Optimizer.step:
+                trace.warn(
+                    f"{type(self).__name__}: Detected call of `lr_scheduler.step()` before `optimizer.step()`: the "
+                    "first rate of the schedule is skipped; call optimizer.step() first"
+                )
         self.last_epoch += 1
         for group, rate in zip(self.optimizer.param_groups, self.get_lr()):
             group["lr"] = rate
@@ -65,6 +83,11 @@ class LRScheduler:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what state_dict gave."""
+        if not isinstance(state_dict, dict):
+            raise ArgumentTypeError(
+                f"load_state_dict: state_dict must be a dict, got {shown(state_dict)}",
+                hint="give what state_dict() gave",
+            )
         self.__dict__.update(state_dict)
 
 
@@ -72,16 +95,25 @@ class LambdaLR(LRScheduler):
     """The starting rate times a function of the step; one function, or one per group."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self._check_optimizer(optimizer)
         groups = len(optimizer.param_groups)
         self.lr_lambdas: list[Callable[[int], float]] = (
             list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
         )
         if len(self.lr_lambdas) != groups:
-            raise ArgumentError(f"LambdaLR: Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
+            raise ArgumentError(
+                f"LambdaLR: Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}",
+                hint="give one function for all groups, or one for each",
+            )
+        for index, each in enumerate(self.lr_lambdas):
+            checks.function("LambdaLR", f"lr_lambda[{index}]", each)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lr_lambdas)]
+        factors = [each(self.last_epoch) for each in self.lr_lambdas]
+        for index, each in enumerate(factors):
+            checks.number("LambdaLR", f"what lr_lambda[{index}] returns", each)
+        return [base * factor for base, factor in zip(self.base_lrs, factors)]
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer and the functions."""
@@ -92,6 +124,8 @@ class StepLR(LRScheduler):
     """Multiply the rate by gamma every `step_size` steps."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        _check_positive("StepLR", "step_size", step_size)
+        checks.number("StepLR", "gamma", gamma)
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -105,6 +139,7 @@ class ExponentialLR(LRScheduler):
     """Multiply the rate by gamma every step."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        checks.number("ExponentialLR", "gamma", gamma)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
@@ -123,10 +158,19 @@ class LinearLR(LRScheduler):
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
+        checks.number("LinearLR", "start_factor", start_factor)
+        checks.number("LinearLR", "end_factor", end_factor)
+        checks.count("LinearLR", "total_iters", total_iters)
         if not 0 < start_factor <= 1:
-            raise ArgumentError(f"LinearLR: starting multiplicative factor must be in (0, 1], got {start_factor}")
+            raise ArgumentError(
+                f"LinearLR: starting multiplicative factor must be in (0, 1], got {start_factor}",
+                hint="it is a factor of the optimizer's lr; raise that to go above",
+            )
         if not 0 <= end_factor <= 1:
-            raise ArgumentError(f"LinearLR: ending multiplicative factor must be in [0, 1], got {end_factor}")
+            raise ArgumentError(
+                f"LinearLR: ending multiplicative factor must be in [0, 1], got {end_factor}",
+                hint="it is a factor of the optimizer's lr; raise that to go above",
+            )
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_iters = total_iters
@@ -146,6 +190,8 @@ class CosineAnnealingLR(LRScheduler):
     """From the starting rate down to eta_min along half a cosine of T_max steps (I. Loshchilov, F. Hutter, 2017)."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803
+        _check_positive("CosineAnnealingLR", "T_max", T_max)
+        checks.number("CosineAnnealingLR", "eta_min", eta_min)
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
@@ -161,4 +207,15 @@ class CosineAnnealingLR(LRScheduler):
         return [ratio * (rate - low) + low for rate in self._rates()]
 
 
+def _check_positive(name: str, what: str, steps: Any) -> None:
+    """Raise ArgumentTypeError or ArgumentError unless it is a number of steps."""
+    checks.number(name, what, steps)
+    if not steps > 0:
+        raise ArgumentError(f"{name}: {what} must be positive, got {steps}", hint="give a number of steps")
+
+
 __all__ = ["CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "StepLR"]
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

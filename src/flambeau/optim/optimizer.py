@@ -10,7 +10,8 @@ from typing import Any
 from .. import trace
 from ..autograd.mode import GradMode
 from ..core import TensorCore
-from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError
+from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, shown, told_as
+from ..tensor import checks
 
 Closure = Callable[[], Any]
 
@@ -31,41 +32,65 @@ class Optimizer:
     Raises: ArgumentError, ArgumentTypeError.
     """
 
+    has_stepped = False  # whether `step` was ever called, which schedulers ask
+
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
-        if isinstance(params, TensorCore):
-            raise ArgumentTypeError(
-                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                f"{params.describe()}"
+        name = type(self).__name__
+        groups = list(_checked(name, params))
+        if not groups:
+            raise ArgumentError(
+                f"{name}: optimizer got an empty parameter list",
+                hint="is parameters() of a module without parameters, or a generator that was used up?",
             )
+        if not isinstance(defaults, dict):
+            raise ArgumentTypeError(f"{name}: defaults must be a dict, got {shown(defaults)}", hint="as in {'lr': 0.1}")
         self.defaults = defaults
         self.param_groups: list[dict[str, Any]] = []
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
-        groups = list(params)
-        if not groups:
-            raise ArgumentError("optimizer got an empty parameter list")
-        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
-            self.add_param_group(group)
+        with told_as(name):
+            for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+                self.add_param_group(group)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters with options of their own.  Raises ArgumentError, ArgumentTypeError; nothing is added then."""
         if not isinstance(param_group, dict):
-            raise ArgumentTypeError(f"param_group must be a dict, but got {type(param_group).__name__}")
+            raise ArgumentTypeError(
+                f"add_param_group: param_group must be a dict, but got {type(param_group).__name__}: "
+                f"{shown(param_group)}",
+                hint='as in {"params": [...], "lr": 0.1}',
+            )
+        if "params" not in param_group:
+            raise NamingError(
+                f"add_param_group: a group needs 'params', this has {', '.join(map(repr, param_group)) or 'nothing'}",
+                hint='as in {"params": [...], "lr": 0.1}',
+            )
         group = {"params": _tensors(param_group["params"])}
         group |= {key: value for key, value in param_group.items() if key != "params"}
         for name, default in self.defaults.items():
             if default is required and name not in group:
-                raise ArgumentError(f"parameter group didn't specify a value of required optimization parameter {name}")
+                raise ArgumentError(
+                    "add_param_group: parameter group didn't specify a value of required optimization parameter "
+                    f"{name}: it has {', '.join(map(repr, param_group))}",
+                    hint=f'give it in the group, as in {{"params": [...], {name!r}: ...}}',
+                )
             group.setdefault(name, default)
         self._check_new(group["params"])
-        self.check(group)
+        with told_as("add_param_group"):
+            self.check(group)
         self.param_groups.append(group)
 
     def _check_new(self, params: list[Any]) -> None:
         ids = [id(each) for each in params]
         if len(set(ids)) != len(ids):
-            trace.warn("optimizer contains a parameter group with duplicate parameters")
-        if not {id(each) for group in self.param_groups for each in group["params"]}.isdisjoint(ids):
-            raise ArgumentError("some parameters appear in more than one parameter group")
+            trace.warn(f"{type(self).__name__}: optimizer contains a parameter group with duplicate parameters")
+        known = {id(each): index for index, group in enumerate(self.param_groups) for each in group["params"]}
+        for each in params:
+            if id(each) in known:
+                raise ArgumentError(
+                    f"add_param_group: some parameters appear in more than one parameter group: {each.describe()} is "
+                    f"in group {known[id(each)]}",
+                    hint="list each parameter once",
+                )
 
     def check(self, group: dict[str, Any]) -> None:
         """Raise ArgumentError if a group's options make no sense."""
@@ -87,11 +112,13 @@ class Optimizer:
         """
         loss = None
         if closure is not None:
+            checks.function("step", "closure", closure)
             with GradMode(True):
                 loss = closure()
         with GradMode(False):
             for group in self.param_groups:
                 self.update(group)
+        self.has_stepped = True
         return loss
 
     def update(self, group: dict[str, Any]) -> None:
@@ -116,13 +143,20 @@ class Optimizer:
 
         Raises: ArgumentError if the groups are of other numbers or sizes; nothing is loaded then.
         """
-        groups = deepcopy(state_dict["param_groups"])
-        _check_same_sizes(groups, self.param_groups)
+        given = checks.entry("load_state_dict", "state_dict", state_dict, "param_groups")
+        state = checks.entry("load_state_dict", "state_dict", state_dict, "state")
+        _check_same_sizes(given, self.param_groups)
+        if not isinstance(state, dict):
+            raise ArgumentTypeError(
+                f"load_state_dict: state_dict['state'] must be a dict, got {shown(state)}",
+                hint="give what state_dict() gave",
+            )
+        groups = deepcopy(given)
         params = self._all_params()
         numbers = [number for group in groups for number in group["params"]]
         place = dict(zip(numbers, params))
         loaded: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
-        for key, value in state_dict["state"].items():
+        for key, value in state.items():
             if key in place:
                 loaded[place[key]] = _copied(value, place[key])
             else:
@@ -146,37 +180,68 @@ def _tensors(params: Any) -> list[Any]:
     """The tensors of a group, checked."""
     if isinstance(params, (set, frozenset)):
         raise ArgumentTypeError(
-            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
-            "will change "
-            "between runs",
+            f"add_param_group: optimizer parameters need to be organized in ordered collections, but the ordering of "
+            f"tensors in sets will change between runs; got a {type(params).__name__} of {len(params)}",
             hint="use a list instead",
         )
-    whole: Iterable[Any] = [params] if isinstance(params, TensorCore) else params
-    found = [each[1] if isinstance(each, tuple) and len(each) == 2 else each for each in whole]
-    for each in found:
+    whole = [params] if isinstance(params, TensorCore) else list(_checked("add_param_group", params))
+    named = [isinstance(each, tuple) and len(each) == 2 for each in whole]
+    if any(named) and not all(named):
+        raise ArgumentError(
+            "add_param_group: all optimizer params should be with/without names, params["
+            f"{named.index(False)}] has none",
+            hint="give (name, tensor) pairs alone, as named_parameters() does, or tensors alone",
+        )
+    found = [each[1] if is_named else each for each, is_named in zip(whole, named)]
+    for place, each in enumerate(found):
         if not isinstance(each, TensorCore):
             raise ArgumentTypeError(
-                f"optimizer can only optimize Tensors, but one of the params is {type(each).__name__}"
+                f"add_param_group: optimizer can only optimize Tensors, but one of the params is "
+                f"{type(each).__name__}: params[{place}] is {shown(each)}",
+                hint="give module.parameters(), or dicts with 'params'",
             )
         if each._grad_fn is not None:
             raise ArgumentError(
-                f"can't optimize a non-leaf Tensor, {each.describe()}", hint="optimize the leaf it comes from"
+                f"add_param_group: can't optimize a non-leaf Tensor, params[{place}] is {each.describe()} of "
+                f"{each._grad_fn}",
+                hint="optimize the leaf it comes from, or its detach()",
             )
     return found
 
 
-def _check_same_sizes(groups: list[dict[str, Any]], own: list[dict[str, Any]]) -> None:
-    if len(groups) != len(own):
-        raise ArgumentError(
-            f"loaded state dict has a different number of parameter groups: {len(groups)}, this optimizer has "
-            f"{len(own)}"
+def _checked(name: str, params: Any) -> Iterable[Any]:
+    """What holds parameters, if it can be gone through.  Raises ArgumentTypeError."""
+    if isinstance(params, TensorCore) or hasattr(params, "parameters"):
+        raise ArgumentTypeError(
+            f"{name}: params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+            f"{shown(params)}",
+            hint="put it in a list: [...]" if isinstance(params, TensorCore) else "give module.parameters()",
         )
-    for index, (group, mine) in enumerate(zip(groups, own)):
-        if len(group["params"]) != len(mine["params"]):
+    if isinstance(params, dict):
+        raise ArgumentTypeError(
+            f"{name}: optimizer can only optimize Tensors, but params is a dict with {', '.join(map(repr, params))}",
+            hint="put it in a list: [{...}]" if "params" in params else "give its values()",
+        )
+    return checks.listed(name, "params", "tensors or dicts", params)
+
+
+def _check_same_sizes(groups: Any, own: list[dict[str, Any]]) -> None:
+    hint = "make the optimizer of the same groups of parameters first"
+    found = checks.listed("load_state_dict", "state_dict['param_groups']", "dicts", groups)
+    if len(found) != len(own):
+        raise ArgumentError(
+            f"load_state_dict: loaded state dict has a different number of parameter groups: {len(found)}, this "
+            f"optimizer has {len(own)}",
+            hint=hint,
+        )
+    for index, (group, mine) in enumerate(zip(found, own)):
+        params = checks.entry("load_state_dict", f"state_dict['param_groups'][{index}]", group, "params")
+        if len(params) != len(mine["params"]):
             raise ArgumentError(
-                f"loaded state dict contains a parameter group that doesn't match the size of optimizer's group: "
-                f"group {index} "
-                f"has {len(group['params'])} parameters, the optimizer's has {len(mine['params'])}"
+                f"load_state_dict: loaded state dict contains a parameter group that doesn't match the size of "
+                f"optimizer's group: group {index} has {len(params)} parameters, the optimizer's has "
+                f"{len(mine['params'])}",
+                hint=hint,
             )
 
 
@@ -203,5 +268,6 @@ def with_gradients(group: dict[str, Any]) -> list[Any]:
 def check_not_negative(group: dict[str, Any], names: dict[str, str]) -> None:
     """Raise ArgumentError if one of a group's options is negative; names: how each is called."""
     for name, called in names.items():
+        checks.number("check", name, group[name])
         if not group[name] >= 0:
-            raise ArgumentError(f"Invalid {called}: {group[name]}")
+            raise ArgumentError(f"check: Invalid {called}: {group[name]}", hint=f"{name} is 0 or more")

@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
-from ..tensor import likes
+from ..tensor import checks, likes
 from .optimizer import Optimizer, check_not_negative, with_gradients
 
 
@@ -44,10 +44,12 @@ class SGD(Optimizer):
         check_not_negative(
             group, {"lr": "learning rate", "momentum": "momentum value", "weight_decay": "weight_decay value"}
         )
+        checks.number("check", "dampening", group["dampening"])
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise ArgumentError(
-                f"Nesterov momentum requires a momentum and zero dampening, got momentum={group['momentum']} and "
-                f"dampening={group['dampening']}"
+                "check: Nesterov momentum requires a momentum and zero dampening, got "
+                f"momentum={group['momentum']} and dampening={group['dampening']}",
+                hint="such as momentum=0.9, dampening=0",
             )
 
     def update(self, group: dict[str, Any]) -> None:

@@ -8,19 +8,27 @@ inputs, so results are the same every run.  Nothing here is recorded for autogra
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .. import core, transfer
 from .. import strides as st
 from ..autograd.mode import GradMode
-from ..core import TensorCore
-from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, FlambeauError, IndexRangeError, ShapeError
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DeviceMismatchError,
+    FlambeauError,
+    IndexRangeError,
+    ShapeError,
+    told_as,
+)
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime import state
-from ..runtime.stream import Stream
 from ..runtime.stream_guard import StreamGuard
+from ..tensor import checks
+from . import splitting
 from .parts import chunks, pack, unpack
 
 BUFFER_BYTES = 10 << 20  # bytes that small tensors share in one copy
@@ -46,29 +54,15 @@ def to_index(tensor: Any, index: int) -> Any:
     return tensor if tensor.storage.device == index else transfer.to_device(tensor, index, True)
 
 
-def _check_tensor(name: str, what: str, value: Any) -> None:
-    if not isinstance(value, TensorCore):
-        raise ArgumentTypeError(f"{name}: {what} must be a tensor, got {value!r}")
-
-
-def _tensors(name: str, what: str, values: Any) -> tuple[Any, ...]:
-    """The tensors of a list.  Raises ArgumentTypeError for anything else."""
-    found = _listed(name, what, "tensors", values)
-    for place, each in enumerate(found):
-        _check_tensor(name, f"{what}[{place}]", each)
-    return found
-
-
-def _listed(name: str, what: str, kind: str, values: Any) -> tuple[Any, ...]:
-    if isinstance(values, (TensorCore, str)) or not isinstance(values, Iterable):
-        got = values.describe() if isinstance(values, TensorCore) else repr(values)
-        raise ArgumentTypeError(f"{name}: {what} must be a list of {kind}, got {got}", hint="put it in a list: [...]")
-    return tuple(values)
-
-
 def _indexes(name: str, devices: Any) -> list[int]:
     """The indexes of a list of devices.  Raises ArgumentTypeError for anything else."""
-    return [index_of(each) for each in _listed(name, "devices", "devices", devices)]
+    with told_as(name):
+        return [index_of(each) for each in checks.listed(name, "devices", "devices", devices)]
+
+
+def _target(name: str, destination: Any) -> int:
+    with told_as(name):
+        return index_of(destination)
 
 
 def broadcast(
@@ -80,7 +74,7 @@ def broadcast(
     Host:   returns at once; waits for a pageable CPU tensor.
     Raises: ArgumentTypeError, DeviceMismatchError, ShapeError; CollectiveError unless it is exactly one.
     """
-    _check_tensor("broadcast", "the source", tensor)
+    checks.tensor("broadcast", "the source", tensor)
     if (devices is None) == (out is None):
         raise _exactly_one("broadcast", "devices", devices, out)
     if out is not None:
@@ -110,7 +104,7 @@ def _copied_into(tensor: Any, out: Sequence[Any]) -> tuple[Any, ...]:
 
 def _outputs(name: str, out: Any) -> tuple[Any, ...]:
     """The tensors to write.  Raises ArgumentTypeError, DeviceMismatchError for one on the CPU."""
-    found = _tensors(name, "out", out)
+    found = checks.tensors(name, "out", out)
     for index, each in enumerate(found):
         if not each.is_cuda:
             fact = f"{name}: Expected all output tensors to be CUDA tensors, out[{index}] is {each.describe()}"
@@ -130,9 +124,10 @@ def broadcast_coalesced(
     Raises: DeviceMismatchError if a tensor is not on devices[0], ArgumentError if there is no device.
     """
     indexes = _indexes("broadcast_coalesced", devices)
+    checks.count("broadcast_coalesced", "buffer_size", buffer_size)
     if not indexes:
         raise ArgumentError("broadcast_coalesced: got no devices", hint="the first is where the tensors are")
-    tensors = _tensors("broadcast_coalesced", "tensors", tensors)
+    tensors = checks.tensors("broadcast_coalesced", "tensors", tensors)
     for place, each in enumerate(tensors):
         if each.storage.device != indexes[0]:
             fact = f"broadcast_coalesced: tensors[{place}] is {each.describe()}, devices[0] is cuda:{indexes[0]}"
@@ -156,10 +151,10 @@ def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
     Host:   returns at once.
     Raises: ArgumentError if an input is on the CPU or of another size; DeviceMismatchError if none is on destination.
     """
-    inputs = _tensors("reduce_add", "inputs", inputs)
+    inputs = checks.tensors("reduce_add", "inputs", inputs)
     if not inputs:
         raise ArgumentError("reduce_add: got no tensors", hint="give one per device")
-    target = index_of(destination)
+    target = _target("reduce_add", destination)
     _check_addends(inputs, target)
     if len(inputs) == 1:
         return inputs[0]
@@ -173,15 +168,16 @@ def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
 def _check_addends(inputs: Sequence[Any], target: int) -> None:
     for index, each in enumerate(inputs):
         if not each.is_cuda:
-            fact = f"reduce_add expects all inputs to be on GPUs, inputs[{index}] is {each.describe()}"
+            fact = f"reduce_add: expects all inputs to be on GPUs, inputs[{index}] is {each.describe()}"
             raise ArgumentError(fact, hint=MOVE_HINT)
         if each.shape != inputs[0].shape:
             fact = f"got {list(each.shape)}, but expected {list(inputs[0].shape)}"
-            raise ArgumentError(f"reduce_add: input {index} has invalid size: {fact}")
+            hint = "give one tensor per device, all of one shape"
+            raise ArgumentError(f"reduce_add: input {index} has invalid size: {fact}", hint=hint)
     if all(each.storage.device != target for each in inputs):
         fact = f"it is cuda:{target}, they are on {', '.join(str(each.device) for each in inputs)}"
         raise DeviceMismatchError(
-            f"reduce_add expects destination to be on the same GPU with one of the tensors: {fact}",
+            f"reduce_add: expects destination to be on the same GPU with one of the tensors: {fact}",
             hint="name one of theirs as destination",
         )
 
@@ -197,9 +193,11 @@ def reduce_add_coalesced(
     Raises: as reduce_add; ArgumentError if the devices have different numbers of tensors.
     """
     inputs = _groups(inputs)
-    target = index_of(destination)
-    for parts in zip(*inputs):
-        _check_addends(parts, target)
+    target = _target("reduce_add_coalesced", destination)
+    checks.count("reduce_add_coalesced", "buffer_size", buffer_size)
+    with told_as("reduce_add_coalesced"):
+        for parts in zip(*inputs):
+            _check_addends(parts, target)
     if len(inputs) == 1:
         return tuple(inputs[0])
     totals: list[Any] = [None] * len(inputs[0])
@@ -215,8 +213,8 @@ def reduce_add_coalesced(
 def _groups(inputs: Any) -> list[tuple[Any, ...]]:
     """The tensors of each device, as many everywhere."""
     name = "reduce_add_coalesced"
-    listed = enumerate(_listed(name, "inputs", "lists of tensors", inputs))
-    groups = [_tensors(name, f"inputs[{place}]", each) for place, each in listed]
+    listed = enumerate(checks.listed(name, "inputs", "lists of tensors", inputs))
+    groups = [checks.tensors(name, f"inputs[{place}]", each) for place, each in listed]
     if not groups:
         raise ArgumentError(f"{name}: got no tensors", hint="give one list of tensors per device")
     counts = [len(each) for each in groups]
@@ -250,9 +248,10 @@ def scatter(
     Host:   returns at once; waits for a pageable CPU tensor.
     Raises: ArgumentError, ArgumentTypeError, ShapeError; DeviceMismatchError, also for a stream of another device.
     """
-    _check_tensor("scatter", "the source", tensor)
+    checks.tensor("scatter", "the source", tensor)
     if not tensor.ndim:
         raise ShapeError(f"scatter: {tensor.describe()} has no dimension to split along", hint="use unsqueeze(0) first")
+    checks.integer("scatter", "dim", dim)
     dim = st.wrap_dim(dim, tensor.ndim, "scatter")
     if (devices is None) == (out is None):
         raise _exactly_one("scatter", "devices", devices, out)
@@ -263,81 +262,24 @@ def scatter(
     indexes = _indexes("scatter", devices)
     if not indexes:
         raise ShapeError("scatter: got no devices", hint="give at least one")
-    chosen = _streams(streams, indexes)
+    chosen = splitting.streams(streams, indexes)
     moved = []
-    for each, index, stream in zip(_split(tensor, indexes, chunk_sizes, dim), indexes, chosen):  # maybe fewer parts
+    parts = splitting.split(tensor, indexes, chunk_sizes, dim)  # maybe fewer than devices
+    for each, index, stream in zip(parts, indexes, chosen):
         with StreamGuard(stream):
             moved.append(to_index(each, index))
     return tuple(moved)
 
 
-def _streams(streams: Any, indexes: Sequence[int]) -> Sequence[Stream | None]:
-    """The stream of each device, None for its current one."""
-    if streams is None:
-        return [None] * len(indexes)
-    found = _listed("scatter", "streams", "streams", streams)
-    if len(found) != len(indexes):
-        fact = f"scatter: streams must have one stream or None per device, got {len(found)} for {len(indexes)} devices"
-        raise ArgumentError(fact, hint="None stands for the device's current stream")
-    for place, (each, index) in enumerate(zip(found, indexes)):
-        if each is None:
-            continue
-        if not isinstance(each, Stream):
-            fact = f"scatter: streams[{place}] must be a Stream or None, got {each!r}"
-            raise ArgumentTypeError(fact, hint="make one with cuda.Stream()")
-        if each.device_index != index:
-            fact = f"scatter: streams[{place}] is {each!r}, its part goes to cuda:{index}"
-            raise DeviceMismatchError(fact, hint=f"make it with cuda.Stream({index})")
-    return found
-
-
-def _split(tensor: Any, indexes: Sequence[int], sizes: Sequence[int] | None, dim: int) -> list[Any]:
-    with GradMode(False):
-        if sizes is None:
-            return list(tensor.chunk(len(indexes), dim))
-        if len(sizes) != len(indexes):
-            fact = f"got len(devices)={len(indexes)} and len(chunk_sizes)={len(sizes)}"
-            raise ShapeError(
-                f"scatter: Expected devices and chunk_sizes to be of same length, but {fact}",
-                hint="give one size per device",
-            )
-        if sum(sizes) != tensor.shape[dim] or any(each < 0 for each in sizes):
-            fact = f"scatter: chunk_sizes {list(sizes)} do not sum to size {tensor.shape[dim]} of dimension {dim}"
-            raise ShapeError(fact, hint="leave out chunk_sizes for even parts")
-        return _narrowed(tensor, sizes, dim)
-
-
-def _narrowed(tensor: Any, sizes: Sequence[int], dim: int) -> list[Any]:
-    parts, start = [], 0
-    for size in sizes:
-        parts.append(tensor.narrow(dim, start, size))
-        start += size
-    return parts
-
-
 def _scattered_into(tensor: Any, out: Sequence[Any], dim: int, streams: Any) -> tuple[Any, ...]:
     out = _outputs("scatter", out)
-    sizes = _sizes_of(out, tensor, dim)
-    chosen = _streams(streams, [each.storage.device for each in out])
+    sizes = splitting.sizes_of(out, tensor, dim)
+    chosen = splitting.streams(streams, [each.storage.device for each in out])
     with GradMode(False):
-        for each, part, stream in zip(out, _narrowed(tensor, sizes, dim), chosen):
+        for each, part, stream in zip(out, splitting.narrowed(tensor, sizes, dim), chosen):
             with StreamGuard(stream):
                 each.copy_(part, non_blocking=True)
     return out
-
-
-def _sizes_of(out: Sequence[Any], tensor: Any, dim: int) -> list[int]:
-    """The sizes along `dim` of tensors that a tensor is split into."""
-    for index, each in enumerate(out):
-        wanted = [*tensor.shape[:dim], each.shape[dim] if each.ndim > dim else 0, *tensor.shape[dim + 1 :]]
-        if list(each.shape) != wanted:
-            fact = f"scatter: out[{index}] has shape {list(each.shape)}, expected {wanted}"
-            raise ShapeError(fact, hint=f"it may differ from the source in dimension {dim} alone")
-    sizes = [each.shape[dim] for each in out]
-    if sum(sizes) != tensor.shape[dim]:
-        fact = f"scatter: out's sizes {sizes} do not sum to size {tensor.shape[dim]} of dimension {dim}"
-        raise ShapeError(fact, hint="give tensors that hold the whole source together")
-    return sizes
 
 
 def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out: Any = None) -> Any:
@@ -347,21 +289,22 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
     Host:   returns at once; waits if the destination is the CPU.
     Raises: ArgumentTypeError if an input is on the CPU, ShapeError if sizes differ outside `dim`; IndexRangeError.
     """
-    tensors = _tensors("gather", "tensors", tensors)
+    tensors = checks.tensors("gather", "tensors", tensors)
     if not tensors:
         raise ArgumentError("gather: got no tensors", hint="give one per device")
+    checks.integer("gather", "dim", dim)
     dim = st.wrap_dim(dim, tensors[0].ndim, "gather")
     shape = _joined_shape(tensors, dim)
     if out is not None and destination is not None:
         raise _exactly_one("gather", "destination", destination, out)
     if out is None:
         out = core.empty(shape, tensors[0].dtype, _destination(destination), name="gather")
-    _check_tensor("gather", "out", out)
+    checks.tensor("gather", "out", out)
     if list(out.shape) != shape:
         fact = f"gather: out has shape {list(out.shape)}, expected {shape}"
         raise ShapeError(fact, hint=f"make it with torch.empty({shape}, ...)")
     with GradMode(False):
-        for part, each in zip(_narrowed(out.detach(), [each.shape[dim] for each in tensors], dim), tensors):
+        for part, each in zip(splitting.narrowed(out.detach(), [each.shape[dim] for each in tensors], dim), tensors):
             part.copy_(each)
     return out
 
@@ -370,7 +313,7 @@ def _joined_shape(tensors: Sequence[Any], dim: int) -> list[int]:
     first = tensors[0]
     for index, each in enumerate(tensors):
         if not each.is_cuda:
-            fact = f"gather expects all inputs to be on GPUs, tensors[{index}] is {each.describe()}"
+            fact = f"gather: expects all inputs to be on GPUs, tensors[{index}] is {each.describe()}"
             raise ArgumentTypeError(fact, hint=MOVE_HINT)
         if not first.ndim:
             fact = f"gather: tensors[0] is {first.describe()}, which has no dimension {dim} to join along"
@@ -396,4 +339,5 @@ def _destination(destination: Any) -> int:
             'gather: using -1 to represent CPU tensor is deprecated; use "cpu" instead', FutureWarning, stacklevel=3
         )
         return devices.CPU_INDEX
-    return devices.resolve(destination)
+    with told_as("gather"):
+        return devices.resolve(destination)

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import trace
-from ..errors import ArgumentError, DeviceMismatchError
+from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, shown, told_as
 from ..nn.module import Module
 from ..runtime import device as devices
 from ..runtime import state
+from ..tensor import checks
 from . import comm
 from .parallel_apply import parallel_apply
 from .replicate import replicate
@@ -36,13 +37,14 @@ class DataParallel(Module):
         self, module: Any, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0
     ) -> None:
         super().__init__()
+        _check_module("DataParallel", module, dim)
         self.dim = dim
         self.module = module
         count = state.machine().device_count()
-        self.device_ids = [] if count == 0 else _indexes(device_ids, count)
+        self.device_ids = [] if count == 0 else _indexes("DataParallel", device_ids, count)
         if not self.device_ids:
             return
-        self.output_device = _output(output_device, self.device_ids)
+        self.output_device = _output("DataParallel", output_device, self.device_ids)
         _check_balance(self.device_ids)
         if len(self.device_ids) == 1:
             module.to(devices.cuda(self.device_ids[0]))
@@ -85,14 +87,19 @@ def data_parallel(
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
     """Call a module once on several GPUs, as DataParallel does."""
+    _check_module("data_parallel", module, dim)
+    if module_kwargs is not None and not isinstance(module_kwargs, dict):
+        raise ArgumentTypeError(
+            f"data_parallel: module_kwargs must be a dict, got {shown(module_kwargs)}", hint="names and values"
+        )
     args = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
     named = module_kwargs or {}
     count = state.machine().device_count()
     if count == 0:
         return module(*args, **named)
-    gpus = _indexes(device_ids, count)
-    target = _output(output_device, gpus)
-    check_place(module, gpus[0])
+    gpus = _indexes("data_parallel", device_ids, count)
+    target = _output("data_parallel", output_device, gpus)
+    check_place(module, gpus[0], "data_parallel")
     split, split_named = scatter_kwargs(args, named, gpus, dim)
     if not split:
         split, split_named = ((),), ({},)
@@ -102,33 +109,42 @@ def data_parallel(
     return gather(parallel_apply(replicate(module, used), split, split_named, used), target, dim)
 
 
-def _indexes(device_ids: Sequence[Any] | None, count: int) -> list[int]:
+def _check_module(name: str, module: Any, dim: Any) -> None:
+    checks.integer(name, "dim", dim)
+    if not isinstance(module, Module):
+        fact = f"{name}: module must be a Module, got {shown(module)}"
+        raise ArgumentTypeError(fact, hint="derive from torch.nn.Module")
+
+
+def _indexes(name: str, device_ids: Sequence[Any] | None, count: int) -> list[int]:
     if device_ids is None:
         return list(range(count))
-    if not device_ids:
-        raise ArgumentError("DataParallel: device_ids is empty", hint="leave it out to use all devices")
-    found = [devices.cuda_index(each) for each in device_ids]
+    given = checks.listed(name, "device_ids", "devices", device_ids)
+    if not given:
+        raise ArgumentError(f"{name}: device_ids is empty: {device_ids}", hint="leave it out to use all devices")
+    with told_as(name):
+        found = [devices.cuda_index(each) for each in given]
     if len(set(found)) != len(found):
-        raise ArgumentError(f"DataParallel: device_ids {found} names a device twice")
+        raise ArgumentError(f"{name}: device_ids {found} names a device twice", hint="name each once")
     return found
 
 
-def _output(output_device: Any, gpus: Sequence[int]) -> Any:
+def _output(name: str, output_device: Any, gpus: Sequence[int]) -> Any:
     """Where outputs are joined: an index, or the CPU's device object."""
     if output_device is None:
         return gpus[0]
-    index = -1 if output_device == -1 and isinstance(output_device, int) else devices.resolve(output_device)
+    with told_as(name):
+        index = -1 if output_device == -1 and isinstance(output_device, int) else devices.resolve(output_device)
     return comm.place_of(index) if index < 0 else index
 
 
-def check_place(module: Any, index: int) -> None:
+def check_place(module: Any, index: int, called: str = "DataParallel") -> None:
     """Raise DeviceMismatchError unless all parameters and buffers are on device `index`."""
     for name, each in (*module.named_parameters(), *module.named_buffers()):
         if each.storage.device != index:
             raise DeviceMismatchError(
-                f"DataParallel: module must have its parameters and buffers on device cuda:{index} (device_ids[0]) "
-                "but found one "
-                f"of them on device: {each.device} ({name})",
+                f"{called}: module must have its parameters and buffers on device cuda:{index} (device_ids[0]) but "
+                f"found one of them on device: {each.device} ({name})",
                 hint=f'move it with module.to("cuda:{index}")',
             )
 
@@ -142,6 +158,5 @@ def _check_balance(gpus: Sequence[int]) -> None:
         if sizes[low] < BALANCE * sizes[high]:
             trace.warn(
                 f"DataParallel: there is an imbalance between your GPUs: cuda:{low} has {sizes[low]} of {name}, "
-                f"cuda:{high} has "
-                f"{sizes[high]}; leave it out with device_ids, or every step waits for it"
+                f"cuda:{high} has {sizes[high]}; leave it out with device_ids, or every step waits for it"
             )

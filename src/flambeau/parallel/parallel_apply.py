@@ -9,9 +9,10 @@ from typing import Any
 from ..autograd.mode import GradMode, mode
 from ..core import TensorCore
 from ..data.carried import CarriedError
-from ..errors import ArgumentError
+from ..errors import ArgumentError, told_as
 from ..runtime import device as devices
 from ..runtime import state
+from ..tensor import checks
 
 
 def parallel_apply(
@@ -26,13 +27,23 @@ def parallel_apply(
     Host:   returns when all threads have; each waits where its module does.
     Raises: the first replica's exception, with its type, saying which replica and device; after all threads are done.
     """
+    modules = checks.listed("parallel_apply", "modules", "modules", modules)
+    inputs = checks.listed("parallel_apply", "inputs", "inputs, one per module", inputs)
+    for place, each in enumerate(modules):
+        checks.function("parallel_apply", f"modules[{place}]", each)
     count = len(modules)
     named = [{}] * count if kwargs_tup is None else kwargs_tup
     if not len(inputs) == len(named) == count:
-        raise ArgumentError(f"parallel_apply: {count} modules, {len(inputs)} inputs and {len(named)} kwargs do not fit")
-    places = [None] * count if devices_ is None else [devices.cuda_index(each) for each in devices_]
+        raise ArgumentError(
+            f"parallel_apply: {count} modules, {len(inputs)} inputs and {len(named)} kwargs do not fit",
+            hint="give one of each per module",
+        )
+    with told_as("parallel_apply"):
+        places = [None] * count if devices_ is None else [devices.cuda_index(each) for each in devices_]
     if len(places) != count:
-        raise ArgumentError(f"parallel_apply: {count} modules and {len(places)} devices do not fit")
+        raise ArgumentError(
+            f"parallel_apply: {count} modules and {len(places)} devices do not fit", hint="give one device per module"
+        )
     calls = [
         _Replica(index, module, input, kwargs, place)
         for index, (module, input, kwargs, place) in enumerate(zip(modules, inputs, named, places))

@@ -13,8 +13,10 @@ from typing import Any
 
 from ..autograd.function import Function
 from ..autograd.mode import mode
+from ..errors import ArgumentError, ArgumentTypeError, shown, told_as
 from ..nn.module import Module
 from ..runtime import device as devices
+from ..tensor import checks
 from . import comm
 
 
@@ -52,10 +54,16 @@ def replicate(network: Module, devices_: Sequence[Any], detach: bool = False) ->
     Host:   returns at once.
     Raises: DeviceMismatchError if a parameter or buffer is not on the first device.
     """
-    gpus = [devices.cuda_index(each) for each in devices_]
+    if not isinstance(network, Module):
+        raise ArgumentTypeError(f"replicate: network must be a Module, got {shown(network)}", hint="torch.nn.Module")
+    with told_as("replicate"):
+        gpus = [devices.cuda_index(each) for each in checks.listed("replicate", "devices", "devices", devices_)]
+    if not gpus:
+        raise ArgumentError(f"replicate: got no devices: {devices_}", hint="the first is where the module is")
     plain = detach or not mode.enabled
-    params = _copies(list(network.parameters()), gpus, plain)
-    buffers = _copies(list(network.buffers()), gpus, plain)
+    with told_as("replicate"):
+        params = _copies(list(network.parameters()), gpus, plain)
+        buffers = _copies(list(network.buffers()), gpus, plain)
     modules = list(network.modules())
     replicas = [{id(each): _shallow(each) for each in modules} for _ in gpus]
     for place, copied in enumerate(replicas):

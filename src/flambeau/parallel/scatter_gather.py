@@ -16,11 +16,12 @@ from .. import trace
 from ..autograd.function import Function
 from ..core import TensorCore
 from ..driver.api import StreamHandle
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ArgumentTypeError, shown, told_as
 from ..runtime import device as devices
 from ..runtime import state
 from ..runtime.machine import Machine
 from ..runtime.stream import Stream
+from ..tensor import checks
 from . import comm
 
 _background: WeakKeyDictionary[Machine, dict[int, StreamHandle]] = (
@@ -81,7 +82,12 @@ class Gather(Function):
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
     """Split nested inputs over GPUs: one like them per device, fewer where a tensor has not enough rows for all."""
-    return _scatter(inputs, [devices.cuda_index(each) for each in target_gpus], dim)
+    checks.integer("scatter", "dim", dim)
+    with told_as("scatter"):
+        gpus = [devices.cuda_index(each) for each in checks.listed("scatter", "target_gpus", "devices", target_gpus)]
+    if not gpus:
+        raise ArgumentError(f"scatter: got no devices: {target_gpus}", hint="give at least one")
+    return _scatter(inputs, gpus, dim)
 
 
 def _scatter(value: Any, gpus: list[int], dim: int) -> list[Any]:
@@ -101,6 +107,8 @@ def scatter_kwargs(
     inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
     """Split positional and keyword inputs over GPUs; the shorter of the two is filled up with empty ones."""
+    if kwargs is not None and not isinstance(kwargs, dict):
+        raise ArgumentTypeError(f"scatter_kwargs: kwargs must be a dict, got {shown(kwargs)}", hint="names and values")
     args = scatter(inputs, target_gpus, dim) if inputs else []
     named = scatter(kwargs, target_gpus, dim) if kwargs else []
     count = max(len(args), len(named))
@@ -115,20 +123,39 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
     None stays None; tensors without dimensions become a vector, with a warning.
     Raises: ArgumentError if mappings or sequences differ in length.
     """
+    if not isinstance(outputs, Sequence) or isinstance(outputs, str):
+        raise ArgumentTypeError(f"gather: outputs must be a list, got {shown(outputs)}", hint="give one per device")
+    if not outputs:
+        raise ArgumentError(f"gather: got no outputs: {outputs}", hint="give one per device")
     first = outputs[0]
     if isinstance(first, TensorCore):
+        checks.tensors("gather", "outputs", outputs)
         return Gather.apply(target_device, dim, *outputs)
     if first is None:
         return None
     if isinstance(first, Mapping):
         _check_lengths("dicts", outputs)
         return type(first)((key, gather([each[key] for each in outputs], target_device, dim)) for key in first)  # type: ignore[call-arg]
+    if not isinstance(first, (tuple, list)):
+        raise ArgumentTypeError(
+            f"gather: outputs must be tensors, or tuples, lists and dicts of them, got {shown(first)}",
+            hint="let the module return tensors",
+        )
     _check_lengths("sequences", outputs)
     joined = [gather(parts, target_device, dim) for parts in zip(*outputs)]
     return type(first)(*joined) if hasattr(first, "_fields") else type(first)(joined)
 
 
 def _check_lengths(kind: str, outputs: Sequence[Any]) -> None:
+    for place, each in enumerate(outputs):
+        if not isinstance(each, (Mapping, tuple, list)):
+            raise ArgumentTypeError(
+                f"gather: outputs[0] is {shown(outputs[0])}, outputs[{place}] is {shown(each)}",
+                hint="let the module return the same kind on every device",
+            )
     lengths = [len(each) for each in outputs]
     if len(set(lengths)) > 1:
-        raise ArgumentError(f"gather: All {kind} must have the same number of entries, they have {lengths}")
+        raise ArgumentError(
+            f"gather: All {kind} must have the same number of entries, they have {lengths}",
+            hint="let the module return as many on every device",
+        )

@@ -1,1 +1,1 @@
-cpdef sizes(values)
+cpdef sizes(values, name)

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
+from ..errors import ArgumentTypeError, shown
 
-def sizes(values: Sequence[Any]) -> tuple[int, ...]:
-    """`f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` alike."""
+
+def sizes(values: Sequence[Any], name: str) -> tuple[int, ...]:
+    """`f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` alike.  Raises ArgumentTypeError for what is no integer."""
     if len(values) == 1 and isinstance(values[0], (tuple, list)):
         values = values[0]
     for each in values:
         if type(each) is not int:
-            return tuple([int(each) for each in values])
+            return _converted(values, name)
     return values if type(values) is tuple else tuple(values)
+
+
+def _converted(values: Sequence[Any], name: str) -> tuple[int, ...]:
+    try:
+        return tuple([index(each) for each in values])
+    except TypeError as error:
+        given = ", ".join([shown(each) for each in values])
+        raise ArgumentTypeError(f"{name}: expected ints, got ({given})", hint="as in (2, 3)") from error

@@ -14,43 +14,45 @@ from .. import core, dtypes, transfer
 from ..core import TensorCore
 from ..dispatch import assign, fill_new
 from ..dtypes import dtype
-from ..errors import ArgumentError, ArgumentTypeError, DtypeError
+from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, ValueRangeError, shown, tell_as, told_as
 from ..host import address_of, array_at, np
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
 from ..runtime import storage
 from ..strides import contiguous, extent
+from . import checks
+from .data import host_array, kind_of
 
 # from data
 
 
-def from_array(array: Any) -> Any:
+def from_array(array: Any, name: str = "tensor") -> Any:
     """A CPU tensor that shares the memory of a contiguous NumPy array."""
-    kind = _kind_of(array)
+    kind = kind_of(array, name)
     flat = array.reshape(-1).view(np.uint8)
     return core.over(storage.from_array(flat), kind, array.shape, contiguous(array.shape))
-
-
-def _kind_of(array: Any) -> dtype:
-    kind = dtypes.from_numpy(array.dtype)
-    if kind is None:
-        raise DtypeError(f"tensor: NumPy type {array.dtype} has no torch type", hint="convert with .astype(np.float32)")
-    return kind
 
 
 def from_numpy(array: Any) -> Any:
     """A CPU tensor that shares the memory of a NumPy array, strides included.
 
-    Raises: ArgumentTypeError if it is no array, DtypeError for an unknown type, ArgumentError for negative strides.
+    Raises: ArgumentTypeError if it is no array or of an unknown type, ArgumentError for negative strides.
     """
+    return _sharing(array, "from_numpy")
+
+
+def _sharing(array: Any, name: str) -> Any:
     if not isinstance(array, np.ndarray):
-        raise ArgumentTypeError(f"from_numpy: expected np.ndarray (got {type(array).__name__})")
-    kind = _kind_of(array)
+        raise ArgumentTypeError(
+            f"{name}: expected np.ndarray (got {type(array).__name__}): {shown(array)}",
+            hint="torch.as_tensor(...) takes tensors, lists and numbers too",
+        )
+    kind = kind_of(array, name)
     if array.flags.c_contiguous:
-        return from_array(array)
+        return from_array(array, name)
     if any(step < 0 or step % kind.itemsize for step in array.strides):
         raise ArgumentError(
-            f"from_numpy: strides of {array.strides} bytes are negative, or no multiple of {kind.itemsize} bytes",
+            f"{name}: strides of {array.strides} bytes are negative, or no multiple of {kind.itemsize} bytes",
             hint="copy the array first: np.ascontiguousarray(array)",
         )
     strides = tuple(step // kind.itemsize for step in array.strides)
@@ -71,46 +73,34 @@ def tensor(
 
     dtype: None takes NumPy's for arrays, and bool, int64 or float32 for Python values.
     Host: waits if the device is a GPU.
+    Raises: ArgumentError, ArgumentTypeError, DtypeError or ValueRangeError for what is no data of one type and shape.
     """
-    if isinstance(data, TensorCore):
-        source = data.detach()  # type: ignore[attr-defined]
-        where = source.device_index if device is None else devices.resolve(device)
-        return transfer.to(source, where, dtype or source.dtype, copy=True).requires_grad_(requires_grad)
-    kept = _host_tensor(data, dtype)
-    if pin_memory:
-        kept = kept.pin_memory()
-    return transfer.to(kept, devices.resolve(device), kept.dtype).requires_grad_(requires_grad)
+    made = _copied("tensor", data, dtype, device, pin_memory)
+    return made if requires_grad is False else _leaf("tensor", made, requires_grad)
 
 
-def _host_tensor(data: Any, wanted: dtype | None) -> Any:
+def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory: bool = False) -> Any:
+    checks.kind(name, wanted)
     try:
-        array = np.array(_without_tensors(data), order="C")
-    except ValueError as error:
-        raise ArgumentError(f"tensor: the data's nested sequences differ in length: {error}") from error
-    if array.dtype.kind in "OSU":
-        raise ArgumentTypeError(f"tensor: could not infer dtype of {type(data).__name__}")
-    if wanted is not None:
-        return from_array(np.ascontiguousarray(array.astype(wanted.numpy)).reshape(array.shape))
-    if array.dtype == np.float64 and not isinstance(_first_leaf(data), (np.ndarray, np.generic)):
-        array = array.astype(np.float32)
-    return from_array(array)
+        if isinstance(data, TensorCore):
+            source = data.detach()  # type: ignore[attr-defined]
+            where = source.device_index if device is None else devices.resolve(device)
+            return transfer.to(source, where, wanted or source.dtype, copy=True)
+        where = devices.resolve(device)
+        kept = from_array(host_array(data, wanted, name), name)
+        if pin_memory is not False:
+            checks.flag(name, "pin_memory", pin_memory)
+            kept = kept.pin_memory() if pin_memory else kept
+        return transfer.to(kept, where, kept.dtype)
+    except FlambeauError as error:
+        _retell(error, name)
+        raise
 
 
-def _without_tensors(data: Any) -> Any:
-    """Nested lists whose leaves may be tensors, as nested lists of numbers."""
-    return _plain(data) if isinstance(_first_leaf(data), TensorCore) else data
-
-
-def _first_leaf(data: Any) -> Any:
-    while isinstance(data, (list, tuple)) and data:
-        data = data[0]
-    return data
-
-
-def _plain(data: Any) -> Any:
-    if isinstance(data, TensorCore):
-        return data.tolist()  # type: ignore[attr-defined]
-    return [_plain(each) for each in data] if isinstance(data, (list, tuple)) else data
+def _retell(error: FlambeauError, name: str) -> None:
+    """A wrong device is told in another name."""
+    if isinstance(error, checks.OF_DEVICES):
+        tell_as(error, name)
 
 
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
@@ -118,20 +108,31 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
 
     Host: waits if host data goes to a GPU.
     """
+    return _as_tensor("as_tensor", data, dtype, device)
+
+
+def _as_tensor(name: str, data: Any, wanted: dtype | None, device: Any) -> Any:
+    checks.kind(name, wanted)
     if isinstance(data, np.ndarray):
-        data = from_numpy(data)
+        data = _sharing(data, name)
     elif not isinstance(data, TensorCore):
-        return tensor(data, dtype=dtype, device=device)
-    where = devices.resolve(device) if device is not None or not data.is_cuda else data.device_index
-    return transfer.to(data, where, dtype or data.dtype)
+        return _copied(name, data, wanted, device)
+    with told_as(name):
+        where = devices.resolve(device) if device is not None or not data.is_cuda else data.device_index
+    return transfer.to(data, where, wanted or data.dtype)
 
 
 def asarray(data: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None) -> Any:
     """As as_tensor; copy=True always copies.  Raises ArgumentError if copy=False and a copy is needed."""
-    made = as_tensor(data, dtype, device)
+    if copy is not None:
+        checks.flag("asarray", "copy", copy)
+    made = _as_tensor("asarray", data, dtype, device)
     is_new = made is not data and not isinstance(data, np.ndarray)
     if copy is False and (is_new or (isinstance(data, np.ndarray) and made.address() != address_of(data))):
-        raise ArgumentError(f"asarray: can't make {made.describe()} of {type(data).__name__} without copying")
+        raise ArgumentError(
+            f"asarray: can't make {made.describe()} of {shown(data)} without copying, and copy is False",
+            hint="leave out copy=False",
+        )
     return made.clone() if copy and not is_new else made
 
 
@@ -143,21 +144,50 @@ def _sizes(values: Any) -> tuple[int, ...]:
         values = values[0]
     for each in values:
         if type(each) is not int:
-            return tuple(map(index, values))
+            return _integers(values)
     return tuple(values)
 
 
+def _integers(values: Any) -> tuple[int, ...]:
+    if any([isinstance(each, bool) for each in values]):
+        raise TypeError("a size is a bool")
+    return tuple(map(index, values))
+
+
 def _unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: bool = False) -> Any:
-    where = devices.resolve(device)
-    if pin_memory and where >= 0:
-        raise ArgumentError(f"{name}: only CPU tensors can be pinned, and device is cuda:{where}")
-    return core.empty(_sizes(size), kind or dtypes.float32, where, pin_memory=pin_memory, name=name)
+    """A tensor with unset values.  What is wrong with the arguments is looked for when something has failed."""
+    try:
+        if not size:
+            raise TypeError("no size")
+        where = devices.resolve(device)
+        if pin_memory is not False and where >= 0 and pin_memory:
+            raise ArgumentError(
+                f"{name}: only CPU tensors can be pinned, and device is cuda:{where}", hint="leave out pin_memory"
+            )
+        if pin_memory is not False:
+            checks.flag(name, "pin_memory", pin_memory)
+        return core.empty(_sizes(size), kind or dtypes.float32, where, pin_memory=pin_memory, name=name)
+    except (FlambeauError, AttributeError, TypeError) as error:
+        checks.made(name, size, kind)
+        if isinstance(error, checks.OF_DEVICES):
+            tell_as(error, name)
+        raise
 
 
-def _run(name: str, made: Any, *arguments: Any, **named: Any) -> Any:
+def _leaf(name: str, made: Any, requires_grad: bool) -> Any:
+    """What a factory that was given requires_grad=True returns."""
+    checks.leaf(name, made, requires_grad)
+    return made.requires_grad_(requires_grad)
+
+
+def _run(name: str, called: str, made: Any, *arguments: Any, **named: Any) -> Any:
     """Let an operator write a new tensor: unlike a write in place, no version is counted."""
     if made.numel():
-        fill_new(REGISTRY[name], made, arguments, named)
+        try:
+            fill_new(REGISTRY[name], made, arguments, named)
+        except FlambeauError as error:
+            error.rename(called)
+            raise
     return made
 
 
@@ -171,11 +201,12 @@ def empty(
 ) -> Any:
     """A tensor with unset values.  Host: returns at once."""
     made = _unset("empty", size, dtype, device, pin_memory)
-    return made.requires_grad_() if requires_grad else made
+    return made if requires_grad is False else _leaf("empty", made, requires_grad)
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: dtype | None = None, device: Any = None) -> Any:
     """A tensor with unset values and the given strides, in elements.  Host: returns at once."""
+    checks.strided("empty_strided", size, stride)
     flat = _unset("empty_strided", (extent(size, stride),), dtype, device)
     return core.alias(flat, size, stride, 0)
 
@@ -184,14 +215,16 @@ def zeros(
     *size: Any, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Any:
     """A tensor of zeros.  Host: returns at once."""
-    return _run("fill", _unset("zeros", size, dtype, device, pin_memory), 0).requires_grad_(requires_grad)
+    made = _run("fill", "zeros", _unset("zeros", size, dtype, device, pin_memory), 0)
+    return made if requires_grad is False else _leaf("zeros", made, requires_grad)
 
 
 def ones(
     *size: Any, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Any:
     """A tensor of ones.  Host: returns at once."""
-    return _run("fill", _unset("ones", size, dtype, device, pin_memory), 1).requires_grad_(requires_grad)
+    made = _run("fill", "ones", _unset("ones", size, dtype, device, pin_memory), 1)
+    return made if requires_grad is False else _leaf("ones", made, requires_grad)
 
 
 def full(
@@ -210,9 +243,17 @@ def full(
     """
     is_tensor = isinstance(fill_value, TensorCore)
     kind = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.float32))
-    made = _unset("full", (size,) if isinstance(size, int) else size, kind, device, pin_memory)
-    made = made.copy_(fill_value.detach()) if is_tensor else _run("fill", made, fill_value)
-    return made.requires_grad_(requires_grad)
+    if is_tensor and fill_value.numel() != 1 or not is_tensor and type(fill_value) not in (int, float, bool):
+        checks.fill_value("full", fill_value)
+    if type(size) is int:
+        checks.sizes("full", size)
+    made = _unset("full", (size,), kind, device, pin_memory)
+    if is_tensor:
+        made.copy_(fill_value.detach())
+    else:
+        checks.fits("full", fill_value, kind)
+        _run("fill", "full", made, fill_value)
+    return made if requires_grad is False else _leaf("full", made, requires_grad)
 
 
 def arange(
@@ -229,18 +270,19 @@ def arange(
 
     dtype: None is int64 if all three are integers, else float32.
     Host:   returns at once.
-    Raises: ArgumentError for a step of 0, or of the wrong sign.
+    Raises: ArgumentTypeError for what is no number, ValueRangeError for a step of 0 or of the wrong sign and for bounds
+            that are not finite, NotSupportedError for bool.
     """
     first, last = (0, start) if end is None else (start, end)
-    if step == 0:
-        raise ArgumentError("arange: step must be nonzero")
-    if (last - first) * step < 0:
-        raise ArgumentError(f"arange: upper bound and lower bound inconsistent with step sign: {first}, {last}, {step}")
+    are_int = type(first) is int and type(last) is int and type(step) is int
+    if not are_int or step == 0 or (last - first) * step < 0:
+        checks.steps(first, last, step)
     whole = all(isinstance(each, int) for each in (first, last, step))
     kind = dtype or (dtypes.int64 if whole else dtypes.float32)
+    checks.not_bool("arange", kind)
     count = -(-(last - first) // step) if whole else ceil((last - first) / step)
-    made = _unset("arange", (count,), kind, device, pin_memory)
-    return _run("arange", made, first, step).requires_grad_(requires_grad)
+    made = _run("arange", "arange", _unset("arange", (count,), kind, device, pin_memory), first, step)
+    return made if requires_grad is False else _leaf("arange", made, requires_grad)
 
 
 def linspace(
@@ -253,21 +295,28 @@ def linspace(
     requires_grad: bool = False,
 ) -> Any:
     """`steps` numbers evenly spaced from start to end, both included.  Host: returns at once."""
-    if steps < 0:
-        raise ArgumentError(f"linspace: number of steps must be non-negative, got {steps}")
-    return _run("linspace", _unset("linspace", (steps,), dtype, device), start, end).requires_grad_(requires_grad)
+    checks.number("linspace", "start", start)
+    checks.number("linspace", "end", end)
+    checks.count("linspace", "the number of steps", steps)
+    made = _unset("linspace", (steps,), dtype, device)
+    checks.not_bool("linspace", made.dtype)
+    made = _run("linspace", "linspace", made, start, end)
+    return made if requires_grad is False else _leaf("linspace", made, requires_grad)
 
 
 def eye(
     n: int, m: int | None = None, *, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
     """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere.  Host: returns at once."""
-    made = zeros(n, n if m is None else m, dtype=dtype, device=device)
+    checks.count("eye", "n", n)
+    if m is not None:
+        checks.count("eye", "m", m)
+    made = _run("fill", "eye", _unset("eye", (n, n if m is None else m), dtype, device), 0)
     diagonal = core.alias(made, (min(made.shape),), (made.shape[1] + 1,), 0)
     if diagonal.numel():
         one = ones((), dtype=made.dtype, device=made.device)
         assign(diagonal, one)
-    return made.requires_grad_(requires_grad)
+    return made if requires_grad is False else _leaf("eye", made, requires_grad)
 
 
 # random
@@ -282,8 +331,8 @@ def rand(
     pin_memory: bool = False,
 ) -> Any:
     """Random numbers, uniform in [0, 1).  Host: returns at once."""
-    made = _unset("rand", size, dtype, device, pin_memory)
-    return _run("uniform", made, 0.0, 1.0, generator=generator).requires_grad_(requires_grad)
+    made = _run("uniform", "rand", _unset("rand", size, dtype, device, pin_memory), 0.0, 1.0, generator=generator)
+    return made if requires_grad is False else _leaf("rand", made, requires_grad)
 
 
 def randn(
@@ -295,8 +344,8 @@ def randn(
     pin_memory: bool = False,
 ) -> Any:
     """Random numbers of the standard normal distribution.  Host: returns at once."""
-    made = _unset("randn", size, dtype, device, pin_memory)
-    return _run("normal", made, 0.0, 1.0, generator=generator).requires_grad_(requires_grad)
+    made = _run("normal", "randn", _unset("randn", size, dtype, device, pin_memory), 0.0, 1.0, generator=generator)
+    return made if requires_grad is False else _leaf("randn", made, requires_grad)
 
 
 def randint(
@@ -310,18 +359,29 @@ def randint(
     """Random integers: randint(high, size) in [0, high), randint(low, high, size) in [low, high); int64 by default.
 
     Host:   returns at once.
-    Raises: ArgumentError if there is no such integer.
+    Raises: ValueRangeError if there is no such integer, ArgumentTypeError.
     """
     if len(bounds_and_size) not in (2, 3):
         raise ArgumentTypeError(
-            f"randint() takes (high, size) or (low, high, size), got {len(bounds_and_size)} arguments"
+            f"randint: takes (high, size) or (low, high, size), got {len(bounds_and_size)} arguments: "
+            f"{', '.join(map(shown, bounds_and_size))}",
+            hint="as in randint(10, (2, 3))",
         )
     *bounds, size = bounds_and_size
     low, high = bounds if len(bounds) == 2 else (0, bounds[0])
+    if type(low) is not int or type(high) is not int:
+        checks.integer("randint", "low", low)
+        checks.integer("randint", "high", high)
     if low >= high:
-        raise ArgumentError(f"randint: expects low to be less than high, got low={low} >= high={high}")
-    made = _unset("randint", size, dtype or dtypes.int64, device, pin_memory)
-    return _run("random", made, low, high, generator=generator).requires_grad_(requires_grad)
+        raise ValueRangeError(
+            f"randint: expects low to be less than high, got low={low} >= high={high}",
+            hint="high itself is never drawn",
+        )
+    if type(size) is int:
+        checks.sizes("randint", size)
+    made = _unset("randint", (size,), dtype or dtypes.int64, device, pin_memory)
+    made = _run("random", "randint", made, low, high, generator=generator)
+    return made if requires_grad is False else _leaf("randint", made, requires_grad)
 
 
 def randperm(
@@ -330,7 +390,10 @@ def randperm(
     """The integers from 0 to n - 1 in a random order, int64 by default.
 
     Host:   returns at once.
-    Raises: ArgumentError if the type does not hold n - 1.
+    Raises: ArgumentTypeError or ValueRangeError for an n that is no number of integers, ArgumentError if the type does
+            not hold n - 1.
     """
+    if type(n) is not int or n < 0:
+        checks.count("randperm", "n", n)
     made = _unset("randperm", (n,), dtype or dtypes.int64, device, pin_memory)
-    return _run("randperm", made, generator=generator)
+    return _run("randperm", "randperm", made, generator=generator)

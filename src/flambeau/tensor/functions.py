@@ -6,11 +6,11 @@ from .. import ops  # noqa: F401  (registers the operators)
 from ..ops.operator import REGISTRY
 
 _FUNCTIONS = {name: operator for name, operator in REGISTRY.items() if operator.function}
+_ALIASES = {
+    "absolute": "abs", "clip": "clamp", "divide": "div", "multiply": "mul", "negative": "neg", "subtract": "sub",
+    "true_divide": "div",
+}  # fmt: skip
+_FUNCTIONS |= {alias: REGISTRY[name].called_as(alias) for alias, name in _ALIASES.items()}
 globals().update(_FUNCTIONS)
 
-subtract, multiply = REGISTRY["sub"], REGISTRY["mul"]
-divide = true_divide = REGISTRY["div"]
-negative, absolute, clip = REGISTRY["neg"], REGISTRY["abs"], REGISTRY["clamp"]
-ALIASES = ["absolute", "clip", "divide", "multiply", "negative", "subtract", "true_divide"]
-
-__all__ = [*_FUNCTIONS, *ALIASES]
+__all__ = [*_FUNCTIONS]

@@ -8,17 +8,52 @@ from typing import Any
 
 from ..autograd import record
 from ..core import TensorCore
-from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError
+from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ModeError, ShapeError, shown
+from . import checks
 
+WANTED = "call requires_grad_() on it, or on what it is computed from"
 ALIKE = "a gradient has the shape, type and device of its tensor"
+
+
+def want(tensor: TensorCore, requires_grad: Any, name: str) -> None:
+    """Say whether a leaf collects a gradient.
+
+    Raises: AutogradError for a non-leaf, DtypeError for integers; for what is no bool, ArgumentTypeError from a method,
+            ModeError from an assignment.
+    """
+    if requires_grad is not True and requires_grad is not False:
+        kind = ModeError if name == "requires_grad" else ArgumentTypeError
+        raise kind(f"{name}: must be a bool, got {shown(requires_grad)}", hint="give True or False")
+    if tensor._grad_fn is not None and not requires_grad:
+        raise AutogradError(
+            f"{name}: you can only change requires_grad flags of leaf variables, this is {tensor.describe()} of "
+            f"{tensor._grad_fn}",
+            hint="use detach() instead",
+        )
+    if requires_grad and not tensor.dtype.is_floating_point:
+        checks.leaf(name, tensor, requires_grad)
+    tensor._requires_grad = requires_grad if tensor._grad_fn is None else False
+
+
+def check_data(tensor: TensorCore, value: Any) -> None:
+    """Raise ArgumentTypeError or DtypeError for what cannot be a tensor's `data`."""
+    checks.tensor("data", "what is assigned", value)
+    if tensor._requires_grad and not value.dtype.is_floating_point:
+        raise DtypeError(
+            "data: what is assigned to a tensor that requires gradients must be floating point, got "
+            f"{value.describe()}",
+            hint="convert it with .float()",
+        )
 
 
 def check_grad(tensor: TensorCore, grad: Any) -> None:
     """Raise ArgumentTypeError, AutogradError, DtypeError, DeviceMismatchError or ShapeError if it is no gradient."""
     if not isinstance(grad, TensorCore):
-        raise ArgumentTypeError(f"grad: expected a Tensor or None, got {grad!r}")
+        raise ArgumentTypeError(f"grad: expected a Tensor or None, got {shown(grad)}", hint=ALIKE)
     if grad is tensor:
         raise AutogradError(f"grad: {tensor.describe()} cannot be its own gradient", hint="assign a clone()")
+    if grad.layout is tensor.layout and grad.storage.device == tensor.storage.device:
+        return
     fact = f"grad: attempting to assign {grad.describe()} as the gradient of {tensor.describe()}"
     if grad.dtype is not tensor.dtype:
         raise DtypeError(fact, hint=f"{ALIKE}: convert it with to({tensor.dtype})")
@@ -48,7 +83,7 @@ def retain(tensor: TensorCore) -> None:
     Raises: AutogradError if it needs none.
     """
     if not tensor.requires_grad:
-        raise AutogradError(f"retain_grad: {tensor.describe()} does not require a gradient")
+        raise AutogradError(f"retain_grad: {tensor.describe()} does not require a gradient", hint=WANTED)
     edge = record.edge_of(tensor)
     if edge is None or tensor._grad_fn is None:
         return
@@ -62,10 +97,12 @@ def register(tensor: TensorCore, hook: Callable[[Any], Any]) -> HookHandle:
 
     Raises: AutogradError if it needs none.
     """
+    checks.function("register_hook", "hook", hook)
     edge = record.edge_of(tensor)
     if edge is None:
         raise AutogradError(
-            f"register_hook: cannot register a hook on a tensor that doesn't require gradient: {tensor.describe()}"
+            f"register_hook: cannot register a hook on a tensor that doesn't require gradient: {tensor.describe()}",
+            hint=WANTED,
         )
     node, index = edge
     if tensor._grad_fn is None:

@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 from .. import dispatch, dtypes, trace
 from ..core import TensorCore
-from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError
+from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, shown
 from ..host import is_numpy_loaded, np
 from ..ops.advanced import check_mask
 from ..ops.operator import REGISTRY
-from . import factories
+from . import checks, factories
 
 FULL = slice(None)
 NO_NAMES: dict[str, Any] = {}
+KINDS = "use integers, slices, ..., None, and tensors or lists of integers or bools"
 
 
 class Selection(NamedTuple):
@@ -27,8 +28,16 @@ def get(tensor: Any, index: Any) -> Any:
     """What `tensor[index]` means.
 
     Host:   waits for masks, and for zero-dimensional index tensors on a GPU; else returns at once.
-    Raises: IndexRangeError, ArgumentError.
+    Raises: IndexRangeError, ArgumentError, ArgumentTypeError.
     """
+    try:
+        return _selected(tensor, index)
+    except FlambeauError as error:
+        error.rename("index")
+        raise
+
+
+def _selected(tensor: Any, index: Any) -> Any:
     if type(index) is slice and tensor.layout.shape and index != FULL:
         return _sliced(tensor, 0, index)
     if isinstance(index, TensorCore) and _lists_rows(tensor, index):
@@ -56,8 +65,16 @@ def put(tensor: Any, index: Any, value: Any) -> None:
     Host:   as `get`; a value from another device is copied as `copy_` does.
     Raises: IndexRangeError, ArgumentError, ArgumentTypeError, ShapeError.
     """
-    if not isinstance(value, TensorCore) and not _is_number(value):
-        raise ArgumentTypeError(f"can't assign a {type(value).__name__} to a {tensor.type()}")
+    if not isinstance(value, TensorCore):
+        _check_number(tensor, value)
+    try:
+        _put(tensor, index, value)
+    except FlambeauError as error:
+        error.rename("index")
+        raise
+
+
+def _put(tensor: Any, index: Any, value: Any) -> None:
     chosen = select(tensor, index)
     if not chosen.indices:
         chosen.view.copy_(_fitting(value, chosen.view)) if isinstance(value, TensorCore) else chosen.view.fill_(value)
@@ -67,8 +84,15 @@ def put(tensor: Any, index: Any, value: Any) -> None:
         chosen.view.index_put_(chosen.indices, _as_values(value, chosen.view))
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float)) or (is_numpy_loaded() and isinstance(value, np.generic))
+def _check_number(tensor: Any, value: Any) -> None:
+    """Raise ArgumentTypeError for what is no number, ValueRangeError for one that the tensor's type does not hold."""
+    if not isinstance(value, (bool, int, float)) and not (is_numpy_loaded() and isinstance(value, np.generic)):
+        raise ArgumentTypeError(
+            f"index: can't assign a {type(value).__name__} to a {tensor.type()}: {shown(value)}",
+            hint="give a number, or make a tensor with torch.tensor(...)",
+        )
+    if value and tensor.layout.dtype.category == dtypes.INTEGER:
+        checks.fits("index", value, tensor.layout.dtype)
 
 
 def _fitting(value: Any, view: Any) -> Any:
@@ -143,19 +167,30 @@ def _width(item: Any) -> int:
 def _sliced(view: Any, dim: int, item: slice) -> Any:
     start, stop, step = _bound(item.start), _bound(item.stop), _bound(item.step)
     if step is not None and step <= 0:
-        raise ArgumentError(f"slice step must be greater than zero, got {step}", hint="flip(dim) reverses a dimension")
+        raise ArgumentError(
+            f"index: slice step must be greater than zero, got {step}", hint="flip(dim) reverses a dimension"
+        )
     return dispatch.call(REGISTRY["slice"], (view, dim, start, stop, 1 if step is None else step), NO_NAMES)
 
 
 def _bound(value: Any) -> Any:
-    return value if value is None or type(value) is int else value.__index__()
+    if value is None or type(value) is int:
+        return value
+    if not hasattr(value, "__index__"):
+        raise ArgumentTypeError(
+            f"index: slice indices must be integers or None, got {shown(value)}", hint="convert it with int(...)"
+        )
+    return value.__index__()
 
 
 def _expanded(tensor: Any, items: list[Any]) -> list[Any]:
     """The items with the first Ellipsis spelled out, and further ones dropped.  Raises IndexRangeError for too many."""
     used = sum(_width(each) for each in items)
     if used > tensor.ndim:
-        raise IndexRangeError(f"too many indices for tensor of dimension {tensor.ndim}: {used}")
+        raise IndexRangeError(
+            f"index: too many indices for tensor of dimension {tensor.ndim}: {used} for {tensor.describe()}",
+            hint=f"give {tensor.ndim} at most; None adds a dimension",
+        )
     found: list[Any] = []
     missing = tensor.ndim - used
     for each in items:
@@ -180,9 +215,11 @@ def _item(item: Any, tensor: Any) -> Any:
         return _index_tensor(made if made.numel() else made.to(dtypes.int64), tensor)
     if hasattr(item, "__index__"):
         return item.__index__()
-    raise IndexRangeError(
-        "only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid indices "
-        f"(got {type(item).__name__})"
+    kind = ArgumentTypeError if isinstance(item, str) else IndexRangeError
+    raise kind(
+        "index: only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid indices "
+        f"(got {type(item).__name__}): {shown(item)}",
+        hint=KINDS,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core import TensorCore
 from ..dtypes import BY_NAME
-from ..errors import AutogradError, NotSupportedError
+from ..errors import AutogradError, NotSupportedError, ValueRangeError, shown, told_as
 from ..host import np
 from ..runtime import device as devices
 from ..runtime import state
@@ -31,13 +31,21 @@ def dlpack(self: Any, **options: Any) -> Any:
             hint="libraries that read __cuda_array_interface__ can take it",
         )
     if self.requires_grad:
-        raise AutogradError("__dlpack__: can't export tensors that require gradient", hint="use tensor.detach()")
+        raise AutogradError(
+            f"__dlpack__: can't export tensors that require gradient: {self.describe()}", hint="use tensor.detach()"
+        )
     return self.array().__dlpack__(**options)
 
 
 def from_dlpack(source: Any) -> Any:
     """A CPU tensor over the memory of any object with `__dlpack__`.  Raises what the exporter raises."""
-    return factories.from_numpy(np.from_dlpack(source))
+    if not hasattr(source, "__dlpack__"):
+        raise ValueRangeError(
+            f"from_dlpack: {shown(source)} has no __dlpack__ method",
+            hint="torch.as_tensor(...) takes lists and numbers",
+        )
+    with told_as("from_dlpack"):
+        return factories.from_numpy(np.from_dlpack(source))
 
 
 def cuda_array_interface(self: Any) -> dict[str, Any]:
@@ -47,11 +55,13 @@ def cuda_array_interface(self: Any) -> dict[str, Any]:
     """
     if not self.is_cuda:
         raise AttributeError(
-            f"Can't get __cuda_array_interface__ on non-CUDA tensor: this is {self.describe()}; use tensor.cuda()"
+            f"__cuda_array_interface__: Can't get it on non-CUDA tensor: this is {self.describe()}\n"
+            "hint: use tensor.cuda()"
         )
     if self.requires_grad:
         raise AutogradError(
-            "Can't get __cuda_array_interface__ on Variable that requires grad", hint="use tensor.detach()"
+            f"__cuda_array_interface__: Can't get it on Variable that requires grad: {self.describe()}",
+            hint="use tensor.detach()",
         )
     size = self.dtype.itemsize
     strides = None if self.is_contiguous() else tuple(step * size for step in self.strides)

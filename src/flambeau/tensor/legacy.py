@@ -10,10 +10,10 @@ from typing import Any
 from .. import core, dtypes, transfer
 from ..core import TensorCore
 from ..dtypes import dtype
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, ValueRangeError, shown, tell_as
 from ..runtime import device as devices
 from ..strides import Size
-from . import factories
+from . import checks, factories
 
 _NAMES = {
     dtypes.float16: "HalfTensor",
@@ -37,7 +37,7 @@ class TensorType(type):
 
     def __call__(cls, *args: Any, device: Any = None) -> Any:
         """T(2, 3) and T(torch.Size([2, 3])) have unset values; T([1, 2]) has these.  Host: waits for those on a GPU."""
-        return make(cls, *args, device=device)
+        return make(cls, args, device=device)
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, TensorCore) and (instance.dtype, instance.is_cuda) == (cls.dtype, cls.is_cuda)
@@ -71,17 +71,22 @@ LongTensor, CudaLongTensor = TYPES["LongTensor"], TYPES["cuda.LongTensor"]
 BoolTensor, CudaBoolTensor = TYPES["BoolTensor"], TYPES["cuda.BoolTensor"]
 
 
-def make(kind: TensorType, *args: Any, device: Any = None) -> Any:
+def make(kind: TensorType, args: tuple[Any, ...], device: Any = None, **other: Any) -> Any:
     """A tensor of a legacy type, from sizes or from data (see TensorType).
 
     device: of the type's kind; the current CUDA device if none is named.
     Raises: ArgumentError for a device of another kind, ArgumentTypeError for a tensor of another type.
     """
+    if other:
+        raise ArgumentTypeError(
+            f"{kind}: takes sizes or data, and device=, got {', '.join(other)}", hint="torch.tensor(...) takes dtype="
+        )
     wanted = ("cuda" if kind.is_cuda else "cpu") if device is None else device
     index = devices.resolve(wanted)
     if (index >= 0) != kind.is_cuda:
-        raise ArgumentError(
-            f"{kind}: legacy constructor expects device type: {'cuda' if kind.is_cuda else 'cpu'}, got {device}"
+        raise ValueRangeError(
+            f"{kind}: legacy constructor expects device type: {'cuda' if kind.is_cuda else 'cpu'}, got {wanted}",
+            hint="torch.empty(...) and torch.tensor(...) take any device",
         )
     return constructed(kind.dtype, index, args, str(kind))
 
@@ -92,10 +97,13 @@ def constructed(kind: dtype, index: int, args: tuple[Any, ...], name: str) -> An
         return _shared(args[0], kind, index, name)
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
         where = "cpu" if index < 0 else devices.cuda(index)
-        return factories.tensor(args[0], dtype=kind, device=where)
+        try:
+            return factories.tensor(args[0], dtype=kind, device=where)
+        except FlambeauError as error:
+            tell_as(error, name)
+            raise
     shape = args[0] if len(args) == 1 and isinstance(args[0], Size) else args or (0,)
-    if not all(isinstance(each, int) for each in shape):
-        raise ArgumentTypeError(f"{name}: sizes must be integers, got {list(shape)}")
+    checks.sizes(name, shape)
     return core.empty(shape, kind, index, name=name)
 
 
@@ -128,7 +136,8 @@ def convert(tensor: TensorCore, kind: Any, non_blocking: bool = False) -> Any:
         return transfer.to(tensor, tensor.device_index, kind, non_blocking)
     if not isinstance(kind, TensorType):
         raise ArgumentTypeError(
-            f"type: dtype must be a type, a class such as torch.FloatTensor or its name, not {kind!r}"
+            f"type: dtype must be a type, a class such as torch.FloatTensor or its name, not {shown(kind)}",
+            hint="use torch.float32",
         )
     stays = tensor.is_cuda == kind.is_cuda
     index = tensor.device_index if stays else devices.resolve("cuda" if kind.is_cuda else "cpu")
@@ -137,6 +146,8 @@ def convert(tensor: TensorCore, kind: Any, non_blocking: bool = False) -> Any:
 
 class _VariableType(type):
     def __call__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
+        checks.tensor("Variable", "data", data)
+        checks.leaf("Variable", data, requires_grad)
         return data.detach().requires_grad_(requires_grad)
 
     def __instancecheck__(cls, instance: object) -> bool:

@@ -5,76 +5,93 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import TensorCore
+from ..errors import ArgumentTypeError, FlambeauError, tell_as
+from . import checks
 from .factories import empty, full, ones, rand, randint, randn, tensor, zeros
 
 
-def _like(make: Any, input: TensorCore, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def _like(name: str, make: Any, input: TensorCore, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
     options.pop("memory_format", None)
     if options.get("device") is None:
         options["device"] = input.device
     if options.get("dtype") is None:
         options["dtype"] = input.dtype
-    return make(*arguments, **options)
+    try:
+        return make(*arguments, **options)
+    except FlambeauError as error:
+        tell_as(error, name)
+        raise
+    except TypeError as error:  # an option that there is not
+        fact = f"{name}: {str(error).removeprefix(f'{make.__name__}() ')}"
+        raise ArgumentTypeError(fact, hint=f"its options are those of {make.__name__}()") from error
+
+
+def _shape(name: str, input: Any) -> Any:
+    try:
+        return input.layout.shape
+    except AttributeError:
+        checks.tensor(name, "input", input)
+        raise
 
 
 def empty_like(input: Any, **options: Any) -> Any:
     """As `empty`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(empty, input, (input.shape,), options)
+    return _like("empty_like", empty, input, (_shape("empty_like", input),), options)
 
 
 def zeros_like(input: Any, **options: Any) -> Any:
     """As `zeros`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(zeros, input, (input.shape,), options)
+    return _like("zeros_like", zeros, input, (_shape("zeros_like", input),), options)
 
 
 def ones_like(input: Any, **options: Any) -> Any:
     """As `ones`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(ones, input, (input.shape,), options)
-
-
-def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
-    """As `full`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(full, input, (input.shape, fill_value), options)
+    return _like("ones_like", ones, input, (_shape("ones_like", input),), options)
 
 
 def rand_like(input: Any, **options: Any) -> Any:
     """As `rand`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(rand, input, (input.shape,), options)
+    return _like("rand_like", rand, input, (_shape("rand_like", input),), options)
 
 
 def randn_like(input: Any, **options: Any) -> Any:
     """As `randn`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(randn, input, (input.shape,), options)
+    return _like("randn_like", randn, input, (_shape("randn_like", input),), options)
+
+
+def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
+    """As `full`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    return _like("full_like", full, input, (_shape("full_like", input), fill_value), options)
 
 
 def randint_like(input: Any, *bounds: int, **options: Any) -> Any:
     """As `randint`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like(randint, input, (*bounds, input.shape), options)
+    return _like("randint_like", randint, input, (*bounds, _shape("randint_like", input)), options)
 
 
 def new_tensor(self: Any, data: Any, **options: Any) -> Any:
     """A copy of `data` with this tensor's type and device unless others are named.  Host: waits if that is a GPU."""
-    return _like(tensor, self, (data,), options)
+    return _like("new_tensor", tensor, self, (data,), options)
 
 
 def new_empty(self: Any, *size: Any, **options: Any) -> Any:
     """As `empty`, with this tensor's type and device unless others are named.  Host: returns at once."""
-    return _like(empty, self, size, options)
+    return _like("new_empty", empty, self, size, options)
 
 
 def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
     """As `zeros`, with this tensor's type and device unless others are named.  Host: returns at once."""
-    return _like(zeros, self, size, options)
+    return _like("new_zeros", zeros, self, size, options)
 
 
 def new_ones(self: Any, *size: Any, **options: Any) -> Any:
     """As `ones`, with this tensor's type and device unless others are named.  Host: returns at once."""
-    return _like(ones, self, size, options)
+    return _like("new_ones", ones, self, size, options)
 
 
 def new_full(self: Any, size: Any, fill_value: Any, **options: Any) -> Any:
     """As `full`, with this tensor's type and device unless others are named.  Host: returns at once."""
-    return _like(full, self, (size, fill_value), options)
+    return _like("new_full", full, self, (size, fill_value), options)
 
 
 NEW_METHODS = (new_tensor, new_empty, new_zeros, new_ones, new_full)

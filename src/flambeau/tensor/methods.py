@@ -7,10 +7,12 @@ from typing import Any
 
 from .. import dtypes, transfer
 from ..dtypes import dtype
+from ..errors import told_as
 from ..ops import advanced, join, views
 from ..ops.operator import Operator
 from ..runtime import device as devices
 from . import indexing, interop, legacy, likes, queries, sharing, waiting
+from .arguments import sizes
 
 CONVERSIONS = {
     "half": dtypes.float16,
@@ -30,7 +32,7 @@ def _conversion(name: str, kind: dtype) -> Callable[[Any], Any]:
     def method(self: Any) -> Any:
         return transfer.to(self, self.device_index, kind)
 
-    method.__name__ = name
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"This tensor as {kind.name}; itself if it is.  Host: returns at once."
     return method
 
@@ -39,8 +41,8 @@ def _several(operator: Operator) -> Callable[..., Any]:
     """A method that takes numbers one by one, or all in one sequence."""
 
     def method(self: Any, *values: Any, **named: Any) -> Any:
-        if len(values) == 1 and isinstance(values[0], (tuple, list)):
-            values = tuple(values[0])
+        if values:
+            values = sizes(values, operator.name)
         return operator(self, values, **named) if values else operator(self, **named)
 
     method.__name__, method.__doc__ = operator.name, operator.__doc__
@@ -52,7 +54,8 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
 
     Host: waits for data on a GPU, else returns at once.
     """
-    index = self.device_index if device is None else devices.resolve(device)
+    with told_as("new"):
+        index = self.device_index if device is None else devices.resolve(device)
     return legacy.constructed(self.dtype, index, args, "new")
 
 

@@ -27,7 +27,7 @@ def install(cls: Any) -> None:
         if operator.method and operator.name not in cls.__dict__:
             setattr(cls, operator.name, _method(operator))
         if operator.inplace and f"{operator.name}_" not in cls.__dict__:
-            setattr(cls, f"{operator.name}_", _inplace_method(operator))
+            setattr(cls, f"{operator.name}_", _inplace_method(operator.in_place()))
     cls.view = _view_method(REGISTRY["view"], REGISTRY["view_dtype"])
     _install_symbols(cls)
 
@@ -37,7 +37,7 @@ def _install_symbols(cls: Any) -> None:
         setattr(cls, f"__{symbol}__", _binary(REGISTRY[name], swap=False))
         setattr(cls, f"__r{symbol}__", _binary(REGISTRY[name], swap=True))
         if REGISTRY[name].inplace:
-            setattr(cls, f"__i{symbol}__", _inplace_method(REGISTRY[name]))
+            setattr(cls, f"__i{symbol}__", _inplace_method(REGISTRY[name].in_place()))
     for name in COMPARISONS:
         setattr(cls, f"__{name}__", _binary(REGISTRY[name], swap=False))
     for symbol, name in UNARY.items():
@@ -56,7 +56,7 @@ def _inplace_method(operator: Operator) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return dispatch.call_inplace(operator, (self, *args), kwargs)
 
-    method.__name__ = f"{operator.name}_"
+    method.__name__ = operator.called
     method.__doc__ = f"In-place version of `{operator.name}`."
     return method
 
@@ -66,7 +66,7 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
         """The same memory as another shape (one size may be -1), or as another type of the same size."""
         if len(shape) == 1 and type(shape[0]) is dtype:
             return dispatch.call(as_dtype, (self, shape[0]), NO_NAMES)
-        return dispatch.call(as_shape, (self, sizes(shape)), NO_NAMES)
+        return dispatch.call(as_shape, (self, sizes(shape, "view")), NO_NAMES)
 
     return view
 

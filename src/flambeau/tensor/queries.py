@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import TensorCore
-from ..errors import ArgumentError, DtypeError
+from ..errors import DtypeError, ValueRangeError, told_as
+from . import checks
 
 
 def is_tensor(obj: Any) -> bool:
@@ -15,11 +16,13 @@ def is_tensor(obj: Any) -> bool:
 
 def is_floating_point(input: TensorCore) -> bool:
     """Whether a tensor's type is a floating point type."""
+    checks.tensor("is_floating_point", "input", input)
     return input.dtype.is_floating_point
 
 
 def numel(input: TensorCore) -> int:
     """How many elements a tensor has."""
+    checks.tensor("numel", "input", input)
     return input.numel()
 
 
@@ -29,7 +32,9 @@ def equal(input: Any, other: Any) -> bool:
     Host:   waits if they are on a GPU.
     Raises: DeviceMismatchError if they are on different devices.
     """
-    return bool(input.shape == other.shape and (input == other).all().item())
+    _check_both("equal", input, other)
+    with told_as("equal"):
+        return bool(input.shape == other.shape and (input == other).all().item())
 
 
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
@@ -39,10 +44,28 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
     Host:   returns at once.
     Raises: DtypeError if the types differ, ArgumentError for a negative tolerance.
     """
+    with told_as("isclose"):
+        return _isclose(input, other, rtol, atol, equal_nan)
+
+
+def _check_both(name: str, input: Any, other: Any) -> None:
+    checks.tensor(name, "input", input)
+    checks.tensor(name, "other", other)
+
+
+def _isclose(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    _check_both("isclose", input, other)
+    for what, each in (("rtol", rtol), ("atol", atol)):
+        checks.number("isclose", what, each)
     if input.dtype is not other.dtype:
-        raise DtypeError(f"isclose: {input.dtype.name} did not match {other.dtype.name}", hint="convert one with .to()")
-    if rtol < 0 or atol < 0:
-        raise ArgumentError(f"isclose: tolerances must not be negative, got rtol={rtol} and atol={atol}")
+        raise DtypeError(
+            f"isclose: {input.dtype.name} did not match {other.dtype.name}",
+            hint=f"convert one, as in other.to({input.dtype})",
+        )
+    if not (rtol >= 0 and atol >= 0):
+        raise ValueRangeError(
+            f"isclose: tolerances must not be negative, got rtol={rtol} and atol={atol}", hint="give 0 or more"
+        )
     same = input == other
     if not input.dtype.is_floating_point:
         input, other = input.double(), other.double()
@@ -58,7 +81,8 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
     Host:   waits if they are on a GPU.
     Raises: as isclose.
     """
-    return bool(isclose(input, other, rtol, atol, equal_nan).all().item())
+    with told_as("allclose"):
+        return bool(_isclose(input, other, rtol, atol, equal_nan).all().item())
 
 
 METHODS = (equal, isclose, allclose)

@@ -10,11 +10,12 @@ from typing import Any
 
 from ..core import TensorCore
 from ..dtypes import uint8
-from ..errors import ArgumentTypeError, DeviceNameError
+from ..errors import ArgumentTypeError, DeviceNameError, shown, told_as
 from ..host import np
 from ..runtime import state
 from ..runtime.device import CPU_INDEX, cuda_index
 from ..runtime.generator import Tensors, default_generator, set_states
+from . import checks
 from .factories import from_array
 
 _warned: weakref.WeakSet[Any] = weakref.WeakSet()  # machines whose fork_rng has told of their several devices
@@ -27,7 +28,7 @@ def _of_bytes(data: bytes) -> Any:
 def _to_bytes(name: str, value: Any) -> bytes:
     """What a tensor of bytes holds.  Raises ArgumentTypeError if it is none; `name` is the operation."""
     if not isinstance(value, TensorCore) or value.dtype is not uint8:
-        given = f"one of {value.dtype}" if isinstance(value, TensorCore) else repr(value)
+        given = f"one of {value.dtype}" if isinstance(value, TensorCore) else shown(value)
         raise ArgumentTypeError(
             f"{name}: a state is a tensor of uint8, got {given}", hint="give what get_state or get_rng_state returned"
         )
@@ -40,12 +41,17 @@ Tensors.to_bytes = _to_bytes
 
 def get_rng_state(device: Any = None) -> Any:
     """The state of a CUDA device's generator (None: of the CPU's), a uint8 tensor of 16 bytes on the CPU."""
-    return default_generator(CPU_INDEX if device is None else cuda_index(device)).get_state()
+    return _generator_of("get_rng_state", device).get_state()
+
+
+def _generator_of(name: str, device: Any) -> Any:
+    with told_as(name):
+        return default_generator(CPU_INDEX if device is None else cuda_index(device))
 
 
 def set_rng_state(new_state: Any, device: Any = None) -> None:
     """Restore what get_rng_state gave.  Raises: ArgumentError for another size, ArgumentTypeError for another type."""
-    generator = default_generator(CPU_INDEX if device is None else cuda_index(device))
+    generator = _generator_of("set_rng_state", device)
     set_states("set_rng_state", [generator], [_to_bytes("set_rng_state", new_state)])
 
 
@@ -70,8 +76,9 @@ def set_rng_state_all(new_states: Iterable[Any]) -> None:
 
     Raises: what set_rng_state does; DeviceIndexError for more states than devices.
     """
-    data = [_to_bytes("set_rng_state_all", each) for each in new_states]
-    generators = [default_generator(cuda_index(index)) for index in range(len(data))]
+    given = checks.listed("set_rng_state_all", "new_states", "states", new_states)
+    data = [_to_bytes("set_rng_state_all", each) for each in given]
+    generators = [_generator_of("set_rng_state_all", index) for index in range(len(data))]
     set_states("set_rng_state_all", generators, data)
 
 
@@ -89,7 +96,7 @@ def fork_rng(
     if not enabled:
         yield
         return
-    chosen = _every_device() if devices is None else [cuda_index(each) for each in devices]
+    chosen = _every_device() if devices is None else _chosen(devices)
     generators = [default_generator(index) for index in (CPU_INDEX, *chosen)]
     saved = [each.state_bytes() for each in generators]
     try:
@@ -97,6 +104,11 @@ def fork_rng(
     finally:
         for generator, data in zip(generators, saved):
             generator.set_state_bytes(data)
+
+
+def _chosen(devices: Any) -> list[int]:
+    with told_as("fork_rng"):
+        return [cuda_index(each) for each in checks.listed("fork_rng", "devices", "devices", devices)]
 
 
 def _every_device() -> list[int]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..core import TensorCore
 from ..dtypes import BY_NAME, dtype
-from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, FlambeauError
+from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, FlambeauError, shown
 from ..host import np
 from ..runtime import device as devices
 from ..strides import Size
@@ -28,8 +28,13 @@ from . import factories
 MAGIC = b"flambeau tensors 1\n"
 LENGTH_BYTES = 8
 ALIGNMENT = 64  # bytes
+CUT_HINT = "copy the file again, or save anew"
 _CONTAINERS: dict[str, Callable[[list[Any]], Any]] = {"list": list, "tuple": tuple, "size": Size}
 _MAPPINGS: dict[str, Callable[[list[Any]], Any]] = {"dict": dict, "ordered": OrderedDict}
+
+
+class NoFileError(FlambeauError, AttributeError):
+    """What should be a path or a file is neither."""
 
 
 def save(obj: Any, f: Any) -> None:
@@ -41,7 +46,7 @@ def save(obj: Any, f: Any) -> None:
     writer = _Writer()
     tree = writer.encoded(obj, "")
     header = json.dumps({"tensors": writer.facts, "tree": tree}, separators=(",", ":")).encode()
-    with _opened(f, "wb") as file:
+    with _opened("save", f, "wb") as file:
         file.write(MAGIC + len(header).to_bytes(LENGTH_BYTES, "little") + header)
         at = 0
         for fact, values in zip(writer.facts, writer.tensors):
@@ -59,7 +64,7 @@ def load(f: Any, map_location: Any = None, weights_only: bool = True) -> Any:
     Host:   waits.
     Raises: ArgumentError if this is not such a file, or it is cut short; DeviceIndexError if a device does not exist.
     """
-    with _opened(f, "rb") as file:
+    with _opened("load", f, "rb") as file:
         header = _header(file)
         data = memoryview(bytearray(file.read()))
     tensors = [_tensor(fact, data, map_location) for fact in header["tensors"]]
@@ -67,10 +72,14 @@ def load(f: Any, map_location: Any = None, weights_only: bool = True) -> Any:
 
 
 @contextmanager
-def _opened(f: Any, mode: str) -> Iterator[Any]:
+def _opened(name: str, f: Any, mode: str) -> Iterator[Any]:
     if isinstance(f, (str, bytes, os.PathLike)):
         with open(f, mode) as file:
             yield file
+    elif not hasattr(f, "write" if name == "save" else "read"):
+        raise NoFileError(
+            f"{name}: f must be a path or a binary file, got {shown(f)}", hint="give a path, or an io.BytesIO()"
+        )
     else:
         yield f
 
@@ -109,7 +118,7 @@ class _Writer:
             pairs = [[self.encoded(k, path), self.encoded(v, f"{path}[{k!r}]")] for k, v in value.items()]
             return {"ordered" if isinstance(value, OrderedDict) else "dict": pairs}
         raise ArgumentTypeError(
-            f"save: cannot store a {type(value).__name__} at object{path}",
+            f"save: cannot store a {type(value).__name__} at object{path}: {shown(value)}",
             hint="save tensors, numbers, strings and containers of them, such as a module's state_dict()",
         )
 
@@ -136,11 +145,14 @@ class _Writer:
 
 def _header(file: Any) -> Any:
     if file.read(len(MAGIC)) != MAGIC:
-        raise ArgumentError("load: this is not a file of flambeau tensors", hint="load() reads what save() wrote")
+        raise ArgumentError(
+            f"load: this is not a file of flambeau tensors: {shown(getattr(file, 'name', file))}",
+            hint="load() reads what save() wrote",
+        )
     length = int.from_bytes(file.read(LENGTH_BYTES), "little")
     text = file.read(length)
     if len(text) != length:
-        raise ArgumentError(f"load: the file is cut short: its header has {len(text)} of {length} bytes")
+        raise ArgumentError(f"load: the file is cut short: its header has {len(text)} of {length} bytes", hint=CUT_HINT)
     return json.loads(text)
 
 
@@ -148,7 +160,7 @@ def _tensor(fact: dict[str, Any], data: memoryview, map_location: Any) -> Any:
     kind, shape, start = BY_NAME[fact["dtype"]], fact["shape"], fact["start"]
     end = start + prod(shape) * kind.itemsize
     if end > len(data):
-        raise ArgumentError(f"load: the file is cut short: a tensor ends at byte {end} of {len(data)}")
+        raise ArgumentError(f"load: the file is cut short: a tensor ends at byte {end} of {len(data)}", hint=CUT_HINT)
     made = factories.tensor(np.frombuffer(data[start:end], np.uint8).view(kind.numpy).reshape(shape))
     return _placed(made, fact["device"], map_location).requires_grad_(fact["requires_grad"])
 

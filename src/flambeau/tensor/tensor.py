@@ -9,14 +9,16 @@ from .. import core, dispatch, transfer
 from ..autograd import functional, record
 from ..autograd.mode import GradMode
 from ..core import TensorCore
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DtypeError, NotSupportedError
+from ..dtypes import INTEGER
+from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedError, ValueRangeError, shown
 from ..ops.operator import REGISTRY
 from ..runtime.storage import Storage
 from ..runtime.stream import Stream, check_alive
-from . import gradient, legacy, methods, operators, placing
+from . import checks, gradient, legacy, methods, operators, placing
 from .arguments import sizes
 from .format import to_text
 
+PLAIN = (float, int)
 _GRAD: Any = TensorCore.__dict__["grad"]
 
 
@@ -25,7 +27,7 @@ class _TensorClass(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is Tensor and not (args and isinstance(args[0], Storage)):
-            return legacy.make(legacy.TYPES["FloatTensor"], *args, **kwargs)
+            return legacy.make(legacy.TYPES["FloatTensor"], args, **kwargs)
         return type.__call__(cls, *args, **kwargs)
 
 
@@ -57,19 +59,14 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
+        gradient.want(self, value, "requires_grad")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Say whether this leaf collects a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers."""
-        if self._grad_fn is not None and not requires_grad:
-            raise AutogradError(
-                "requires_grad_: you can only change requires_grad flags of leaf variables", hint="use detach() instead"
-            )
-        if requires_grad and not self.dtype.is_floating_point:
-            raise DtypeError(
-                f"requires_grad_: only floating point tensors can require gradients, this is {self.describe()}"
-            )
-        self._requires_grad = requires_grad if self._grad_fn is None else False
+        if self._grad_fn is None and (requires_grad is False or requires_grad is True and self.layout.is_floating):
+            self._requires_grad = requires_grad
+        else:
+            gradient.want(self, requires_grad, "requires_grad_")
         return self
 
     @property
@@ -79,6 +76,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        gradient.check_data(self, value)
         self.storage, self.layout, self.offset = value.storage, value.layout, value.offset
 
     def detach(self) -> Tensor:
@@ -129,11 +127,19 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or one dimension of it."""
-        return self.shape if dim is None else self.shape[dim]
+        try:
+            return self.shape if dim is None else self.shape[dim]
+        except (IndexError, TypeError):
+            checks.dimension("size", dim, self)
+            raise
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours, in elements; of one dimension if given."""
-        return self.strides if dim is None else self.strides[dim]
+        try:
+            return self.strides if dim is None else self.strides[dim]
+        except (IndexError, TypeError):
+            checks.dimension("stride", dim, self)
+            raise
 
     def dim(self) -> int:
         return len(self.shape)
@@ -177,27 +183,30 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def reshape(self, *shape: Any) -> Any:
         """A view as another shape if there is one, else a copy."""
-        return REGISTRY["reshape"](self, sizes(shape))
+        return REGISTRY["reshape"](self, sizes(shape, "reshape"))
 
     def permute(self, *dims: Any) -> Any:
         """A view with the dimensions in another order."""
-        return REGISTRY["permute"](self, sizes(dims))
+        return REGISTRY["permute"](self, sizes(dims, "permute"))
 
     def expand(self, *shape: Any) -> Any:
         """A view that repeats dimensions of size 1; -1 keeps a size."""
-        return REGISTRY["expand"](self, sizes(shape))
+        return REGISTRY["expand"](self, sizes(shape, "expand"))
 
     def repeat(self, *counts: Any) -> Any:
         """A copy that repeats the tensor along each dimension."""
-        return REGISTRY["repeat"](self, sizes(counts))
+        return REGISTRY["repeat"](self, sizes(counts, "repeat"))
 
     def view_as(self, other: Tensor) -> Any:
+        checks.tensor("view_as", "other", other)
         return self.view(other.shape)
 
     def reshape_as(self, other: Tensor) -> Any:
+        checks.tensor("reshape_as", "other", other)
         return self.reshape(other.shape)
 
     def expand_as(self, other: Tensor) -> Any:
+        checks.tensor("expand_as", "other", other)
         return self.expand(other.shape)
 
     def contiguous(self) -> Any:
@@ -210,7 +219,8 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def sum_to_size(self, *shape: Any) -> Any:
         """Sum over the dimensions that broadcasting `shape` to this shape repeats."""
-        wanted = sizes(shape)
+        wanted = sizes(shape, "sum_to_size")
+        checks.expandable("sum_to_size", wanted, self.shape)
         lead = self.ndim - len(wanted)
         ones = [dim for dim, size in enumerate(wanted, lead) if size == 1 and self.shape[dim] != 1]
         repeated = [*range(lead), *ones]
@@ -224,7 +234,10 @@ class Tensor(TensorCore, metaclass=_TensorClass):
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         """Overwrite this tensor with `src`, broadcast and converted.  Host: as `to`."""
         if not isinstance(src, TensorCore):
-            raise ArgumentTypeError(f"copy_(): argument 'src' must be a Tensor, not {type(src).__name__}")
+            raise ArgumentTypeError(
+                f"copy_: argument 'src' must be a Tensor, not {type(src).__name__}: {shown(src)}",
+                hint="fill_() takes a number; torch.tensor(...) makes a tensor of a list",
+            )
         return transfer.copy_(self, src, non_blocking)
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
@@ -232,6 +245,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         return legacy.name_of(self) if dtype is None else legacy.convert(self, dtype, non_blocking)
 
     def type_as(self, other: Tensor) -> Any:
+        checks.tensor("type_as", "other", other)
         return self.to(other.device, other.dtype)
 
     def get_device(self) -> int:
@@ -241,7 +255,10 @@ class Tensor(TensorCore, metaclass=_TensorClass):
     def pin_memory(self) -> Any:
         """A copy in pinned memory; itself if it is there.  Raises ArgumentError for a tensor on a GPU."""
         if self.is_cuda:
-            raise ArgumentError(f"pin_memory: only dense CPU tensors can be pinned, this is {self.describe()}")
+            raise ValueRangeError(
+                f"pin_memory: only dense CPU tensors can be pinned, this is {self.describe()}",
+                hint="use .cpu().pin_memory()",
+            )
         if self.is_pinned():
             return self
         return core.empty(self.shape, self.dtype, -1, pin_memory=True).copy_(self)  # type: ignore[attr-defined]
@@ -256,7 +273,8 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         Raises: NotSupportedError on the CPU.
         """
         if not isinstance(stream, Stream):
-            raise ArgumentTypeError(f"record_stream: expected a Stream, got {stream!r}")
+            fact = f"record_stream: expected a Stream, got {shown(stream)}"
+            raise ArgumentTypeError(fact, hint="as in torch.cuda.current_stream()")
         if not self.is_cuda:
             raise NotSupportedError(
                 f"record_stream: this is {self.describe()}, and only memory of a GPU can be kept for a stream",
@@ -271,7 +289,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
     def item(self) -> Any:
         """The value of a tensor of one element, as a Python number.  Host: waits if it is on a GPU."""
         if self.numel() != 1:
-            raise ArgumentError(f"item: a Tensor with {self.numel()} elements cannot be converted to Scalar")
+            raise checks.no_scalar("item", self)
         return dispatch.read(self).reshape(()).astype(self.dtype.wide.numpy, copy=False).item()
 
     def tolist(self) -> Any:
@@ -280,16 +298,19 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def numpy(self, *, force: bool = False) -> Any:
         """A NumPy array over the same memory.  Raises ArgumentTypeError on a GPU, AutogradError in a graph."""
+        if force is not False:
+            checks.flag("numpy", "force", force)
         if force:
             return self.detach().cpu().numpy()
         if self.is_cuda:
             raise ArgumentTypeError(
-                f"can't convert {self.device} device type tensor to numpy",
+                f"numpy: can't convert {self.device} device type tensor to numpy: {self.describe()}",
                 hint="use Tensor.cpu() to copy it to the host first",
             )
         if self.requires_grad:
             raise AutogradError(
-                "Can't call numpy() on Tensor that requires grad", hint="use tensor.detach().numpy() instead"
+                f"numpy: Can't call numpy() on Tensor that requires grad: {self.describe()}",
+                hint="use tensor.detach().numpy() instead",
             )
         return self.array()
 
@@ -299,6 +320,8 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def fill_(self, value: Any) -> Any:
         """Set every element to a number, or to the value of a tensor of one element."""
+        if type(value) not in PLAIN or value and self.layout.dtype.category == INTEGER:
+            checks.fill(value, self.dtype)
         if isinstance(value, TensorCore):
             return self.copy_(value)
         return dispatch.call_inplace(REGISTRY["fill"], (self, value), {})
@@ -309,47 +332,62 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ArgumentTypeError("len() of a 0-d tensor")
+            raise ArgumentTypeError(f"len: len() of a 0-d tensor, {self.describe()}", hint="numel() is 1; use item()")
         return self.shape[0]  # type: ignore[return-value]
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
-            raise ArgumentError(
-                f"bool: Boolean value of Tensor with {self.numel()} values is ambiguous", hint="use any() or all()"
+            raise ValueRangeError(
+                f"bool: Boolean value of Tensor with {self.numel()} values is ambiguous: {self.describe()}",
+                hint="use any() or all()",
             )
         return bool(self.item())
 
     def __float__(self) -> float:
+        if self.numel() != 1:
+            raise checks.no_scalar("float", self)
         return float(self.item())
 
     def __int__(self) -> int:
+        if self.numel() != 1:
+            raise checks.no_scalar("int", self)
         return int(self.item())
 
     def __index__(self) -> int:
         if self.dtype.is_floating_point or self.numel() != 1:
-            raise ArgumentTypeError("only integer tensors of a single element can be converted to an index")
+            raise checks.no_index(self)
         return int(self.item())
 
     def __iter__(self) -> Any:
         if not self.shape:
-            raise ArgumentTypeError("iteration over a 0-d tensor")
+            raise ArgumentTypeError(f"iter: iteration over a 0-d tensor, {self.describe()}", hint="use item()")
         return iter([self[index] for index in range(self.shape[0])])  # type: ignore[index]
 
     def __contains__(self, value: Any) -> bool:
+        if not isinstance(value, (TensorCore, int, float)):
+            raise DtypeError(f"in: expected a tensor or a number, got {shown(value)}", hint="use value in x.tolist()")
         return bool((self == value).any())
 
     def __repr__(self) -> str:
         return to_text(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and not self.shape else repr(self)
+        if spec and self.shape:
+            raise ArgumentTypeError(
+                f"format: unsupported format string {spec!r} for {self.describe()}", hint="format its elements"
+            )
+        return format(self.item(), spec) if spec else repr(self)
 
     def __hash__(self) -> int:
         return id(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if not self.is_leaf:
-            raise AutogradError("deepcopy: only Tensors created explicitly by the user support the deepcopy protocol")
+            raise AutogradError(
+                "deepcopy: only Tensors created explicitly by the user support the deepcopy protocol, this is "
+                f"{self.describe()} of {self.grad_fn}",
+                hint="copy tensor.detach()",
+            )
         with GradMode(False):
             made = self.clone()
         made._requires_grad = self._requires_grad

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from ..errors import ArgumentError
+from ..tensor import checks
 from .profile import NS_PER_US, Profile
 
 STEP_NUMBER = re.compile(r"^ProfilerStep#\d+$")
@@ -69,7 +70,7 @@ class EventList(list[FunctionEvent]):
     def total_average(self) -> FunctionEvent:
         """All events as one.  Raises ArgumentError if there is none."""
         if not self:
-            raise ArgumentError("total_average: there are no events")
+            raise ArgumentError("total_average: there are no events, 0 were recorded", hint="profile work first")
         total = self[0]
         for each in self[1:]:
             total = _sum(total, each)
@@ -80,6 +81,7 @@ class EventList(list[FunctionEvent]):
 
         Raises: ArgumentError for another `sort_by`.
         """
+        checks.integer("table", "row_limit", row_limit)
         shown = sorted(self, key=_by(sort_by), reverse=True) if sort_by else list(self)
         width = min(NAME_WIDTH, max([4, *(len(each.key) for each in shown)]))
         lines = [f"{'Name':<{width}}{'Calls':>8}{'CPU total us':>16}{'Device total us':>18}{'Device avg us':>16}"]
@@ -90,6 +92,8 @@ class EventList(list[FunctionEvent]):
 
 
 def _by(column: str) -> Callable[[FunctionEvent], float]:
+    if not isinstance(column, str):
+        raise ArgumentError(f"table: sort_by={column!r} is unknown", hint=f"use one of {', '.join(COLUMNS)}")
     wanted = column.replace("cuda_", "device_")
     if wanted == "self_device_time_total":  # nothing on a device is inside of something else
         wanted = "device_time_total"

@@ -15,6 +15,7 @@ from typing import Any
 from ..hooks import subscribe, unsubscribe
 from ..runtime.route import BETWEEN_DEVICES, Route
 from ..runtime.stream import Event, Stream
+from ..tensor import checks
 
 FOR_ITSELF, FOR_DRIVER, FOR_DEVICE = 1, 2, 3  # what the host can wait for, the heavier the later
 NOTHING_WAITS = "everything is put on streams, and the host goes on"
@@ -50,6 +51,7 @@ def explain(call: Callable[[], Any]) -> Explanation:
     Host:   as the call.
     Raises: what the call raises.
     """
+    checks.function("explain", "call", call)
     watcher = _Watcher()
     with watcher.watching():
         result = call()

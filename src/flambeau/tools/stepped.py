@@ -15,8 +15,9 @@ from contextlib import AbstractContextManager
 from enum import IntEnum
 from typing import Any
 
-from ..errors import ArgumentError, ModeError
+from ..errors import ArgumentError, ArgumentTypeError, ModeError, shown
 from ..runtime import nvtx
+from ..tensor import checks
 from .averages import EventList, ProfilerActivity, events_of
 from .profile import Profile
 
@@ -44,8 +45,11 @@ def schedule(
     skip_first_wait: not 0 for a first cycle that does not wait.
     Raises: ArgumentError for negative numbers, or no active step.
     """
+    for what, value in (("wait", wait), ("warmup", warmup), ("active", active), ("repeat", repeat)):
+        checks.integer("schedule", what, value)
+    checks.integer("schedule", "skip_first", skip_first)
     least = {"wait": wait, "warmup": warmup, "repeat": repeat, "skip_first": skip_first, "active": active - 1}
-    bad = [name for name, value in least.items() if value < 0]
+    bad = [f"{name}={value + (name == 'active')}" for name, value in least.items() if value < 0]
     if bad:
         raise ArgumentError(f"schedule: too small: {', '.join(bad)}", hint="active is at least 1, all others 0")
     cycle = wait + warmup + active
@@ -84,7 +88,10 @@ class SteppedProfile:
         schedule: Schedule | None = None,
         on_trace_ready: Callable[[SteppedProfile], Any] | None = None,
     ) -> None:
-        self.activities = frozenset(supported_activities() if activities is None else activities)
+        for what, each in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
+            if each is not None:
+                checks.function("profile", what, each)
+        self.activities = frozenset(supported_activities()) if activities is None else _checked(activities)
         self.on_trace_ready = on_trace_ready
         self.step_num = 0
         self._schedule = schedule or _always
@@ -167,6 +174,18 @@ class SteppedProfile:
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write what was recorded last for Chrome's trace viewer, which Perfetto reads too.  Raises ModeError."""
         self._result("export_chrome_trace").export_chrome_trace(path)
+
+
+def _checked(activities: Any) -> frozenset[ProfilerActivity]:
+    """What is asked for.  Raises ArgumentTypeError for what is no list of activities."""
+    found = checks.listed("profile", "activities", "activities", activities)
+    for place, each in enumerate(found):
+        if not isinstance(each, ProfilerActivity):
+            raise ArgumentTypeError(
+                f"profile: activities[{place}] must be a ProfilerActivity, got {shown(each)}",
+                hint="use ProfilerActivity.CPU or ProfilerActivity.CUDA",
+            )
+    return frozenset(found)
 
 
 def supported_activities() -> set[ProfilerActivity]:

@@ -1,5 +1,6 @@
 """torch.nn.parallel: one module on several devices."""
 
+from ...errors import no_attribute as _no_attribute
 from ...parallel.data_parallel import DataParallel, data_parallel
 from ...parallel.parallel_apply import parallel_apply
 from ...parallel.replicate import replicate
@@ -9,3 +10,7 @@ from . import comm
 __all__ = [
     "DataParallel", "comm", "data_parallel", "gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

@@ -17,6 +17,7 @@ from ...data import (
     default_convert,
     random_split,
 )
+from ...errors import no_attribute as _no_attribute
 from . import dataloader, dataset, sampler
 
 __all__ = [
@@ -24,3 +25,7 @@ __all__ = [
     "SequentialSampler", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "dataloader",
     "dataset", "default_collate", "default_convert", "random_split", "sampler",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

@@ -1,0 +1,260 @@
+"""What a wrong argument is told as.  Where time counts, a call asks here only after it has failed.
+
+`name` is the operation as the user called it, `what` the argument.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any
+
+from .. import dtypes
+from ..core import TensorCore
+from ..dtypes import BY_NAME, dtype
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DeviceIndexError,
+    DeviceNameError,
+    DtypeError,
+    NamingError,
+    NotSupportedError,
+    ShapeError,
+    ValueRangeError,
+    shown,
+)
+from ..host import np
+from ..strides import wrap_dim
+
+OF_DEVICES = (DeviceNameError, DeviceIndexError, ArgumentError, ArgumentTypeError)  # what a wrong device is
+_OF_PYTHON = {bool: dtypes.bool_, int: dtypes.int64, float: dtypes.float64}
+
+
+def tensor(name: str, what: str, value: object) -> None:
+    """Raise ArgumentTypeError unless it is a tensor."""
+    if not isinstance(value, TensorCore):
+        raise ArgumentTypeError(
+            f"{name}: {what} must be a Tensor, got {shown(value)}", hint="make one with torch.tensor(...)"
+        )
+
+
+def number(name: str, what: str, value: Any) -> None:
+    """Raise ArgumentTypeError unless it is a real number, or a tensor of one element."""
+    if isinstance(value, numbers.Real) or hasattr(value, "__float__") and getattr(value, "shape", None) == ():
+        return
+    raise ArgumentTypeError(f"{name}: {what} must be a number, got {shown(value)}", hint="give an int or a float")
+
+
+def integer(name: str, what: str, value: Any) -> None:
+    """Raise ArgumentTypeError unless it is an integer, Python's or NumPy's, or a tensor with one."""
+    is_one = hasattr(value, "__index__") and not isinstance(value, bool)
+    if is_one and isinstance(value, TensorCore):
+        is_one = value.numel() == 1 and not value.dtype.is_floating_point
+    if not is_one:
+        raise ArgumentTypeError(f"{name}: {what} must be an int, got {shown(value)}", hint="convert it with int(...)")
+
+
+def count(name: str, what: str, value: Any) -> None:
+    """Raise ArgumentTypeError unless it is an integer, ValueRangeError if it is negative."""
+    integer(name, what, value)
+    if value < 0:
+        raise ValueRangeError(f"{name}: {what} must not be negative, got {value}", hint="give 0 or more")
+
+
+def flag(name: str, what: str, value: object) -> None:
+    """Raise ArgumentTypeError unless it is True or False."""
+    if not isinstance(value, bool):
+        raise ArgumentTypeError(f"{name}: {what} must be a bool, got {shown(value)}", hint="give True or False")
+
+
+def function(name: str, what: str, value: object) -> None:
+    """Raise ArgumentTypeError unless it can be called."""
+    if not callable(value):
+        raise ArgumentTypeError(f"{name}: {what} must be callable, got {shown(value)}", hint="give a function")
+
+
+def kind(name: str, value: object) -> None:
+    """Raise ArgumentTypeError unless it is a dtype or None."""
+    if value is not None and not isinstance(value, dtype):
+        meant = _OF_PYTHON.get(value) if isinstance(value, type) else BY_NAME.get(str(value).removeprefix("torch."))
+        meant = dtypes.float32 if value == "float" else meant
+        hint = f"use {meant or 'one such as torch.float32'}"
+        raise ArgumentTypeError(f"{name}: dtype must be a torch.dtype, got {shown(value)}", hint=hint)
+
+
+def listed(name: str, what: str, of: str, values: Any) -> tuple[Any, ...]:
+    """The entries of a list, or of anything else to go through.  Raises ArgumentTypeError for a tensor or a text."""
+    if isinstance(values, (TensorCore, str)) or not isinstance(values, Iterable):
+        raise ArgumentTypeError(
+            f"{name}: {what} must be a list of {of}, got {shown(values)}", hint="put it in a list: [...]"
+        )
+    return tuple(values)
+
+
+def tensors(name: str, what: str, values: Any) -> tuple[Any, ...]:
+    """The tensors of a list.  Raises ArgumentTypeError for anything else."""
+    found = listed(name, what, "tensors", values)
+    for place, each in enumerate(found):
+        tensor(name, f"{what}[{place}]", each)
+    return found
+
+
+def entry(name: str, what: str, mapping: Any, key: str) -> Any:
+    """What a mapping has under a key.  Raises ArgumentTypeError if it is none, NamingError without the key."""
+    if not hasattr(mapping, "keys"):
+        raise ArgumentTypeError(f"{name}: {what} must be a dict, got {shown(mapping)}", hint=f"give one with {key!r}")
+    if key not in mapping:
+        keys = ", ".join(map(repr, mapping)) or "none"
+        raise NamingError(f"{name}: {what} has no {key!r}; its keys: {keys}", hint=f"give one with {key!r}")
+    return mapping[key]
+
+
+def sizes(name: str, values: Any) -> None:
+    """Raise ArgumentTypeError unless these are sizes, one by one or together; ValueRangeError for a negative one."""
+    if not isinstance(values, (tuple, list)):
+        raise ArgumentTypeError(f"{name}: a size must be a tuple of ints, got {shown(values)}", hint="as in (2, 3)")
+    whole = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
+    for place, each in enumerate(whole):
+        if isinstance(each, (bool, str)) or not hasattr(each, "__index__"):
+            raise ArgumentTypeError(
+                f"{name}: sizes must be ints, size {place} is {shown(each)} (all: {list(whole)})", hint="as in (2, 3)"
+            )
+    if any(each < 0 for each in whole):
+        raise ValueRangeError(
+            f"{name}: trying to create a tensor with negative dimension: {list(whole)}", hint="sizes are 0 or more"
+        )
+
+
+def made(name: str, size: Any, wanted: Any) -> None:
+    """Raise what is wrong with the size or the type of a factory, if something is."""
+    kind(name, wanted)
+    if not size:
+        raise ArgumentTypeError(f"{name}: got no size", hint=f"as in {name}(2, 3); {name}(()) has no dimensions")
+    sizes(name, size)
+
+
+def leaf(name: str, value: Any, requires_grad: Any) -> None:
+    """Raise ArgumentTypeError unless requires_grad is a bool, DtypeError if it is True and `value` is no float."""
+    flag(name, "requires_grad", requires_grad)
+    if requires_grad and not value.dtype.is_floating_point:
+        raise DtypeError(
+            f"{name}: only floating point tensors can require gradients, this is {value.describe()}",
+            hint="use a dtype such as torch.float32, or convert with .float()",
+        )
+
+
+# values
+
+
+def steps(first: Any, last: Any, step: Any) -> None:
+    """Raise ArgumentTypeError or ValueRangeError if there is no `arange` of these."""
+    bounds = f"{shown(first)}, {shown(last)}, {shown(step)}"
+    for what, each in (("start", first), ("end", last), ("step", step)):
+        number("arange", what, each)
+        if not isfinite(each):
+            raise ValueRangeError(f"arange: unsupported range, {what} is {each}: {bounds}", hint="give finite numbers")
+    if step == 0:
+        raise ValueRangeError(
+            f"arange: step must be nonzero, got start, end and step {bounds}",
+            hint="linspace takes the number of steps instead",
+        )
+    if (last - first) * step < 0:
+        raise ValueRangeError(
+            f"arange: upper bound and lower bound inconsistent with step sign: {bounds}",
+            hint=f"use step={-step}, or exchange the bounds",
+        )
+
+
+def not_bool(name: str, wanted: dtype) -> None:
+    """Raise NotSupportedError for bool."""
+    if wanted is dtypes.bool_:
+        raise NotSupportedError(f"{name}: not implemented for {wanted}", hint="make int64, and convert it with .bool()")
+
+
+def fill_value(name: str, value: Any) -> None:
+    """Raise ArgumentTypeError unless it is a number, or a tensor of one element."""
+    if isinstance(value, TensorCore) and value.numel() == 1:
+        return
+    if isinstance(value, TensorCore) or not isinstance(value, numbers.Real):
+        raise ArgumentTypeError(
+            f"{name}: the value must be a number or a tensor of one element, got {shown(value)}",
+            hint="torch.tensor(...) makes a tensor of several values",
+        )
+
+
+def fits(name: str, value: Any, wanted: dtype) -> None:
+    """Raise ValueRangeError for a number that an integer type does not hold; negative ones wrap in an unsigned one."""
+    if wanted.category != dtypes.INTEGER:
+        return
+    limits = np.iinfo(wanted.numpy)
+    highest = int(limits.max)
+    if not (int(limits.min) if wanted.is_signed else -highest) <= value <= highest:
+        raise ValueRangeError(
+            f"{name}: value cannot be converted to type {wanted.name} without overflow: {value}",
+            hint=f"{wanted.name} holds {limits.min} to {limits.max}",
+        )
+
+
+def strided(name: str, size: Any, stride: Any) -> None:
+    """Raise ArgumentTypeError, ValueRangeError or ShapeError unless these are sizes, and a step for each."""
+    for what, each in (("size", size), ("stride", stride)):
+        if not isinstance(each, (tuple, list)):
+            raise ArgumentTypeError(f"{name}: {what} must be a tuple of ints, got {shown(each)}", hint="as in (2, 3)")
+        for one in each:
+            integer(name, f"an entry of {what}", one)
+            if one < 0:
+                raise ValueRangeError(
+                    f"{name}: {what} must not have negative entries: {list(each)}", hint="flip() reverses a dimension"
+                )
+    if len(size) != len(stride):
+        raise ShapeError(
+            f"{name}: dimensionality of size {list(size)} must match dimensionality of stride {list(stride)}",
+            hint="give one step, in elements, for each size",
+        )
+
+
+def fill(value: Any, wanted: dtype) -> None:
+    """Raise what `fill_` says of a value that cannot fill a tensor of that type."""
+    if isinstance(value, TensorCore):
+        if value.ndim:
+            raise ShapeError(
+                f"fill_: only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions: "
+                f"{value.describe()}",
+                hint="use copy_()",
+            )
+    else:
+        fill_value("fill_", value)
+        fits("fill_", value, wanted)
+
+
+def no_scalar(name: str, value: TensorCore) -> ValueRangeError:
+    """What is raised where one number is wanted of a tensor that has another number of them."""
+    return ValueRangeError(
+        f"{name}: a Tensor with {value.numel()} elements cannot be converted to Scalar: {value.describe()}",
+        hint="use tolist(), or take one element first",
+    )
+
+
+def no_index(value: TensorCore) -> ArgumentTypeError:
+    """What is raised where a tensor should be a list's index, and is no integer."""
+    return ArgumentTypeError(
+        f"index: only integer tensors of a single element can be converted to an index, this is {value.describe()}",
+        hint="convert it with int(...)" if value.numel() == 1 else "take one element, or tolist()",
+    )
+
+
+def dimension(name: str, dim: Any, of: TensorCore) -> None:
+    """Raise ArgumentTypeError or IndexRangeError unless the tensor has such a dimension."""
+    integer(name, "dim", dim)
+    wrap_dim(dim, of.ndim, name)
+
+
+def expandable(name: str, small: tuple[int, ...], whole: tuple[int, ...]) -> None:
+    """Raise ShapeError unless broadcasting the small shape gives the whole one."""
+    if len(small) > len(whole) or any(a not in (1, b) for a, b in zip(reversed(small), reversed(whole))):
+        raise ShapeError(
+            f"{name}: size {list(small)} is not expandable to size {list(whole)}",
+            hint="each size must be the tensor's or 1, counted from the last dimension",
+        )
