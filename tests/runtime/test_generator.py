@@ -179,7 +179,7 @@ def test_what_is_no_generator_is_refused():
     for call in (torch.rand, torch.randn, torch.randperm):
         with pytest.raises(errors.ArgumentTypeError, match=r"^\w+: 5 is not a Generator"):
             call(5, generator=5)
-    with pytest.raises(errors.ArgumentTypeError, match=r"^uniform: a tensor of \S+ and shape .* is not a Generator"):
+    with pytest.raises(errors.ArgumentTypeError, match=r"^rand: a tensor of \S+ and shape .* is not a Generator"):
         torch.rand(5, generator=torch.zeros(2))
 
 
