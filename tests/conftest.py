@@ -1,5 +1,6 @@
 """The machine that tests run on: fresh virtual GPUs, or, with FLAMBEAU_GPUS=nvidia, the GPUs there are."""
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -10,6 +11,12 @@ from flambeau.testing import machine
 
 pytest_plugins = ["tests.rules"]
 ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector from what lasts, thousands of tests: every capture of a graph begins with a collection."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
