@@ -336,7 +336,7 @@ assert any(kernel.entry.startswith(name + "_") for kernel in machine.devices[0].
 @pytest.fixture
 def copy(tmp_path):
     """A copy of the project that a test may change."""
-    ignored = shutil.ignore_patterns("__pycache__", ".*_cache", "cubins")
+    ignored = shutil.ignore_patterns(".*_cache", "cubins")
     for folder in ("src", "tests"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
@@ -351,9 +351,8 @@ def test_one_file_is_all_that_an_operator_touches(copy, example):
     path.write_text(path.read_text() + example.text.replace("from __future__ import annotations\n", ""))
     assert changed(ROOT / "src", copy / "src") == [path.name]
     run(copy, "-c", IS_THERE, name, str(name == "hypot"))
-    gates = ["tests/ops/test_sweep.py", "-k", f"{name} or every_operator"]
+    gates = ["tests/ops/test_sweep.py", "tests/test_layers.py", "-k", f"{name} or every_operator or test_layers"]
     assert "failed" not in run(copy, "-m", "pytest", "-p", "no:cacheprovider", *gates)
-    run(copy, "-m", "pytest", "-p", "no:cacheprovider", "tests/test_layers.py")
 
 
 def changed(one: Path, other: Path) -> list[str]:

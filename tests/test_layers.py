@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 PACKAGE = Path(__file__).parents[1] / "src" / "flambeau"
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
@@ -65,14 +63,14 @@ PATHS = {module_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 @cache
-def tree_of(module: str) -> ast.Module:
-    return ast.parse(PATHS[module].read_text())
+def nodes_of(module: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(PATHS[module].read_text())))
 
 
 def imports(module: str) -> Iterator[tuple[str, int]]:
     """Every module of ours that `module` imports, anywhere in it, with the line."""
     is_package = PATHS[module].name == "__init__.py"
-    for node in ast.walk(tree_of(module)):
+    for node in nodes_of(module):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.split(".")[0] == "flambeau":
@@ -112,10 +110,10 @@ def test_every_module_has_a_layer():
     assert {top(module) for module in PATHS} <= set(LAYER_OF)
 
 
-@pytest.mark.parametrize("module", PATHS)
-def test_imports_go_downward(module):
+def test_imports_go_downward():
     upward = [
         f"{module or 'flambeau'}:{line} imports {target or 'flambeau'}"
+        for module in PATHS
         for target, line in imports(module)
         if layer_of(target) > layer_of(module)
     ]
@@ -150,7 +148,7 @@ def test_only_streams_put_work_in_order():
         f"{module}:{node.lineno} calls driver.{node.func.attr}"
         for module in PATHS
         if module not in MAY_ORDER and top(module) not in CALLS_DRIVERS_DIRECTLY
-        for node in ast.walk(tree_of(module))
+        for node in nodes_of(module)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         if node.func.attr in ORDER_CALLS and _last_name(node.func.value) in ("driver", "_driver")
     ]
@@ -170,7 +168,7 @@ def test_shells_only_import():
         f"{module or 'flambeau'}:{node.lineno} defines {node.name}"
         for module in PATHS
         if top(module) in SHELLS
-        for node in ast.walk(tree_of(module))
+        for node in nodes_of(module)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name != "__getattr__"
     ]
     assert found == []
@@ -187,7 +185,7 @@ def test_heavy_packages_are_imported_in_one_place_each():
 
 
 def _foreign(module: str) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(tree_of(module)):
+    for node in nodes_of(module):
         if isinstance(node, ast.Import):
             yield from ((alias.name.split(".")[0], node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -198,17 +196,16 @@ def _may_import(module: str, package: str) -> bool:
     return any(is_in(module, where) and package in packages for where, packages in MAY_IMPORT_HEAVY.items())
 
 
-@pytest.mark.parametrize("module", PATHS)
-def test_files_and_functions_stay_short(module):
-    lines = len(PATHS[module].read_text().splitlines())
-    long = [
-        f"{node.name}: {node.end_lineno - node.lineno + 1} lines"
-        for node in ast.walk(tree_of(module))
+def test_files_and_functions_stay_short():
+    files = {module: len(path.read_text().splitlines()) for module, path in PATHS.items()}
+    functions = {
+        f"{module}.{node.name}": node.end_lineno - node.lineno + 1
+        for module in PATHS
+        for node in nodes_of(module)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.end_lineno - node.lineno + 1 > MAX_FUNCTION_LINES
-    ]
-    assert lines <= MAX_FILE_LINES, f"{module}: {lines} lines"
-    assert long == []
+    }
+    assert {module: lines for module, lines in files.items() if lines > MAX_FILE_LINES} == {}
+    assert {name: lines for name, lines in functions.items() if lines > MAX_FUNCTION_LINES} == {}
 
 
 def test_not_supported_has_one_class():
@@ -217,7 +214,7 @@ def test_not_supported_has_one_class():
         f"{module}:{node.lineno}"
         for module in PATHS
         if module != "errors"
-        for node in ast.walk(tree_of(module))
+        for node in nodes_of(module)
         if isinstance(node, ast.Name) and node.id == "NotImplementedError"
     ]
     assert found == []

@@ -107,7 +107,7 @@ MUTATIONS = (
 @pytest.fixture
 def copy(tmp_path):
     """A copy of the project that a test may damage."""
-    ignored = shutil.ignore_patterns("__pycache__", ".*_cache", "*.so")
+    ignored = shutil.ignore_patterns(".*_cache", "*.so")
     for folder in ("src", "tests", "examples"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)

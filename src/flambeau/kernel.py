@@ -174,17 +174,18 @@ class Kernel:
         return bound
 
     def _unpack(self, buffer: Buffer) -> dict[str, Any]:
-        words = iter(self._struct.unpack(buffer))
+        words, at = self._struct.unpack(buffer), 0
         found: dict[str, Any] = {}
         for param in self.params:
+            end = at + _words_of(param)
             if type(param) is Strided:
-                ndim = next(words)
-                rows = [[next(words) for _ in range(MAX_DIMS)][:ndim] for _ in range(1 + len(param.operands))]
+                rows = [words[row : row + words[at]] for row in range(at + 1, end, MAX_DIMS)]
                 found[param.name] = (rows[0], dict(zip(param.operands, rows[1:])))
             elif type(param) is Pointers:
-                found[param.name] = [(next(words), next(words)) for _ in range(param.count)]
+                found[param.name] = list(zip(words[at:end:2], words[at + 1 : end : 2]))
             else:
-                found[param.name] = next(words)
+                found[param.name] = words[at]
+            at = end
         return found
 
     def __repr__(self) -> str:
@@ -196,14 +197,18 @@ def _offset_of(formats: Sequence[str], index: int) -> int:
     return struct.calcsize("@" + "".join(formats[: index + 1])) - struct.calcsize("@" + formats[index])
 
 
+def _words_of(param: Param) -> int:
+    if type(param) is Strided:
+        return 1 + MAX_DIMS * (1 + len(param.operands))
+    return 2 * param.count if type(param) is Pointers else 1
+
+
 def _format_of(param: Param) -> str:
-    if isinstance(param, Pointer):
-        return "Q"
-    if isinstance(param, Scalar):
-        return _FORMATS[param.ctype]
-    if isinstance(param, Strided):
-        return f"{1 + MAX_DIMS * (1 + len(param.operands))}q"
-    return "Qq" * param.count
+    if type(param) is Strided:
+        return f"{_words_of(param)}q"
+    if type(param) is Pointers:
+        return "Qq" * param.count
+    return _FORMATS[param.ctype] if type(param) is Scalar else "Q"
 
 
 def _flatten_layout(param: Strided, value: tuple[Sequence[int], Sequence[Sequence[int]]], flat: list[Any]) -> None:
