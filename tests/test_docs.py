@@ -87,7 +87,7 @@ def test_the_compiled_modules_are_those_that_the_architecture_names():
     text = prose(ROOT / "ARCHITECTURE.md").split("or of its gradient:")[1].split("`strides` is not")[0]
     package = ROOT / "src" / "flambeau"
     compiled = {str(each.relative_to(package).with_suffix("")) for each in package.rglob("*.pxd")}
-    named = set(re.findall(r"`([a-z/]+)`", text))
+    named = set(re.findall(r"`([a-z_/]+)`", text))
     assert compiled <= named and all((package / f"{each}.py").exists() for each in named)
 
 

@@ -79,6 +79,14 @@ half, float_, double = float16, float32, float64
 short, int_, long = int16, int32, int64
 
 
+OF_PYTHON = {bool: bool_, int: int64, float: float64}
+
+
+def meant(value: Any) -> Any:
+    """The data type that Python's bool, int or float stands for; anything else is itself."""
+    return OF_PYTHON.get(value, value) if isinstance(value, type) else value
+
+
 def promote(a: dtype, b: dtype) -> dtype:
     """The type that values of `a` and of `b` both convert to."""
     if a is b:

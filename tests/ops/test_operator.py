@@ -61,3 +61,15 @@ def test_keyword_only_parameters_are_refused_by_position(register):
             composed(torch.ones(2), *values)
     with pytest.raises(ArgumentTypeError, match="missing 1 required .*'shift'"):
         composed(torch.ones(2))
+
+
+def test_names_of_numpys_are_known():
+    x = torch.arange(6.0).reshape(2, 3)
+    assert torch.sum(x, axis=0).tolist() == x.sum(axis=0).tolist() == [3.0, 5.0, 7.0]
+    assert x.mean(axis=1, keepdims=True).tolist() == [[1.0], [4.0]] and torch.add(x1=x, x2=x).equal(x + x)
+    assert torch.cat([x, x], axis=1).shape == (2, 6) and x.max(axis=1).indices.tolist() == [2, 2]
+    for names in ({"dim": 0, "axis": 0}, {"axes": 0}):
+        with pytest.raises(ArgumentTypeError, match="sum: got an unexpected keyword argument 'ax(is|es)': 0"):
+            x.sum(**names)
+    with pytest.raises(ArgumentTypeError, match="sum: got an unexpected keyword argument 'dim': 1"):
+        x.sum(0, axis=1)

@@ -116,6 +116,38 @@ def test_random_factories_follow_their_generator(gpus):
         assert all(0 <= each < 100 for each in drawn[0][2])
 
 
+@pytest.mark.parametrize("make", [torch.empty, torch.zeros, torch.ones, torch.rand, torch.randn])
+def test_a_size_may_be_named(make):
+    assert make(size=(2, 3)).shape == make(size=[2, 3]).shape == (2, 3) and make(size=()).shape == ()
+    assert torch.zeros(1).new_zeros(size=(4,)).shape == (4,)
+
+
+def test_bounds_may_be_named():
+    torch.manual_seed(3)
+    expected = torch.randint(2, 9, (50,)).tolist()
+    for positional, named in [((2, 9), {}), ((2,), {"high": 9}), ((), {"low": 2, "high": 9})]:
+        torch.manual_seed(3)
+        assert torch.randint(*positional, **named, size=(50,)).tolist() == expected
+    assert set(torch.randint(high=2, size=(50,)).tolist()) == {0, 1}
+    assert torch.arange(end=3).tolist() == [0, 1, 2] and torch.arange(end=2.0, step=0.5).tolist() == [0, 0.5, 1, 1.5]
+
+
+def test_types_of_python_are_types(gpus):
+    x = torch.tensor([1.5, 0], device="cuda")
+    for python, kind in ((bool, torch.bool), (int, torch.int64), (float, torch.float64)):
+        values = np.array([1.5, 0]).astype(python).tolist()
+        for made in (x.to(python), x.to(dtype=python), x.to("cuda", python)):
+            assert made.dtype is kind and made.tolist() == values
+        for made in (torch.tensor([1, 0], dtype=python), torch.as_tensor([1, 0], dtype=python)):
+            assert made.dtype is kind and made.tolist() == [1, 0]
+        for made in (torch.ones(2, dtype=python), torch.ones_like(x, dtype=python), torch.full((2,), 1, dtype=python)):
+            assert made.dtype is kind and made.tolist() == [1, 1]
+        assert torch.empty(2, dtype=python).dtype is kind
+    assert torch.arange(3, dtype=float).dtype is x.sum(dtype=float).dtype is torch.float64
+    with pytest.raises(NotImplementedError, match="arange: not implemented for torch.bool"):
+        torch.arange(2, dtype=bool)
+
+
 def test_likes_and_new_keep_device_and_type(gpus):
     x = torch.empty(2, 3, dtype=torch.float16, device="cuda:1")
     for made in (

@@ -28,10 +28,12 @@ def test_shapes_and_options_of_factories(name):
         f"{name}: dtype must be a torch.dtype, got 'float'\nhint: use torch.float32",
     )
     refused(
-        lambda: make(2, dtype=int),
+        lambda: make(2, dtype=complex),
         TypeError,
-        f"{name}: dtype must be a torch.dtype, got type int\nhint: use torch.int64",
+        f"{name}: dtype must be a torch.dtype, got type complex\nhint: use one such as torch.float32",
     )
+    refused(lambda: make(2, size=(2,)), TypeError, f"{name}: got two sizes, [2] and size=(2,)")
+    refused(lambda: make(size="x"), TypeError, f"{name}: sizes must be ints, size 0 is 'x'")
     refused(lambda: make(2, device="foo"), RuntimeError, f"{name}: Invalid device string: 'foo'")
     refused(lambda: make(2, device=1.5), TypeError, f"{name}: 1.5 is not a device")
     refused(lambda: make(2, requires_grad="x"), TypeError, f"{name}: requires_grad must be a bool, got 'x'")

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from ..core import TensorCore
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError, shown, told_as
-from ..tensor import checks, factories
+from ..tensor import checks, random_factories
 
 LENGTH_HINT = "define __len__(self), or give a list"
 Sample_co = TypeVar("Sample_co", covariant=True)
@@ -150,7 +150,7 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = 
             hint=f"give numbers that sum to {whole}, or shares that sum to 1",
         )
     with told_as("random_split"):
-        order = factories.randperm(whole, device="cpu", generator=generator).tolist()
+        order = random_factories.randperm(whole, device="cpu", generator=generator).tolist()
     ends = list(itertools.accumulate(counts))
     return [Subset(dataset, order[end - count : end]) for count, end in zip(counts, ends)]
 

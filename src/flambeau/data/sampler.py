@@ -10,7 +10,7 @@ from ..dtypes import float64
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown
 from ..host import np
 from ..runtime.generator import Generator
-from ..tensor import checks, factories
+from ..tensor import checks, factories, random_factories
 from .dataset import length_of
 
 Index_co = TypeVar("Index_co", covariant=True)
@@ -62,12 +62,12 @@ class RandomSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         count = len(self.data_source)
         if self.replacement:
-            drawn = factories.randint(0, count, (self.num_samples,), device="cpu", generator=self.generator)
+            drawn = random_factories.randint(0, count, (self.num_samples,), device="cpu", generator=self.generator)
             yield from drawn.tolist()
             return
         left = self.num_samples
         while left > 0:
-            order = factories.randperm(count, device="cpu", generator=self.generator).tolist()
+            order = random_factories.randperm(count, device="cpu", generator=self.generator).tolist()
             yield from order[:left]
             left -= count
 
@@ -85,7 +85,7 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        order = factories.randperm(len(self.indices), device="cpu", generator=self.generator).tolist()
+        order = random_factories.randperm(len(self.indices), device="cpu", generator=self.generator).tolist()
         return iter([self.indices[place] for place in order])
 
     def __len__(self) -> int:

@@ -29,7 +29,7 @@ from copy import copy
 from functools import wraps
 from typing import Any, NamedTuple, Protocol
 
-from ..dtypes import dtype
+from ..dtypes import dtype, meant
 from ..errors import ArgumentTypeError, shown
 from ..kernel import Grid, Kernel
 from ..problem import Problem
@@ -155,6 +155,7 @@ class Parameter(NamedTuple):
 Samples = Callable[[], Iterable[Sample]]
 Errors = Callable[[], Iterable[ErrorSample]]
 REGISTRY: dict[str, Operator] = {}
+OF_NUMPY = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
 
 def _no_runner(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -318,7 +319,7 @@ class Operator:
                 hint=self.signature(),
             )
         bound = list(args)
-        left = dict(kwargs)
+        left = {self._own_name(name, kwargs): meant(value) for name, value in kwargs.items()}
         for parameter in self.parameters[len(args) :]:
             if parameter.name in left:
                 bound.append(left.pop(parameter.name))
@@ -334,6 +335,11 @@ class Operator:
                 f"{self.called}: got an unexpected keyword argument '{name}': {shown(value)}", hint=self.signature()
             )
         return bound
+
+    def _own_name(self, name: str, others: dict[str, Any]) -> str:
+        """The name here for one of NumPy's, unless that is given too."""
+        own = OF_NUMPY.get(name, name)
+        return name if name in self.index_of or own in others else own
 
     def signature(self) -> str:
         """How it is called, as a hint."""

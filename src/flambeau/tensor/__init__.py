@@ -12,10 +12,6 @@ from .factories import (
     full,
     linspace,
     ones,
-    rand,
-    randint,
-    randn,
-    randperm,
     zeros,
 )
 from .factories import tensor as _tensor
@@ -36,6 +32,7 @@ from .legacy import (
 from .likes import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like
 from .queries import allclose, equal, is_floating_point, is_tensor, isclose, numel
 from .random import fork_rng, get_rng_state, set_rng_state
+from .random_factories import rand, randint, randn, randperm
 from .save import load, save
 from .tensor import Tensor
 

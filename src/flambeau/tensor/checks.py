@@ -29,7 +29,6 @@ from ..host import np
 from ..strides import wrap_dim
 
 OF_DEVICES = (DeviceNameError, DeviceIndexError, ArgumentError, ArgumentTypeError)  # what a wrong device is
-_OF_PYTHON = {bool: dtypes.bool_, int: dtypes.int64, float: dtypes.float64}
 
 
 def tensor(name: str, what: str, value: object) -> None:
@@ -75,13 +74,15 @@ def function(name: str, what: str, value: object) -> None:
         raise ArgumentTypeError(f"{name}: {what} must be callable, got {shown(value)}", hint="give a function")
 
 
-def kind(name: str, value: object) -> None:
-    """Raise ArgumentTypeError unless it is a dtype or None."""
+def kind(name: str, value: object) -> dtype | None:
+    """A dtype or None; bool, int and float stand for bool, int64 and float64.  Raises ArgumentTypeError."""
     if value is not None and not isinstance(value, dtype):
-        meant = _OF_PYTHON.get(value) if isinstance(value, type) else BY_NAME.get(str(value).removeprefix("torch."))
-        meant = dtypes.float32 if value == "float" else meant
+        if isinstance(found := dtypes.meant(value), dtype):
+            return found
+        meant = dtypes.float32 if value == "float" else BY_NAME.get(str(value).removeprefix("torch."))
         hint = f"use {meant or 'one such as torch.float32'}"
         raise ArgumentTypeError(f"{name}: dtype must be a torch.dtype, got {shown(value)}", hint=hint)
+    return value
 
 
 def listed(name: str, what: str, of: str, values: Any) -> tuple[Any, ...]:
@@ -127,12 +128,20 @@ def sizes(name: str, values: Any) -> None:
         )
 
 
-def made(name: str, size: Any, wanted: Any) -> None:
-    """Raise what is wrong with the size or the type of a factory, if something is."""
-    kind(name, wanted)
+def named(name: str, sizes: tuple[Any, ...], size: Any) -> tuple[Any]:
+    """A size that is given by name alone.  Raises ArgumentTypeError if it is given by place too."""
+    if sizes:
+        raise ArgumentTypeError(f"{name}: got two sizes, {list(sizes)} and size={shown(size)}", hint="give one of them")
+    return (size,)
+
+
+def made(name: str, size: Any, wanted: Any) -> dtype | None:
+    """The type that is meant.  Raises what is wrong with the size or the type of a factory, if something is."""
+    meant = kind(name, wanted)
     if not size:
         raise ArgumentTypeError(f"{name}: got no size", hint=f"as in {name}(2, 3); {name}(()) has no dimensions")
     sizes(name, size)
+    return meant
 
 
 def leaf(name: str, value: Any, requires_grad: Any) -> None:

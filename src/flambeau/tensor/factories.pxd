@@ -3,4 +3,4 @@ from ..core cimport TensorCore
 from ..runtime cimport device as devices
 
 cpdef tuple _sizes(values)
-cpdef TensorCore _unset(name, size, kind, device, pin_memory=*)
+cpdef TensorCore unset(name, size, kind, device, pin_memory=*)

@@ -14,7 +14,7 @@ from .. import core, dtypes, transfer
 from ..core import TensorCore
 from ..dispatch import assign, fill_new
 from ..dtypes import dtype
-from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, ValueRangeError, shown, tell_as, told_as
+from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, shown, tell_as, told_as
 from ..host import address_of, array_at, np
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
@@ -76,11 +76,11 @@ def tensor(
     Raises: ArgumentError, ArgumentTypeError, DtypeError or ValueRangeError for what is no data of one type and shape.
     """
     made = _copied("tensor", data, dtype, device, pin_memory)
-    return made if requires_grad is False else _leaf("tensor", made, requires_grad)
+    return made if requires_grad is False else as_leaf("tensor", made, requires_grad)
 
 
 def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory: bool = False) -> Any:
-    checks.kind(name, wanted)
+    wanted = checks.kind(name, wanted)
     try:
         if isinstance(data, TensorCore):
             source = data.detach()  # type: ignore[attr-defined]
@@ -112,7 +112,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
 
 
 def _as_tensor(name: str, data: Any, wanted: dtype | None, device: Any) -> Any:
-    checks.kind(name, wanted)
+    wanted = checks.kind(name, wanted)
     if isinstance(data, np.ndarray):
         data = _sharing(data, name)
     elif not isinstance(data, TensorCore):
@@ -154,7 +154,7 @@ def _integers(values: Any) -> tuple[int, ...]:
     return tuple(map(index, values))
 
 
-def _unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: bool = False) -> Any:
+def unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: bool = False) -> Any:
     """A tensor with unset values.  What is wrong with the arguments is looked for when something has failed."""
     try:
         if not size:
@@ -168,19 +168,21 @@ def _unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: bo
             checks.flag(name, "pin_memory", pin_memory)
         return core.empty(_sizes(size), kind or dtypes.float32, where, pin_memory=pin_memory, name=name)
     except (FlambeauError, AttributeError, TypeError) as error:
-        checks.made(name, size, kind)
+        meant = checks.made(name, size, kind)
+        if meant is not kind:
+            return unset(name, size, meant, device, pin_memory)
         if isinstance(error, checks.OF_DEVICES):
             tell_as(error, name)
         raise
 
 
-def _leaf(name: str, made: Any, requires_grad: bool) -> Any:
+def as_leaf(name: str, made: Any, requires_grad: bool) -> Any:
     """What a factory that was given requires_grad=True returns."""
     checks.leaf(name, made, requires_grad)
     return made.requires_grad_(requires_grad)
 
 
-def _run(name: str, called: str, made: Any, *arguments: Any, **named: Any) -> Any:
+def run_into(name: str, called: str, made: Any, *arguments: Any, **named: Any) -> Any:
     """Let an operator write a new tensor: unlike a write in place, no version is counted."""
     if made.numel():
         try:
@@ -192,7 +194,8 @@ def _run(name: str, called: str, made: Any, *arguments: Any, **named: Any) -> An
 
 
 def empty(
-    *size: Any,
+    *sizes: Any,
+    size: Any = None,
     dtype: dtype | None = None,
     device: Any = None,
     requires_grad: bool = False,
@@ -200,31 +203,57 @@ def empty(
     memory_format: Any = None,
 ) -> Any:
     """A tensor with unset values.  Host: returns at once."""
-    made = _unset("empty", size, dtype, device, pin_memory)
-    return made if requires_grad is False else _leaf("empty", made, requires_grad)
+    if size is not None:
+        sizes = checks.named("empty", sizes, size)
+    made = unset("empty", sizes, dtype, device, pin_memory)
+    return made if requires_grad is False else as_leaf("empty", made, requires_grad)
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: dtype | None = None, device: Any = None) -> Any:
     """A tensor with unset values and the given strides, in elements.  Host: returns at once."""
     checks.strided("empty_strided", size, stride)
-    flat = _unset("empty_strided", (extent(size, stride),), dtype, device)
+    flat = unset("empty_strided", (extent(size, stride),), dtype, device)
     return core.alias(flat, size, stride, 0)
 
 
 def zeros(
-    *size: Any, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    *sizes: Any,
+    size: Any = None,
+    dtype: dtype | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """A tensor of zeros.  Host: returns at once."""
-    made = _run("fill", "zeros", _unset("zeros", size, dtype, device, pin_memory), 0)
-    return made if requires_grad is False else _leaf("zeros", made, requires_grad)
+    if size is not None:
+        sizes = checks.named("zeros", sizes, size)
+    made = run_into(
+        "fill",
+        "zeros",
+        unset("zeros", sizes, dtype, device, pin_memory),
+        0,
+    )
+    return made if requires_grad is False else as_leaf("zeros", made, requires_grad)
 
 
 def ones(
-    *size: Any, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    *sizes: Any,
+    size: Any = None,
+    dtype: dtype | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """A tensor of ones.  Host: returns at once."""
-    made = _run("fill", "ones", _unset("ones", size, dtype, device, pin_memory), 1)
-    return made if requires_grad is False else _leaf("ones", made, requires_grad)
+    if size is not None:
+        sizes = checks.named("ones", sizes, size)
+    made = run_into(
+        "fill",
+        "ones",
+        unset("ones", sizes, dtype, device, pin_memory),
+        1,
+    )
+    return made if requires_grad is False else as_leaf("ones", made, requires_grad)
 
 
 def full(
@@ -247,17 +276,17 @@ def full(
         checks.fill_value("full", fill_value)
     if type(size) is int:
         checks.sizes("full", size)
-    made = _unset("full", (size,), kind, device, pin_memory)
+    made = unset("full", (size,), kind, device, pin_memory)
     if is_tensor:
         made.copy_(fill_value.detach())
     else:
-        checks.fits("full", fill_value, kind)
-        _run("fill", "full", made, fill_value)
-    return made if requires_grad is False else _leaf("full", made, requires_grad)
+        checks.fits("full", fill_value, made.dtype)
+        run_into("fill", "full", made, fill_value)
+    return made if requires_grad is False else as_leaf("full", made, requires_grad)
 
 
 def arange(
-    start: Any,
+    start: Any = None,
     end: Any = None,
     step: Any = 1,
     *,
@@ -273,16 +302,17 @@ def arange(
     Raises: ArgumentTypeError for what is no number, ValueRangeError for a step of 0 or of the wrong sign and for bounds
             that are not finite, NotSupportedError for bool.
     """
-    first, last = (0, start) if end is None else (start, end)
+    first, last = (0, start) if end is None else (0 if start is None else start, end)
     are_int = type(first) is int and type(last) is int and type(step) is int
     if not are_int or step == 0 or (last - first) * step < 0:
         checks.steps(first, last, step)
     whole = all(isinstance(each, int) for each in (first, last, step))
     kind = dtype or (dtypes.int64 if whole else dtypes.float32)
-    checks.not_bool("arange", kind)
     count = -(-(last - first) // step) if whole else ceil((last - first) / step)
-    made = _run("arange", "arange", _unset("arange", (count,), kind, device, pin_memory), first, step)
-    return made if requires_grad is False else _leaf("arange", made, requires_grad)
+    made = unset("arange", (count,), kind, device, pin_memory)
+    checks.not_bool("arange", made.dtype)
+    run_into("arange", "arange", made, first, step)
+    return made if requires_grad is False else as_leaf("arange", made, requires_grad)
 
 
 def linspace(
@@ -298,10 +328,10 @@ def linspace(
     checks.number("linspace", "start", start)
     checks.number("linspace", "end", end)
     checks.count("linspace", "the number of steps", steps)
-    made = _unset("linspace", (steps,), dtype, device)
+    made = unset("linspace", (steps,), dtype, device)
     checks.not_bool("linspace", made.dtype)
-    made = _run("linspace", "linspace", made, start, end)
-    return made if requires_grad is False else _leaf("linspace", made, requires_grad)
+    made = run_into("linspace", "linspace", made, start, end)
+    return made if requires_grad is False else as_leaf("linspace", made, requires_grad)
 
 
 def eye(
@@ -311,89 +341,9 @@ def eye(
     checks.count("eye", "n", n)
     if m is not None:
         checks.count("eye", "m", m)
-    made = _run("fill", "eye", _unset("eye", (n, n if m is None else m), dtype, device), 0)
+    made = run_into("fill", "eye", unset("eye", (n, n if m is None else m), dtype, device), 0)
     diagonal = core.alias(made, (min(made.shape),), (made.shape[1] + 1,), 0)
     if diagonal.numel():
         one = ones((), dtype=made.dtype, device=made.device)
         assign(diagonal, one)
-    return made if requires_grad is False else _leaf("eye", made, requires_grad)
-
-
-# random
-
-
-def rand(
-    *size: Any,
-    generator: Any = None,
-    dtype: dtype | None = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Any:
-    """Random numbers, uniform in [0, 1).  Host: returns at once."""
-    made = _run("uniform", "rand", _unset("rand", size, dtype, device, pin_memory), 0.0, 1.0, generator=generator)
-    return made if requires_grad is False else _leaf("rand", made, requires_grad)
-
-
-def randn(
-    *size: Any,
-    generator: Any = None,
-    dtype: dtype | None = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Any:
-    """Random numbers of the standard normal distribution.  Host: returns at once."""
-    made = _run("normal", "randn", _unset("randn", size, dtype, device, pin_memory), 0.0, 1.0, generator=generator)
-    return made if requires_grad is False else _leaf("randn", made, requires_grad)
-
-
-def randint(
-    *bounds_and_size: Any,
-    generator: Any = None,
-    dtype: dtype | None = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Any:
-    """Random integers: randint(high, size) in [0, high), randint(low, high, size) in [low, high); int64 by default.
-
-    Host:   returns at once.
-    Raises: ValueRangeError if there is no such integer, ArgumentTypeError.
-    """
-    if len(bounds_and_size) not in (2, 3):
-        raise ArgumentTypeError(
-            f"randint: takes (high, size) or (low, high, size), got {len(bounds_and_size)} arguments: "
-            f"{', '.join(map(shown, bounds_and_size))}",
-            hint="as in randint(10, (2, 3))",
-        )
-    *bounds, size = bounds_and_size
-    low, high = bounds if len(bounds) == 2 else (0, bounds[0])
-    if type(low) is not int or type(high) is not int:
-        checks.integer("randint", "low", low)
-        checks.integer("randint", "high", high)
-    if low >= high:
-        raise ValueRangeError(
-            f"randint: expects low to be less than high, got low={low} >= high={high}",
-            hint="high itself is never drawn",
-        )
-    if type(size) is int:
-        checks.sizes("randint", size)
-    made = _unset("randint", (size,), dtype or dtypes.int64, device, pin_memory)
-    made = _run("random", "randint", made, low, high, generator=generator)
-    return made if requires_grad is False else _leaf("randint", made, requires_grad)
-
-
-def randperm(
-    n: int, *, generator: Any = None, dtype: dtype | None = None, device: Any = None, pin_memory: bool = False
-) -> Any:
-    """The integers from 0 to n - 1 in a random order, int64 by default.
-
-    Host:   returns at once.
-    Raises: ArgumentTypeError or ValueRangeError for an n that is no number of integers, ArgumentError if the type does
-            not hold n - 1.
-    """
-    if type(n) is not int or n < 0:
-        checks.count("randperm", "n", n)
-    made = _unset("randperm", (n,), dtype or dtypes.int64, device, pin_memory)
-    return _run("randperm", "randperm", made, generator=generator)
+    return made if requires_grad is False else as_leaf("eye", made, requires_grad)

@@ -7,7 +7,8 @@ from typing import Any
 from ..core import TensorCore
 from ..errors import ArgumentTypeError, FlambeauError, tell_as
 from . import checks
-from .factories import empty, full, ones, rand, randint, randn, tensor, zeros
+from .factories import empty, full, ones, tensor, zeros
+from .random_factories import rand, randint, randn
 
 
 def _like(name: str, make: Any, input: TensorCore, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:

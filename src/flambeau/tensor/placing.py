@@ -12,6 +12,7 @@ from ..runtime import device as devices
 from . import checks
 
 FLAGS = ("non_blocking", "copy")
+OF_TYPE = (dtype, type, TensorCore)  # first arguments that say which type
 
 
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -78,7 +79,7 @@ def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, An
             if device is not None or wanted is not None:
                 raise _twice("device" if wanted is None else "dtype", args, kwargs)
             device, wanted = each.device, each.dtype
-        elif place == 0 and isinstance(each, dtype):
+        elif place == 0 and isinstance(each, (dtype, type)):
             if wanted is not None:
                 raise _twice("dtype", args, kwargs)
             wanted = each
@@ -86,14 +87,14 @@ def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, An
             if device is not None:
                 raise _twice("device", args, kwargs)
             device = each
-        elif place == 1 and (each is None or isinstance(each, dtype)) and not isinstance(args[0], (dtype, TensorCore)):
+        elif place == 1 and (each is None or isinstance(each, (dtype, type))) and not isinstance(args[0], OF_TYPE):
             if wanted is not None:
                 raise _twice("dtype", args, kwargs)
             wanted = each
         else:
             raise _no_form(args)
     if wanted is not None and not isinstance(wanted, dtype):
-        checks.kind("to", wanted)
+        wanted = checks.kind("to", wanted)
     return device, wanted, flags[0], flags[1]
 
 

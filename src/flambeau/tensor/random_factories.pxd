@@ -1,0 +1,1 @@
+from .factories cimport unset
