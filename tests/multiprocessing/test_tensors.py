@@ -245,6 +245,7 @@ def test_events_cross_processes(other):
 event.wait()
 x += 1
 event.record()
+event.synchronize()
 answer = repr(event.device), event.query()
 """,
         x=x,
