@@ -24,7 +24,6 @@ from .contract_base import (
     ADD,
     COUNT,
     DEVICE,
-    LARGE,
     LONG_COPY,
     MAX_POLLS,
     NEGATE,
@@ -97,13 +96,14 @@ class DriverContract(GraphContract):
 
     # memory
     def test_allocations_are_disjoint_and_count(self) -> None:
-        free, _ = self.driver.mem_info(DEVICE)
-        first, second = self.driver.mem_alloc(DEVICE, LARGE), self.driver.mem_alloc(DEVICE, LARGE)
-        assert first > 0 and second > 0 and abs(first - second) >= LARGE
-        assert self.driver.mem_info(DEVICE)[0] <= free - 2 * LARGE
+        free, total = self.driver.mem_info(DEVICE)
+        size = total // 32  # so much that what other processes do on the device meanwhile is less
+        first, second = self.driver.mem_alloc(DEVICE, size), self.driver.mem_alloc(DEVICE, size)
+        assert first > 0 and second > 0 and abs(first - second) >= size
+        assert self.driver.mem_info(DEVICE)[0] < free - size
         self.driver.mem_free(DEVICE, first)
         self.driver.mem_free(DEVICE, second)
-        assert self.driver.mem_info(DEVICE)[0] == free
+        assert self.driver.mem_info(DEVICE)[0] > free - size
 
     def test_out_of_memory_leaves_the_driver_working(self) -> None:
         too_much = 2 * self.driver.properties(DEVICE).total_memory

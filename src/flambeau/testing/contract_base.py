@@ -13,7 +13,6 @@ from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
 
 DEVICE = 0
 SEGMENT = 4 << 20  # bytes
-LARGE = 64 << 20  # bytes
 COUNT = 1000  # elements
 MAX_POLLS = 10_000_000
 LONG_COPY = 1 << 20  # bytes
