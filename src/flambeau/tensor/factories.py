@@ -227,12 +227,7 @@ def zeros(
     """A tensor of zeros.  Host: returns at once."""
     if size is not None:
         sizes = checks.named("zeros", sizes, size)
-    made = run_into(
-        "fill",
-        "zeros",
-        unset("zeros", sizes, dtype, device, pin_memory),
-        0,
-    )
+    made = run_into("fill", "zeros", unset("zeros", sizes, dtype, device, pin_memory), 0)
     return made if requires_grad is False else as_leaf("zeros", made, requires_grad)
 
 
@@ -247,12 +242,7 @@ def ones(
     """A tensor of ones.  Host: returns at once."""
     if size is not None:
         sizes = checks.named("ones", sizes, size)
-    made = run_into(
-        "fill",
-        "ones",
-        unset("ones", sizes, dtype, device, pin_memory),
-        1,
-    )
+    made = run_into("fill", "ones", unset("ones", sizes, dtype, device, pin_memory), 1)
     return made if requires_grad is False else as_leaf("ones", made, requires_grad)
 
 

@@ -22,14 +22,7 @@ def rand(
     """Random numbers, uniform in [0, 1).  Host: returns at once."""
     if size is not None:
         sizes = checks.named("rand", sizes, size)
-    made = run_into(
-        "uniform",
-        "rand",
-        unset("rand", sizes, dtype, device, pin_memory),
-        0.0,
-        1.0,
-        generator=generator,
-    )
+    made = run_into("uniform", "rand", unset("rand", sizes, dtype, device, pin_memory), 0.0, 1.0, generator=generator)
     return made if requires_grad is False else as_leaf("rand", made, requires_grad)
 
 
@@ -45,14 +38,7 @@ def randn(
     """Random numbers of the standard normal distribution.  Host: returns at once."""
     if size is not None:
         sizes = checks.named("randn", sizes, size)
-    made = run_into(
-        "normal",
-        "randn",
-        unset("randn", sizes, dtype, device, pin_memory),
-        0.0,
-        1.0,
-        generator=generator,
-    )
+    made = run_into("normal", "randn", unset("randn", sizes, dtype, device, pin_memory), 0.0, 1.0, generator=generator)
     return made if requires_grad is False else as_leaf("randn", made, requires_grad)
 
 
