@@ -75,6 +75,9 @@ def test_shapes_and_options_of_factories(name):
         f"full: value cannot be converted to type int64 without overflow: {2**70}",
     ),
     (lambda: torch.full_like(A, "x"), TypeError, "full_like: the value must be a number"),
+    (lambda: torch.randint(low=3, size=(2,)), TypeError, "randint: low comes with high: low=3, high=None"),
+    (lambda: torch.randint(5, low=9, size=(2,)), TypeError, "randint: low comes with high: 5, low=9, high=None"),
+    (lambda: torch.randint(5, low=0, high=9, size=(2,)), TypeError, "randint: low comes with high: 5, low=0, high=9"),
     (lambda: torch.arange("x"), TypeError, "arange: end must be a number, got 'x'"),
     (lambda: torch.arange(0, 5, 0), RuntimeError, "arange: step must be nonzero, got start, end and step 0, 5, 0"),
     (

@@ -58,6 +58,9 @@ def randint(
     Host:   returns at once.
     Raises: ValueRangeError if there is no such integer, ArgumentTypeError.
     """
+    if low is not None and (high is None or bounds_and_size):
+        given = ", ".join([*map(shown, bounds_and_size), f"low={shown(low)}", f"high={shown(high)}"])
+        raise ArgumentTypeError(f"randint: low comes with high: {given}", hint="name both, or neither")
     bounds_and_size += tuple([each for each in (low, high, size) if each is not None])
     if len(bounds_and_size) not in (2, 3):
         raise ArgumentTypeError(
