@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from . import check, raw
+from . import check, product_rows, raw
 from .goals import at_most
 from .perceptron import Perceptron
 from .times import BURST, Missing, Row, Sizes, Work
 
 SIDE = 16
+HEADS = (1, 2, 16, 64)  # batch, heads, rows, dims of attention
 BACKWARD_BURST = 50  # of several launches each
 TRAINING_BURST = 10  # of some dozens
 LAUNCH_US = 1.5  # what a call may take beside the driver's own launch
-PRODUCT_US = 2.0  # what a product may take beyond cublasLtMatmul
+LIBRARY_US = 2.0  # what a product, or attention, may take beyond the library's own call
 STEP_TOLERANCE = 1e-4  # of a change that is far smaller than what it changes
 
 Make = Callable[[Any, Sizes], Work]
@@ -73,6 +74,14 @@ def _linear(library: Any, _: Sizes) -> Work:
         return check.error(check.host(linear(x, weight, bias)), check.host(x) @ check.host(weight).T + check.host(bias))
 
     return Work(lambda: linear(x, weight, bias), error)
+
+
+def _small(make: Make) -> Make:
+    """A row of attention with few heads."""
+    return lambda library, sizes: make(library, sizes._replace(heads=HEADS))
+
+
+_attention, _attention_backward = _small(product_rows.attention), _small(product_rows.attention_backward)
 
 
 def _empty(library: Any, _: Sizes) -> Work:
@@ -140,6 +149,7 @@ def _to_copy(library: Any, _: Sizes) -> Work:
     return Work(lambda: a.to("cuda", copy=True), lambda: check.same(a.to("cuda", copy=True), a))
 
 
+NEAR_LIBRARY = (at_most(1, "raw", plus=LIBRARY_US),)
 NEAR_RAW = (at_most(1, "raw", plus=LAUNCH_US), at_most(0.7))
 row = functools.partial(Row, unit="µs", burst=BURST, tolerance=1e-5)
 launching = functools.partial(row, goals=NEAR_RAW, raw=raw.launch)
@@ -150,7 +160,22 @@ ROWS = (
     launching("sum", make=_sum),
     launching("softmax", make=_softmax),
     launching("a[index]", make=_index),
-    row("mm", make=_mm, goals=(at_most(1, "raw", plus=PRODUCT_US), at_most(0.6)), raw=raw.product),
+    row("mm", make=_mm, goals=(*NEAR_LIBRARY, at_most(0.6)), raw=raw.product),
+    row(
+        "attention",
+        make=_attention,
+        goals=NEAR_LIBRARY,
+        raw=raw.executions("attention", _attention),
+        tolerance=product_rows.HALF_TOLERANCE,
+    ),
+    row(
+        "attention, backward",
+        make=_attention_backward,
+        goals=NEAR_LIBRARY,
+        burst=BACKWARD_BURST,
+        raw=raw.executions("attention_backward", _attention_backward),
+        tolerance=product_rows.GRADIENT_TOLERANCE,
+    ),
     row("linear, autograd", make=_linear, goals=(at_most(0.6),)),
     row("empty", make=_empty, goals=(at_most(0.6),)),
     row("view", make=_view, goals=(at_most(0.6),)),

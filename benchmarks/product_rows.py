@@ -71,7 +71,7 @@ def _forward(library: Any, query: Any, key: Any, value: Any) -> Any:
     return library.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
 
 
-def _attention(library: Any, sizes: Sizes) -> Work:
+def attention(library: Any, sizes: Sizes) -> Work:
     inputs = [each.detach() for each in _heads(library, sizes)]
 
     def error() -> float:
@@ -81,7 +81,7 @@ def _attention(library: Any, sizes: Sizes) -> Work:
     return Work(lambda: _forward(library, *inputs), error, _operations(sizes))
 
 
-def _attention_backward(library: Any, sizes: Sizes) -> Work:
+def attention_backward(library: Any, sizes: Sizes) -> Work:
     """Five products instead of two."""
     inputs = _heads(library, sizes)
     out = _forward(library, *inputs)
@@ -107,6 +107,6 @@ ROWS = (
     row("product 8192, float32", make=_product("float32", _square), goals=OF_TORCH, tolerance=1e-5),
     row("product 1024, bfloat16", make=_product("bfloat16", _small_square), goals=OF_TORCH),
     row("product 64 of 512, bfloat16", make=_product("bfloat16", _batch), goals=OF_TORCH),
-    row("attention 8x16x4096x64, causal", make=_attention, goals=OF_ATTENTION),
-    row("attention 8x16x4096x64, backward", make=_attention_backward, goals=OF_ATTENTION, tolerance=GRADIENT_TOLERANCE),
+    row("attention 8x16x4096x64, causal", make=attention, goals=OF_ATTENTION),
+    row("attention 8x16x4096x64, backward", make=attention_backward, goals=OF_ATTENTION, tolerance=GRADIENT_TOLERANCE),
 )

@@ -12,13 +12,14 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from ctypes import c_int, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
 
 import flambeau
 
-from .times import BURST, Sizes, Take, device_burst, device_ms
+from .times import BURST, Missing, Sizes, Take, Work, device_burst, device_ms
 
 LOOP = """
 typedef int (*launch_t)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
@@ -36,6 +37,14 @@ int products(multiply_t multiply, void **p, int count) {
     for (int done = 0; done < count; ++done) {
         int code = multiply(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13],
                             (unsigned long)p[14], p[15]);
+        if (code) return code;
+    }
+    return 0;
+}
+typedef int (*execute_t)(void *, void *, void *);
+int executions(execute_t execute, void *handle, void *plan, void *pack, int count) {
+    for (int done = 0; done < count; ++done) {
+        int code = execute(handle, plan, pack);
         if (code) return code;
     }
     return 0;
@@ -76,6 +85,7 @@ def loop() -> Any | None:
         made = ctypes.CDLL(str(built))
     made.launches.argtypes = c_void_p, c_void_p, c_void_p, c_int
     made.products.argtypes = c_void_p, c_void_p, c_int
+    made.executions.argtypes = c_void_p, c_void_p, c_void_p, c_void_p, c_int
     made.replays.argtypes = c_void_p, c_void_p, c_void_p, c_void_p, c_int
     return made
 
@@ -115,6 +125,40 @@ def product(_: Sizes) -> Take:
 
 def _is_square(problem: Any) -> bool:
     return (problem.m, problem.n, problem.k, problem.batch, problem.has_bias) == (SIDE, SIDE, SIDE, 1, False)
+
+
+def executions(kind: str, make: Callable[[Any, Sizes], Work]) -> Callable[[Sizes], Take]:
+    """Microseconds of host time per cudnnBackendExecute of the problem of that kind in a call of flambeau's."""
+
+    def prepare(sizes: Sizes) -> Take:
+        work = make(flambeau, sizes)
+        made = work.call()
+        plan, pack = _executed(kind, (made[0] if isinstance(made, tuple) else made).data_ptr())
+        calls = functools.partial(_execute, plan._dnn, plan._plan, pack)
+        return lambda: _launch_us(calls) if work and made else 0  # whose memory it works on
+
+    return prepare
+
+
+def _executed(kind: str, address: int) -> tuple[Any, int]:
+    """The plan of cuDNN's, and its pack of addresses, that wrote its first result there."""
+    from flambeau.driver.nvidia.dnn import DnnPlan
+    from flambeau.runtime import state
+
+    driver = state.machine().driver
+    plans = [driver._plans[plan][1] for (_, problem), plan in driver._plan_handles.items() if problem.kind == kind]
+    for plan in reversed(plans):
+        for (addresses, _), pack in reversed(plan._packs.items()) if isinstance(plan, DnnPlan) else ():
+            if addresses[0] == address:
+                return plan, pack
+    raise Missing("cuDNN did not do it")
+
+
+def _execute(dnn: Any, plan: int, pack: int) -> int:
+    in_c, execute = loop(), dnn._library.cudnnBackendExecute
+    if in_c is None:
+        return max(execute(dnn.handle, plan, pack) for _ in range(BURST))
+    return int(in_c.executions(ctypes.cast(execute, c_void_p), dnn.handle, plan, pack, BURST))
 
 
 def launchable(graph: Any) -> int:

@@ -1,17 +1,19 @@
 """What dispatch keeps of the calls that it has seen."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau import dispatch
+from flambeau import kinds
 from flambeau.errors import AcceleratorError, ArgumentTypeError, FlambeauError, ValueRangeError
-from flambeau.ops.operator import REGISTRY
+from flambeau.ops.operator import REGISTRY, Handover, Operand, composite
 from flambeau.testing.machine import machine
 
 
 def test_plans_are_bounded(monkeypatch):
-    monkeypatch.setattr(dispatch, "MAX_PLANS", 2)
+    monkeypatch.setattr(kinds, "MAX_PLANS", 2)
     with machine(devices=1) as made:
         plans = made.devices[0].plans
         counts = []
@@ -172,3 +174,90 @@ class TestTensorsOfAFormerMachine:
             with pytest.raises(AcceleratorError, match="12 bytes of cuda:0 belong to a machine that is gone\nhint: "):
                 call(x)
             assert z.tolist() == [0.0] * 3 and (z + 1).tolist() == [1.0] * 3
+
+
+# composites that are one call of another operator
+
+
+@pytest.fixture
+def handing():
+    """A composite that hands over to `softmax`, and the attributes with which its body was called."""
+    seen = []
+
+    def body(input: Operand, dim: int, scale: float = 1.0):
+        seen.append((dim, scale))
+        return Handover(REGISTRY["clamp"], (input, None, scale)) if dim < 0 else Handover(REGISTRY["sum"], (input, dim))
+
+    made = composite(name="handing", samples=lambda: [])(body)
+    del REGISTRY["handing"]
+    return made, seen
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_composite_that_hands_over_is_asked_once_for_a_kind(handing, device):
+    called, seen = handing
+    with machine(devices=1):
+        x = torch.arange(6.0, device=device).view(2, 3)
+        assert [called(x, 0).tolist(), called(x + 1, 0).tolist(), called(x, dim=1).tolist()] == [
+            [3, 5, 7], [5, 7, 9], [3, 12],
+        ]  # fmt: skip
+        assert seen == [(0, 1.0), (1, 1.0)]
+        assert called(x.t(), 0).tolist() == [3, 12]
+        assert called(x.to(torch.int32), 0).dtype is torch.int64
+        assert len(seen) == 4
+
+
+def test_a_composite_is_asked_again_for_another_number(handing):
+    called, seen = handing
+    x = torch.tensor([-1.0, 1.0, 3.0])
+    assert [called(x, -1, scale).tolist()[2] for scale in (2.0, float("2"), 2, True, 0.5)] == [2, 2, 2, 1, 0.5]
+    assert [type(scale) for _, scale in seen] == [float, int, bool, float]
+    zeros = [called(x, -1, scale).tolist()[1] for scale in (0.0, -0.0, 0.0)]
+    assert [str(each) for each in zeros] == ["0.0", "-0.0", "0.0"]
+
+
+def test_an_error_after_a_handover_names_the_composite(handing):
+    called, _ = handing
+    with machine(devices=2):
+        x = torch.ones(2, 3, device="cuda")
+        called(x, 0)
+        with pytest.raises(FlambeauError, match=r"^handing: .*out of range"):
+            called(x, 2)
+        a, b = torch.ones(2, 2, device="cuda:0"), torch.ones(2, device="cuda:0")
+        torch.mv(a, b)
+        with pytest.raises(FlambeauError, match=r"^mv: Expected .* on the same device: input is .*cuda:0"):
+            torch.mv(a, b.to("cuda:1"))
+
+
+def test_a_handover_keeps_gradients_and_no_tensor():
+    x = torch.ones(3, requires_grad=True)
+    for _ in range(2):
+        torch.cumsum(x, 0).sum().backward()
+    assert x.grad.tolist() == [6, 4, 2]
+    kept = REGISTRY["cumsum"].recent[0]
+    assert (kept.arguments[0], kept.sources, kept.operator.name) == (None, [(0, 0)], "running_sum")
+
+
+def test_a_composite_hands_over_only_what_it_was_given():
+    def body(input: Operand):
+        return Handover(REGISTRY["exp"], (input + 1,))
+
+    made = composite(name="making", samples=lambda: [])(body)
+    del REGISTRY["making"]
+    with pytest.raises(AssertionError, match="which the composite was not given"):
+        made(torch.ones(2))
+
+
+# arguments by name
+
+
+def test_calls_of_one_form_are_bound_alike():
+    softmax = REGISTRY["softmax"]
+    bound = [softmax.bind((1,), {"dim": dim}) for dim in (2, 3)]
+    assert bound == [[1, 2, None], [1, 3, None]]
+    assert softmax.bind((), {"dtype": float, "dim": 4, "x": 5}) == [5, 4, torch.float64]
+    for _ in range(2):
+        with pytest.raises(ArgumentTypeError, match="missing 1 required positional argument: 'dim'"):
+            softmax.bind((1,), {"dtype": None})
+        with pytest.raises(ArgumentTypeError, match="unexpected keyword argument 'input'"):
+            softmax.bind((1,), {"dim": 2, "input": 3})

@@ -30,7 +30,7 @@ LAYERS = (
     ("driver",),
     ("memory",),
     ("runtime",),
-    ("core", "placement", "plan", "lowering", "dispatch", "transfer", "autograd", "ops", "numerics"),
+    ("core", "placement", "plan", "kinds", "lowering", "dispatch", "transfer", "autograd", "ops", "numerics"),
     ("tensor",),
     ("nn", "optim", "data", "amp", "parallel", "multiprocessing"),
     ("tools", "testing"),

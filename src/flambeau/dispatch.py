@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import core
 from . import strides as st
 from .autograd import record
 from .core import TensorCore
-from .dtypes import dtype
 from .errors import ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError, shown
+from .kinds import holding, into, is_apart, key_of, known, note_kind, note_recent, plans_on, remember
 from .layout import layout_of
 from .lowering import check_fits, check_single, laid_out, lowered
-from .ops.operator import COMPOSITE, REGISTRY, VIEW, Operator, run_calls_with
+from .ops.operator import COMPOSITE, REGISTRY, VIEW, Handover, Operator, run_calls_with
 from .placement import MISUSES, common_device, device_name, misused
-from .plan import Decided, Plan, View, also_read
+from .plan import Handed, Plan, View
 from .runtime import state
 from .runtime.storage import WIDEST_ACCESS
 
-if TYPE_CHECKING:
-    from .runtime.machine import Machine
-
-MAX_PLANS = 4096  # of one device; with more, all are decided anew
-MAX_RECENT = 8  # calls of one operator that are compared with before all plans are looked through
-NUMBERS = (int, float, bool)
+NO_NAMES: dict[str, Any] = {}
 _WIDEST = WIDEST_ACCESS  # compiled, a number of C's
-UNLIKE = object()  # no argument: stands for what may change
-UNCHANGING = (int, float, bool, str, dtype, type(None))
 
 
 def read(tensor: TensorCore) -> Any:
@@ -46,14 +39,17 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     Raises: DeviceMismatchError, and what the operator says; nothing has changed then.
     """
     given = kwargs.pop("out", None) if kwargs else None
-    bound = operator.bind(args, kwargs)
+    return _called(operator, operator.bind(args, kwargs), given)
+
+
+def _called(operator: Operator, bound: list[Any], given: Any) -> Any:
     kind = operator.kind
     if kind is COMPOSITE:
         result = _composed(operator, bound)
         return result if given is None else write_out(operator, bound, given, result)
     if kind is VIEW:
         return _view(operator, bound)
-    plan: Plan | None = _holding(operator.recent, operator, bound) if given is None else None
+    plan: Plan | None = holding(operator.recent, operator, bound) if given is None else None
     if plan is not None:
         result = plan.run(bound, None)
     else:
@@ -71,9 +67,30 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 def _composed(operator: Operator, bound: list[Any]) -> Any:
     """What a body says that calls operators.  Its errors begin with what the user called, not with what it calls."""
     try:
-        return operator.body(*bound)
+        handed: Handed | None = holding(operator.recent, operator, bound)
+        if handed is None:
+            found = operator.body(*bound)
+            if type(found) is not Handover:
+                return found
+            handed = _handed(operator, bound, found)
+        return _handed_over(handed, bound)
     except MISUSES as error:
         raise misused(operator, bound, error)  # noqa: B904  (most often it is that error)
+
+
+def _handed(operator: Operator, bound: list[Any], found: Handover) -> Handed:
+    handed = Handed(found.operator, found.operator.bind(found.arguments, NO_NAMES), found.part, bound)
+    note_kind(operator, bound, handed, common_device(operator, bound))
+    note_recent(operator.recent, handed)
+    return handed
+
+
+def _handed_over(handed: Handed, bound: list[Any]) -> Any:
+    arguments = handed.arguments.copy()
+    for source, place in handed.sources:
+        arguments[place] = bound[source]
+    result = _called(handed.operator, arguments, None)
+    return result if handed.part < 0 else result[handed.part]
 
 
 def _call_mutating(operator: Operator, bound: list[Any], device: int) -> Any:
@@ -92,163 +109,23 @@ def _call_mutating(operator: Operator, bound: list[Any], device: int) -> Any:
 
 def _run(operator: Operator, bound: list[Any], given: Any, device: int) -> Any:
     """Run the plan of a call; the first of its kind is lowered."""
-    plans = _plans(device)
-    key = _key(operator, bound, given)
-    plan = _known(operator, bound, plans, key)
+    plans = plans_on(device)
+    key = key_of(operator, bound, given)
+    plan = known(operator, bound, plans, key)
     if plan is None:
         plan = lowered(operator, bound, given, device)
-        _note_kind(operator, bound, plan, device)
-        _remember(plans, key, plan)
+        note_kind(operator, bound, plan, device)
+        remember(plans, key, plan)
     if not operator.mutates:
         if given is None:
-            _note_recent(operator.recent, plan)
-        elif given is bound[0] and _is_apart(bound, given):
-            _note_recent(operator.recent_into, plan)
+            note_recent(operator.recent, plan)
+        elif given is bound[0] and is_apart(bound, given):
+            note_recent(operator.recent_into, plan)
     return plan.run(bound, given)
 
 
-def _note_recent(recent: list[Decided], decided: Decided) -> None:
-    recent.insert(0, decided)
-    del recent[MAX_RECENT:]
-
-
-def _into(operator: Operator, bound: list[Any]) -> Any:
-    """What was decided for a recent write into the operator's first operand, if it holds for this one."""
-    return _holding(operator.recent_into, operator, bound) if _is_apart(bound, bound[0]) else None
-
-
-def _is_apart(bound: list[Any], target: TensorCore) -> bool:
-    """Whether a dense tensor, the first argument, can be written without a look at the others."""
-    for index in range(1, len(bound)):
-        value = bound[index]
-        if isinstance(value, TensorCore):
-            tensor = value
-            if tensor.storage is target.storage:
-                return False
-    return target.layout.dense
-
-
-def _holding(recent: list[Decided], operator: Operator, bound: list[Any]) -> Any:
-    """What was decided for one of an operator's recent calls, if it holds for this one: cheaper than to look it up."""
-    machine = state.machine()
-    serial = machine.serial
-    setting = operator.setting() if operator.setting is not None else None
-    for decided in recent:
-        if decided.machine == serial and decided.setting == setting and _is_for(decided, operator, bound, machine):
-            return decided
-    return None
-
-
-def _is_for(decided: Decided, operator: Operator, bound: list[Any], machine: Machine) -> bool:
-    for index, value in enumerate(bound):
-        part = decided.parts[index]
-        if isinstance(value, TensorCore):
-            tensor = value
-            if tensor.layout is not part or tensor.storage.device != decided.device:
-                return False
-            if decided.device >= 0 and tensor.storage.machine is not machine:
-                return False
-        elif value is not part and not _are_alike(operator, index, value, part):
-            return False
-    return True
-
-
-def _are_alike(operator: Operator, index: int, value: Any, part: Any) -> bool:
-    """Whether an argument that is no tensor means what another call's did."""
-    kind = type(value)
-    if kind is int and type(part) is int:
-        return bool(value == part)
-    if kind is tuple and type(part) is tuple:
-        return _are_same_sizes(value, part)
-    if kind is st.Size and type(part) is kind:
-        return _are_same_sizes(tuple(value), tuple(part))
-    return kind is part and index in operator.number_indexes
-
-
-def _are_same_sizes(value: tuple[Any, ...], part: tuple[int, ...]) -> bool:
-    if len(value) != len(part):
-        return False
-    for index, size in enumerate(value):  # noqa: SIM110 (compiled, there are no closures)
-        if type(size) is not int or size != part[index]:
-            return False
-    return True
-
-
-def _note_kind(operator: Operator, bound: list[Any], decided: Decided, device: int) -> None:
-    setting = operator.setting() if operator.setting is not None else None
-    decided.is_for(state.machine().serial, device, setting, _parts(operator, bound))
-
-
-def _parts(operator: Operator, bound: list[Any]) -> list[Any]:
-    """What has to be the same in calls of one key."""
-    parts: list[Any] = []
-    for index, value in enumerate(bound):
-        if isinstance(value, TensorCore):
-            parts.append(value.layout)
-        elif index in operator.number_indexes and type(value) in NUMBERS:
-            parts.append(type(value))
-        else:
-            parts.append(value if type(value) in UNCHANGING or _is_sizes(value) else UNLIKE)
-    return parts
-
-
-def _is_sizes(value: Any) -> bool:
-    kind = type(value)
-    return (kind is tuple or kind is st.Size) and all([type(each) is int for each in value])
-
-
-def _remember(plans: dict[Any, Any], key: Any, decided: Any) -> None:
-    if len(plans) >= MAX_PLANS:
-        plans.clear()
-    plans[key] = decided
-
-
-def _plans(device: int) -> dict[Any, Any]:
-    machine = state.machine()
-    if device < 0:
-        return machine.cpu_plans
-    accelerator = machine.devices[device]
-    return accelerator.plans
-
-
-def _key(operator: Operator, bound: Sequence[Any], given: Any) -> tuple[Any, ...]:
-    """All that a lowering may decide by."""
-    key: list[Any] = [operator, operator.setting()] if operator.setting is not None else [operator]
-    for index, value in enumerate(bound):
-        if isinstance(value, TensorCore):
-            tensor = value
-            key.append(tensor.layout)
-        elif index in operator.number_indexes and type(value) in NUMBERS:
-            key.append(type(value))
-        else:
-            key.append(_fixed(value))
-    if given is not None:
-        key += (given.layout, also_read(bound, given))
-    return tuple(key)
-
-
-def _known(operator: Operator, bound: list[Any], plans: dict[Any, Any], key: Any) -> Any:
-    """What was decided for calls of a key.  Raises ArgumentTypeError if an argument can be part of no key."""
-    try:
-        return plans.get(key)
-    except TypeError as error:
-        raise misused(operator, bound, error) from error
-
-
-def _fixed(value: Any) -> Any:
-    """An attribute as part of a key: values that compare equal and differ, as 1, True and 1.0 do, are kept apart."""
-    kind = type(value)
-    if kind is float:
-        return kind, value.hex()
-    if kind is bool:
-        return kind, value
-    if kind is list or kind is tuple:
-        return tuple([each.layout if isinstance(each, TensorCore) else _fixed(each) for each in value])
-    return value
-
-
 def _view(operator: Operator, bound: list[Any]) -> Any:
-    decided: View | None = _holding(operator.recent, operator, bound)
+    decided: View | None = holding(operator.recent, operator, bound)
     if decided is None:
         decided = _view_of_kind(operator, bound)
     source: TensorCore = bound[0]
@@ -262,20 +139,20 @@ def _view(operator: Operator, bound: list[Any]) -> Any:
 def _view_of_kind(operator: Operator, bound: list[Any]) -> View:
     """The view that was decided for calls like this; the first is lowered."""
     device = common_device(operator, bound)
-    plans = _plans(device)
+    plans = plans_on(device)
     source = bound[0]
-    key = _key(operator, bound, None)
+    key = key_of(operator, bound, None)
     if operator.by_place and isinstance(source, TensorCore):
         key += (source.offset, source.storage.nbytes)
-    found: View | None = _known(operator, bound, plans, key)
+    found: View | None = known(operator, bound, plans, key)
     if found is None:
         shape, strides, step = laid_out(operator, bound)
         kind, size, steps = source.dtype, st.Size(shape), tuple(strides)
         found = View(layout_of(kind, size, steps, True), layout_of(kind, size, steps, False), step)
-        _note_kind(operator, bound, found, device)
-        _remember(plans, key, found)
+        note_kind(operator, bound, found, device)
+        remember(plans, key, found)
     if not operator.by_place:
-        _note_recent(operator.recent, found)
+        note_recent(operator.recent, found)
     return found
 
 
@@ -310,7 +187,7 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
     if needs_node or target.base is not None:
         record.check_inplace(operator.called, target)
     else:
-        plan: Plan | None = _into(operator, bound)
+        plan: Plan | None = into(operator, bound)
         if plan is not None:
             plan.run(bound, target)
             target.storage.version += 1
@@ -355,7 +232,7 @@ def assign(target: TensorCore, source: TensorCore) -> None:
 def fill_new(operator: Operator, made: TensorCore, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Let an operator write a new tensor, its first operand: unlike a write in place, no version is counted."""
     bound = operator.bind((made, *args), kwargs)
-    plan: Plan | None = _into(operator, bound)
+    plan: Plan | None = into(operator, bound)
     if plan is None:
         _run(operator, bound, made, made.storage.device)
     else:

@@ -80,8 +80,13 @@ class Call:
         self.steps: list[Launch | Library] = []
         self.draws: list[tuple[int, Any]] = []
 
-    def output(self, shape: Sequence[int], dtype: dtype) -> Any:
-        """A new contiguous result, or what is to be written, if that has this shape and type."""
+    def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
+        """A new contiguous result, or what is to be written, if that has this shape and type.
+
+        strides: of a result that is not contiguous, and leaves no gaps.
+        """
+        if strides is not None:
+            return self._take(layout_of(dtype, st.Size(shape), tuple(strides)))
         layout = dense_layout(dtype, st.Size(shape))
         given = self.given
         if given is not None and given.dtype is dtype and given.shape == layout.shape and given.is_contiguous():

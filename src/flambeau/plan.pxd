@@ -3,6 +3,7 @@ from . cimport core
 from .core cimport TensorCore
 from .hooks cimport Hooks
 from .layout cimport Layout
+from .ops.operator cimport Operator
 from .runtime cimport state, storage
 from .runtime.facts cimport MachineFacts
 from .runtime.queue cimport Queue
@@ -59,6 +60,13 @@ cdef class View(Decided):
     cdef public Layout aligned
     cdef public Layout misaligned
     cdef public Py_ssize_t step
+
+@cython.final
+cdef class Handed(Decided):
+    cdef public Operator operator
+    cdef public Py_ssize_t part
+    cdef public list sources
+    cdef public list arguments
 
 @cython.final
 cdef class Plan(Decided):

@@ -17,7 +17,7 @@ from .errors import OF_ARGUMENTS, ValueRangeError, shown, tell_as
 from .hooks import hooks
 from .kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar
 from .layout import Layout
-from .ops.operator import Number
+from .ops.operator import Number, Operator
 from .problem import Problem
 from .runtime import state, storage
 from .runtime.stream import Stream
@@ -153,6 +153,33 @@ class View(Decided):
         self.aligned = aligned
         self.misaligned = misaligned
         self.step = step
+
+
+class Handed(Decided):
+    """The call of another operator that a composite comes to.
+
+    arguments: the other operator's, where `sources` has no (index among the composite's, index among the other's).
+    part: which of its results, or -1.
+    """
+
+    __slots__ = ("arguments", "operator", "part", "sources")
+
+    def __init__(self, operator: Operator, arguments: list[Any], part: int, bound: Sequence[Any]) -> None:
+        self.operator = operator
+        self.part = part
+        self.sources: list[tuple[int, int]] = []
+        self.arguments: list[Any] = []
+        for place, value in enumerate(arguments):
+            is_tensor = isinstance(value, TensorCore)
+            self.arguments.append(None if is_tensor else value)
+            if is_tensor:
+                self.sources.append((_place_of(value, bound), place))
+
+
+def _place_of(tensor: TensorCore, bound: Sequence[Any]) -> int:
+    found = [place for place, each in enumerate(bound) if each is tensor]
+    assert found, f"handed over: {tensor.describe()}, which the composite was not given"
+    return found[0]
 
 
 class Plan(Decided):

@@ -251,7 +251,7 @@ def test_leading_sizes_that_do_not_broadcast():
 
 def test_the_logarithms_are_those_of_the_denominators():
     (query, key, value, _), (q, k, _, _) = operands((1, 2, 1, 5, 6, 8, 8), dtypes.float64)
-    found = ops.fused_attention(query, key, value, True, 0.4, False)[1]
+    found = ops.fused_attention(query, key, value, True, 0.4)[1]
     scores = np.where(np.tri(5, 6, dtype=bool), 0.4 * q @ k.swapaxes(-1, -2), -np.inf)
     np.testing.assert_allclose(wide(found), np.log(np.exp(scores).sum(-1)), rtol=1e-12)
 

@@ -2,7 +2,7 @@
 
 import flambeau as torch
 from flambeau.config import virtual_gpus
-from flambeau.dispatch import MAX_PLANS
+from flambeau.kinds import MAX_PLANS
 from flambeau.runtime import state
 from flambeau.runtime.machine import Machine
 from flambeau.testing import machine

@@ -14,14 +14,14 @@ from typing import Any
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import FLOATING_TYPES, bool_, dtype, float32
+from ..dtypes import FLOATING_TYPES, bool_, float32
 from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from ..problem import Attention, AttentionBackward
 from .compare import where
 from .convert import fill
 from .dropout import dropout
 from .linalg import matmul
-from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
+from .operator import Array, Call, ErrorSample, Handover, Operand, Sample, composite, operator
 from .pattern import tril
 from .softmax import softmax
 
@@ -44,28 +44,24 @@ def _loadable(call: Any, operand: Any) -> Any:
     return copied
 
 
-def _steps(shape: Sizes, strides: Sizes) -> Any:
+def _steps(operand: Any) -> tuple[int, ...]:
     """Strides in which a dimension of size 1, whose step is free, has that of a contiguous array."""
-    return tuple(dense if size == 1 else step for size, step, dense in zip(shape, strides, st.contiguous(shape)))
+    steps = zip(operand.shape, operand.strides, st.contiguous(operand.shape))
+    return tuple(dense if size == 1 else step for size, step, dense in steps)
 
 
-def _made(call: Any, shape: Sizes, kind: dtype, heads_inside: bool) -> tuple[Any, Any]:
-    """A result [batch, heads, rows, dims], or [batch, rows, heads, dims], and its strides in the former order."""
-    batch, heads, rows, dims = shape
-    out = call.output((batch, rows, heads, dims) if heads_inside else shape, kind)
-    return out, _ordered(out, heads_inside)
+def _made(call: Any, shape: Sizes, like: Any) -> Any:
+    """A result [batch, heads, rows, dims] of `like`'s type, with heads inside of the rows if it has them there."""
+    _, heads, rows, dims = shape
+    if heads > 1 and like.strides[1] < like.strides[2]:
+        return call.output(shape, like.dtype, (heads * rows * dims, dims, heads * dims, 1))
+    return call.output(shape, like.dtype)
 
 
-def _ordered(operand: Any, heads_inside: bool) -> Any:
-    first, second, third, last = _steps(operand.shape, operand.strides)
-    return (first, third, second, last) if heads_inside else (first, second, third, last)
-
-
-def _attention(query: Any, key: Any, value: Any, out_strides: Any, is_causal: bool, scale: float) -> Attention:
+def _attention(query: Any, key: Any, value: Any, out: Any, is_causal: bool, scale: float) -> Attention:
     batch, heads, queries, head_dim = query.shape
-    strides = (_steps(each.shape, each.strides) for each in (query, key, value))
     sizes = batch, heads, key.shape[1], queries, key.shape[2], head_dim, value.shape[3]
-    return Attention(query.dtype, *sizes, float(scale), bool(is_causal), *strides, out_strides)
+    return Attention(query.dtype, *sizes, float(scale), bool(is_causal), *map(_steps, (query, key, value, out)))
 
 
 def _fused_samples() -> Iterator[Sample]:
@@ -74,42 +70,36 @@ def _fused_samples() -> Iterator[Sample]:
         arrays = (Array(tuple(size), -1, 1, seed=seed, layout=layout, grad=False) for seed, size in sizes)
         return Sample((*arrays, *attributes))
 
-    yield each((2, 2, 3, 8), (2, 2, 5, 8), (2, 2, 5, 8), False, 0.35, False)
-    yield each((1, 4, 5, 16), (1, 2, 4, 16), (1, 2, 4, 8), True, 0.25, False)
-    yield each((1, 2, 33, 8), (1, 2, 40, 8), (1, 2, 40, 8), True, 0.3, True, layout="strided")
-    yield each((1, 1, 1, 8), (1, 1, 1, 8), (1, 1, 1, 8), True, 1.0, True)
+    yield each((2, 2, 3, 8), (2, 2, 5, 8), (2, 2, 5, 8), False, 0.35)
+    yield each((1, 4, 5, 16), (1, 2, 4, 16), (1, 2, 4, 8), True, 0.25)
+    yield each((1, 2, 33, 8), (1, 2, 40, 8), (1, 2, 40, 8), True, 0.3, layout="strided")
+    yield each((1, 1, 1, 8), (1, 1, 1, 8), (1, 1, 1, 8), True, 1.0)
 
 
 @operator(samples=_fused_samples, dtypes=FLOATING_TYPES, method=False, function=False)
-def fused_attention(
-    call: Any, query: Operand, key: Operand, value: Operand, is_causal: bool, scale: float, heads_inside: bool
-) -> Any:
+def fused_attention(call: Any, query: Operand, key: Operand, value: Operand, is_causal: bool, scale: float) -> Any:
     """(softmax(scale * query @ key^T) @ value, the logarithms of the softmax's denominators): one library call.
 
-    Only the first has a derivative.  heads_inside: it is [batch, queries, heads, dims].
+    Only the first has a derivative.  It lies in memory as the query does: with its heads inside of its rows, or not.
     Shapes: [b, h, q, d] with [b, g, k, d] and [b, g, k, e] gives [b, h, q, e] and [b, h, q]; h is a multiple of g.
     Host:   returns at once.
     """
-    query, key, value = (_loadable(call, each) for each in (query, key, value))
-    shape = (*query.shape[:3], value.shape[3])
-    out, strides = _made(call, shape, query.dtype, heads_inside)
+    out = _made(call, (*query.shape[:3], value.shape[3]), query)
     logsumexp = call.output(query.shape[:3], query.dtype.wide)
+    query, key, value = (_loadable(call, each) for each in (query, key, value))
     if out.numel():
-        call.library(_attention(query, key, value, strides, is_causal, scale), out, logsumexp, query, key, value)
+        call.library(_attention(query, key, value, out, is_causal, scale), out, logsumexp, query, key, value)
     return out, logsumexp
 
 
 @fused_attention.derivative
-def _(
-    grads: Any, outs: Any, query: Any, key: Any, value: Any, is_causal: bool, scale: float, heads_inside: bool
-) -> Any:
+def _(grads: Any, outs: Any, query: Any, key: Any, value: Any, is_causal: bool, scale: float) -> Any:
     if grads[1] is not None:
         raise AutogradError(
             "scaled_dot_product_attention: the logarithms of the denominators have no derivative",
             hint="detach() them",
         )
-    results = attention_backward(grads[0], *outs, query, key, value, is_causal, scale, heads_inside)
-    return tuple(each.transpose(1, 2) for each in results) if heads_inside else results
+    return attention_backward(grads[0], *outs, query, key, value, is_causal, scale)
 
 
 def _backward_samples() -> Iterator[Sample]:
@@ -119,28 +109,28 @@ def _backward_samples() -> Iterator[Sample]:
     queries, keys = (1, 2, 9, 8), (1, 2, 7, 8)
     inputs = fixed(queries, 3), fixed(keys, 4), fixed(keys, 5)
     statistics = Array((1, 2, 9), 1, 3, dtype="float32", grad=False)
-    yield Sample((fixed(queries, 0), fixed(queries, 1), statistics, *inputs, True, 0.3, False))
+    yield Sample((fixed(queries, 0), fixed(queries, 1), statistics, *inputs, True, 0.3))
 
 
 @operator(samples=_backward_samples, dtypes=FLOATING_TYPES[:3], method=False, function=False)
 def attention_backward(
     call: Any, grad_output: Operand, output: Operand, logsumexp: Operand, query: Operand, key: Operand, value: Operand,
-    is_causal: bool, scale: float, heads_inside: bool,
+    is_causal: bool, scale: float,
 ) -> Any:  # fmt: skip
     """The gradients of the query, key and value of `fused_attention`.  It has no derivative.
 
-    Shapes: as the query's, key's and value's, or [batch, rows, heads, dims] with `heads_inside`, as grad_output's.
+    Shapes: as the query's, key's and value's, and with the heads inside of the rows where theirs are.
     Host:   returns at once.
     Raises: AutogradError if it is differentiated.
     """
+    results = tuple([_made(call, each.shape, each) for each in (query, key, value)])
     operands = [_loadable(call, each) for each in (grad_output, output)]
     inputs = [_loadable(call, each) for each in (query, key, value)]
     statistics = call.contiguous(logsumexp)
-    results, strides = zip(*(_made(call, each.shape, each.dtype, heads_inside) for each in inputs))
     if output.numel():
-        of_grad, of_output = (_ordered(each, heads_inside) for each in operands)
-        forward = _attention(*inputs, of_output, is_causal, scale)
-        call.library(AttentionBackward(forward, of_grad, *strides), *results, *operands, statistics, *inputs)
+        forward = _attention(*inputs, operands[1], is_causal, scale)
+        problem = AttentionBackward(forward, _steps(operands[0]), *map(_steps, results))
+        call.library(problem, *results, *operands, statistics, *inputs)
     return results
 
 
@@ -205,16 +195,6 @@ def _is_fused(query: Any, key: Any, value: Any) -> bool:
         and query.numel() > 0
         and key.numel() > 0
     )
-
-
-def _fused(query: Any, key: Any, value: Any, is_causal: bool, scale: float) -> Any:
-    is_flat = len(query.shape) == 3
-    if is_flat:
-        query, key, value = (each.unsqueeze(0) for each in (query, key, value))
-    heads_inside = query.shape[1] > 1 and query.strides[1] < query.strides[2]
-    out = fused_attention(query, key, value, is_causal, scale, heads_inside)[0]
-    out = out.transpose(1, 2) if heads_inside else out
-    return out.squeeze(0) if is_flat else out
 
 
 # the function
@@ -328,14 +308,26 @@ def scaled_dot_product_attention(
     _check(query, key, value, attn_mask, is_causal)
     factor = scale if scale is not None else 1 / sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     is_plain = attn_mask is None and not dropout_p
-    if enable_gqa and not (is_plain and _is_grouped(query, key, value)):
-        key, value = _grouped(query, key, value)
-    if not is_plain or not _is_fused(query, key, value):
-        return _composed(query, key, value, attn_mask, dropout_p, is_causal, factor)
-    if not enable_gqa and not query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
-        lead = st.broadcast([each.shape[:-2] for each in (query, key, value)], "scaled_dot_product_attention")
-        query, key, value = (each.expand((*lead, *each.shape[-2:])) for each in (query, key, value))
-    return _fused(query, key, value, is_causal, factor)
+    operands = query, key, value
+    if enable_gqa and not (is_plain and _is_grouped(*operands)):
+        operands = query, *_grouped(*operands)
+    if not is_plain or not _is_fused(*operands):
+        return _composed(*operands, attn_mask, dropout_p, is_causal, factor)
+    leads = [each.shape[:-2] for each in operands]
+    is_ready = len(query.shape) == 4 and (enable_gqa or leads[0] == leads[1] == leads[2])
+    if is_ready and operands[1] is key:
+        return Handover(fused_attention, (query, key, value, is_causal, factor), 0)
+    if not is_ready:
+        lead = st.broadcast(leads, "scaled_dot_product_attention")
+        operands = tuple([_in_four(each, lead) for each in operands])  # type: ignore[assignment]
+    out = fused_attention(*operands, is_causal, factor)[0]
+    return out if len(query.shape) == 4 else out.squeeze(0)
+
+
+def _in_four(operand: Any, lead: Sizes) -> Any:
+    """The operand with leading sizes `lead`, in four dimensions."""
+    expanded = operand.expand((*lead, *operand.shape[-2:]))
+    return expanded if len(lead) == 2 else expanded.unsqueeze(0)
 
 
 def _is_grouped(query: Any, key: Any, value: Any) -> bool:

@@ -31,7 +31,11 @@ cdef class Operator:
     cdef public list recent
     cdef public list recent_into
     cdef tuple _rests
+    cdef list _defaults
+    cdef dict _ways
     cdef object __weakref__
 
     @cython.locals(bound=list, rest=tuple, place=Py_ssize_t)
     cpdef bind(self, tuple args, dict kwargs)
+    @cython.locals(places=list, bound=list, place=Py_ssize_t)
+    cpdef _bind_named(self, tuple args, dict kwargs)

@@ -5,7 +5,7 @@ There are four kinds, each made by a decorator:
     @pointwise(...)   the body is the NumPy meaning on arrays of the compute type      (ops/pointwise.py)
     @operator(...)    the body lowers a call to launches: body(call, *operands, *attributes)
     @view(...)        the body answers (shape, strides, offset) of a view of its first operand
-    @composite(...)   the body calls other operators
+    @composite(...)   the body calls other operators, or answers with a `Handover` to one
 
 Parameters are told apart by their annotations:
 
@@ -26,16 +26,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from functools import wraps
 from typing import Any, NamedTuple, Protocol
 
 from ..dtypes import dtype, meant
 from ..errors import ArgumentTypeError, shown
 from ..kernel import Grid, Kernel
 from ..problem import Problem
+from .parameters import OF_NUMPY, Parameter, by_position, parameters_of
 
 POINTWISE, LOWERED, VIEW, COMPOSITE = "pointwise", "lowered", "view", "composite"
-TENSOR_ANNOTATIONS = ("Operand", "Operand | None", "Operands", "Value")
 
 
 class Operand(Protocol):
@@ -60,8 +59,8 @@ class Call(Protocol):
     name: str
     called: str
 
-    def output(self, shape: Sequence[int], dtype: dtype) -> Any:
-        """A new contiguous result (or the tensor given as out=, checked)."""
+    def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
+        """A new contiguous result (or the tensor given as out=, checked); strides: of one that is not contiguous."""
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
         """Contiguous memory that is free again once this call's launches are done."""
@@ -144,18 +143,21 @@ class Array(NamedTuple):
     grad: bool = True
 
 
-class Parameter(NamedTuple):
-    name: str
-    is_tensor: bool
-    annotation: str
-    default: Any  # inspect.Parameter.empty if there is none
-    keyword_only: bool
+class Handover(NamedTuple):
+    """What a composite answers that is one call of another operator: later calls of its kind go straight there.
+
+    arguments: tensors that the composite was given, and what follows from its attributes and the layouts of tensors.
+    part: which of several results is the composite's, or -1.
+    """
+
+    operator: Operator
+    arguments: tuple[Any, ...]
+    part: int = -1
 
 
 Samples = Callable[[], Iterable[Sample]]
 Errors = Callable[[], Iterable[ErrorSample]]
 REGISTRY: dict[str, Operator] = {}
-OF_NUMPY = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
 
 def _no_runner(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -213,7 +215,7 @@ class Operator:
         self.__name__ = self.name
         self.__doc__ = body.__doc__
         self.called = called or self.name
-        self.body = body if kind == POINTWISE else _by_position(body)
+        self.body = body if kind == POINTWISE else by_position(body)
         self.kind = kind
         self.samples = samples
         self.errors = errors
@@ -229,7 +231,7 @@ class Operator:
         self.backward_needs: tuple[str, ...] = ()
         self.saves: tuple[Need, ...] = ()
         self.only_for: dict[str, str] = {}
-        self.parameters = tuple(_parameters(body, skip_call=kind == LOWERED))
+        self.parameters = parameters_of(body, skip_call=kind == LOWERED)
         self.positional = sum(not each.keyword_only for each in self.parameters)
         self.tensor_indexes = tuple(index for index, each in enumerate(self.parameters) if each.is_tensor)
         self.index_of = {each.name: index for index, each in enumerate(self.parameters)}
@@ -238,6 +240,8 @@ class Operator:
         self.recent: list[Any] = []  # dispatch's plans of its recent calls
         self.recent_into: list[Any] = []  # and of those that wrote their first operand
         self._rests = tuple([self._rest(count) for count in range(self.positional + 1)])
+        self._defaults = [each.default for each in self.parameters]
+        self._ways: dict[tuple[Any, ...], list[int]] = {}  # by how many come without keyword, and the keywords
         REGISTRY[self.name] = self
 
     def _rest(self, count: int) -> tuple[Any, ...] | None:
@@ -247,9 +251,9 @@ class Operator:
 
     def _travels(self, parameter: Parameter) -> bool:
         """Whether numbers for this parameter come with each call, instead of being lowered anew."""
-        return parameter.annotation == "Number" or (
-            self.kind == POINTWISE and parameter.annotation == "Value" and not self.by_value
-        )
+        if self.kind == POINTWISE and parameter.annotation == "Value":
+            return not self.by_value
+        return self.kind != COMPOSITE and parameter.annotation == "Number"
 
     def called_as(self, called: str) -> Operator:
         """This operator for those who call it by another name: `add_`, or `multiply`."""
@@ -313,28 +317,38 @@ class Operator:
         return self._bind_named(args, kwargs)
 
     def _bind_named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        way = (len(args), *kwargs)
+        places = self._ways.get(way)
+        if places is None:
+            places = self._ways[way] = self._places(args, kwargs)
+        bound = self._defaults.copy()
+        for place, value in enumerate(args):
+            bound[place] = value
+        for place, value in enumerate(kwargs.values()):
+            bound[places[place]] = meant(value)
+        return bound
+
+    def _places(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
+        """Which parameters the keywords are.  Raises ArgumentTypeError if a call like this cannot be bound."""
         if len(args) > self.positional:
             raise ArgumentTypeError(
                 f"{self.called}: takes {self.positional} positional arguments but {len(args)} were given",
                 hint=self.signature(),
             )
-        bound = list(args)
-        left = {self._own_name(name, kwargs): meant(value) for name, value in kwargs.items()}
-        for parameter in self.parameters[len(args) :]:
-            if parameter.name in left:
-                bound.append(left.pop(parameter.name))
-            elif parameter.default is not inspect.Parameter.empty:
-                bound.append(parameter.default)
-            else:
+        given = {self._own_name(name, kwargs): value for name, value in kwargs.items()}
+        left = self.parameters[len(args) :]
+        for parameter in left:
+            if parameter.is_needed and parameter.name not in given:
                 raise ArgumentTypeError(
                     f"{self.called}: missing 1 required positional argument: '{parameter.name}'", hint=self.signature()
                 )
-        if left:
-            name, value = next(iter(left.items()))
-            raise ArgumentTypeError(
-                f"{self.called}: got an unexpected keyword argument '{name}': {shown(value)}", hint=self.signature()
-            )
-        return bound
+        known = {each.name for each in left}
+        for name, value in given.items():
+            if name not in known:
+                raise ArgumentTypeError(
+                    f"{self.called}: got an unexpected keyword argument '{name}': {shown(value)}", hint=self.signature()
+                )
+        return [self.index_of[name] for name in given]
 
     def _own_name(self, name: str, others: dict[str, Any]) -> str:
         """The name here for one of NumPy's, unless that is given too."""
@@ -343,46 +357,13 @@ class Operator:
 
     def signature(self) -> str:
         """How it is called, as a hint."""
-        taken = [each.name if _is_needed(each) else f"{each.name}={each.default}" for each in self.parameters]
+        taken = [each.name if each.is_needed else f"{each.name}={each.default}" for each in self.parameters]
         if self.positional < len(taken):
             taken.insert(self.positional, "*")
         return f"it is {self.called}({', '.join(taken)})"
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
-
-
-def _is_needed(parameter: Parameter) -> bool:
-    return parameter.default is inspect.Parameter.empty
-
-
-def _by_position(body: Callable[..., Any]) -> Callable[..., Any]:
-    """The body, callable with the values of keyword-only parameters in their order, as dispatch has them."""
-    found = inspect.signature(body).parameters.values()
-    named = [each.name for each in found if each.kind is inspect.Parameter.KEYWORD_ONLY]
-    if not named:
-        return body
-    count = len(found) - len(named)
-
-    @wraps(body)
-    def positional(*values: Any) -> Any:
-        return body(*values[:count], **dict(zip(named, values[count:], strict=True)))
-
-    return positional
-
-
-def _parameters(body: Callable[..., Any], skip_call: bool) -> list[Parameter]:
-    found = list(inspect.signature(body).parameters.values())[1 if skip_call else 0 :]
-    return [
-        Parameter(
-            each.name,
-            str(each.annotation) in TENSOR_ANNOTATIONS,
-            str(each.annotation),
-            each.default,
-            each.kind is inspect.Parameter.KEYWORD_ONLY,
-        )
-        for each in found
-    ]
 
 
 def operator(**options: Any) -> Callable[[Callable[..., Any]], Operator]:

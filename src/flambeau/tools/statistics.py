@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from ..dispatch import MAX_PLANS
+from ..kinds import MAX_PLANS
 from ..runtime import state
 
 

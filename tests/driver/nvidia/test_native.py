@@ -4,6 +4,7 @@ import ctypes
 import shutil
 import subprocess
 import types
+from threading import Lock
 
 import pytest
 
@@ -50,6 +51,10 @@ int multiply(P handle, P operation, P alpha, P a, P al, P b, P bl, P beta, P c, 
     P given[] = {handle, operation, alpha, a, al, b, bl, beta, c, cl, d, dl, algorithm, workspace, count, stream};
     memcpy(arguments, given, sizeof given);
     return returns;
+}
+int set_stream(P handle, P stream) { arguments[4] = handle, arguments[5] = stream; ++calls; return refuses; }
+int execute(P handle, P plan, P pack) {
+    arguments[0] = handle, arguments[1] = plan, arguments[2] = pack; ++calls; return fails;
 }
 """
 
@@ -200,7 +205,7 @@ def test_a_product_of_a_plan_runs_without_python(native, stub, side, is_swapped)
     function = ctypes.cast(stub.loaded.multiply, ctypes.c_void_p).value
     product = library.native().Product(function, 1, 2, 3, 4, 5, 6, 7)
     product.serve(0, is_swapped, 15, 0)
-    native._products[99], asked = product, []
+    native._library_calls[99], asked = product, []
     native._plans[99] = (0, types.SimpleNamespace(run=lambda *given: asked.append(given[0])))
     native.library_run(99, (0x100, 0x200, 0x440, 0), 14, side)
     assert asked == [(0x100, 0x200, 0x440, 0)]  # no algorithm is known yet for 64 bytes
@@ -212,6 +217,42 @@ def test_a_product_of_a_plan_runs_without_python(native, stub, side, is_swapped)
     product.busy = 1
     native.library_run(99, (0x100, 0x200, 0x440, 0), 14, side)
     assert len(asked) == 2
+
+
+@pytest.fixture
+def attention(native, stub):
+    """A plan of cuDNN's on device 0, with one pack; and what was asked of its long way."""
+    dnn, asked = types.SimpleNamespace(handle=0xD, lock=Lock(), stream=0, device=0), []
+    calls = (ctypes.cast(each, ctypes.c_void_p).value for each in (stub.loaded.execute, stub.loaded.set_stream))
+    packs = {((0x100, 0x200), 0x300): 0xAC}
+    native._library_calls[99] = library.native().Execution(dnn, *calls, 0xB, packs)
+    native._plans[99] = (0, types.SimpleNamespace(run=lambda *given: asked.append(given[:2])))
+    return dnn, asked
+
+
+def test_attention_whose_addresses_are_known_runs_without_python(native, stub, side, attention):
+    dnn, asked = attention
+    raw = native._streams[side].raw
+    for count in (2, 3):  # the stream of the handle is set once
+        native.library_run(99, (0x100, 0x200), 0x300, side)
+        assert stub.arguments(3) == [0xD, 0xB, 0xAC]
+        assert (stub.arguments(6)[4:], stub.calls, dnn.stream) == ([0xD, raw], count, raw)
+    assert asked == [] and not dnn.lock.locked()
+
+
+@pytest.mark.parametrize("trouble", ["addresses", "workspace", "lock", "execute", "stream"])
+def test_attention_goes_the_long_way_where_something_is_unknown_or_fails(native, stub, side, attention, trouble):
+    dnn, asked = attention
+    given = ((0x100, 0x201 if trouble == "addresses" else 0x200), 0x301 if trouble == "workspace" else 0x300)
+    if trouble == "lock":
+        dnn.lock.acquire()
+    stub.fail(7 if trouble == "execute" else 0)
+    ctypes.c_int.in_dll(stub.loaded, "refuses").value = 7 if trouble == "stream" else 0
+    native.library_run(99, *given, side)
+    assert asked == [given]
+    assert stub.calls == {"execute": 2, "stream": 1}.get(trouble, 0)
+    assert dnn.lock.locked() == (trouble == "lock")
+    assert dnn.stream == (native._streams[side].raw if trouble == "execute" else 0)
 
 
 def test_an_algorithm_knows_where_it_lies():

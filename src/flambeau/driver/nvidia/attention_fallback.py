@@ -32,6 +32,7 @@ class AttentionFallback:
     """Attention on the kernels of this file.  load: see plans.py."""
 
     workspace_nbytes = 0
+    native = None
 
     def __init__(self, problem: Attention, load: Load) -> None:
         _check(problem)
@@ -47,6 +48,8 @@ class AttentionFallback:
 
 class AttentionBackwardFallback:
     """Attention's gradients on the kernels of this file: the workspace holds one sum per query."""
+
+    native = None
 
     def __init__(self, problem: AttentionBackward, load: Load) -> None:
         _check(problem.forward)

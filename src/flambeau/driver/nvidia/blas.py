@@ -251,7 +251,10 @@ class Blas:
 
 
 class BlasPlan:
-    """One product, ready to run on any addresses.  It lives as long as the driver."""
+    """One product, ready to run on any addresses.  It lives as long as the driver.
+
+    native: what runs it without Python in between, or None.
+    """
 
     def __init__(self, blas: Blas, problem: Gemm, arrangement: Arrangement) -> None:
         self._blas = blas
@@ -269,15 +272,15 @@ class BlasPlan:
         self._algorithms: dict[int, HeuristicResult] = {}
         self._lock = Lock()
         parts = self._operation, self._alpha, self._beta, self._a, self._b, self._d
-        self.product = blas.native_product(*parts)
+        self.native = blas.native_product(*parts)
         self.workspace_nbytes = blas.workspace_limit
 
     def settle_on(self, workspace_nbytes: int) -> None:
         """Use no more workspace than that from now on."""
         self.workspace_nbytes = workspace_nbytes
-        if self.product is not None:
+        if self.native is not None:
             setter = self._blas.bias_setter if self._problem.has_bias else 0
-            self.product.serve(self._blas.device, self._is_swapped, workspace_nbytes, setter)
+            self.native.serve(self._blas.device, self._is_swapped, workspace_nbytes, setter)
 
     def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None:
         """Queue the product of (out, a, b, bias).  Raises AcceleratorError."""
@@ -292,13 +295,13 @@ class BlasPlan:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Compiled calls of this product take the long way meanwhile, and wait there."""
-        if self.product is not None:
-            self.product.busy += 1
+        if self.native is not None:
+            self.native.busy += 1
         try:
             yield
         finally:
-            if self.product is not None:
-                self.product.busy -= 1
+            if self.native is not None:
+                self.native.busy -= 1
 
     def find_algorithm(self, alignment: int) -> HeuristicResult | None:
         """The best algorithm for operands aligned to `alignment` bytes, or None if there is none."""
@@ -310,16 +313,16 @@ class BlasPlan:
         found = self._blas.heuristic(self._operation, layouts, alignment, self.workspace_nbytes)
         if found is not None:
             self._algorithms[alignment] = found
-            if self.product is not None:
-                self.product.algorithms[alignment] = found.address
+            if self.native is not None:
+                self.native.algorithms[alignment] = found.address
         return found
 
     def _multiply(self, addresses: tuple[int, ...], algorithm: HeuristicResult, workspace: int, stream: Stream) -> None:
         out, a, b, _ = addresses
         if not self._is_swapped:
             a, b = b, a
-        if self.product is not None:
-            status = self.product(out, a, b, algorithm.address, workspace, self.workspace_nbytes, stream.raw)
+        if self.native is not None:
+            status = self.native(out, a, b, algorithm.address, workspace, self.workspace_nbytes, stream.raw)
             check_blas(status, "cublasLtMatmul", device=self._blas.device)
             return
         self._blas.call(

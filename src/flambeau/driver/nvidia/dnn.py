@@ -23,6 +23,7 @@ from typing import Any
 from ...dtypes import dtype
 from ...errors import NotSupportedError
 from ...problem import Attention, AttentionBackward
+from . import library
 from .attention_graph import Program, attention, attention_backward
 from .cache import files_of
 from .dnn_graph import (
@@ -76,23 +77,23 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 def load() -> tuple[Any | None, str]:
     """The library with its signatures declared, and ""; or None, and why there is none that can be used."""
-    library = _find()
-    if library is None:
+    loaded = _find()
+    if loaded is None:
         return None, "cuDNN was not found"
     for name in ("cudnnGetVersion", "cudnnGetCudartVersion"):
-        getattr(library, name).restype = c_size_t
-    version, major = library.cudnnGetVersion(), library.cudnnGetCudartVersion() // 1000
+        getattr(loaded, name).restype = c_size_t
+    version, major = loaded.cudnnGetVersion(), loaded.cudnnGetCudartVersion() // 1000
     if version < OLDEST:
         return None, f"cuDNN {version} is older than {OLDEST}"
     if not _has_blas(major):
         return None, f"cuDNN needs cuBLAS for CUDA {major}, which was not found"
     for name, argtypes in SIGNATURES.items():
-        function = getattr(library, name)
+        function = getattr(loaded, name)
         function.argtypes = argtypes
         function.restype = c_int
-    library.cudnnGetLastErrorString.argtypes = (c_char_p, c_size_t)
-    library.cudnnGetLastErrorString.restype = None
-    return library, ""
+    loaded.cudnnGetLastErrorString.argtypes = (c_char_p, c_size_t)
+    loaded.cudnnGetLastErrorString.restype = None
+    return loaded, ""
 
 
 def _find() -> ctypes.CDLL | None:
@@ -161,18 +162,18 @@ def _is_loadable(strides: tuple[int, ...], of: dtype) -> bool:
 class Dnn:
     """cuDNN on one device."""
 
-    def __init__(self, library: Any, device: int, name: str, arch: str) -> None:
+    def __init__(self, loaded: Any, device: int, name: str, arch: str) -> None:
         """name, arch: the device's, which kept plans depend on.  Raises AcceleratorError."""
         self._target = f"{name} {arch}"
-        self._version = library.cudnnGetVersion()
-        self.backend = Backend(library)
+        self._version = loaded.cudnnGetVersion()
+        self.backend = Backend(loaded)
         self.device = device
         self.lock = Lock()
         made = c_void_p()
         self.backend.call("cudnnCreate", byref(made))
         self.handle = int(made.value or 0)
-        self._stream = 0  # the handle's, as its creation leaves it
-        self._set_stream, self._execute = library.cudnnSetStream, library.cudnnBackendExecute
+        self.stream = 0  # the handle's, as its creation leaves it
+        self._library = loaded
 
     def plan(self, problem: AttentionProblem) -> DnnPlan | None:
         """A way to solve the problem, or None, with a warning, if cuDNN has none."""
@@ -187,12 +188,18 @@ class Dnn:
 
     def execute(self, plan: int, pack: int, stream: Stream) -> None:
         """Queue a plan.  The lock is held.  Raises AcceleratorError."""
-        if stream.raw != self._stream:
+        if stream.raw != self.stream:
             self.backend.call("cudnnSetStream", self.handle, stream.raw)
-            self._stream = stream.raw
-        status = self._execute(self.handle, plan, pack)
-        if status:
-            self.backend.fail(status, "cudnnBackendExecute")
+            self.stream = stream.raw
+        self.backend.call("cudnnBackendExecute", self.handle, plan, pack)
+
+    def native_execution(self, plan: int, packs: dict[Any, int]) -> Any:
+        """What executes a plan without ctypes, or None where the package was built without compiled calls."""
+        native = library.native()
+        if native is None or not isinstance(self._library, ctypes.CDLL):
+            return None
+        calls = self._library.cudnnBackendExecute, self._library.cudnnSetStream
+        return native.Execution(self, *(ctypes.cast(each, c_void_p).value for each in calls), plan, packs)
 
     def _program(self, problem: AttentionProblem) -> Program:
         if isinstance(problem, AttentionBackward):
@@ -252,7 +259,10 @@ class Dnn:
 
 
 class DnnPlan:
-    """One problem, ready to run on any addresses.  It lives as long as the driver."""
+    """One problem, ready to run on any addresses.  It lives as long as the driver.
+
+    native: what runs it without Python in between, or None.
+    """
 
     def __init__(self, dnn: Dnn, program: Program, plan: int) -> None:
         self._dnn = dnn
@@ -267,6 +277,7 @@ class DnnPlan:
             self.workspace_nbytes += _rounded(nbytes)
         self._uids = numbers(*program.operands, *program.scratch, *program.scalars)
         self._packs: dict[tuple[tuple[int, ...], int], int] = {}
+        self.native = dnn.native_execution(plan, self._packs)
 
     def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None:
         """Queue the problem on its operands' addresses.  Raises AcceleratorError."""

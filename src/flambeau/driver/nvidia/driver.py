@@ -29,7 +29,6 @@ from ..api import (
     StreamHandle,
 )
 from . import compile, library, peers
-from .blas import BlasPlan
 from .blas_handles import BlasHandles
 from .contexts import STREAM_NON_BLOCKING, ContextCalls
 from .devices import Devices
@@ -74,7 +73,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         self._plans: Table[tuple[int, Plan]] = Table("plan")
         self._plan_handles: dict[tuple[int, Problem], PlanHandle] = {}
         self._blas_handles = BlasHandles()
-        self._products: dict[PlanHandle, Any] = {}  # those that compiled calls run
+        self._library_calls: dict[PlanHandle, Any] = {}  # of the plans that compiled calls run
 
     # devices
 
@@ -92,7 +91,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         """Let compiled calls take the place of the methods that they are named after, which remain for what fails."""
         native = library.native()
         if native is not None and self._shared_library:
-            tables = self._kernels, self._streams, self._events, self._devices.contexts, self._products
+            tables = self._kernels, self._streams, self._events, self._devices.contexts, self._library_calls
             made = native.Native(self._shared_library, self, *tables)
             for name in native.CALLS:
                 setattr(self, name, getattr(made, name))
@@ -369,8 +368,8 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         planned = self._planner.plan(device, problem)
         handle = PlanHandle(self._plans.add((device, planned)))
         self._plan_handles[device, problem] = handle
-        if isinstance(planned, BlasPlan) and planned.product is not None:
-            self._products[handle] = planned.product
+        if planned.native is not None:
+            self._library_calls[handle] = planned.native
         return handle
 
 

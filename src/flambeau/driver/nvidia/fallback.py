@@ -29,6 +29,7 @@ class FallbackPlan:
     """A product on the kernel of this file.  `launch` puts the loaded kernel on a stream.  It needs no workspace."""
 
     workspace_nbytes = 0
+    native = None
 
     def __init__(self, problem: Gemm, launch: Launch) -> None:
         self._problem = problem

@@ -1,7 +1,7 @@
-"""Launches, events, waits, copies and products without Python in between, where the package was compiled.
+"""Launches, events, waits, copies, products and attention without Python in between, where the package was compiled.
 
-- No header of NVIDIA's is needed: functions are found by name in libraries that are loaded; cuda.h and cublasLt.h say
-  what they take.
+- No header of NVIDIA's is needed: functions are found by name in libraries that are loaded; cuda.h, cublasLt.h and
+  cudnn_graph.h say what they take.
 - Only what goes well is done here.  A handle that is unknown, a device that was not used yet, an error code: all these
   go the long way, through the driver's methods in Python, which put things right or raise.  A call that has failed is
   made once more there, and fails again.
@@ -33,8 +33,9 @@ ctypedef int (*Copy)(unsigned long long, unsigned long long, size_t, void*) noex
 ctypedef int (*Multiply)(
     void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, size_t, void*
 ) noexcept nogil
-
 ctypedef int (*SetAttribute)(void*, int, void*, size_t) noexcept nogil
+ctypedef int (*Execute)(void*, void*, void*) noexcept nogil
+ctypedef int (*SetStream)(void*, void*) noexcept nogil
 
 CALLS = ("launch", "event_record", "stream_wait_event", "copy", "library_run")  # what stands in for the driver's own methods
 
@@ -56,7 +57,7 @@ cdef class Native:
     """The calls of one driver.
 
     path: the driver's library.  kernels, streams, events: its tables.  contexts: {device: its Context}.
-    products: {plan: its Product}, of the plans that have one.
+    library_calls: {plan: its LibraryCall}, of the plans that have one.
     Raises: OSError if the library, or a function in it, is not there.
     """
 
@@ -66,10 +67,10 @@ cdef class Native:
     cdef Record _cu_record
     cdef Wait _cu_wait
     cdef Copy _cu_copy
-    cdef object _kernels, _streams, _events, _contexts, _products
+    cdef object _kernels, _streams, _events, _contexts, _library_calls
     cdef object _slow_launch, _slow_record, _slow_wait, _slow_copy, _slow_run
 
-    def __init__(self, path, driver, kernels, streams, events, contexts, products):
+    def __init__(self, path, driver, kernels, streams, events, contexts, library_calls):
         cdef void* library = dlopen(path.encode(), RTLD_LAZY)
         if library == NULL:
             raise OSError((<bytes>dlerror()).decode())
@@ -82,7 +83,7 @@ cdef class Native:
         self._kernels, self._streams, self._events, self._contexts = kernels, streams, events, contexts
         self._slow_launch, self._slow_record = driver.launch, driver.event_record
         self._slow_wait, self._slow_copy = driver.stream_wait_event, driver.copy
-        self._slow_run, self._products = driver.library_run, products
+        self._slow_run, self._library_calls = driver.library_run, library_calls
 
     def is_current(self, unsigned long long context):
         """Whether a context is the thread's."""
@@ -167,11 +168,11 @@ cdef class Native:
 
     def library_run(self, plan, addresses, workspace, stream):
         """See Driver."""
-        cdef Product product = entry(self._products, plan)
+        cdef LibraryCall call = entry(self._library_calls, plan)
         cdef Stream of = entry(self._streams, stream)
-        if product is None or of is None or product.device != of.device or not self._use(of):
+        if call is None or of is None or call.device != of.device or not self._use(of):
             return self._slow_run(plan, addresses, workspace, stream)
-        if product.run(addresses, workspace, of.raw):
+        if call.run(addresses, workspace, of.raw):
             self._slow_run(plan, addresses, workspace, stream)
 
 
@@ -180,15 +181,30 @@ cdef unsigned long long ALIGNMENT = MAX_ALIGNMENT
 cdef int BIAS = DESC_BIAS_POINTER
 
 
-cdef class Product:
+cdef class LibraryCall:
+    """A plan of a library's, on any operands."""
+
+    cdef readonly int device
+
+    cdef int run(self, tuple addresses, unsigned long long workspace, unsigned long long stream) except? -1:
+        """Queue it.  Not 0 where the long way has to be gone."""
+        return 1
+
+
+cdef class Product(LibraryCall):
     """cublasLtMatmul with everything but the operands, the algorithm, the workspace and the stream given, as addresses."""
 
     cdef Multiply _multiply
     cdef SetAttribute _set_attribute
-    cdef void *_handle, *_operation, *_alpha, *_beta, *_a, *_b, *_d
+    cdef void* _handle
+    cdef void* _operation
+    cdef void* _alpha
+    cdef void* _beta
+    cdef void* _a
+    cdef void* _b
+    cdef void* _d
     cdef bint _is_swapped
     cdef size_t _workspace_nbytes
-    cdef readonly int device
     cdef readonly dict algorithms
     cdef public int busy
 
@@ -222,7 +238,7 @@ cdef class Product:
         self._set_attribute = <SetAttribute><uintptr_t>set_attribute
 
     cdef int run(self, tuple addresses, unsigned long long workspace, unsigned long long stream) except? -1:
-        """Not 0 where the long way has to be gone.  With a bias the interpreter stays locked, so that nobody sets another."""
+        """See LibraryCall.  With a bias the interpreter stays locked, so that nobody sets another."""
         cdef unsigned long long out = addresses[0], a = addresses[1], b = addresses[2], bias = 0
         cdef unsigned long long bits = ALIGNMENT | out | a | b
         if self._set_attribute != NULL:
@@ -276,4 +292,53 @@ cdef class Product:
                 <void*>out, self._d, <void*>out, self._d, <void*>algorithm, <void*>workspace, workspace_nbytes,
                 <void*>stream,
             )
+        return status
+
+
+cdef class Execution(LibraryCall):
+    """cudnnBackendExecute of one plan, on operands for which there is a pack.
+
+    dnn: has the lock of its handle and that one's `stream`.  packs: {(addresses, workspace): pack}.
+    The others are addresses.
+    """
+
+    cdef Execute _execute
+    cdef SetStream _set_stream
+    cdef void* _handle
+    cdef void* _plan
+    cdef object _dnn, _acquire, _release
+    cdef dict _packs
+
+    def __init__(
+        self,
+        dnn,
+        unsigned long long execute,
+        unsigned long long set_stream,
+        unsigned long long plan,
+        dict packs,
+    ):
+        self._execute, self._set_stream = <Execute><uintptr_t>execute, <SetStream><uintptr_t>set_stream
+        self._handle, self._plan = <void*><uintptr_t>dnn.handle, <void*>plan
+        self._dnn, self._acquire, self._release = dnn, dnn.lock.acquire, dnn.lock.release
+        self._packs = packs
+        self.device = dnn.device
+
+    cdef int run(self, tuple addresses, unsigned long long workspace, unsigned long long stream) except? -1:
+        """See LibraryCall.  A lock that is held is waited for on the long way."""
+        if not self._acquire(False):
+            return 1
+        try:
+            pack = self._packs.get((addresses, workspace))
+            return 1 if pack is None else self._queue(pack, stream)
+        finally:
+            self._release()
+
+    cdef int _queue(self, unsigned long long pack, unsigned long long stream) except? -1:
+        cdef int status
+        if self._dnn.stream != stream:
+            if self._set_stream(self._handle, <void*>stream):
+                return 1
+            self._dnn.stream = stream
+        with nogil:
+            status = self._execute(self._handle, self._plan, <void*>pack)
         return status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from ... import config
 from ...errors import NotSupportedError
@@ -19,10 +19,12 @@ LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
 
 
 class Plan(Protocol):
-    """A library call that is ready to run."""
+    """A library call that is ready to run.  native: what runs it without Python in between, or None."""
 
     @property
     def workspace_nbytes(self) -> int: ...
+    @property
+    def native(self) -> Any: ...
     def run(self, addresses: tuple[int, ...], workspace: int, stream: Stream) -> None: ...
 
 

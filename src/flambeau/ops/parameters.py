@@ -1,0 +1,52 @@
+"""The parameters of an operator's body, as its signature and annotations say."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple
+
+TENSOR_ANNOTATIONS = ("Operand", "Operand | None", "Operands", "Value")
+OF_NUMPY = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+
+
+class Parameter(NamedTuple):
+    name: str
+    is_tensor: bool
+    annotation: str
+    default: Any  # inspect.Parameter.empty if there is none
+    keyword_only: bool
+
+    @property
+    def is_needed(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+
+def parameters_of(body: Callable[..., Any], skip_call: bool) -> tuple[Parameter, ...]:
+    found = list(inspect.signature(body).parameters.values())[1 if skip_call else 0 :]
+    return tuple(
+        Parameter(
+            each.name,
+            str(each.annotation) in TENSOR_ANNOTATIONS,
+            str(each.annotation),
+            each.default,
+            each.kind is inspect.Parameter.KEYWORD_ONLY,
+        )
+        for each in found
+    )
+
+
+def by_position(body: Callable[..., Any]) -> Callable[..., Any]:
+    """The body, callable with the values of keyword-only parameters in their order, as dispatch has them."""
+    found = inspect.signature(body).parameters.values()
+    named = [each.name for each in found if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    if not named:
+        return body
+    count = len(found) - len(named)
+
+    @wraps(body)
+    def positional(*values: Any) -> Any:
+        return body(*values[:count], **dict(zip(named, values[count:], strict=True)))
+
+    return positional
