@@ -73,7 +73,7 @@ def _composed(operator: Operator, bound: list[Any]) -> Any:
             if type(found) is not Handover:
                 return found
             handed = _handed(operator, bound, found)
-        return _handed_over(handed, bound)
+        return _handed_over(operator, handed, bound)
     except MISUSES as error:
         raise misused(operator, bound, error)  # noqa: B904  (most often it is that error)
 
@@ -85,11 +85,16 @@ def _handed(operator: Operator, bound: list[Any], found: Handover) -> Handed:
     return handed
 
 
-def _handed_over(handed: Handed, bound: list[Any]) -> Any:
+def _handed_over(operator: Operator, handed: Handed, bound: list[Any]) -> Any:
     arguments = handed.arguments.copy()
     for source, place in handed.sources:
         arguments[place] = bound[source]
-    result = _called(handed.operator, arguments, None)
+    thread = state.here()
+    before, thread.handing = thread.handing, operator.called
+    try:
+        result = _called(handed.operator, arguments, None)
+    finally:
+        thread.handing = before
     return result if handed.part < 0 else result[handed.part]
 
 

@@ -55,7 +55,11 @@ def holding(recent: list[Decided], operator: Operator, bound: list[Any]) -> Any:
     serial = machine.serial
     setting = operator.setting() if operator.setting is not None else None
     for decided in recent:
-        if decided.machine == serial and decided.setting == setting and _is_for(decided, operator, bound, machine):
+        if (
+            decided.machine == serial
+            and (decided.setting is setting or decided.setting == setting)
+            and _is_for(decided, operator, bound, machine)
+        ):
             return decided
     return None
 

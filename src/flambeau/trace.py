@@ -15,6 +15,7 @@ from .hooks import hooks
 from .kernel import Access
 
 suspects: Callable[[], list[str]] | None = None  # what may have failed, the latest first; None where nobody knows
+handing: Callable[[], str] = str  # what the program called that hands its call over, "" if nothing does
 
 _operators: dict[str, list[str]] = {}  # by the name of a kernel or library problem
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -70,7 +71,7 @@ def call() -> tuple[str, str]:
     if name.startswith("Tensor.") or name.endswith(".step"):
         return site, name
     is_operator = name.isidentifier() and inner.f_code.co_filename.startswith(_OPERATORS)
-    return site, name if is_operator else ""
+    return site, name if is_operator else handing()
 
 
 def source_at(site: str) -> str:

@@ -1,4 +1,5 @@
 cimport cython
+from .lock cimport Lock
 from .pool cimport Block, Pool
 from .statistics cimport Counters, Flow, note_peaks
 from ..hooks cimport Hooks
@@ -14,8 +15,8 @@ cdef class CachingAllocator:
     cdef object _driver
     cdef bint _watches_blocks
     cdef object _process_usage
-    cdef object _lock
-    cdef object _given
+    cdef Lock _lock
+    cdef list _given
     cdef dict _awaited
     cdef object _pending
     cdef object _segments
@@ -35,6 +36,7 @@ cdef class CachingAllocator:
     @cython.locals(size=cython.longlong, pool=Pool, block=Block, counters=Counters)
     cpdef Block allocate(self, long long nbytes, stream)
     cpdef free(self, Block block)
+    @cython.locals(given=list, count=Py_ssize_t)
     cpdef _drain(self)
     @cython.locals(pool=Pool, counters=Counters)
     cpdef _take_back(self, Block block)

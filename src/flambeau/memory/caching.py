@@ -21,13 +21,12 @@ Invariants
 
 from __future__ import annotations
 
-import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 
 from ..driver.api import Driver, StreamHandle
 from ..errors import ArgumentError
 from ..hooks import hooks
+from .lock import Lock
 from .pending import Pending, RecordEvent
 from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer
 from .private import PoolId, PrivatePool, PrivatePools, relaxed
@@ -58,8 +57,8 @@ class CachingAllocator:
         self._driver = driver
         self._watches_blocks = driver.capabilities.watches_blocks
         self._process_usage = process_usage
-        self._lock = threading.Lock()
-        self._given: deque[Block] = deque()
+        self._lock = Lock()
+        self._given: list[Block] = []
         self._pending: Pending[Block] = Pending(driver, record_event)
         self._awaited = self._pending.queues
         self._segments = Segments(driver, device, record_event)
@@ -266,10 +265,17 @@ class CachingAllocator:
     def _drain(self) -> None:
         """Take back the blocks that were freed since the last time.  A block that fails stays to be drained."""
         note_peaks(self._small.counters, self._large.counters, self._total)
-        given = self._given
-        while given:  # which may grow meanwhile
+        given, count = self._given, 0
+        if len(given) == 1:  # compiled, cheaper
             self._take_back(given[0])
-            given.popleft()
+            del given[0]
+        try:
+            while count < len(given):  # which may grow meanwhile
+                self._take_back(given[count])
+                count += 1
+        finally:
+            if count:
+                del given[:count]
 
     def _take_back(self, block: Block) -> None:
         if block.streams:

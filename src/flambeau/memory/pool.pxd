@@ -2,6 +2,10 @@ cimport cython
 from .statistics cimport Counters, Flow
 
 cdef class Pool
+cdef class Shelf
+
+cdef long long _GRAIN
+cdef long long _LIMIT
 
 @cython.final
 cdef class Segment:
@@ -27,9 +31,22 @@ cdef class Block:
     cdef public long long requested
     cdef public long long served
     cdef public Segment segment
-    cdef public list shelf
+    cdef public Shelf shelf
+    cdef public Block below
     cdef public object stream
     cdef public list streams
+
+@cython.final
+cdef class Shelf:
+    cdef public Block top
+
+@cython.final
+cdef class Shelves:
+    cdef public list small
+    cdef public dict large
+
+    cpdef Shelf get(self, long long nbytes)
+    cpdef Shelf add(self, long long nbytes)
 
 @cython.final
 cdef class Pool:
@@ -43,13 +60,18 @@ cdef class Pool:
     cdef public long long smallest_remainder
     cdef public Counters total
     cdef dict _shelves
+    cdef object _last_stream
+    cdef Shelves _last_shelves
     cdef Flow _parts
     cdef Flow _all_parts
     cdef Flow _part_bytes
     cdef Flow _all_part_bytes
 
-    @cython.locals(shelves=dict, shelf=list, kept=Block)
-    cpdef Block take(self, nbytes, stream)
+    @cython.locals(shelf=Shelf, kept=Block)
+    cpdef Block take(self, long long nbytes, stream)
+    @cython.locals(shelf=Shelf, shelves=Shelves)
     cpdef keep(self, Block block)
+    @cython.locals(shelves=Shelves)
+    cdef Shelves _shelves_of(self, stream)
     cpdef settle(self)
     cpdef put(self, Block block)

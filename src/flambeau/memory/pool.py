@@ -29,6 +29,7 @@ INVALID_VALUE = 1  # the CUresult of an invalid pointer
 LARGE_REMAINDER = (1 << 20) + BLOCK_GRAIN  # bytes: the least that is split off in the large pool
 
 
+_GRAIN, _LIMIT = BLOCK_GRAIN, SMALL_LIMIT  # compiled, numbers of C's
 SHARED = (0, 0)  # the id of the pools that are nobody's own
 
 
@@ -64,26 +65,14 @@ class Block:
     nbytes:     its size, a multiple of 512;  requested: what the owner asked for, in bytes;  served: that, rounded.
     streams:    recorded streams other than its own that have no event yet;  pending: events that are not done.
     allocated:  its owner has not freed it yet;  is_idle: it is in its pool's list.
+    shelf:      where it waits for a request of the size that it served;  below: the one there that came before it.
     idle_since: the pool's allocation count when its whole segment became idle.
     is_oversize: it counts among the oversize allocations while it is allocated.
     """
 
     __slots__ = (
-        "address",
-        "allocated",
-        "idle_since",
-        "is_idle",
-        "is_oversize",
-        "nbytes",
-        "next",
-        "pending",
-        "prev",
-        "requested",
-        "segment",
-        "served",
-        "shelf",
-        "stream",
-        "streams",
+        "address", "allocated", "below", "idle_since", "is_idle", "is_oversize", "nbytes", "next", "pending", "prev",
+        "requested", "segment", "served", "shelf", "stream", "streams",
     )  # fmt: skip
 
     def __init__(self, address: int, nbytes: int, segment: Segment) -> None:
@@ -101,7 +90,43 @@ class Block:
         self.next: Block | None = None
         self.idle_since = 0
         self.is_oversize = False
-        self.shelf: list[Block] | None = None
+        self.shelf: Shelf | None = None
+        self.below: Block | None = None
+
+
+class Shelf:
+    """Blocks of one stream that were just given back and served the same size.  top: the last one, above the others."""
+
+    __slots__ = ("top",)
+
+    def __init__(self) -> None:
+        self.top: Block | None = None
+
+
+class Shelves:
+    """The shelves of one stream: `small` by the size in units of BLOCK_GRAIN up to SMALL_LIMIT, `large` by the size."""
+
+    __slots__ = ("large", "small")
+
+    def __init__(self) -> None:
+        self.small: list[Shelf | None] = [None] * (SMALL_LIMIT // BLOCK_GRAIN + 1)
+        self.large: dict[int, Shelf] = {}
+
+    def get(self, nbytes: int) -> Shelf | None:
+        """The shelf of the blocks that served `nbytes`, a multiple of BLOCK_GRAIN, if there is one."""
+        return self.small[nbytes // _GRAIN] if nbytes <= _LIMIT else self.large.get(nbytes)
+
+    def add(self, nbytes: int) -> Shelf:
+        """A shelf for blocks that serve `nbytes`."""
+        made = Shelf()
+        if nbytes <= _LIMIT:
+            self.small[nbytes // _GRAIN] = made
+        else:
+            self.large[nbytes] = made
+        return made
+
+    def all(self) -> list[Shelf]:
+        return [*[each for each in self.small if each is not None], *self.large.values()]
 
 
 Idle = tuple[int, int, Block]
@@ -117,7 +142,7 @@ class Pool:
 
     __slots__ = (
         "counters", "id", "idle", "is_small", "max_excess", "max_split", "segments", "smallest_remainder", "total",
-        "_shelves", "_parts", "_all_parts", "_part_bytes", "_all_part_bytes",
+        "_shelves", "_last_shelves", "_last_stream", "_parts", "_all_parts", "_part_bytes", "_all_part_bytes",
     )  # fmt: skip
 
     def __init__(
@@ -134,15 +159,16 @@ class Pool:
         self.max_split = UNLIMITED
         self.max_excess = DEFAULT_NON_SPLIT_ROUNDING
         self.smallest_remainder = SMALL_REMAINDER if is_small else LARGE_REMAINDER
-        self._shelves: dict[StreamHandle, dict[int, list[Block]]] = {}
+        self._shelves: dict[StreamHandle, Shelves] = {}
+        self._last_stream: StreamHandle | None = None  # whose shelves were asked for last
+        self._last_shelves: Shelves | None = None
 
     def take(self, nbytes: int, stream: StreamHandle) -> Block | None:
         """A block that just served `nbytes`, a multiple of 512, else the best fit; None if `stream` has none."""
-        shelves = self._shelves.get(stream)
-        shelf = shelves.get(nbytes) if shelves is not None else None
-        if shelf:
-            kept = shelf[-1]
-            del shelf[-1]  # compiled, cheaper than pop()
+        shelf = self._shelves_of(stream).get(nbytes)
+        if shelf is not None and shelf.top is not None:
+            kept = shelf.top
+            shelf.top, kept.below = kept.below, None
             return kept
         found = self._best_fit(nbytes, stream) if self.is_small else None
         if found is None:
@@ -152,17 +178,28 @@ class Pool:
 
     def keep(self, block: Block) -> None:
         """Have a block that was given back ready for a request of the size that it served."""
-        if block.shelf is None:
-            block.shelf = self._shelves.setdefault(block.stream, {}).setdefault(block.served, [])
-        block.shelf.append(block)
+        shelf = block.shelf
+        if shelf is None:
+            shelves = self._shelves_of(block.stream)
+            shelf = block.shelf = shelves.get(block.served) or shelves.add(block.served)
+        block.below, shelf.top = shelf.top, block
+
+    def _shelves_of(self, stream: StreamHandle) -> Shelves:
+        shelves = self._last_shelves
+        if shelves is None or stream is not self._last_stream:
+            if stream not in self._shelves:
+                self._shelves[stream] = Shelves()
+            shelves = self._shelves[stream]
+            self._last_stream, self._last_shelves = stream, shelves
+        return shelves
 
     def settle(self) -> None:
         """Make the blocks idle that are kept for requests of their size."""
         for shelves in self._shelves.values():
-            for shelf in shelves.values():
-                while shelf:
-                    block = shelf.pop()
-                    block.shelf = None
+            for shelf in shelves.all():
+                while shelf.top is not None:
+                    block = shelf.top
+                    shelf.top, block.below, block.shelf = block.below, None, None
                     self.put(block)
 
     def _best_fit(self, nbytes: int, stream: StreamHandle) -> Block | None:

@@ -11,6 +11,7 @@ cdef class Thread:
     cdef public dict streams
     cdef public list default_devices
     cdef public bint grad_enabled
+    cdef public object handing
 
 cdef Thread _last
 cdef object _machine

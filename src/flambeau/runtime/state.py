@@ -6,6 +6,8 @@ import threading
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from .. import trace
+
 if TYPE_CHECKING:
     from .machine import Machine
     from .stream import Stream
@@ -16,9 +18,10 @@ class Thread:
 
     streams: by device, those that were chosen and those that were asked for.
     chosen: whether it has made a device or a stream current itself.
+    handing: the composite that hands its call over to another operator, "" if none does.
     """
 
-    __slots__ = ("chosen", "default_devices", "device", "grad_enabled", "ident", "machine", "streams")
+    __slots__ = ("chosen", "default_devices", "device", "grad_enabled", "handing", "ident", "machine", "streams")
 
     def __init__(self, ident: int) -> None:
         self.ident = ident
@@ -28,6 +31,7 @@ class Thread:
         self.streams: dict[int, Any] = {}
         self.default_devices: list[Any] = []
         self.grad_enabled = True
+        self.handing = ""
 
 
 class _Local(threading.local):
@@ -101,6 +105,10 @@ def here() -> Thread:
     return thread
 
 
+def _handing() -> str:
+    return here().handing
+
+
 def current_device() -> int:
     """The index of this thread's current device."""
     return here().device
@@ -158,3 +166,6 @@ def push_default_device(device: Any) -> None:
 
 def pop_default_device() -> None:
     _local.thread.default_devices.pop()
+
+
+trace.handing = _handing

@@ -21,5 +21,6 @@ cdef class Storage:
     cpdef begin(self, int device, Py_ssize_t nbytes, unsigned long long address, block, give_back, machine)
     cpdef unsigned long long address(self)
 
+cdef _free(CachingAllocator allocator, Block block)
 @cython.locals(accelerator=DeviceFacts, allocator=CachingAllocator, block=Block, made=Storage)
 cpdef Storage on_device(MachineFacts machine, int device, Py_ssize_t nbytes, stream)

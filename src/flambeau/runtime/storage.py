@@ -12,6 +12,7 @@ from .. import host
 from ..driver.api import Address, StreamHandle
 from ..dtypes import uint8
 from ..errors import AcceleratorError
+from ..memory.caching import CachingAllocator
 from . import state
 from .device import CPU_INDEX
 
@@ -88,8 +89,15 @@ class Storage:
             self._give_back.record_stream(self._block, stream.handle)
 
     def __del__(self) -> None:
-        if self._give_back is not None:
+        if isinstance(self._give_back, CachingAllocator):
+            _free(self._give_back, self._block)
+        elif self._give_back is not None:
             self._give_back.free(self._block)
+
+
+def _free(allocator: CachingAllocator, block: Any) -> None:
+    """What compiled code calls without Python in between."""
+    allocator.free(block)
 
 
 def former_machine(name: str, storage: Storage) -> AcceleratorError:
