@@ -176,13 +176,11 @@ class CachingAllocator:
         self._fraction = fraction
 
     @property
-    def fraction(self) -> float:
-        """The part of the device's memory that this process may reserve."""
+    def fraction(self) -> float:  # of the device's memory that this process may reserve
         return self._fraction
 
     @property
-    def limit(self) -> int | None:
-        """Bytes that this process may reserve; None where only the device limits it."""
+    def limit(self) -> int | None:  # bytes; None where only the device limits this process
         return self._segments.limit
 
     def capture_started(self, pool_id: PoolId | None = None) -> None:
@@ -266,15 +264,14 @@ class CachingAllocator:
         """Take back the blocks that were freed since the last time.  A block that fails stays to be drained."""
         note_peaks(self._small.counters, self._large.counters, self._total)
         given, count = self._given, 0
-        if len(given) == 1:  # compiled, cheaper
-            self._take_back(given[0])
-            del given[0]
         try:
             while count < len(given):  # which may grow meanwhile
                 self._take_back(given[count])
                 count += 1
         finally:
-            if count:
+            if count == 1:  # as mostly, and then cheaper
+                del given[0]
+            else:
                 del given[:count]
 
     def _take_back(self, block: Block) -> None:
@@ -355,8 +352,7 @@ class CachingAllocator:
             self.last_resort()
         self._settle()
         if self.settings.max_split_size != UNLIMITED and self._segments.hand_back_oversize(self._large, size, stream):
-            block = self._segments.grow(pool, size, stream)
-            if block is not None:
+            if (block := self._segments.grow(pool, size, stream)) is not None:
                 return block
         self._wait_for_events()
         if (block := pool.take(size, stream)) is not None:
