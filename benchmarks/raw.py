@@ -135,7 +135,8 @@ def executions(kind: str, make: Callable[[Any, Sizes], Work]) -> Callable[[Sizes
         made = work.call()
         plan, pack = _executed(kind, (made[0] if isinstance(made, tuple) else made).data_ptr())
         calls = functools.partial(_execute, plan._dnn, plan._plan, pack)
-        return lambda: _launch_us(calls) if work and made else 0  # whose memory it works on
+        kept = work, made  # whose memory it works on
+        return lambda: _launch_us(calls) if kept else 0
 
     return prepare
 

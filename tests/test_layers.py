@@ -25,6 +25,7 @@ LAYERS = (
         "hooks",
         "trace",
         "host",
+        "lock",
         "channel",
     ),
     ("driver",),

@@ -6,14 +6,14 @@ import pytest
 
 import flambeau as torch
 from flambeau import numerics
-from flambeau.ops.linalg import precision
+from flambeau.ops.linalg import allow_tf32
 
 
 @pytest.fixture(autouse=True)
 def as_they_were(monkeypatch):
     monkeypatch.setattr(numerics, "switches", numerics.Switches())
     yield
-    precision.allow_tf32 = False
+    allow_tf32.value = False
 
 
 @pytest.mark.parametrize("name", ["fp32_precision of matmul", "of cuda", "generic", "level", "allow_tf32"])
@@ -25,7 +25,7 @@ def test_every_name_of_the_switch_reaches_the_products(name):
         torch.set_float32_matmul_precision("medium")
     else:
         torch.backends.cuda.matmul.allow_tf32 = True
-    assert precision.allow_tf32 is True
+    assert allow_tf32.value is True
 
 
 def test_an_unknown_level_is_a_warning_and_changes_nothing():

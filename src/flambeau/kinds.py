@@ -53,7 +53,7 @@ def holding(recent: list[Decided], operator: Operator, bound: list[Any]) -> Any:
     """What was decided for one of an operator's recent calls, if it holds for this one: cheaper than to look it up."""
     machine = state.machine()
     serial = machine.serial
-    setting = operator.setting() if operator.setting is not None else None
+    setting = operator.setting.value if operator.setting is not None else None
     for decided in recent:
         if (
             decided.machine == serial
@@ -102,7 +102,7 @@ def _are_same_sizes(value: tuple[Any, ...], part: tuple[int, ...]) -> bool:
 
 
 def note_kind(operator: Operator, bound: list[Any], decided: Decided, device: int) -> None:
-    setting = operator.setting() if operator.setting is not None else None
+    setting = operator.setting.value if operator.setting is not None else None
     decided.is_for(state.machine().serial, device, setting, _parts(operator, bound))
 
 
@@ -140,7 +140,7 @@ def plans_on(device: int) -> dict[Any, Any]:
 
 def key_of(operator: Operator, bound: Sequence[Any], given: Any) -> tuple[Any, ...]:
     """All that a lowering may decide by."""
-    key: list[Any] = [operator, operator.setting()] if operator.setting is not None else [operator]
+    key: list[Any] = [operator, operator.setting.value] if operator.setting is not None else [operator]
     for index, value in enumerate(bound):
         if isinstance(value, TensorCore):
             tensor = value

@@ -19,7 +19,7 @@ from typing import Any
 
 from . import config
 from .errors import ArgumentTypeError, ModeError, NotSupportedError
-from .ops.linalg import precision
+from .ops import linalg
 from .runtime import device as devices
 from .runtime import state
 
@@ -68,7 +68,7 @@ class Switches:
         if value not in (INHERIT, IEEE, TF32):
             raise ModeError(f"fp32_precision: Unknown precision: {value!r}", hint="use 'ieee', 'tf32' or 'none'")
         self.precisions[place] = value
-        precision.allow_tf32 = self.get(MATMUL) == TF32
+        linalg.allow_tf32.value = self.get(MATMUL) == TF32
 
     def matmul_is_tf32(self) -> bool:
         """Raises: ModeError if the older and the newer names disagree."""

@@ -108,14 +108,14 @@ def test_tf32_is_off_until_it_is_asked_for():
             seen.append(problem.allow_tf32)
 
     a = tensor([[1.0]])
-    assert linalg.precision.allow_tf32 is False
+    assert linalg.allow_tf32.value is False
     linalg.matmul.body(Recorder(), a, a)
-    linalg.precision.allow_tf32 = True
+    linalg.allow_tf32.value = True
     try:
         linalg.matmul.body(Recorder(), a, a)
         linalg.matmul.body(Recorder(), a.to(dtypes.float64), a.to(dtypes.float64))
     finally:
-        linalg.precision.allow_tf32 = False
+        linalg.allow_tf32.value = False
     assert seen == [False, True, False]
 
 

@@ -178,18 +178,11 @@ class GraphTask:
 
     def _found(self, node: Node, grads: list[Any]) -> Sequence[Any]:
         """What a node answers, its hooks included."""
-        for index, hook in node.pre_hooks:
-            if grads[index] is not None:
-                changed = hook(grads[index])
-                if changed is not None:
-                    _check_changed(changed, grads[index])
-                    grads[index] = changed
+        if node.pre_hooks:
+            _call_hooks(node.pre_hooks, grads)
         if self.targets is not None:
             self._capture(node, grads)
-        found = self._apply(node, grads)
-        for post in node.post_hooks:
-            post(found, grads)
-        return found
+        return self._apply(node, grads)
 
     def _apply(self, node: Node, grads: list[Any]) -> Sequence[Any]:
         if isinstance(node, AccumulateGrad):
@@ -278,6 +271,15 @@ def _leave(former_device: int, former: list[Stream]) -> None:
     for stream in former:
         state.set_stream(stream)
     state.set_device(former_device)
+
+
+def _call_hooks(called: Sequence[tuple[int, Any]], grads: list[Any]) -> None:
+    for index, hook in called:
+        if grads[index] is not None:
+            changed = hook(grads[index])
+            if changed is not None:
+                _check_changed(changed, grads[index])
+                grads[index] = changed
 
 
 def _check_changed(changed: Any, grad: Any) -> None:

@@ -11,7 +11,7 @@ from ..core import TensorCore
 from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
 from . import record
 from .mode import GradMode, mode
-from .node import Node, Saved, check_broadcast, fit, streams_of
+from .node import Node, check_broadcast, fit, save, streams_of
 
 
 class FunctionContext:
@@ -81,8 +81,8 @@ class FunctionNode(Node):
             return None
         for index, out in enumerate(outputs):
             if out is tensor:
-                return Saved(tensor, (None, index))  # type: ignore[arg-type]
-        return Saved(tensor, record.edge_of(tensor))
+                return save(tensor, (None, index))  # type: ignore[arg-type]
+        return save(tensor, record.edge_of(tensor))
 
     def unpack(self) -> tuple[Any, ...]:
         if self.released:

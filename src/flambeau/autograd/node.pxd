@@ -16,12 +16,23 @@ cdef class Saved:
 
     cpdef unpack(self, name, own)
 
+@cython.locals(made=Saved)
+cpdef Saved save(TensorCore tensor, edge)
+
+cdef extern from *:
+    """
+    static CYTHON_INLINE long long flambeau_next_number(void) {
+      static long long number = 0;
+      return number++;
+    }
+    """
+    long long _next_number "flambeau_next_number"()
+
 cdef class Node:
     cdef public tuple edges
     cdef public object name
     cdef public long long number
     cdef public Py_ssize_t outputs
-    cdef public list post_hooks
     cdef public list pre_hooks
     cdef public dict streams
     cdef object __weakref__

@@ -19,13 +19,14 @@ from ..errors import AutogradError
 from ..layout import Layout
 from ..ops.operator import GRAD, GRADS, NEEDS, Operator
 from ..runtime import state
+from ..runtime.storage import Storage
 from ..runtime.stream import Stream
 
 Edge = tuple["Node", int]
 LAST_NUMBER = 1 << 62  # leaves run as soon as their gradient is complete
 NO_EDGES: tuple[Any, ...] = ()
 NO_STREAMS: dict[int, Stream] = {}
-_numbers = itertools.count()
+globals()["_next_number"] = itertools.count().__next__  # compiled, the name is that of a function in C: see the .pxd
 
 
 def streams_of(tensors: Sequence[TensorCore]) -> dict[int, Stream]:
@@ -46,16 +47,14 @@ def _streams_of_several(tensors: Sequence[TensorCore]) -> dict[int, Stream]:
 
 
 class Saved:
-    """A tensor kept for backward, with its version and its place in the graph."""
+    """A tensor kept for backward, with its version and its place in the graph.  Made by `save`."""
 
     __slots__ = ("edge", "layout", "offset", "storage", "version")
-
-    def __init__(self, tensor: TensorCore, edge: Edge | None) -> None:
-        self.storage = tensor.storage
-        self.layout = tensor.layout
-        self.offset = tensor.offset
-        self.version = tensor.storage.version
-        self.edge = edge
+    storage: Storage
+    layout: Layout
+    offset: int
+    version: int
+    edge: Edge | None
 
     def unpack(self, name: str, own: Node | None) -> TensorCore:
         """The tensor as it was, at its place in the graph unless `own`, the node that saved it, is None.
@@ -75,6 +74,17 @@ class Saved:
         return tensor
 
 
+def save(tensor: TensorCore, edge: Edge | None) -> Saved:
+    """A tensor as it is now.  edge: its place in the graph."""
+    made: Saved = Saved.__new__(Saved)
+    made.storage = tensor.storage
+    made.layout = tensor.layout
+    made.offset = tensor.offset
+    made.version = tensor.storage.version
+    made.edge = edge
+    return made
+
+
 def attach(tensor: TensorCore, node: Node, index: int) -> None:
     """Make `tensor` an output of `node`; where that is a leaf's accumulator, another name of the leaf."""
     if isinstance(node, AccumulateGrad):
@@ -91,7 +101,7 @@ class Node:
     edges: one per input.  streams: per device, the stream that was current in forward; it is current again in `apply`.
     """
 
-    __slots__ = ("__weakref__", "edges", "name", "number", "outputs", "post_hooks", "pre_hooks", "streams")
+    __slots__ = ("__weakref__", "edges", "name", "number", "outputs", "pre_hooks", "streams")
 
     def __init__(self, name: str, edges: Sequence[Edge | None], streams: dict[int, Stream], outputs: int = 1) -> None:
         self.begin(name, tuple(edges), streams, outputs)
@@ -102,9 +112,14 @@ class Node:
         self.edges = edges
         self.streams = streams
         self.outputs = outputs
-        self.number = next(_numbers)
-        self.pre_hooks: list[tuple[int, Any]] = []
-        self.post_hooks: list[Any] = []
+        self.number = _next_number()  # type: ignore[name-defined]  # noqa: F821
+        self.pre_hooks: list[tuple[int, Any]] | None = None
+
+    def hooks(self) -> list[tuple[int, Any]]:
+        """Those of its outputs' gradients, by the output's index: to be changed."""
+        if self.pre_hooks is None:
+            self.pre_hooks = []
+        return self.pre_hooks
 
     def apply(self, grads: Sequence[Any]) -> Sequence[Any]:
         """The gradients of the inputs, one per edge.  `grads` holds one per output; None stands for zero."""

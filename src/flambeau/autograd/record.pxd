@@ -1,7 +1,7 @@
 cimport cython
 from .. cimport core
 from ..core cimport TensorCore
-from .node cimport AccumulateGrad, OperatorNode, Saved, accumulate_grad, operator_node, streams_of
+from .node cimport AccumulateGrad, OperatorNode, Saved, accumulate_grad, operator_node, save, streams_of
 from ..ops.operator cimport Need, Operator
 from ..runtime cimport state
 

@@ -19,7 +19,7 @@ from ..ops.operator import FACT, OUT, OUTS, REGISTRY, VALUE, Need, Operator
 from ..runtime import state
 from ..runtime.stream import Stream
 from .mode import GradMode
-from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, accumulate_grad, operator_node, streams_of
+from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, accumulate_grad, operator_node, save, streams_of
 
 
 def edge_of(tensor: Any) -> Edge | None:
@@ -142,9 +142,9 @@ def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> An
     if kind is FACT:
         return _fact(bound[need.at], need.what)
     if kind is OUT:
-        return Saved(outputs[0], (None, 0))  # type: ignore[arg-type]
+        return save(outputs[0], (None, 0))  # type: ignore[arg-type]
     if kind is OUTS:
-        return [Saved(out, (None, place)) for place, out in enumerate(outputs)]  # type: ignore[arg-type]
+        return [save(out, (None, place)) for place, out in enumerate(outputs)]  # type: ignore[arg-type]
     return None
 
 
@@ -163,7 +163,7 @@ def _needs_grad(value: Any) -> bool:
 
 def _keep(value: Any) -> Any:
     if isinstance(value, TensorCore):
-        return Saved(value, edge_of(value))
+        return save(value, edge_of(value))
     if type(value) in (list, tuple) and any([isinstance(each, TensorCore) for each in value]):
         return type(value)([_keep(each) for each in value])
     return value
@@ -234,7 +234,7 @@ def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorCor
     node = _node(operator, bound, [target])
     for place, name in enumerate(operator.backward_needs):
         if operator.index_of.get(name) == 0 and isinstance(node.saved[place], Saved):
-            node.saved[place] = Saved(_copy(target), node.saved[place].edge)
+            node.saved[place] = save(_copy(target), node.saved[place].edge)
     return node
 
 
@@ -246,7 +246,7 @@ def _copy(tensor: TensorCore) -> TensorCore:
 def _resave_outputs(node: OperatorNode, target: TensorCore) -> None:
     for index, name in enumerate(node.operator.backward_needs):
         if name == "out":
-            node.saved[index] = Saved(target, (None, 0))  # type: ignore[arg-type]
+            node.saved[index] = save(target, (None, 0))  # type: ignore[arg-type]
 
 
 def _write_through_view(view: TensorCore, node: OperatorNode) -> None:

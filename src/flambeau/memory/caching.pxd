@@ -1,8 +1,8 @@
 cimport cython
-from .lock cimport Lock
 from .pool cimport Block, Pool
 from .statistics cimport Counters, Flow, note_peaks
 from ..hooks cimport Hooks
+from ..lock cimport Lock
 
 cdef long long BLOCK_GRAIN
 cdef long long SMALL_LIMIT

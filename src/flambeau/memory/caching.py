@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 from ..driver.api import Driver, StreamHandle
 from ..errors import ArgumentError
 from ..hooks import hooks
-from .lock import Lock
+from ..lock import Lock
 from .pending import Pending, RecordEvent
 from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer
 from .private import PoolId, PrivatePool, PrivatePools, relaxed
@@ -223,8 +223,7 @@ class CachingAllocator:
             return self._small.counters.allocated_bytes.current + self._large.counters.allocated_bytes.current
 
     @property
-    def reserved_bytes(self) -> int:
-        """Bytes in segments."""
+    def reserved_bytes(self) -> int:  # in segments
         return self._segments.reserved
 
     def statistics(self) -> dict[str, int]:
@@ -352,7 +351,8 @@ class CachingAllocator:
             self.last_resort()
         self._settle()
         if self.settings.max_split_size != UNLIMITED and self._segments.hand_back_oversize(self._large, size, stream):
-            if (block := self._segments.grow(pool, size, stream)) is not None:
+            block = self._segments.grow(pool, size, stream)
+            if block is not None:
                 return block
         self._wait_for_events()
         if (block := pool.take(size, stream)) is not None:

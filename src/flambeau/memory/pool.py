@@ -168,7 +168,8 @@ class Pool:
         shelf = self._shelves_of(stream).get(nbytes)
         if shelf is not None and shelf.top is not None:
             kept = shelf.top
-            shelf.top, kept.below = kept.below, None
+            shelf.top = kept.below
+            kept.below = None
             return kept
         found = self._best_fit(nbytes, stream) if self.is_small else None
         if found is None:
@@ -181,8 +182,12 @@ class Pool:
         shelf = block.shelf
         if shelf is None:
             shelves = self._shelves_of(block.stream)
-            shelf = block.shelf = shelves.get(block.served) or shelves.add(block.served)
-        block.below, shelf.top = shelf.top, block
+            shelf = shelves.get(block.served)
+            if shelf is None:
+                shelf = shelves.add(block.served)
+            block.shelf = shelf
+        block.below = shelf.top
+        shelf.top = block
 
     def _shelves_of(self, stream: StreamHandle) -> Shelves:
         shelves = self._last_shelves
@@ -199,7 +204,8 @@ class Pool:
             for shelf in shelves.all():
                 while shelf.top is not None:
                     block = shelf.top
-                    shelf.top, block.below, block.shelf = block.below, None, None
+                    shelf.top = block.below
+                    block.below = block.shelf = None
                     self.put(block)
 
     def _best_fit(self, nbytes: int, stream: StreamHandle) -> Block | None:

@@ -17,28 +17,12 @@ from ..dtypes import bool_, dtype, float32
 from ..errors import DtypeError, ShapeError
 from .convert import fill
 from .gemm_plan import DENSE, IN_PLACE, Matrices, Sizes, plan_of
-from .operator import Array, ErrorSample, Handover, Operand, Sample, composite, operator
+from .operator import Array, ErrorSample, Handover, Operand, Sample, Setting, composite, operator
 
 PRODUCT_TYPES = dtypes.ALL[1:]
 
 
-class Precision:
-    """How exact products are.
-
-    allow_tf32: whether float32 products may round their inputs to 10 bits of mantissa.
-    """
-
-    __slots__ = ("allow_tf32",)
-
-    def __init__(self) -> None:
-        self.allow_tf32 = False
-
-
-precision = Precision()
-
-
-def product_setting() -> bool:
-    return precision.allow_tf32
+allow_tf32 = Setting(False)  # whether float32 products may round their inputs to 10 bits of mantissa
 
 
 # running a product
@@ -54,8 +38,7 @@ def product(
     out = call.scratch(shape, kind) if _is_operand(call.given, (a, b, bias)) else call.output(shape, kind)
     if not out.numel():
         return out
-    allow_tf32 = precision.allow_tf32 and kind is float32
-    plan = plan_of(kind, left, right, batch, bias is not None, allow_tf32)
+    plan = plan_of(kind, left, right, batch, bias is not None, allow_tf32.value and kind is float32)
     a, b = _fetched(call, a, left, plan.a, plan.batch), _fetched(call, b, right, plan.b, plan.batch)
     call.library(plan.problem, out, a, b, None if bias is None else call.contiguous(bias))
     return out
@@ -154,7 +137,7 @@ def _bad_matmuls() -> Iterator[ErrorSample]:
     )
 
 
-@operator(samples=_products, errors=_bad_matmuls, dtypes=PRODUCT_TYPES, setting=product_setting)
+@operator(samples=_products, errors=_bad_matmuls, dtypes=PRODUCT_TYPES, setting=allow_tf32)
 def matmul(call: Any, input: Operand, other: Operand) -> Any:
     """Matrix product over the last two dimensions.  A vector on the left is a row, on the right a column.
 
@@ -212,7 +195,7 @@ def _bad_pairs() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), Array((3,))), ShapeError, r"mat2 must have 2 dimensions, got shape \[3\]")
 
 
-@operator(samples=_matrix_pairs, errors=_bad_pairs, dtypes=PRODUCT_TYPES, setting=product_setting)
+@operator(samples=_matrix_pairs, errors=_bad_pairs, dtypes=PRODUCT_TYPES, setting=allow_tf32)
 def mm(call: Any, input: Operand, mat2: Operand) -> Any:
     """Product of two matrices.
 
@@ -249,7 +232,7 @@ def _bad_batches() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), Array((2, 3, 4))), ShapeError, "input must have 3 dimensions")
 
 
-@operator(samples=_batch_pairs, errors=_bad_batches, dtypes=PRODUCT_TYPES, setting=product_setting)
+@operator(samples=_batch_pairs, errors=_bad_batches, dtypes=PRODUCT_TYPES, setting=allow_tf32)
 def bmm(call: Any, input: Operand, mat2: Operand) -> Any:
     """Products of two batches of matrices.
 

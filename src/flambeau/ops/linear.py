@@ -11,12 +11,12 @@ from ..errors import DtypeError, ShapeError
 from .gemm_plan import Matrices, as_one_matrix, unit_steps
 from .linalg import (
     PRODUCT_TYPES,
+    allow_tf32,
     cannot_multiply,
     check_ndim,
     check_types,
     matmul,
     product,
-    product_setting,
     seen_left,
     seen_right,
 )
@@ -74,7 +74,7 @@ def _bad_layers() -> Iterator[ErrorSample]:
     yield ErrorSample(mixed, DtypeError, "got float32 and float64")
 
 
-@operator(samples=_layers, errors=_bad_layers, dtypes=PRODUCT_TYPES, method=False, setting=product_setting)
+@operator(samples=_layers, errors=_bad_layers, dtypes=PRODUCT_TYPES, method=False, setting=allow_tf32)
 def linear(call: Any, input: Operand, weight: Operand, bias: Operand | None = None) -> Any:
     """input @ weight^T + bias.
 
@@ -117,7 +117,7 @@ def _layer_gradients() -> Iterator[Sample]:
     yield Sample((Array((4,)), Array((3,), seed=1), Array((4, 3), layout="transposed", seed=2), True, True, True))
 
 
-@operator(samples=_layer_gradients, dtypes=FLOATING_TYPES, method=False, function=False, setting=product_setting)
+@operator(samples=_layer_gradients, dtypes=FLOATING_TYPES, method=False, function=False, setting=allow_tf32)
 def linear_backward(
     call: Any, upstream: Operand, input: Operand | None, weight: Operand | None,
     of_input: bool, of_weight: bool, of_bias: bool,

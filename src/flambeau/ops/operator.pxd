@@ -1,4 +1,5 @@
 cimport cython
+from .parameters cimport Way, is_way
 
 cdef object _runner
 
@@ -8,6 +9,10 @@ cdef class Need:
     cdef public Py_ssize_t at
     cdef public object what
     cdef public Py_ssize_t only_for
+
+@cython.final
+cdef class Setting:
+    cdef public object value
 
 cdef class Operator:
     cdef dict __dict__
@@ -20,7 +25,7 @@ cdef class Operator:
     cdef public tuple tensor_indexes
     cdef public frozenset number_indexes
     cdef public object node_name
-    cdef public object setting
+    cdef public Setting setting
     cdef public tuple mutates
     cdef public bint differentiable
     cdef public object backward
@@ -33,9 +38,12 @@ cdef class Operator:
     cdef tuple _rests
     cdef list _defaults
     cdef dict _ways
+    cdef Way _last_way
     cdef object __weakref__
 
     @cython.locals(bound=list, rest=tuple, place=Py_ssize_t)
     cpdef bind(self, tuple args, dict kwargs)
-    @cython.locals(places=list, bound=list, place=Py_ssize_t)
-    cpdef _bind_named(self, tuple args, dict kwargs)
+    @cython.locals(bound=list, place=Py_ssize_t, way=Way)
+    cpdef list _bind_named(self, tuple args, dict kwargs)
+    @cython.locals(found=Way)
+    cdef Way _way(self, tuple args, dict kwargs)

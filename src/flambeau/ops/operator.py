@@ -32,7 +32,7 @@ from ..dtypes import dtype, meant
 from ..errors import ArgumentTypeError, shown
 from ..kernel import Grid, Kernel
 from ..problem import Problem
-from .parameters import OF_NUMPY, Parameter, by_position, parameters_of
+from .parameters import OF_NUMPY, Parameter, Way, by_position, is_way, parameters_of
 
 POINTWISE, LOWERED, VIEW, COMPOSITE = "pointwise", "lowered", "view", "composite"
 
@@ -193,6 +193,15 @@ class Need:
         self.only_for = only_for
 
 
+class Setting:
+    """Something that the user sets, by which lowerings decide too."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
 class Operator:
     """One operator.
 
@@ -209,7 +218,7 @@ class Operator:
         self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
         dtypes: Sequence[dtype] = (), inplace: bool = False, method: bool = True, function: bool = True,
         host: str = "never", name: str = "", called: str = "", differentiable: bool = True,
-        setting: Callable[[], Any] | None = None, mutates: Sequence[str] = (),
+        setting: Setting | None = None, mutates: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.name = name or body.__name__
         self.__name__ = self.name
@@ -241,7 +250,8 @@ class Operator:
         self.recent_into: list[Any] = []  # and of those that wrote their first operand
         self._rests = tuple([self._rest(count) for count in range(self.positional + 1)])
         self._defaults = [each.default for each in self.parameters]
-        self._ways: dict[tuple[Any, ...], list[int]] = {}  # by how many come without keyword, and the keywords
+        self._ways: dict[tuple[Any, ...], Way] = {}
+        self._last_way: Way | None = None
         REGISTRY[self.name] = self
 
     def _rest(self, count: int) -> tuple[Any, ...] | None:
@@ -317,16 +327,22 @@ class Operator:
         return self._bind_named(args, kwargs)
 
     def _bind_named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        way = (len(args), *kwargs)
-        places = self._ways.get(way)
-        if places is None:
-            places = self._ways[way] = self._places(args, kwargs)
+        way = self._last_way
+        if way is None or not is_way(way, len(args), kwargs):
+            way = self._last_way = self._way(args, kwargs)
         bound = self._defaults.copy()
         for place, value in enumerate(args):
             bound[place] = value
         for place, value in enumerate(kwargs.values()):
-            bound[places[place]] = meant(value)
+            bound[way.places[place]] = meant(value) if isinstance(value, type) else value
         return bound
+
+    def _way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Way:
+        found = self._ways.get((len(args), *kwargs))
+        if found is None:
+            found = Way(len(args), tuple(kwargs), self._places(args, kwargs))
+            self._ways[found.count, *found.names] = found
+        return found
 
     def _places(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
         """Which parameters the keywords are.  Raises ArgumentTypeError if a call like this cannot be bound."""

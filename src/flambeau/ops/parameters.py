@@ -1,4 +1,4 @@
-"""The parameters of an operator's body, as its signature and annotations say."""
+"""The parameters of an operator's body, as its signature and annotations say, and the ways in which calls name them."""
 
 from __future__ import annotations
 
@@ -50,3 +50,24 @@ def by_position(body: Callable[..., Any]) -> Callable[..., Any]:
         return body(*values[:count], **dict(zip(named, values[count:], strict=True)))
 
     return positional
+
+
+class Way:
+    """How an operator is called: `count` arguments without a keyword, and those with, which go to `places`."""
+
+    __slots__ = ("count", "names", "places")
+
+    def __init__(self, count: int, names: tuple[str, ...], places: list[int]) -> None:
+        self.count = count
+        self.names = names
+        self.places = places
+
+
+def is_way(way: Way, count: int, kwargs: dict[str, Any]) -> bool:
+    """Whether a call is like that; keywords in a program's text are the same objects each time."""
+    if way.count != count or len(way.names) != len(kwargs):
+        return False
+    for place, name in enumerate(kwargs):  # noqa: SIM110 (compiled, there are no closures)
+        if name is not way.names[place]:
+            return False
+    return True

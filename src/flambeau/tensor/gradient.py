@@ -87,7 +87,7 @@ def retain(tensor: TensorCore) -> None:
     edge = record.edge_of(tensor)
     if edge is None or tensor._grad_fn is None:
         return
-    hooks = edge[0].pre_hooks
+    hooks = edge[0].hooks()
     if not any(isinstance(hook, Keeper) and hook.tensor() is tensor for _, hook in hooks):
         hooks.append((edge[1], Keeper(tensor)))
 
@@ -108,9 +108,10 @@ def register(tensor: TensorCore, hook: Callable[[Any], Any]) -> HookHandle:
     if tensor._grad_fn is None:
         tensor.hooks = node  # a leaf keeps its accumulator, or the hook would go with the graph
     entry = (index, hook)
-    keepers = sum(isinstance(each, Keeper) for _, each in node.pre_hooks)
-    node.pre_hooks.insert(len(node.pre_hooks) - keepers, entry)
-    return HookHandle(node.pre_hooks, entry)
+    hooks = node.hooks()
+    keepers = sum(isinstance(each, Keeper) for _, each in hooks)
+    hooks.insert(len(hooks) - keepers, entry)
+    return HookHandle(hooks, entry)
 
 
 class HookHandle:

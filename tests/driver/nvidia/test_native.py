@@ -4,7 +4,6 @@ import ctypes
 import shutil
 import subprocess
 import types
-from threading import Lock
 
 import pytest
 
@@ -13,6 +12,7 @@ from flambeau.driver.nvidia import blas, library
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.errors import AcceleratorError
 from flambeau.kernel import Grid, Kernel, Scalar
+from flambeau.lock import Lock
 
 from .conftest import Code
 
@@ -227,22 +227,22 @@ def attention(native, stub):
     packs = {((0x100, 0x200), 0x300): 0xAC}
     native._library_calls[99] = library.native().Execution(dnn, *calls, 0xB, packs)
     native._plans[99] = (0, types.SimpleNamespace(run=lambda *given: asked.append(given[:2])))
-    return dnn, asked
+    return dnn, asked, packs
 
 
 def test_attention_whose_addresses_are_known_runs_without_python(native, stub, side, attention):
-    dnn, asked = attention
+    dnn, asked, _ = attention
     raw = native._streams[side].raw
     for count in (2, 3):  # the stream of the handle is set once
         native.library_run(99, (0x100, 0x200), 0x300, side)
         assert stub.arguments(3) == [0xD, 0xB, 0xAC]
         assert (stub.arguments(6)[4:], stub.calls, dnn.stream) == ([0xD, raw], count, raw)
-    assert asked == [] and not dnn.lock.locked()
+    assert asked == [] and dnn.lock.try_acquire()
 
 
 @pytest.mark.parametrize("trouble", ["addresses", "workspace", "lock", "execute", "stream"])
 def test_attention_goes_the_long_way_where_something_is_unknown_or_fails(native, stub, side, attention, trouble):
-    dnn, asked = attention
+    dnn, asked, _ = attention
     given = ((0x100, 0x201 if trouble == "addresses" else 0x200), 0x301 if trouble == "workspace" else 0x300)
     if trouble == "lock":
         dnn.lock.acquire()
@@ -251,8 +251,18 @@ def test_attention_goes_the_long_way_where_something_is_unknown_or_fails(native,
     native.library_run(99, *given, side)
     assert asked == [given]
     assert stub.calls == {"execute": 2, "stream": 1}.get(trouble, 0)
-    assert dnn.lock.locked() == (trouble == "lock")
+    assert dnn.lock.try_acquire() == (trouble != "lock")
     assert dnn.stream == (native._streams[side].raw if trouble == "execute" else 0)
+
+
+def test_a_pack_that_is_destroyed_is_forgotten(native, side, attention):
+    _, asked, packs = attention
+    given = (0x100, 0x200), 0x300
+    native.library_run(99, *given, side)
+    packs.clear()
+    native._library_calls[99].forget()
+    native.library_run(99, *given, side)
+    assert asked == [given]
 
 
 def test_an_algorithm_knows_where_it_lies():

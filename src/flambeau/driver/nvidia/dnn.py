@@ -17,11 +17,11 @@ import warnings
 from ctypes import POINTER, byref, c_char, c_char_p, c_float, c_int, c_int64, c_size_t, c_void_p
 from functools import cache
 from math import inf
-from threading import Lock
 from typing import Any
 
 from ...dtypes import dtype
 from ...errors import NotSupportedError
+from ...lock import Lock
 from ...problem import Attention, AttentionBackward
 from . import library
 from .attention_graph import Program, attention, attention_backward
@@ -291,6 +291,8 @@ class DnnPlan:
     def _pack(self, addresses: tuple[int, ...], workspace: int) -> int:
         backend = self._dnn.backend
         if len(self._packs) >= PACKS:
+            if self.native is not None:
+                self.native.forget()
             backend.destroy(self._packs.pop(next(iter(self._packs))))
         scratch = [workspace + offset for offset in self._offsets]
         scalars = [ctypes.addressof(each) for each in self._scalars.values()]

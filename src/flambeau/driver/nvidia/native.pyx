@@ -16,6 +16,7 @@ from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport uintptr_t
 from posix.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
 
+from ...lock cimport Lock
 from .handles cimport Event, Stream
 from .launch cimport LoadedKernel
 
@@ -306,8 +307,11 @@ cdef class Execution(LibraryCall):
     cdef SetStream _set_stream
     cdef void* _handle
     cdef void* _plan
-    cdef object _dnn, _acquire, _release
+    cdef object _dnn
+    cdef Lock _lock
     cdef dict _packs
+    cdef tuple _last_addresses
+    cdef unsigned long long _last_workspace, _last_pack
 
     def __init__(
         self,
@@ -319,26 +323,39 @@ cdef class Execution(LibraryCall):
     ):
         self._execute, self._set_stream = <Execute><uintptr_t>execute, <SetStream><uintptr_t>set_stream
         self._handle, self._plan = <void*><uintptr_t>dnn.handle, <void*>plan
-        self._dnn, self._acquire, self._release = dnn, dnn.lock.acquire, dnn.lock.release
-        self._packs = packs
+        self._dnn, self._lock, self._packs = dnn, dnn.lock, packs
         self.device = dnn.device
+        self.forget()
+
+    def forget(self):
+        """Look the next pack up, for one is about to be destroyed.  The lock is held."""
+        self._last_addresses = None
 
     cdef int run(self, tuple addresses, unsigned long long workspace, unsigned long long stream) except? -1:
         """See LibraryCall.  A lock that is held is waited for on the long way."""
-        if not self._acquire(False):
+        if not self._lock.try_acquire():
             return 1
         try:
-            pack = self._packs.get((addresses, workspace))
-            return 1 if pack is None else self._queue(pack, stream)
+            return self._queue(stream) if self._is_known(addresses, workspace) else 1
         finally:
-            self._release()
+            self._lock.release()
 
-    cdef int _queue(self, unsigned long long pack, unsigned long long stream) except? -1:
+    cdef bint _is_known(self, tuple addresses, unsigned long long workspace) except -1:
+        """Whether there is a pack of these; it is the last one then."""
+        if self._last_addresses is not None and workspace == self._last_workspace and addresses == self._last_addresses:
+            return True
+        pack = self._packs.get((addresses, workspace))
+        if pack is None:
+            return False
+        self._last_addresses, self._last_workspace, self._last_pack = addresses, workspace, pack
+        return True
+
+    cdef int _queue(self, unsigned long long stream) except? -1:
         cdef int status
         if self._dnn.stream != stream:
             if self._set_stream(self._handle, <void*>stream):
                 return 1
             self._dnn.stream = stream
         with nogil:
-            status = self._execute(self._handle, self._plan, <void*>pack)
+            status = self._execute(self._handle, self._plan, <void*>self._last_pack)
         return status

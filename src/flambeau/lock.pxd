@@ -17,12 +17,16 @@ cdef extern from *:
       PyThread_acquire_lock(raw, WAIT_LOCK);
       Py_END_ALLOW_THREADS
     }
+    static CYTHON_INLINE int flambeau_lock_try(PyObject *lock) {
+      return PyThread_acquire_lock((PyThread_type_lock)PyCapsule_GetPointer(lock, NULL), NOWAIT_LOCK);
+    }
     static CYTHON_INLINE void flambeau_lock_give(PyObject *lock) {
       PyThread_release_lock((PyThread_type_lock)PyCapsule_GetPointer(lock, NULL));
     }
     """
     object _new "flambeau_lock_new"()
     void _take "flambeau_lock_take"(object lock)
+    bint _try "flambeau_lock_try"(object lock)
     void _give "flambeau_lock_give"(object lock)
 
 @cython.final
@@ -30,4 +34,5 @@ cdef class Lock:
     cdef object _lock
 
     cpdef acquire(self)
+    cpdef bint try_acquire(self)
     cpdef release(self)

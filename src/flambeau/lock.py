@@ -7,6 +7,7 @@ import threading
 # compiled, the names are those of functions in C: see the .pxd
 globals()["_new"] = threading.Lock
 globals()["_take"] = lambda lock: lock.acquire()
+globals()["_try"] = lambda lock: lock.acquire(False)
 globals()["_give"] = lambda lock: lock.release()
 
 
@@ -20,6 +21,10 @@ class Lock:
 
     def acquire(self) -> None:
         _take(self._lock)  # type: ignore[name-defined]  # noqa: F821
+
+    def try_acquire(self) -> bool:
+        """Take it if nobody has it; whether that was so."""
+        return _try(self._lock)  # type: ignore[name-defined,no-any-return]  # noqa: F821
 
     def release(self) -> None:
         _give(self._lock)  # type: ignore[name-defined]  # noqa: F821
