@@ -134,7 +134,7 @@ class Call:
 
     def library(self, problem: Problem, *operands: Any) -> None:
         """Queue a library call, with a workspace from the caching allocator."""
-        places = [None if each is None else each.place for each in operands]
+        places = [-1 if each is None else each.place for each in operands]
         trace.uses(problem.kind, self.name)
         handle, nbytes = (None, 0) if self.accelerator is None else self.accelerator.library_plan(problem)
         self.steps.append(Library(problem, handle, nbytes, places))

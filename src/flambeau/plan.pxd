@@ -83,6 +83,8 @@ cdef class Plan(Decided):
 
 cpdef _launch(Launch step, Queue stream, list operands, list bound, list drawn)
 cpdef Storage _memory(MachineFacts machine, Queue stream, Py_ssize_t nbytes)
+@cython.locals(addresses=list, place=Py_ssize_t)
 cpdef _run_library(MachineFacts machine, Queue stream, Library step, list operands)
+@cython.locals(place=Py_ssize_t)
 cpdef _built(result, list operands)
 cpdef also_read(bound, TensorCore given)

@@ -119,11 +119,11 @@ def _packer_of(param: Any) -> Any:
 
 
 class Library:
-    """One library call of a plan.  places: of its operands, None where one is absent."""
+    """One library call of a plan.  places: of its operands, -1 where one is absent."""
 
     __slots__ = ("handle", "places", "problem", "workspace_nbytes")
 
-    def __init__(self, problem: Problem, handle: Any, workspace_nbytes: int, places: Sequence[int | None]) -> None:
+    def __init__(self, problem: Problem, handle: Any, workspace_nbytes: int, places: list[int]) -> None:
         self.problem = problem
         self.handle = handle
         self.workspace_nbytes = workspace_nbytes
@@ -245,7 +245,10 @@ def _drawn(machine: Any, device: int, draws: Sequence[tuple[int, Any]]) -> list[
 
 
 def _run_library(machine: Any, stream: Stream | None, step: Library, operands: Sequence[TensorCore]) -> None:
-    given = tuple([0 if place is None else core.address_of(operands[place]) for place in step.places])
+    addresses: list[int] = []
+    for place in step.places:
+        addresses.append(0 if place < 0 else core.address_of(operands[place]))
+    given = tuple(addresses)
     if stream is None:
         run_on_host(step.problem.accesses(given), step.problem.reference, step.problem.kind)
         return
@@ -279,7 +282,8 @@ def _host_array(value: Any) -> Any:
 def _built(result: Any, operands: Sequence[Any]) -> Any:
     """What the lowering returned, with tensors in the place of slots."""
     if type(result) is int:
-        return operands[result]
+        place = result
+        return operands[place]
     if isinstance(result, tuple):
         made = [_built(each, operands) for each in result]
         return tuple(made) if type(result) is tuple else type(result)(*made)
