@@ -345,6 +345,7 @@ def test_what_cannot_be_read_changes_nothing(program, buffers):
 @pytest.mark.rule("1.12.3", since="1.0")
 @pytest.mark.rule("1.20.4", since="1.0")
 @pytest.mark.devices(2)
+@pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS")  # PyTorch's, in the first thread without a context
 def test_each_thread_has_a_handle_of_cublas_per_device(torch):
     def handles():
         found = []

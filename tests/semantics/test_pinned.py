@@ -98,13 +98,13 @@ answer(x.is_pinned())
 
 @pytest.mark.rule("1.9.3", since="1.0")
 def test_a_block_that_a_copy_reads_comes_back_when_the_copy_is_done(torch, busy):
-    s, x = torch.cuda.Stream(), torch.ones(SIZE).pin_memory()
+    s, x, fives = torch.cuda.Stream(), torch.ones(SIZE).pin_memory(), torch.full((SIZE,), 5.0)
     address = x.data_ptr()
     with torch.cuda.stream(s):
-        busy(s)
+        busy(s, 200)
         y = x.to("cuda", non_blocking=True)
         del x
-        other = torch.full((SIZE,), 5.0).pin_memory()
+        other = fives.pin_memory()
         assert other.data_ptr() != address
         s.synchronize()
         assert torch.empty(SIZE, pin_memory=True).data_ptr() == address
