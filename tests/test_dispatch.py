@@ -8,7 +8,7 @@ import pytest
 import flambeau as torch
 from flambeau import kinds
 from flambeau.errors import AcceleratorError, ArgumentTypeError, FlambeauError, ValueRangeError
-from flambeau.ops.operator import REGISTRY, Handover, Operand, composite
+from flambeau.ops.operator import REGISTRY, Handover, Operand, bind, composite
 from flambeau.testing.machine import machine
 
 
@@ -253,11 +253,11 @@ def test_a_composite_hands_over_only_what_it_was_given():
 
 def test_calls_of_one_form_are_bound_alike():
     softmax = REGISTRY["softmax"]
-    bound = [softmax.bind((1,), {"dim": dim}) for dim in (2, 3)]
+    bound = [bind(softmax, (1,), {"dim": dim}) for dim in (2, 3)]
     assert bound == [[1, 2, None], [1, 3, None]]
-    assert softmax.bind((), {"dtype": float, "dim": 4, "x": 5}) == [5, 4, torch.float64]
+    assert bind(softmax, (), {"dtype": float, "dim": 4, "x": 5}) == [5, 4, torch.float64]
     for _ in range(2):
         with pytest.raises(ArgumentTypeError, match="missing 1 required positional argument: 'dim'"):
-            softmax.bind((1,), {"dtype": None})
+            bind(softmax, (1,), {"dtype": None})
         with pytest.raises(ArgumentTypeError, match="unexpected keyword argument 'input'"):
-            softmax.bind((1,), {"dim": 2, "input": 3})
+            bind(softmax, (1,), {"dim": 2, "input": 3})

@@ -6,10 +6,11 @@ from .plan cimport Handed, Plan, View
 from .autograd cimport record
 from .core cimport TensorCore
 from .layout cimport Layout
-from .ops.operator cimport Operator
+from .ops.operator cimport Operator, bind, bind_two
 from .runtime cimport state
 
 cpdef call(Operator operator, tuple args, dict kwargs)
+cpdef call_two(Operator operator, first, second)
 @cython.locals(plan=Plan)
 cdef _called(Operator operator, list bound, given)
 @cython.locals(handed=Handed)

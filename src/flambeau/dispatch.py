@@ -13,7 +13,7 @@ from .errors import ArgumentTypeError, AutogradError, DeviceMismatchError, Shape
 from .kinds import holding, into, is_apart, key_of, known, note_kind, note_recent, plans_on, remember
 from .layout import layout_of
 from .lowering import check_fits, check_single, laid_out, lowered
-from .ops.operator import COMPOSITE, REGISTRY, VIEW, Handover, Operator, run_calls_with
+from .ops.operator import COMPOSITE, REGISTRY, VIEW, Handover, Operator, bind, bind_two, run_calls_with
 from .placement import MISUSES, common_device, device_name, misused
 from .plan import Handed, Plan, View
 from .runtime import state
@@ -39,7 +39,12 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     Raises: DeviceMismatchError, and what the operator says; nothing has changed then.
     """
     given = kwargs.pop("out", None) if kwargs else None
-    return _called(operator, operator.bind(args, kwargs), given)
+    return _called(operator, bind(operator, args, kwargs), given)
+
+
+def call_two(operator: Operator, first: Any, second: Any) -> Any:
+    """As `call`, for an operator that needs no more than two arguments."""
+    return _called(operator, bind_two(operator, first, second), None)
 
 
 def _called(operator: Operator, bound: list[Any], given: Any) -> Any:
@@ -79,7 +84,7 @@ def _composed(operator: Operator, bound: list[Any]) -> Any:
 
 
 def _handed(operator: Operator, bound: list[Any], found: Handover) -> Handed:
-    handed = Handed(found.operator, found.operator.bind(found.arguments, NO_NAMES), found.part, bound)
+    handed = Handed(found.operator, bind(found.operator, found.arguments, NO_NAMES), found.part, bound)
     note_kind(operator, bound, handed, common_device(operator, bound))
     note_recent(operator.recent, handed)
     return handed
@@ -182,7 +187,7 @@ def check_out(operator: Operator, given: Any) -> None:
 
 def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an operator and write the result into its first operand, which is returned: `x.add_(y)`."""
-    bound = operator.bind(args, kwargs)
+    bound = bind(operator, args, kwargs)
     target = bound[0]
     if operator.kind is COMPOSITE:
         from .transfer import copy_
@@ -236,7 +241,7 @@ def assign(target: TensorCore, source: TensorCore) -> None:
 
 def fill_new(operator: Operator, made: TensorCore, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Let an operator write a new tensor, its first operand: unlike a write in place, no version is counted."""
-    bound = operator.bind((made, *args), kwargs)
+    bound = bind(operator, (made, *args), kwargs)
     plan: Plan | None = into(operator, bound)
     if plan is None:
         _run(operator, bound, made, made.storage.device)

@@ -2,27 +2,28 @@ cimport cython
 
 cdef extern from *:
     """
-    #include "pythread.h"
+    #include <pthread.h>
+    #define FLAMBEAU_MUTEX(lock) ((pthread_mutex_t *)PyCapsule_GetPointer(lock, NULL))
     static CYTHON_INLINE void flambeau_lock_forget(PyObject *lock) {
-      PyThread_free_lock((PyThread_type_lock)PyCapsule_GetPointer(lock, NULL));
+      pthread_mutex_destroy(FLAMBEAU_MUTEX(lock));
+      PyMem_Free(FLAMBEAU_MUTEX(lock));
     }
     static CYTHON_INLINE PyObject *flambeau_lock_new(void) {
-      PyThread_type_lock made = PyThread_allocate_lock();
-      return made == NULL ? PyErr_NoMemory() : PyCapsule_New(made, NULL, flambeau_lock_forget);
+      pthread_mutex_t *made = (pthread_mutex_t *)PyMem_Malloc(sizeof(pthread_mutex_t));
+      if (made == NULL || pthread_mutex_init(made, NULL)) return PyErr_NoMemory();
+      return PyCapsule_New(made, NULL, flambeau_lock_forget);
     }
     static CYTHON_INLINE void flambeau_lock_take(PyObject *lock) {
-      PyThread_type_lock raw = (PyThread_type_lock)PyCapsule_GetPointer(lock, NULL);
-      if (PyThread_acquire_lock(raw, NOWAIT_LOCK)) return;
+      pthread_mutex_t *raw = FLAMBEAU_MUTEX(lock);
+      if (!pthread_mutex_trylock(raw)) return;
       Py_BEGIN_ALLOW_THREADS
-      PyThread_acquire_lock(raw, WAIT_LOCK);
+      pthread_mutex_lock(raw);
       Py_END_ALLOW_THREADS
     }
     static CYTHON_INLINE int flambeau_lock_try(PyObject *lock) {
-      return PyThread_acquire_lock((PyThread_type_lock)PyCapsule_GetPointer(lock, NULL), NOWAIT_LOCK);
+      return !pthread_mutex_trylock(FLAMBEAU_MUTEX(lock));
     }
-    static CYTHON_INLINE void flambeau_lock_give(PyObject *lock) {
-      PyThread_release_lock((PyThread_type_lock)PyCapsule_GetPointer(lock, NULL));
-    }
+    static CYTHON_INLINE void flambeau_lock_give(PyObject *lock) { pthread_mutex_unlock(FLAMBEAU_MUTEX(lock)); }
     """
     object _new "flambeau_lock_new"()
     void _take "flambeau_lock_take"(object lock)

@@ -31,7 +31,7 @@ from .runtime.generator import check_generator
 class Slot:
     """An operand, a result or scratch memory of a call that is lowered.
 
-    place: its index among the call's addresses;  start: how many bytes behind that address it begins.
+    place: its index among what the call's steps use (see Plan);  start: how many bytes behind that address it begins.
     """
 
     __slots__ = ("layout", "place", "start")
@@ -75,7 +75,7 @@ class Call:
         self.device = device
         self.given: Slot | None = None
         self.accelerator: Any = state.machine().devices[device] if device >= 0 else None
-        self.places = operands  # how many addresses there are so far
+        self.places = operands  # how many there are so far
         self.taken: list[Layout] = []
         self.steps: list[Launch | Library] = []
         self.draws: list[tuple[int, Any]] = []
@@ -173,11 +173,12 @@ def laid_out(operator: Operator, bound: Sequence[Any]) -> tuple[list[int], list[
 
 
 def _lowered(operator: Operator, bound: Sequence[Any], given: Any, device: int) -> Plan:
-    arguments, sources = _as_slots(operator, bound)
-    call = Call(operator, device, len(sources) + (given is not None))
+    arguments, members = _as_slots(operator, bound)
+    count = len(bound) + len(members)
+    call = Call(operator, device, count + (given is not None))
     if given is None:
-        return Plan(call, sources, False, _places(operator.lower(call, *arguments)))
-    target = call.given = Slot(len(sources), given.layout)
+        return Plan(call, members, False, _places(operator.lower(call, *arguments)))
+    target = call.given = Slot(count, given.layout)
     for index in also_read(bound, given):
         arguments[index] = target
     result = operator.lower(call, *arguments)
@@ -185,28 +186,28 @@ def _lowered(operator: Operator, bound: Sequence[Any], given: Any, device: int) 
     if result.place != target.place:
         check_fits(operator.name, result, target)
         call.assign(target, result)
-    return Plan(call, sources, True, target.place)
+    return Plan(call, members, True, target.place)
 
 
 def _as_slots(operator: Operator, bound: Sequence[Any]) -> tuple[list[Any], list[tuple[int, int]]]:
-    """The arguments as a lowering sees them, and where its operands are among the bound ones."""
+    """The arguments as a lowering sees them, and where those operands are that are members of lists."""
     arguments: list[Any] = []
-    sources: list[tuple[int, int]] = []
+    members: list[tuple[int, int]] = []
 
-    def slot(tensor: TensorCore, index: int, at: int) -> Slot:
-        sources.append((index, at))
-        return Slot(len(sources) - 1, tensor.layout)
+    def member(tensor: TensorCore, index: int, at: int) -> Slot:
+        members.append((index, at))
+        return Slot(len(bound) + len(members) - 1, tensor.layout)
 
     for index, value in enumerate(bound):
         if isinstance(value, TensorCore):
-            arguments.append(slot(value, index, -1))
+            arguments.append(Slot(index, value.layout))
         elif type(value) in (list, tuple) and value and isinstance(value[0], TensorCore):
-            arguments.append([slot(each, index, at) for at, each in enumerate(value)])
+            arguments.append([member(each, index, at) for at, each in enumerate(value)])
         elif index in operator.number_indexes and type(value) in (int, float, bool):
             arguments.append(Number(index, type(value)))
         else:
             arguments.append(value)
-    return arguments, sources
+    return arguments, members
 
 
 def _places(result: Any) -> Any:

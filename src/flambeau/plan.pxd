@@ -14,8 +14,12 @@ cdef extern from *:
     static CYTHON_INLINE void flambeau_put_address(PyObject *buffer, Py_ssize_t at, unsigned long long address) {
       memcpy(PyByteArray_AS_STRING(buffer) + at, &address, sizeof(address));
     }
+    static CYTHON_INLINE PyObject *flambeau_copied(PyObject *buffer) {
+      return PyByteArray_FromStringAndSize(PyByteArray_AS_STRING(buffer), PyByteArray_GET_SIZE(buffer));
+    }
     """
     void _put_address "flambeau_put_address"(object buffer, Py_ssize_t at, unsigned long long address)
+    bytearray _copied "flambeau_copied"(object buffer)
 
 cdef Hooks hooks
 
@@ -37,7 +41,7 @@ cdef class Launch:
     cdef public object called
 
     @cython.locals(buffer=bytearray, place=Place, address=cython.ulonglong)
-    cpdef bytearray filled(self, list operands, list bound, list drawn)
+    cpdef bytearray filled(self, list bound, list drawn)
     cpdef _put_numbers(self, bytearray buffer, list bound, list drawn)
 
 @cython.final
@@ -70,21 +74,20 @@ cdef class Handed(Decided):
 
 @cython.final
 cdef class Plan(Decided):
-    cdef public list sources
-    cdef public Py_ssize_t count
+    cdef public list members
     cdef public bint has_given
     cdef public list taken
     cdef public list steps
     cdef public list draws
     cdef public object result
 
-    @cython.locals(machine=MachineFacts, stream=Queue, operands=list, layout=Layout, index=Py_ssize_t, at=Py_ssize_t, place=Py_ssize_t)
+    @cython.locals(machine=MachineFacts, stream=Queue, layout=Layout, index=Py_ssize_t, at=Py_ssize_t)
     cpdef run(self, list bound, given)
 
-cpdef _launch(Launch step, Queue stream, list operands, list bound, list drawn)
+cpdef _launch(Launch step, Queue stream, list bound, list drawn)
 cpdef Storage _memory(MachineFacts machine, Queue stream, Py_ssize_t nbytes)
 @cython.locals(addresses=list, place=Py_ssize_t)
-cpdef _run_library(MachineFacts machine, Queue stream, Library step, list operands)
+cpdef _run_library(MachineFacts machine, Queue stream, Library step, list bound)
 @cython.locals(place=Py_ssize_t)
-cpdef _built(result, list operands)
+cpdef _built(result, list bound)
 cpdef also_read(bound, TensorCore given)

@@ -23,7 +23,9 @@ from .runtime import state, storage
 from .runtime.stream import Stream
 
 ADDRESS = Struct("@Q")
-globals()["_put_address"] = ADDRESS.pack_into  # compiled, the name is that of a function in C: see the .pxd
+# compiled, the names are those of functions in C: see the .pxd
+globals()["_put_address"] = ADDRESS.pack_into
+globals()["_copied"] = bytearray
 
 
 class Drawn:
@@ -36,7 +38,10 @@ class Drawn:
 
 
 class Place:
-    """Where in an argument buffer an address goes.  at: bytes from its start;  start: bytes into the operand."""
+    """Where in an argument buffer an address goes.
+
+    at: bytes from its start;  operand: its index among what the steps use;  start: bytes into it.
+    """
 
     __slots__ = ("at", "operand", "start")
 
@@ -82,11 +87,11 @@ class Launch:
             return 0
         return value
 
-    def filled(self, operands: Sequence[TensorCore], bound: Sequence[Any], drawn: Sequence[int]) -> bytearray:
+    def filled(self, bound: list[Any], drawn: Sequence[int]) -> bytearray:
         """The argument buffer of one call."""
-        buffer = self.template.copy()
+        buffer: bytearray = _copied(self.template)  # type: ignore[name-defined]  # noqa: F821
         for place in self.addresses:
-            address = core.address_of(operands[place.operand]) + place.start
+            address = core.address_of(bound[place.operand]) + place.start
             _put_address(buffer, place.at, address)  # type: ignore[name-defined]  # noqa: F821
         if self.numbers or self.draws:
             self._put_numbers(buffer, bound, drawn)
@@ -185,47 +190,42 @@ def _place_of(tensor: TensorCore, bound: Sequence[Any]) -> int:
 class Plan(Decided):
     """What a call takes and queues: run by every call whose operands lie as the first one's did.
 
-    sources: where the operands are among the bound arguments, as (index, index in a list, or -1).
+    Its steps use the bound arguments, and what `run` puts behind them: the members of lists, which are at (index of the
+    list, index in it), the tensor that is written, and what the call takes.
     """
 
-    __slots__ = ("count", "draws", "has_given", "result", "sources", "steps", "taken")
+    __slots__ = ("draws", "has_given", "members", "result", "steps", "taken")
 
-    def __init__(self, call: Any, sources: list[tuple[int, int]], has_given: bool, result: Any) -> None:
+    def __init__(self, call: Any, members: list[tuple[int, int]], has_given: bool, result: Any) -> None:
         self.device = call.device
-        self.sources = sources
+        self.members = members
         self.has_given = has_given
         self.taken = call.taken
-        self.count = len(sources) + has_given + len(call.taken)
         self.steps = call.steps
         self.draws = call.draws
         self.result = result
 
-    def run(self, bound: Sequence[Any], given: Any) -> Any:
+    def run(self, bound: list[Any], given: Any) -> Any:
         """Do the call; what it returns.  Raises: OutOfMemoryError, and what putting work on a stream can."""
         machine = state.machine()
         stream = None if self.device < 0 else state.current_stream(self.device)
-        operands: list[Any] = [None] * self.count
-        place = 0
-        for index, at in self.sources:
-            operands[place] = bound[index] if at < 0 else bound[index][at]
-            place += 1
+        for index, at in self.members:
+            bound.append(bound[index][at])
         if self.has_given:
-            operands[place] = given
-            place += 1
+            bound.append(given)
         for layout in self.taken:
-            operands[place] = core.new(_memory(machine, stream, layout.nbytes), layout)
-            place += 1
+            bound.append(core.new(_memory(machine, stream, layout.nbytes), layout))
         drawn = _drawn(machine, self.device, self.draws) if self.draws else None
         for step in self.steps:
             if isinstance(step, Launch):
-                _launch(step, stream, operands, bound, drawn)
+                _launch(step, stream, bound, drawn)
             else:
-                _run_library(machine, stream, step, operands)
-        return _built(self.result, operands)
+                _run_library(machine, stream, step, bound)
+        return _built(self.result, bound)
 
 
-def _launch(step: Launch, stream: Stream | None, operands: list[TensorCore], bound: Sequence[Any], drawn: Any) -> None:
-    buffer = step.filled(operands, bound, drawn)
+def _launch(step: Launch, stream: Stream | None, bound: list[Any], drawn: Any) -> None:
+    buffer = step.filled(bound, drawn)
     if stream is None:
         run_on_host(step.kernel.bind(buffer), step.kernel.reference, step.called)
     else:
@@ -244,10 +244,10 @@ def _drawn(machine: Any, device: int, draws: Sequence[tuple[int, Any]]) -> list[
     return [number for count, source in draws for number in (own if source is None else source).reserve(count)]
 
 
-def _run_library(machine: Any, stream: Stream | None, step: Library, operands: Sequence[TensorCore]) -> None:
+def _run_library(machine: Any, stream: Stream | None, step: Library, bound: list[Any]) -> None:
     addresses: list[int] = []
     for place in step.places:
-        addresses.append(0 if place < 0 else core.address_of(operands[place]))
+        addresses.append(0 if place < 0 else core.address_of(bound[place]))
     given = tuple(addresses)
     if stream is None:
         run_on_host(step.problem.accesses(given), step.problem.reference, step.problem.kind)
@@ -279,13 +279,13 @@ def _host_array(value: Any) -> Any:
     return value
 
 
-def _built(result: Any, operands: Sequence[Any]) -> Any:
+def _built(result: Any, bound: Sequence[Any]) -> Any:
     """What the lowering returned, with tensors in the place of slots."""
     if type(result) is int:
         place = result
-        return operands[place]
+        return bound[place]
     if isinstance(result, tuple):
-        made = [_built(each, operands) for each in result]
+        made = [_built(each, bound) for each in result]
         return tuple(made) if type(result) is tuple else type(result)(*made)
     return result
 

@@ -9,6 +9,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.nn import DataParallel, Linear
+from flambeau.runtime import state
 from flambeau.runtime.strict import unwatch
 from flambeau.testing import machine
 
@@ -206,3 +207,19 @@ def test_the_librarys_own_threads_have_what_they_need(strict):
 def test_without_the_mode_nobody_is_told(gpus):
     torch.cuda.set_device(1)
     in_thread(launching)
+
+
+def test_streams_are_chosen_and_asked_for_in_any_order_of_devices():
+    with machine(devices=3):
+        last = torch.cuda.Stream(2)
+        torch.cuda.set_stream(last)
+        assert state.streams() == {2: last}
+        first = torch.cuda.current_stream(0)
+        assert first == torch.cuda.default_stream(0) and torch.cuda.current_stream(2) is last
+        assert state.streams() == {0: first, 2: last}
+        side = torch.cuda.Stream(1)
+        state.choose(1, [side], True)
+        assert state.streams() == {1: side}
+        assert [torch.cuda.current_stream(each) for each in range(3)] == [
+            first, side, torch.cuda.default_stream(2)
+        ]  # fmt: skip

@@ -36,7 +36,7 @@ cdef class GraphTask:
     cpdef _push(self, Waiting waiting)
     @cython.locals(node=Node)
     cpdef _deliver(self, Waiting waiting, Py_ssize_t index, grad, dict made_on)
-    cpdef _order(self, Node node, grad, dict made_on)
+    cpdef _order(self, Node node, TensorCore grad, dict made_on)
     cpdef dict _streams(self, Node node)
     @cython.locals(node=Node, streams=dict, grads=list, edge=tuple, place=Py_ssize_t, above=Waiting)
     cpdef _run_node(self, Waiting waiting)

@@ -63,7 +63,7 @@ cdef class OperatorNode(Node):
     cpdef _value(self, kind, saved, grads, own)
     cpdef release(self)
 
-@cython.locals(first=int, device=int, tensor=TensorCore)
+@cython.locals(first=int, device=int, tensor=TensorCore, stream=Queue)
 cpdef dict streams_of(tensors)
 cpdef fit(TensorCore grad, Layout layout, int device)
 cdef bint _holds_saved(values) except -1

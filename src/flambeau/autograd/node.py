@@ -38,7 +38,10 @@ def streams_of(tensors: Sequence[TensorCore]) -> dict[int, Stream]:
             if first >= 0:
                 return _streams_of_several(tensors)
             first = device
-    return state.current_stream(first).alone if first >= 0 else NO_STREAMS  # type: ignore[return-value]
+    if first < 0:
+        return NO_STREAMS
+    stream = state.current_stream(first)
+    return stream.alone  # type: ignore[return-value]
 
 
 def _streams_of_several(tensors: Sequence[TensorCore]) -> dict[int, Stream]:
@@ -220,7 +223,7 @@ class OperatorNode(Node):
             return grads
         if kind is NEEDS:
             return tuple([edge is not None for edge in self.edges])
-        if type(saved) in (list, tuple) and _holds_saved(saved):
+        if _holds_saved(saved):
             return type(saved)([self._value(kind, each, grads, own) for each in saved])
         return saved
 
@@ -251,7 +254,8 @@ def operator_node(
 
 
 def _holds_saved(values: Any) -> bool:
-    return type(values) in (list, tuple) and any([isinstance(each, Saved) for each in values])
+    kind = type(values)
+    return (kind is list or kind is tuple) and any([isinstance(each, Saved) for each in values])
 
 
 def _flatten(values: Any) -> list[Any]:

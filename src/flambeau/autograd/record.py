@@ -164,8 +164,9 @@ def _needs_grad(value: Any) -> bool:
 def _keep(value: Any) -> Any:
     if isinstance(value, TensorCore):
         return save(value, edge_of(value))
-    if type(value) in (list, tuple) and any([isinstance(each, TensorCore) for each in value]):
-        return type(value)([_keep(each) for each in value])
+    kind = type(value)
+    if (kind is list or kind is tuple) and any([isinstance(each, TensorCore) for each in value]):
+        return kind([_keep(each) for each in value])
     return value
 
 

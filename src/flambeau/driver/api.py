@@ -13,10 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple, NewType, Protocol
+from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
 
 from ..kernel import Buffer, Grid, Kernel
 from ..problem import Problem
+
+if TYPE_CHECKING:
+    from .hot_calls import HotCalls
 
 Address = NewType("Address", int)
 StreamHandle = NewType("StreamHandle", int)
@@ -131,9 +134,13 @@ class Markers(Protocol):
 
 
 class Driver(Protocol):
-    """One process's view of its GPUs."""
+    """One process's view of its GPUs.
+
+    hot: from the start on, the calls that nearly every operation makes, for compiled code.
+    """
 
     capabilities: Capabilities
+    hot: HotCalls
 
     # devices
     def start(self) -> None:

@@ -35,15 +35,18 @@ cdef class Operator:
     cdef public dict index_of
     cdef public list recent
     cdef public list recent_into
-    cdef tuple _rests
-    cdef list _defaults
-    cdef dict _ways
-    cdef Way _last_way
+    cdef Py_ssize_t needed
+    cdef list defaults
+    cdef dict ways
+    cdef Way last_way
     cdef object __weakref__
 
-    @cython.locals(bound=list, rest=tuple, place=Py_ssize_t)
-    cpdef bind(self, tuple args, dict kwargs)
-    @cython.locals(bound=list, place=Py_ssize_t, way=Way)
-    cpdef list _bind_named(self, tuple args, dict kwargs)
     @cython.locals(found=Way)
-    cdef Way _way(self, tuple args, dict kwargs)
+    cdef Way way_of(self, tuple args, dict kwargs)
+
+@cython.locals(bound=list, place=Py_ssize_t)
+cpdef list bind(Operator operator, tuple args, dict kwargs)
+@cython.locals(bound=list)
+cpdef list bind_two(Operator operator, first, second)
+@cython.locals(bound=list, place=Py_ssize_t, way=Way)
+cpdef list _bind_named(Operator operator, tuple args, dict kwargs)

@@ -248,16 +248,12 @@ class Operator:
         self.node_name = "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
         self.recent: list[Any] = []  # dispatch's plans of its recent calls
         self.recent_into: list[Any] = []  # and of those that wrote their first operand
-        self._rests = tuple([self._rest(count) for count in range(self.positional + 1)])
-        self._defaults = [each.default for each in self.parameters]
-        self._ways: dict[tuple[Any, ...], Way] = {}
-        self._last_way: Way | None = None
+        self.defaults = [each.default for each in self.parameters]
+        needed = [place for place, each in enumerate(self.parameters) if each.is_needed]
+        self.needed = needed[-1] + 1 if needed else 0  # as many by position can be enough
+        self.ways: dict[tuple[Any, ...], Way] = {}
+        self.last_way: Way | None = None
         REGISTRY[self.name] = self
-
-    def _rest(self, count: int) -> tuple[Any, ...] | None:
-        """The defaults that follow `count` positional arguments, or None if one is missing."""
-        defaults = tuple([each.default for each in self.parameters[count:]])
-        return None if inspect.Parameter.empty in defaults else defaults
 
     def _travels(self, parameter: Parameter) -> bool:
         """Whether numbers for this parameter come with each call, instead of being lowered anew."""
@@ -310,38 +306,11 @@ class Operator:
         parameter, _, what = name.rpartition("_")
         return Need(FACT, self.index_of[parameter], what, -1)
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Every parameter's value in order.  Raises ArgumentTypeError as a Python call would."""
-        if not kwargs and len(args) <= self.positional:
-            rest = self._rests[len(args)]
-            if rest is not None:
-                bound: list[Any] = [None] * len(self.parameters)
-                place = 0
-                for value in args:
-                    bound[place] = value
-                    place += 1
-                for value in rest:
-                    bound[place] = value
-                    place += 1
-                return bound
-        return self._bind_named(args, kwargs)
-
-    def _bind_named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        way = self._last_way
-        if way is None or not is_way(way, len(args), kwargs):
-            way = self._last_way = self._way(args, kwargs)
-        bound = self._defaults.copy()
-        for place, value in enumerate(args):
-            bound[place] = value
-        for place, value in enumerate(kwargs.values()):
-            bound[way.places[place]] = meant(value) if isinstance(value, type) else value
-        return bound
-
-    def _way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Way:
-        found = self._ways.get((len(args), *kwargs))
+    def way_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Way:
+        found = self.ways.get((len(args), *kwargs))
         if found is None:
             found = Way(len(args), tuple(kwargs), self._places(args, kwargs))
-            self._ways[found.count, *found.names] = found
+            self.ways[found.count, *found.names] = found
         return found
 
     def _places(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
@@ -380,6 +349,35 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
+
+
+def bind(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Every parameter's value in order.  Raises ArgumentTypeError as a Python call would."""
+    if kwargs or not operator.needed <= len(args) <= operator.positional:
+        return _bind_named(operator, args, kwargs)
+    bound = operator.defaults[:]
+    for place, value in enumerate(args):
+        bound[place] = value
+    return bound
+
+
+def bind_two(operator: Operator, first: Any, second: Any) -> list[Any]:
+    """As `bind`, for an operator that needs no more than two."""
+    bound = operator.defaults[:]
+    bound[0], bound[1] = first, second
+    return bound
+
+
+def _bind_named(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    way = operator.last_way
+    if way is None or not is_way(way, len(args), kwargs):
+        way = operator.last_way = operator.way_of(args, kwargs)
+    bound = operator.defaults[:]
+    for place, value in enumerate(args):
+        bound[place] = value
+    for place, value in enumerate(kwargs.values()):
+        bound[way.places[place]] = meant(value) if isinstance(value, type) else value
+    return bound
 
 
 def operator(**options: Any) -> Callable[[Callable[..., Any]], Operator]:

@@ -1,4 +1,5 @@
 from .facts cimport MachineFacts
+from ..driver.hot_calls cimport HotCalls
 from ..hooks cimport Hooks
 
 cdef Hooks hooks
@@ -6,6 +7,7 @@ cdef Hooks hooks
 cdef class Queue:
     cdef public MachineFacts machine
     cdef public object driver
+    cdef public HotCalls hot
     cdef public int device_index
     cdef public object handle
     cdef public dict alone
@@ -17,5 +19,5 @@ cdef class Queue:
     cpdef follow(self, Queue other)
     cpdef synchronize(self)
     cpdef launch(self, kernel, grid, arguments)
-    cpdef library_run(self, plan, addresses, workspace)
+    cpdef library_run(self, plan, tuple addresses, unsigned long long workspace)
     cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind)

@@ -17,6 +17,7 @@ from ..driver.api import (
     PlanHandle,
     StreamHandle,
 )
+from ..driver.hot_calls import HotCalls
 from ..hooks import hooks
 from ..kernel import Buffer, Grid
 
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
 class Queue:
     """The driver's half of a Stream."""
 
-    __slots__ = ("alone", "device_index", "driver", "handle", "machine", "mark")
+    __slots__ = ("alone", "device_index", "driver", "handle", "hot", "machine", "mark")
     alone: dict[int, Queue]
     machine: Machine
     driver: Driver
+    hot: HotCalls
     device_index: int
     handle: StreamHandle
     mark: EventHandle | None
@@ -39,6 +41,7 @@ class Queue:
         """Stand for a driver's stream: `__init__` belongs to Stream."""
         self.machine = machine
         self.driver = machine.driver
+        self.hot = machine.driver.hot
         self.device_index = device_index
         self.handle = handle
         self.alone = {device_index: self}  # what work on this stream only has for its streams by device
@@ -46,19 +49,13 @@ class Queue:
 
     def record(self, event: EventHandle, external: bool = False) -> None:
         """Record a driver's event on this stream.  external: at each launch of the graph that is being captured."""
-        if external:
-            self.driver.event_record(event, self.handle, True)
-        else:
-            self.driver.event_record(event, self.handle)
+        self.hot.event_record(event, self.handle, external)
         if hooks.on_record is not None:
             hooks.on_record(event, self)
 
     def wait(self, event: EventHandle, external: bool = False) -> None:
         """Make later work follow a driver's event.  external: at each launch of the graph that is being captured."""
-        if external:
-            self.driver.stream_wait_event(self.handle, event, True)
-        else:
-            self.driver.stream_wait_event(self.handle, event)
+        self.hot.stream_wait_event(self.handle, event, external)
         if hooks.on_wait is not None:
             hooks.on_wait(self, event)
 
@@ -79,7 +76,7 @@ class Queue:
         """Queue a kernel whose arguments are packed."""
         if hooks.on_submit is not None:
             hooks.on_submit(self)
-        self.driver.launch(kernel, grid, arguments, self.handle)
+        self.hot.launch(kernel, grid, arguments, self.handle)
         if hooks.on_launch is not None:
             hooks.on_launch(self, kernel, arguments)
         if self.machine.launch_blocking:
@@ -90,10 +87,10 @@ class Queue:
         if hooks.on_submit is not None:
             hooks.on_submit(self)
         if self.machine.capture is None:
-            self.driver.library_run(plan, addresses, workspace, self.handle)  # type: ignore[arg-type]
+            self.hot.library_run(plan, addresses, workspace, self.handle)
         else:
             with self.machine.loading():
-                self.driver.library_run(plan, addresses, workspace, self.handle)  # type: ignore[arg-type]
+                self.hot.library_run(plan, addresses, workspace, self.handle)
         if hooks.on_launch is not None:
             hooks.on_launch(self, plan, addresses)
         if self.machine.launch_blocking:
@@ -103,7 +100,7 @@ class Queue:
         """Queue a copy of contiguous bytes."""
         if hooks.on_submit is not None:
             hooks.on_submit(self)
-        self.driver.copy(dst, src, nbytes, kind, self.handle)  # type: ignore[arg-type]
+        self.hot.copy(dst, src, nbytes, kind, self.handle)
         if hooks.on_copy is not None:
             hooks.on_copy(self, dst, src, nbytes, kind)
         if self.machine.launch_blocking:

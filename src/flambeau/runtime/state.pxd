@@ -8,7 +8,7 @@ cdef class Thread:
     cdef public object machine
     cdef public int device
     cdef public bint chosen
-    cdef public dict streams
+    cdef public list streams
     cdef public list default_devices
     cdef public bint grad_enabled
     cdef public object handing
@@ -22,6 +22,9 @@ cpdef machine()
 cpdef Thread here()
 cpdef int current_device()
 cpdef set_device(int index)
-@cython.locals(streams=dict)
+@cython.locals(thread=Thread, streams=list)
 cpdef current_stream(int index)
+@cython.locals(streams=list, device=Py_ssize_t)
+cpdef _put_stream(Thread thread, stream)
+@cython.locals(thread=Thread)
 cpdef set_stream(stream)

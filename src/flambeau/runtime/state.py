@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 class Thread:
     """What one host thread has chosen.  A new thread starts at device 0 and on default streams.
 
-    streams: by device, those that were chosen and those that were asked for.
+    streams: by device, those that were chosen and those that were asked for; None for others.
     chosen: whether it has made a device or a stream current itself.
     handing: the composite that hands its call over to another operator, "" if none does.
     """
@@ -28,7 +29,7 @@ class Thread:
         self.machine: Any = None
         self.device = 0
         self.chosen = False
-        self.streams: dict[int, Any] = {}
+        self.streams: list[Any] = []
         self.default_devices: list[Any] = []
         self.grad_enabled = True
         self.handing = ""
@@ -101,7 +102,7 @@ def here() -> Thread:
         thread.machine = _machine
         thread.device = 0
         thread.chosen = False
-        thread.streams = {}
+        thread.streams = []
     return thread
 
 
@@ -120,11 +121,13 @@ def set_device(index: int) -> None:
     thread.chosen = True
 
 
-def choose(index: int, streams: dict[int, Stream], chosen: bool) -> None:
+def choose(index: int, streams: Iterable[Stream], chosen: bool) -> None:
     """Make a device and streams current; devices that are missing are on their default stream."""
     thread = here()
     thread.device = index
-    thread.streams = streams
+    thread.streams = []
+    for stream in streams:
+        _put_stream(thread, stream)
     thread.chosen = chosen
 
 
@@ -135,23 +138,29 @@ def has_chosen() -> bool:
 
 def current_stream(index: int) -> Stream:
     """This thread's current stream on device `index` of a started machine."""
-    streams = here().streams
-    found = streams.get(index)
-    if found is None:
-        found = streams[index] = machine().devices[index].default_stream
-    return found
+    thread = here()
+    streams = thread.streams
+    found: Stream | None = streams[index] if index < len(streams) else None
+    return _put_stream(thread, machine().devices[index].default_stream) if found is None else found
+
+
+def _put_stream(thread: Thread, stream: Stream) -> Stream:
+    streams, device = thread.streams, stream.device_index
+    streams.extend([None] * (device + 1 - len(streams)))
+    streams[device] = stream
+    return stream
 
 
 def set_stream(stream: Stream) -> None:
     """Make `stream` the current one of its device; the current device does not change."""
     thread = here()
-    thread.streams[stream.device_index] = stream
+    _put_stream(thread, stream)
     thread.chosen = True
 
 
 def streams() -> dict[int, Stream]:
     """This thread's streams by device, as a copy; devices that it has not used are missing."""
-    return dict(here().streams)
+    return {device: each for device, each in enumerate(here().streams) if each is not None}
 
 
 def default_device() -> Any:

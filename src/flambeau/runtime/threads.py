@@ -48,7 +48,7 @@ class Choice(NamedTuple):
     def restore(self) -> None:
         """Make it this thread's.  Nothing where the process has another machine by now."""
         if self.machine in (None, state.machine()):
-            state.choose(self.device, {each.device_index: each for each in self.streams}, self.is_own)
+            state.choose(self.device, self.streams, self.is_own)
 
     def side_streams(self) -> list[Stream]:
         """Its streams that are not their device's default one."""

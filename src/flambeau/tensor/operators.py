@@ -74,7 +74,7 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
 def _binary(operator: Operator, swap: bool) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, (TensorCore, int, float)) or (is_numpy_loaded() and isinstance(other, np.generic)):
-            return dispatch.call(operator, (other, self) if swap else (self, other), NO_NAMES)
+            return dispatch.call_two(operator, other, self) if swap else dispatch.call_two(operator, self, other)
         return NotImplemented
 
     return method

@@ -180,6 +180,31 @@ def test_unknown_handles_and_other_devices_are_named(native, side):
         native.launch(kernel, GRID, b"12345678", native.stream_create(1, 0))
 
 
+def test_calls_follow_the_stream_that_they_name(native, stub, side):
+    kernel, other = loaded(native), native.stream_create(0, 0)
+    for stream in (side, other, other, side):
+        native.launch(kernel, GRID, b"12345678", stream)
+        assert stub.arguments(9)[-1] == native._streams[stream].raw
+    assert native._streams[side].raw != native._streams[other].raw
+
+
+def test_a_stream_that_was_used_and_destroyed_is_unknown(native, stub, side):
+    kernel, event = loaded(native), native.event_create(0, True, False, False)
+    native.launch(kernel, GRID, b"12345678", side)
+    native.stream_destroy(side)
+    calls = stub.calls
+    for call, *arguments in (
+        (native.launch, kernel, GRID, b"12345678", side),
+        (native.event_record, event, side),
+        (native.stream_wait_event, side, event),
+        (native.copy, 1 << 41, 1 << 40, 99, CopyKind.DEVICE_TO_DEVICE, side),
+        (native.library_run, 99, (), 0, side),
+    ):
+        with pytest.raises(AcceleratorError, match="does not exist: it was never made, or was destroyed"):
+            call(*arguments)
+    assert stub.calls == calls
+
+
 def test_much_shared_memory_is_asked_for_the_long_way_and_then_known(native, stub, cuda, side):
     kernel, grid = loaded(native), Grid((1, 1, 1), 32, 100_000)
     native.launch(kernel, grid, b"12345678", side)

@@ -28,6 +28,7 @@ from ..api import (
     PlanHandle,
     StreamHandle,
 )
+from ..hot_calls import HotCalls
 from . import compile, library, peers
 from .blas_handles import BlasHandles
 from .contexts import STREAM_NON_BLOCKING, ContextCalls
@@ -85,6 +86,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         self._planner = Planner(self._devices, self._load_for_plan)
         streams = [Stream(device, self._cu.CUstream(0), is_ours=False) for device in range(self._devices.count)]
         self._default_streams = [StreamHandle(self._streams.add(stream)) for stream in streams]
+        self.hot = HotCalls(self)
         self._call_natively()
 
     def _call_natively(self) -> None:
@@ -92,7 +94,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         native = library.native()
         if native is not None and self._shared_library:
             tables = self._kernels, self._streams, self._events, self._devices.contexts, self._library_calls
-            made = native.Native(self._shared_library, self, *tables)
+            self.hot = made = native.Native(self._shared_library, self, *tables)
             for name in native.CALLS:
                 setattr(self, name, getattr(made, name))
             self._devices.is_current = made.is_current
@@ -168,10 +170,11 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         if stream in self._default_streams:
             raise AcceleratorError(f"stream_destroy: stream {stream} is a default stream", error_code=INVALID_HANDLE)
         gone = self._streams.remove(stream)
-        self._stream_by_raw.pop((gone.device, gone.raw), None)
+        device = gone.end()
+        self._stream_by_raw.pop((device, gone.raw), None)
         if gone.is_ours:
-            self._devices.use(gone.device)
-            check(self._cu.cuStreamDestroy(gone.cu), "cuStreamDestroy", stream=stream, device=gone.device)
+            self._devices.use(device)
+            check(self._cu.cuStreamDestroy(gone.cu), "cuStreamDestroy", stream=stream, device=device)
 
     def stream_query(self, stream: StreamHandle) -> bool:
         of = self._use_stream(stream)

@@ -12,6 +12,7 @@ from ...errors import AcceleratorError
 from .library import INVALID_HANDLE
 
 Entry = TypeVar("Entry")
+NO_DEVICE = -1
 _next = itertools.count(1).__next__
 
 
@@ -52,6 +53,11 @@ class Stream:
         self.raw = int(cu)
         self.is_ours = is_ours
         self.context = 0
+
+    def end(self) -> int:
+        """Its device, just before it is destroyed.  Compiled calls that still know it go the long way from now on."""
+        device, self.device, self.context = self.device, NO_DEVICE, 0
+        return device
 
 
 class Event:

@@ -10,13 +10,14 @@
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Check, PyByteArray_GET_SIZE
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_GET_SIZE
-from cpython.dict cimport PyDict_GetItem
+from cpython.dict cimport PyDict_GetItemWithError
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport uintptr_t
 from posix.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
 
 from ...lock cimport Lock
+from ..hot_calls cimport HotCalls
 from .handles cimport Event, Stream
 from .launch cimport LoadedKernel
 
@@ -50,11 +51,11 @@ cdef void* found(void* library, bytes name) except NULL:
 
 cdef inline object entry(object table, object handle):
     """What a handle stands for, or None."""
-    cdef PyObject* known = PyDict_GetItem(table, handle)
+    cdef PyObject* known = PyDict_GetItemWithError(table, handle)
     return None if known == NULL else <object>known
 
 
-cdef class Native:
+cdef class Native(HotCalls):
     """The calls of one driver.
 
     path: the driver's library.  kernels, streams, events: its tables.  contexts: {device: its Context}.
@@ -70,8 +71,11 @@ cdef class Native:
     cdef Copy _cu_copy
     cdef object _kernels, _streams, _events, _contexts, _library_calls
     cdef object _slow_launch, _slow_record, _slow_wait, _slow_copy, _slow_run
+    cdef object _last_handle
+    cdef Stream _last_stream
 
     def __init__(self, path, driver, kernels, streams, events, contexts, library_calls):
+        super().__init__(driver)
         cdef void* library = dlopen(path.encode(), RTLD_LAZY)
         if library == NULL:
             raise OSError((<bytes>dlerror()).decode())
@@ -91,6 +95,16 @@ cdef class Native:
         cdef void* now = NULL
         return self._cu_current(&now) == 0 and <uintptr_t>now == context
 
+    cdef Stream _stream(self, handle):
+        """What a stream's handle stands for, or None.  Calls in a row are mostly on one stream."""
+        cdef Stream found
+        if handle is self._last_handle:
+            return self._last_stream
+        found = entry(self._streams, handle)
+        if found is not None:
+            self._last_handle, self._last_stream = handle, found
+        return found
+
     cdef bint _use(self, Stream stream):
         """Make the context of a stream's device current.  False if it cannot be done here."""
         cdef void* now = NULL
@@ -102,10 +116,10 @@ cdef class Native:
             return True
         return self._cu_set_current(<void*>stream.context) == 0
 
-    def launch(self, kernel, grid, arguments, stream):
+    cpdef launch(self, kernel, grid, arguments, stream):
         """See Driver."""
         cdef LoadedKernel loaded = entry(self._kernels, kernel)
-        cdef Stream of = entry(self._streams, stream)
+        cdef Stream of = self._stream(stream)
         if loaded is None or of is None or loaded.device != of.device or not self._use(of):
             return self._slow_launch(kernel, grid, arguments, stream)
         cdef unsigned int x, y, z
@@ -129,10 +143,10 @@ cdef class Native:
         if code:
             self._slow_launch(kernel, grid, arguments, stream)
 
-    def event_record(self, event, stream, external=False):
+    cpdef event_record(self, event, stream, bint external=False):
         """See Driver."""
         cdef Event recorded = entry(self._events, event)
-        cdef Stream of = entry(self._streams, stream)
+        cdef Stream of = self._stream(stream)
         if external or recorded is None or of is None or recorded.device != of.device or not self._use(of):
             return self._slow_record(event, stream, external)
         cdef int code
@@ -141,10 +155,10 @@ cdef class Native:
         if code:
             self._slow_record(event, stream, external)
 
-    def stream_wait_event(self, stream, event, external=False):
+    cpdef stream_wait_event(self, stream, event, bint external=False):
         """See Driver."""
         cdef Event awaited = entry(self._events, event)
-        cdef Stream of = entry(self._streams, stream)
+        cdef Stream of = self._stream(stream)
         if external or awaited is None or of is None or not self._use(of):
             return self._slow_wait(stream, event, external)
         cdef int code
@@ -153,24 +167,21 @@ cdef class Native:
         if code:
             self._slow_wait(stream, event)
 
-    def copy(self, dst, src, nbytes, kind, stream):
+    cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind, stream):
         """See Driver."""
-        cdef Stream of = entry(self._streams, stream)
+        cdef Stream of = self._stream(stream)
         if not nbytes or of is None or not self._use(of):
             return self._slow_copy(dst, src, nbytes, kind, stream)
-        cdef unsigned long long to = dst, source = src
-        cdef size_t count = nbytes
         cdef int code
         with nogil:
-            code = self._cu_copy(to, source, count, <void*>of.raw)
+            code = self._cu_copy(dst, src, nbytes, <void*>of.raw)
         if code:
             self._slow_copy(dst, src, nbytes, kind, stream)
 
-
-    def library_run(self, plan, addresses, workspace, stream):
+    cpdef library_run(self, plan, tuple addresses, unsigned long long workspace, stream):
         """See Driver."""
         cdef LibraryCall call = entry(self._library_calls, plan)
-        cdef Stream of = entry(self._streams, stream)
+        cdef Stream of = self._stream(stream)
         if call is None or of is None or call.device != of.device or not self._use(of):
             return self._slow_run(plan, addresses, workspace, stream)
         if call.run(addresses, workspace, of.raw):

@@ -12,6 +12,7 @@ from ...errors import AcceleratorError, NotSupportedError
 from ...kernel import Access, Buffer, Grid, Kernel
 from ...problem import Problem
 from ..api import Address, CopyKind, DeviceProperties, EventHandle, KernelHandle, PlanHandle, StreamHandle
+from ..hot_calls import HotCalls
 from .base import LIBRARIES, next_handle
 from .contexts import ContextCalls
 from .copies import PEER_ACCESS_UNSUPPORTED
@@ -40,7 +41,8 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
 
     # devices
     def start(self) -> None:
-        """Nothing is left to do: memory is mapped when it is first allocated."""
+        """Nothing else is left to do: memory is mapped when it is first allocated."""
+        self.hot = HotCalls(self)
 
     def properties(self, device: int) -> DeviceProperties:
         self._check_index(device)
