@@ -6,7 +6,7 @@ from .plan cimport Handed, Plan, View
 from .autograd cimport record
 from .core cimport TensorCore
 from .layout cimport Layout
-from .ops.operator cimport Operator, bind, bind_two
+from .ops.operator cimport Operator, Runner, bind, bind_two
 from .runtime cimport state
 
 cpdef call(Operator operator, tuple args, dict kwargs)
@@ -29,3 +29,6 @@ cpdef _view(Operator operator, list bound)
 cpdef _run_into(Operator operator, list bound, target, int device)
 @cython.locals(plan=Plan, bound=list)
 cpdef fill_new(Operator operator, TensorCore made, tuple args, dict kwargs)
+
+cdef class _Dispatch(Runner):
+    cpdef run(self, Operator operator, tuple args, dict kwargs)

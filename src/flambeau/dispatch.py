@@ -13,7 +13,7 @@ from .errors import ArgumentTypeError, AutogradError, DeviceMismatchError, Shape
 from .kinds import holding, into, is_apart, key_of, known, note_kind, note_recent, plans_on, remember
 from .layout import layout_of
 from .lowering import check_fits, check_single, laid_out, lowered
-from .ops.operator import COMPOSITE, REGISTRY, VIEW, Handover, Operator, bind, bind_two, run_calls_with
+from .ops.operator import COMPOSITE, REGISTRY, VIEW, Handover, Operator, Runner, bind, bind_two, run_calls_with
 from .placement import MISUSES, common_device, device_name, misused
 from .plan import Handed, Plan, View
 from .runtime import state
@@ -266,4 +266,11 @@ def _check_overlap(operator: Operator, bound: Sequence[Any], target: Any) -> Non
             )
 
 
-run_calls_with(call)
+class _Dispatch(Runner):
+    __slots__ = ()
+
+    def run(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return call(operator, args, kwargs)
+
+
+run_calls_with(_Dispatch())

@@ -2,7 +2,7 @@ cimport cython
 from . cimport core
 from .autograd cimport record
 from .core cimport TensorCore
-from .dispatch cimport call
+from .dispatch cimport call_two
 from .hooks cimport Hooks
 from .ops.operator cimport Operator
 from .runtime.copy cimport copy_bytes

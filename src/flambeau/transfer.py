@@ -12,7 +12,7 @@ from . import core
 from . import strides as st
 from .autograd import record
 from .core import TensorCore
-from .dispatch import assign, call
+from .dispatch import assign, call_two
 from .dtypes import dtype
 from .errors import ShapeError
 from .hooks import hooks
@@ -100,7 +100,7 @@ def _converted(input: Any, wanted: dtype) -> Any:
     """A dense copy as a type, on the same device; differentiable."""
     if hooks.on_convert is not None:
         hooks.on_convert(input, wanted, input.storage.device)
-    return call(REGISTRY["convert"], (input, wanted), {})
+    return call_two(REGISTRY["convert"], input, wanted)
 
 
 def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:

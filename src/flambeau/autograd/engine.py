@@ -19,7 +19,6 @@ from ..ops.operator import REGISTRY
 from ..runtime import state
 from ..runtime.stream import Stream
 from . import graph
-from .function import FunctionNode
 from .node import NO_STREAMS, AccumulateGrad, Edge, Node
 
 Captured = dict[Edge, Any]
@@ -195,7 +194,7 @@ class GraphTask:
         if node in self.only_captured or _are_none(grads):
             return [None] * len(node.edges)
         found = node.apply(grads)
-        if isinstance(node, FunctionNode):  # a user's code may keep what it returns
+        if node.shares:
             self.shared.update([id(each.storage) for each in found if each is not None])
         if not self.keep_graph:
             node.release()

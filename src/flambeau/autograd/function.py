@@ -73,6 +73,7 @@ class FunctionNode(Node):
         self.context = context
         self.metas = [(e.layout, e.storage.device) if isinstance(e, TensorCore) else None for e in inputs]
         self.shapes = [(e.layout, e.storage.device) if isinstance(e, TensorCore) else None for e in outputs]
+        self.shares = True
         self.released = False
         self.saved = [self._save(each, outputs) for each in context._to_save]
 

@@ -67,7 +67,7 @@ def as_list(name: str, what: str, values: Any) -> list[Any]:
     """One tensor, or a sequence of them, as a list.  Raises ArgumentTypeError for what is neither."""
     if isinstance(values, TensorCore) or values is None:
         return [values]
-    if not isinstance(values, Iterable):
+    if not isinstance(values, (list, tuple, Iterable)):  # to ask the last one takes long
         fact = f"{name}: {what} must be a tensor or a list of them, got {shown(values)}"
         raise ArgumentTypeError(fact, hint="give what was computed, or the leaves it was computed from")
     return list(values)

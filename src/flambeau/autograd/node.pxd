@@ -34,6 +34,7 @@ cdef class Node:
     cdef public long long number
     cdef public Py_ssize_t outputs
     cdef public list pre_hooks
+    cdef public bint shares
     cdef public dict streams
     cdef object __weakref__
 

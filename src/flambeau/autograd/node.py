@@ -102,9 +102,10 @@ class Node:
     """Turns gradients of its outputs into gradients of its inputs.
 
     edges: one per input.  streams: per device, the stream that was current in forward; it is current again in `apply`.
+    shares: whether someone else, a user's code, may keep what `apply` returns.
     """
 
-    __slots__ = ("__weakref__", "edges", "name", "number", "outputs", "pre_hooks", "streams")
+    __slots__ = ("__weakref__", "edges", "name", "number", "outputs", "pre_hooks", "shares", "streams")
 
     def __init__(self, name: str, edges: Sequence[Edge | None], streams: dict[int, Stream], outputs: int = 1) -> None:
         self.begin(name, tuple(edges), streams, outputs)
@@ -117,6 +118,7 @@ class Node:
         self.outputs = outputs
         self.number = _next_number()  # type: ignore[name-defined]  # noqa: F821
         self.pre_hooks: list[tuple[int, Any]] | None = None
+        self.shares = False
 
     def hooks(self) -> list[tuple[int, Any]]:
         """Those of its outputs' gradients, by the output's index: to be changed."""

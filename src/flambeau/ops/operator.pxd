@@ -1,7 +1,12 @@
 cimport cython
 from .parameters cimport Way, is_way
 
-cdef object _runner
+cdef class Operator
+
+cdef class Runner:
+    cpdef run(self, Operator operator, tuple args, dict kwargs)
+
+cdef Runner _runner
 
 @cython.final
 cdef class Need:

@@ -160,15 +160,19 @@ Errors = Callable[[], Iterable[ErrorSample]]
 REGISTRY: dict[str, Operator] = {}
 
 
-def _no_runner(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    raise RuntimeError(f"{operator.name}: no dispatch is attached")
+class Runner:
+    """What runs every call: dispatch's own, once that is imported."""
+
+    __slots__ = ()
+
+    def run(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise RuntimeError(f"{operator.name}: no dispatch is attached")
 
 
-_runner: Callable[..., Any] = _no_runner
+_runner = Runner()
 
 
-def run_calls_with(runner: Callable[..., Any]) -> None:
-    """Let `runner(operator, args, kwargs)` run every call: dispatch does."""
+def run_calls_with(runner: Runner) -> None:
     global _runner
     _runner = runner
 
@@ -277,7 +281,7 @@ class Operator:
         return self.body(call, *arguments)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _runner(self, args, kwargs)
+        return _runner.run(self, args, kwargs)
 
     def derivative(self, body: Callable[..., Any] | None = None, *, only_for: dict[str, str] | None = None) -> Any:
         """Attach the derivative, a function of the names that it needs (see the module).

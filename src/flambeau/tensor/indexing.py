@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from .. import dispatch, dtypes, trace
 from ..core import TensorCore
+from ..dtypes import int32, int64
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, shown
 from ..host import is_numpy_loaded, np
 from ..ops.advanced import check_mask
@@ -53,7 +54,7 @@ def _lists_rows(tensor: TensorCore, index: TensorCore) -> bool:
     kind = index.layout.dtype
     return (
         len(index.layout.shape) == 1
-        and (kind is dtypes.int64 or kind is dtypes.int32)
+        and (kind is int64 or kind is int32)
         and index.storage.device == tensor.storage.device
         and len(tensor.layout.shape) > 0
     )

@@ -45,16 +45,16 @@ def _install_symbols(cls: Any) -> None:
 
 
 def _method(operator: Operator) -> Callable[..., Any]:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return dispatch.call(operator, (self, *args), kwargs)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return dispatch.call(operator, args, kwargs)
 
     method.__name__, method.__doc__ = operator.name, operator.__doc__
     return method
 
 
 def _inplace_method(operator: Operator) -> Callable[..., Any]:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return dispatch.call_inplace(operator, (self, *args), kwargs)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return dispatch.call_inplace(operator, args, kwargs)
 
     method.__name__ = operator.called
     method.__doc__ = f"In-place version of `{operator.name}`."

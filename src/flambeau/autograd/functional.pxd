@@ -1,0 +1,7 @@
+from . cimport record
+from .engine cimport GraphTask
+from ..core cimport TensorCore
+
+cpdef list as_list(name, what, values)
+cpdef list _run(name, list outputs, list grads, inputs, retain, create_graph)
+cpdef _edge(name, TensorCore tensor)
