@@ -134,10 +134,9 @@ class Call:
 
     def library(self, problem: Problem, *operands: Any) -> None:
         """Queue a library call, with a workspace from the caching allocator."""
-        places = [-1 if each is None else each.place for each in operands]
         trace.uses(problem.kind, self.name)
         handle, nbytes = (None, 0) if self.accelerator is None else self.accelerator.library_plan(problem)
-        self.steps.append(Library(problem, handle, nbytes, places))
+        self.steps.append(Library(problem, handle, nbytes, operands))
 
     def random(self, count: int, source: Any = None) -> tuple[Any, Any, Any]:
         """Reserve `count` Philox counters of a generator (None: the device's own): (state, seed, first counter)."""

@@ -40,7 +40,7 @@ cdef class Launch:
     cdef public bytearray template
     cdef public object called
 
-    @cython.locals(buffer=bytearray, place=Place, address=cython.ulonglong)
+    @cython.locals(buffer=bytearray)
     cpdef bytearray filled(self, list bound, list drawn)
     cpdef _put_numbers(self, bytearray buffer, list bound, list drawn)
 
@@ -48,7 +48,8 @@ cdef class Launch:
 cdef class Library:
     cdef public object problem
     cdef public object handle
-    cdef public list places
+    cdef public list addresses
+    cdef public bytearray template
     cdef public Py_ssize_t workspace_nbytes
 
 cdef class Decided:
@@ -86,7 +87,8 @@ cdef class Plan(Decided):
 
 cpdef _launch(Launch step, Queue stream, list bound, list drawn)
 cpdef Storage _memory(MachineFacts machine, Queue stream, Py_ssize_t nbytes)
-@cython.locals(addresses=list, place=Py_ssize_t)
+@cython.locals(buffer=bytearray, place=Place, address=cython.ulonglong)
+cdef bytearray _addressed(bytearray template, list places, list bound)
 cpdef _run_library(MachineFacts machine, Queue stream, Library step, list bound)
 @cython.locals(place=Py_ssize_t)
 cpdef _built(result, list bound)

@@ -18,7 +18,7 @@ from .hooks import hooks
 from .kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar
 from .layout import Layout
 from .ops.operator import Number, Operator
-from .problem import Problem
+from .problem import Problem, unpacked
 from .runtime import state, storage
 from .runtime.stream import Stream
 
@@ -89,10 +89,7 @@ class Launch:
 
     def filled(self, bound: list[Any], drawn: Sequence[int]) -> bytearray:
         """The argument buffer of one call."""
-        buffer: bytearray = _copied(self.template)  # type: ignore[name-defined]  # noqa: F821
-        for place in self.addresses:
-            address = core.address_of(bound[place.operand]) + place.start
-            _put_address(buffer, place.at, address)  # type: ignore[name-defined]  # noqa: F821
+        buffer = _addressed(self.template, self.addresses, bound)
         if self.numbers or self.draws:
             self._put_numbers(buffer, bound, drawn)
         return buffer
@@ -118,21 +115,32 @@ class Launch:
         )
 
 
+def _addressed(template: bytearray, places: list[Place], bound: list[Any]) -> bytearray:
+    """A copy of a buffer with addresses in their places."""
+    buffer: bytearray = _copied(template)  # type: ignore[name-defined]  # noqa: F821
+    for place in places:
+        address = core.address_of(bound[place.operand]) + place.start
+        _put_address(buffer, place.at, address)  # type: ignore[name-defined]  # noqa: F821
+    return buffer
+
+
 def _packer_of(param: Any) -> Any:
     assert isinstance(param, Scalar)
     return param.struct.pack_into
 
 
 class Library:
-    """One library call of a plan.  places: of its operands, -1 where one is absent."""
+    """One library call of a plan.  addresses: where those of its operands go; where one is absent, 0 stays."""
 
-    __slots__ = ("handle", "places", "problem", "workspace_nbytes")
+    __slots__ = ("addresses", "handle", "problem", "template", "workspace_nbytes")
 
-    def __init__(self, problem: Problem, handle: Any, workspace_nbytes: int, places: list[int]) -> None:
+    def __init__(self, problem: Problem, handle: Any, workspace_nbytes: int, operands: Sequence[Any]) -> None:
         self.problem = problem
         self.handle = handle
         self.workspace_nbytes = workspace_nbytes
-        self.places = places
+        self.template = bytearray(ADDRESS.size * len(operands))
+        given = [(index, each) for index, each in enumerate(operands) if each is not None]
+        self.addresses = [Place(ADDRESS.size * index, each.place, each.start) for index, each in given]
 
 
 class Decided:
@@ -245,18 +253,15 @@ def _drawn(machine: Any, device: int, draws: Sequence[tuple[int, Any]]) -> list[
 
 
 def _run_library(machine: Any, stream: Stream | None, step: Library, bound: list[Any]) -> None:
-    addresses: list[int] = []
-    for place in step.places:
-        addresses.append(0 if place < 0 else core.address_of(bound[place]))
-    given = tuple(addresses)
+    packed = _addressed(step.template, step.addresses, bound)
     if stream is None:
-        run_on_host(step.problem.accesses(given), step.problem.reference, step.problem.kind)
+        run_on_host(step.problem.accesses(unpacked(packed)), step.problem.reference, step.problem.kind)
         return
     if not step.workspace_nbytes:
-        stream.library_run(step.handle, given, 0)
+        stream.library_run(step.handle, packed, 0)
         return
     workspace = _memory(machine, stream, step.workspace_nbytes)
-    stream.library_run(step.handle, given, workspace.address())
+    stream.library_run(step.handle, packed, workspace.address())
 
 
 def run_on_host(bound: Sequence[Any], reference: Any, called: str) -> None:

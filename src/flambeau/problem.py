@@ -6,6 +6,7 @@ on addresses, one per operand.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,6 +26,11 @@ class Problem(Protocol):
     def operations(self) -> float: ...
     def accesses(self, addresses: tuple[int, ...]) -> list[Access | None]: ...
     def reference(self, *operands: Any) -> None: ...
+
+
+def unpacked(addresses: bytearray) -> tuple[int, ...]:
+    """The addresses of a call's operands, which lie behind each other in 8 bytes each."""
+    return struct.unpack(f"@{len(addresses) // 8}Q", addresses)
 
 
 @dataclass(frozen=True)

@@ -5,4 +5,4 @@ cdef class HotCalls:
     cpdef event_record(self, event, stream, bint external=*)
     cpdef stream_wait_event(self, stream, event, bint external=*)
     cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind, stream)
-    cpdef library_run(self, plan, tuple addresses, unsigned long long workspace, stream)
+    cpdef library_run(self, plan, bytearray packed, unsigned long long workspace, stream)

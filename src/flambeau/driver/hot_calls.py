@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..kernel import Buffer, Grid
+from ..problem import unpacked
 from .api import Address, CopyKind, EventHandle, KernelHandle, PlanHandle, StreamHandle
 
 if TYPE_CHECKING:
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class HotCalls:
-    """The driver's methods of the same names.  A driver with compiled ones derives from this."""
+    """The driver's methods of the same names, but for operands' addresses, which come packed: see `problem.unpacked`.
+
+    A driver with compiled ones derives from this.
+    """
 
     __slots__ = ("_driver",)
 
@@ -33,5 +37,5 @@ class HotCalls:
     def copy(self, dst: int, src: int, nbytes: int, kind: CopyKind, stream: StreamHandle) -> None:
         self._driver.copy(Address(dst), Address(src), nbytes, kind, stream)
 
-    def library_run(self, plan: PlanHandle, addresses: tuple[int, ...], workspace: int, stream: StreamHandle) -> None:
-        self._driver.library_run(plan, addresses, Address(workspace), stream)
+    def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int, stream: StreamHandle) -> None:
+        self._driver.library_run(plan, unpacked(packed), Address(workspace), stream)

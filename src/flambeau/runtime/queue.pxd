@@ -19,5 +19,5 @@ cdef class Queue:
     cpdef follow(self, Queue other)
     cpdef synchronize(self)
     cpdef launch(self, kernel, grid, arguments)
-    cpdef library_run(self, plan, tuple addresses, unsigned long long workspace)
+    cpdef library_run(self, plan, bytearray packed, unsigned long long workspace)
     cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind)

@@ -20,6 +20,7 @@ from ..driver.api import (
 from ..driver.hot_calls import HotCalls
 from ..hooks import hooks
 from ..kernel import Buffer, Grid
+from ..problem import unpacked
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -82,17 +83,20 @@ class Queue:
         if self.machine.launch_blocking:
             self.synchronize()
 
-    def library_run(self, plan: PlanHandle, addresses: tuple[int, ...], workspace: int) -> None:
-        """Queue a library call.  While a stream is capturing, libraries may load what they need for it."""
+    def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int) -> None:
+        """Queue a library call on operands whose addresses are packed (see `problem.unpacked`).
+
+        While a stream is capturing, libraries may load what they need for it.
+        """
         if hooks.on_submit is not None:
             hooks.on_submit(self)
         if self.machine.capture is None:
-            self.hot.library_run(plan, addresses, workspace, self.handle)
+            self.hot.library_run(plan, packed, workspace, self.handle)
         else:
             with self.machine.loading():
-                self.hot.library_run(plan, addresses, workspace, self.handle)
+                self.hot.library_run(plan, packed, workspace, self.handle)
         if hooks.on_launch is not None:
-            hooks.on_launch(self, plan, addresses)
+            hooks.on_launch(self, plan, unpacked(packed))
         if self.machine.launch_blocking:
             self.synchronize()
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import shutil
+import struct
 import subprocess
 import types
 
@@ -107,6 +108,10 @@ def side(native, stub, cuda):
     return stream
 
 
+def packed(*addresses):
+    return bytearray(struct.pack(f"{len(addresses)}Q", *addresses))
+
+
 def loaded(native, device=0):
     kernel = Kernel("nothing", "", [Scalar("n", "int64")], lambda n: None)
     native._compiler.cubin = lambda kernel, arch: b""
@@ -198,7 +203,7 @@ def test_a_stream_that_was_used_and_destroyed_is_unknown(native, stub, side):
         (native.event_record, event, side),
         (native.stream_wait_event, side, event),
         (native.copy, 1 << 41, 1 << 40, 99, CopyKind.DEVICE_TO_DEVICE, side),
-        (native.library_run, 99, (), 0, side),
+        (native.hot.library_run, 99, packed(), 0, side),
     ):
         with pytest.raises(AcceleratorError, match="does not exist: it was never made, or was destroyed"):
             call(*arguments)
@@ -232,15 +237,15 @@ def test_a_product_of_a_plan_runs_without_python(native, stub, side, is_swapped)
     product.serve(0, is_swapped, 15, 0)
     native._library_calls[99], asked = product, []
     native._plans[99] = (0, types.SimpleNamespace(run=lambda *given: asked.append(given[0])))
-    native.library_run(99, (0x100, 0x200, 0x440, 0), 14, side)
+    native.hot.library_run(99, packed(0x100, 0x200, 0x440, 0), 14, side)
     assert asked == [(0x100, 0x200, 0x440, 0)]  # no algorithm is known yet for 64 bytes
     product.algorithms[0x40] = 13
     stub.number("returns").value = 0
-    native.library_run(99, (0x100, 0x200, 0x440, 0), 14, side)
+    native.hot.library_run(99, packed(0x100, 0x200, 0x440, 0), 14, side)
     raw, (first, second) = native._streams[side].raw, (0x200, 0x440) if is_swapped else (0x440, 0x200)
     assert stub.arguments(16) == [1, 2, 3, first, 5, second, 6, 4, 0x100, 7, 0x100, 7, 13, 14, 15, raw]
     product.busy = 1
-    native.library_run(99, (0x100, 0x200, 0x440, 0), 14, side)
+    native.hot.library_run(99, packed(0x100, 0x200, 0x440, 0), 14, side)
     assert len(asked) == 2
 
 
@@ -259,7 +264,7 @@ def test_attention_whose_addresses_are_known_runs_without_python(native, stub, s
     dnn, asked, _ = attention
     raw = native._streams[side].raw
     for count in (2, 3):  # the stream of the handle is set once
-        native.library_run(99, (0x100, 0x200), 0x300, side)
+        native.hot.library_run(99, packed(0x100, 0x200), 0x300, side)
         assert stub.arguments(3) == [0xD, 0xB, 0xAC]
         assert (stub.arguments(6)[4:], stub.calls, dnn.stream) == ([0xD, raw], count, raw)
     assert asked == [] and dnn.lock.try_acquire()
@@ -273,7 +278,7 @@ def test_attention_goes_the_long_way_where_something_is_unknown_or_fails(native,
         dnn.lock.acquire()
     stub.fail(7 if trouble == "execute" else 0)
     ctypes.c_int.in_dll(stub.loaded, "refuses").value = 7 if trouble == "stream" else 0
-    native.library_run(99, *given, side)
+    native.hot.library_run(99, packed(*given[0]), given[1], side)
     assert asked == [given]
     assert stub.calls == {"execute": 2, "stream": 1}.get(trouble, 0)
     assert dnn.lock.try_acquire() == (trouble != "lock")
@@ -283,10 +288,10 @@ def test_attention_goes_the_long_way_where_something_is_unknown_or_fails(native,
 def test_a_pack_that_is_destroyed_is_forgotten(native, side, attention):
     _, asked, packs = attention
     given = (0x100, 0x200), 0x300
-    native.library_run(99, *given, side)
+    native.hot.library_run(99, packed(*given[0]), given[1], side)
     packs.clear()
     native._library_calls[99].forget()
-    native.library_run(99, *given, side)
+    native.hot.library_run(99, packed(*given[0]), given[1], side)
     assert asked == [given]
 
 

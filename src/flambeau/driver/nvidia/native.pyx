@@ -14,6 +14,7 @@ from cpython.dict cimport PyDict_GetItemWithError
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport uintptr_t
+from libc.string cimport memcmp
 from posix.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
 
 from ...lock cimport Lock
@@ -21,6 +22,7 @@ from ..hot_calls cimport HotCalls
 from .handles cimport Event, Stream
 from .launch cimport LoadedKernel
 
+from ...problem import unpacked
 from .blas import DESC_BIAS_POINTER, MAX_ALIGNMENT
 from .launch import MAX_ARGUMENT_BYTES
 
@@ -39,7 +41,7 @@ ctypedef int (*SetAttribute)(void*, int, void*, size_t) noexcept nogil
 ctypedef int (*Execute)(void*, void*, void*) noexcept nogil
 ctypedef int (*SetStream)(void*, void*) noexcept nogil
 
-CALLS = ("launch", "event_record", "stream_wait_event", "copy", "library_run")  # what stands in for the driver's own methods
+CALLS = ("launch", "event_record", "stream_wait_event", "copy")  # what stands in for the driver's own methods
 
 
 cdef void* found(void* library, bytes name) except NULL:
@@ -178,14 +180,14 @@ cdef class Native(HotCalls):
         if code:
             self._slow_copy(dst, src, nbytes, kind, stream)
 
-    cpdef library_run(self, plan, tuple addresses, unsigned long long workspace, stream):
-        """See Driver."""
+    cpdef library_run(self, plan, bytearray packed, unsigned long long workspace, stream):
+        """See HotCalls."""
         cdef LibraryCall call = entry(self._library_calls, plan)
         cdef Stream of = self._stream(stream)
         if call is None or of is None or call.device != of.device or not self._use(of):
-            return self._slow_run(plan, addresses, workspace, stream)
-        if call.run(addresses, workspace, of.raw):
-            self._slow_run(plan, addresses, workspace, stream)
+            return self._slow_run(plan, unpacked(packed), workspace, stream)
+        if call.run(packed, workspace, of.raw):
+            self._slow_run(plan, unpacked(packed), workspace, stream)
 
 
 cdef size_t MAX_BYTES = MAX_ARGUMENT_BYTES
@@ -198,7 +200,7 @@ cdef class LibraryCall:
 
     cdef readonly int device
 
-    cdef int run(self, tuple addresses, unsigned long long workspace, unsigned long long stream) except? -1:
+    cdef int run(self, bytearray packed, unsigned long long workspace, unsigned long long stream) except? -1:
         """Queue it.  Not 0 where the long way has to be gone."""
         return 1
 
@@ -249,12 +251,13 @@ cdef class Product(LibraryCall):
         self.device, self._is_swapped, self._workspace_nbytes = device, is_swapped, workspace_nbytes
         self._set_attribute = <SetAttribute><uintptr_t>set_attribute
 
-    cdef int run(self, tuple addresses, unsigned long long workspace, unsigned long long stream) except? -1:
+    cdef int run(self, bytearray packed, unsigned long long workspace, unsigned long long stream) except? -1:
         """See LibraryCall.  With a bias the interpreter stays locked, so that nobody sets another."""
-        cdef unsigned long long out = addresses[0], a = addresses[1], b = addresses[2], bias = 0
+        cdef unsigned long long* given = <unsigned long long*>PyByteArray_AS_STRING(packed)
+        cdef unsigned long long out = given[0], a = given[1], b = given[2], bias = 0
         cdef unsigned long long bits = ALIGNMENT | out | a | b
         if self._set_attribute != NULL:
-            bias = addresses[3]
+            bias = given[3]
             bits |= bias
         known = self.algorithms.get(bits & -bits)
         if known is None or self.busy:
@@ -321,7 +324,7 @@ cdef class Execution(LibraryCall):
     cdef object _dnn
     cdef Lock _lock
     cdef dict _packs
-    cdef tuple _last_addresses
+    cdef bytearray _last
     cdef unsigned long long _last_workspace, _last_pack
 
     def __init__(
@@ -340,25 +343,27 @@ cdef class Execution(LibraryCall):
 
     def forget(self):
         """Look the next pack up, for one is about to be destroyed.  The lock is held."""
-        self._last_addresses = None
+        self._last = None
 
-    cdef int run(self, tuple addresses, unsigned long long workspace, unsigned long long stream) except? -1:
+    cdef int run(self, bytearray packed, unsigned long long workspace, unsigned long long stream) except? -1:
         """See LibraryCall.  A lock that is held is waited for on the long way."""
         if not self._lock.try_acquire():
             return 1
         try:
-            return self._queue(stream) if self._is_known(addresses, workspace) else 1
+            return self._queue(stream) if self._is_known(packed, workspace) else 1
         finally:
             self._lock.release()
 
-    cdef bint _is_known(self, tuple addresses, unsigned long long workspace) except -1:
+    cdef bint _is_known(self, bytearray packed, unsigned long long workspace) except -1:
         """Whether there is a pack of these; it is the last one then."""
-        if self._last_addresses is not None and workspace == self._last_workspace and addresses == self._last_addresses:
-            return True
-        pack = self._packs.get((addresses, workspace))
+        cdef size_t size = PyByteArray_GET_SIZE(packed)  # the same for all of a plan
+        if self._last is not None and workspace == self._last_workspace:
+            if memcmp(PyByteArray_AS_STRING(packed), PyByteArray_AS_STRING(self._last), size) == 0:
+                return True
+        pack = self._packs.get((unpacked(packed), workspace))
         if pack is None:
             return False
-        self._last_addresses, self._last_workspace, self._last_pack = addresses, workspace, pack
+        self._last, self._last_workspace, self._last_pack = packed, workspace, pack
         return True
 
     cdef int _queue(self, unsigned long long stream) except? -1:
