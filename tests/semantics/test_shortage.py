@@ -13,6 +13,7 @@ def capped(torch):
     """Lets the process reserve 64 MiB more than it has; gives that cap back at the end."""
     total = torch.cuda.mem_get_info()[1]
     gc.collect()  # what earlier tests left may not go back after the cap is set
+    torch.cuda.ipc_collect()
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
     torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + 64 * MIB) / total)
