@@ -2,6 +2,7 @@ cimport cython
 from .. cimport core
 from ..core cimport TensorCore
 from ..layout cimport Layout
+from ..lock cimport Lock
 from ..runtime cimport state
 from ..runtime.queue cimport Queue
 from ..runtime.state cimport Thread
@@ -30,7 +31,7 @@ cdef class GraphTask:
 
     @cython.locals(thread=Thread, recorded=bint, waiting=Waiting)
     cpdef run(self, roots, grads)
-    @cython.locals(known=dict, stack=list, node=Node, edge=tuple, waiting=Waiting)
+    @cython.locals(known=dict, found=list, each=Node, node=Node, edge=tuple, waiting=Waiting)
     cpdef _plan(self, roots)
     cpdef _narrow(self)
     cpdef _push(self, Waiting waiting)
@@ -44,8 +45,14 @@ cdef class GraphTask:
     cpdef _accumulate(self, TensorCore leaf, grad)
     @cython.locals(layout=Layout, storage=Storage)
     cpdef _owned(self, TensorCore grad)
+    @cython.locals(stream=Queue)
     cpdef _apply(self, Node node, list grads)
     cpdef _capture(self, Node node, grads)
+
+    @cython.locals(stream=Queue)
+    cpdef _join_leaves(self)
+
+cdef Lock _accumulating
 
 cdef bint _are_none(list grads) except -1
 @cython.locals(device=int, stream=Queue)
@@ -53,3 +60,4 @@ cdef bint _are_current(dict streams) except -1
 @cython.locals(former_device=int, device=int)
 cpdef tuple _enter(dict streams)
 cpdef _leave(int former_device, list former)
+cpdef _one_like(TensorCore output)

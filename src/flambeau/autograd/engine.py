@@ -8,13 +8,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
 from .. import core
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError, shown
+from ..lock import Lock
 from ..ops.operator import REGISTRY
 from ..runtime import state
 from ..runtime.stream import Stream
@@ -24,7 +24,7 @@ from .node import NO_STREAMS, AccumulateGrad, Edge, Node
 Captured = dict[Edge, Any]
 NOTHING: tuple[Any, ...] = ()
 NOWHERE: dict[int, Stream] = {}  # no stream but the current ones
-_accumulating = threading.Lock()  # several threads may run backward into one leaf
+_accumulating = Lock()  # several threads may run backward into one leaf
 
 
 class Waiting:
@@ -81,15 +81,15 @@ class GraphTask:
         known = self.waiting
         for root in roots:
             known[root] = Waiting(root)
-        stack = list(known)
-        while stack:
-            for edge in stack.pop().edges:
+        found = list(known)
+        for each in found:  # which grows meanwhile
+            for edge in each.edges:
                 if edge is not None:
                     node = edge[0]
                     waiting = known.get(node)
                     if waiting is None:
                         waiting = known[node] = Waiting(node)
-                        stack.append(node)
+                        found.append(node)
                     waiting.left += 1
         if self.targets is not None:
             self._narrow()
@@ -188,10 +188,13 @@ class GraphTask:
             for stream in self._streams(node).values():
                 self.leaf_streams[stream.handle] = stream
             if self.targets is None and grads[0] is not None:
-                with _accumulating:
+                _accumulating.acquire()
+                try:
                     self._accumulate(node.leaf, grads[0])
+                finally:
+                    _accumulating.release()
             return NOTHING
-        if node in self.only_captured or _are_none(grads):
+        if self.targets is not None and node in self.only_captured or _are_none(grads):
             return [None] * len(node.edges)
         found = node.apply(grads)
         if node.shares:
