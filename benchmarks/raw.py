@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import flambeau
+from flambeau.problem import Gemm
 
 from .times import BURST, Missing, Sizes, Take, Work, device_burst, device_ms
 
@@ -101,14 +102,15 @@ def launch(_: Sizes) -> Take:
 
 
 def product(_: Sizes) -> Take:
-    """Microseconds of host time per cublasLtMatmul of what flambeau multiplies."""
-    from flambeau.driver.nvidia.blas import BlasPlan
+    """Microseconds of host time per cublasLtMatmul of two such matrices."""
     from flambeau.runtime import state
 
     in_c, x = loop(), flambeau.ones(SIDE, SIDE, device="cuda")
     out, workspace = x @ x, flambeau.empty(WORKSPACE, dtype=flambeau.uint8, device="cuda")
-    found = (plan for _, plan in state.machine().driver._plans.values() if isinstance(plan, BlasPlan))
-    plan = next(each for each in found if _is_square(each._problem))
+    steps = (SIDE * SIDE, SIDE, 1)
+    plan = state.machine().driver._planner._cublas_plan(0, Gemm(flambeau.float32, 1, SIDE, SIDE, SIDE, *[steps] * 3))
+    if plan is None:
+        raise Missing("cuBLAS did not do it")
     blas, algorithm = plan._blas, plan.find_algorithm(256)
     assert algorithm is not None
     values = (
@@ -121,10 +123,6 @@ def product(_: Sizes) -> Take:
         return lambda: _launch_us(lambda: max(multiply(*values) for _ in range(BURST)) if kept else 0)
     address, given = ctypes.cast(multiply, c_void_p), (c_void_p * len(values))(*values)
     return lambda: _launch_us(lambda: in_c.products(address, given, BURST) if kept else 0)
-
-
-def _is_square(problem: Any) -> bool:
-    return (problem.m, problem.n, problem.k, problem.batch, problem.has_bias) == (SIDE, SIDE, SIDE, 1, False)
 
 
 def executions(kind: str, make: Callable[[Any, Sizes], Work]) -> Callable[[Sizes], Take]:

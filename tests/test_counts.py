@@ -15,6 +15,7 @@ EXPECTED = {
     "a.exp()": {"block": 1, "launch": 1},
     "a.sum()": {"block": 1, "launch": 1},
     "a @ b": {"block": 1, "launch": 1},
+    "relu of addmm": {"block": 1, "launch": 1},
     "softmax(a)": {"block": 1, "launch": 1},
     "empty": {"block": 1},
     "zeros": {"block": 1, "launch": 1},

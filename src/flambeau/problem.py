@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from math import pi, sqrt
 from typing import Any, Protocol
 
 from . import host
@@ -15,6 +16,10 @@ from .dtypes import dtype
 from .kernel import Access
 
 Strides = tuple[int, int, int, int]
+RELU, GELU = "relu", "gelu"
+ACTIVATIONS = ("", RELU, GELU)  # in the order in which the own kernel numbers them
+ROOT_2_OVER_PI = sqrt(2 / pi)
+GELU_CUBIC = 0.044715  # D. Hendrycks and K. Gimpel, "Gaussian error linear units", 2016
 
 
 class Problem(Protocol):
@@ -33,14 +38,26 @@ def unpacked(addresses: bytearray) -> tuple[int, ...]:
     return struct.unpack(f"@{len(addresses) // 8}Q", addresses)
 
 
+def gelu_bend(x: Any) -> Any:
+    """The tanh in gelu's approximation by it, of an array."""
+    number = x.dtype.type
+    return host.np.tanh(number(ROOT_2_OVER_PI) * (x + number(GELU_CUBIC) * x * x * x))
+
+
+def gelu_tanh_of(x: Any) -> Any:
+    """Gelu's approximation by tanh, of an array."""
+    return x.dtype.type(0.5) * x * (1 + gelu_bend(x))
+
+
 @dataclass(frozen=True)
 class Gemm:
-    """out[b] = a[b] @ b[b] (+ bias), row-major, for `batch` independent products.
+    """out[b] = activation(a[b] @ b[b] (+ bias)), row-major, for `batch` independent products.
 
     a is [batch, m, k], b is [batch, k, n], out is [batch, m, n], bias is [n] or absent.
     Each operand has the row and column strides (one of them is 1) and the batch stride given, in elements.
     Operands: (out, a, b, bias); the address of an absent bias is 0.
     `allow_tf32` lets float32 products round their inputs to 10 bits of mantissa.
+    activation: one of ACTIVATIONS, "" for none; GELU is its approximation by tanh, and needs a floating point type.
     """
 
     dtype: dtype
@@ -53,6 +70,7 @@ class Gemm:
     out_strides: tuple[int, int, int]
     has_bias: bool = False
     allow_tf32: bool = False
+    activation: str = ""
 
     @property
     def kind(self) -> str:
@@ -79,7 +97,9 @@ class Gemm:
         product = host.numpy().matmul(a.astype(wide, copy=False), b.astype(wide, copy=False))
         if bias is not None:
             product = product + bias.astype(wide, copy=False)
-        out[...] = product
+        if self.activation == RELU:
+            product = host.np.maximum(product, 0)
+        out[...] = gelu_tanh_of(product) if self.activation == GELU else product
 
 
 @dataclass(frozen=True)

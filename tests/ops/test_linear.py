@@ -91,3 +91,37 @@ def test_errors_name_every_value():
         linear.linear(a, tensor(np.zeros((4, 3), np.float32)))
     with pytest.raises(ShapeError, match=r"linear: mat1 and mat2 shapes cannot be multiplied \(2x3 and 5x4\)"):
         linear.linear(a, b)
+
+
+@pytest.mark.parametrize("use_gelu", [False, True])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_an_activated_layer_is_the_activation_of_the_layer(use_gelu, kind):
+    operands = [leaf(4).to(kind), leaf(2, 3).to(kind), leaf(3, 4).to(kind)]
+    found = torch._addmm_activation(*operands, use_gelu=use_gelu)
+    layer = torch.addmm(*operands)
+    wanted = torch.nn.functional.gelu(layer, approximate="tanh") if use_gelu else layer.relu()
+    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=1e-6)
+    assert use_gelu or (found == 0).any()
+    upstream = tensor(RANDOM.standard_normal((2, 4))).to(kind)
+    for ours, theirs in zip(
+        torch.autograd.grad(found, operands, upstream), torch.autograd.grad(wanted, operands, upstream), strict=True
+    ):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_an_activated_layer_has_a_second_derivative(activation):
+    gradcheck(lambda *operands: linear.linear_activation(*operands, activation), [leaf(2, 3), leaf(4, 3), leaf(4)])
+    x, weight = leaf(2, 3), leaf(4, 3)
+
+    def slope(x, weight):
+        return torch.autograd.grad(linear.linear_activation(x, weight, None, activation).sum(), x, create_graph=True)[0]
+
+    gradcheck(slope, [x, weight])
+
+
+def test_nan_stays_and_a_sum_of_nothing_is_activated():
+    bias, rows = torch.tensor([float("nan"), -1.0, 2.0]), torch.zeros(2, 1)
+    found = torch._addmm_activation(bias, rows, torch.zeros(1, 3)).numpy()
+    np.testing.assert_array_equal(found, [[np.nan, 0, 2]] * 2)
+    np.testing.assert_array_equal(torch._addmm_activation(bias, torch.zeros(2, 0), torch.zeros(0, 3)).numpy(), found)

@@ -10,6 +10,7 @@ from typing import Any
 from .. import dtypes
 from ..errors import ArgumentError, DtypeError
 from ..host import np
+from ..problem import GELU_CUBIC, ROOT_2_OVER_PI, gelu_bend, gelu_tanh_of
 from .arithmetic import NUMBERS, one_bool, positives, singles
 from .convert import fill
 from .operator import Array, ErrorSample, Operand, Sample
@@ -18,8 +19,6 @@ from .pointwise import Pointwise, floating_only, numbers, pointwise, promoted, t
 TWO_OVER_ROOT_PI = 2 / root(pi)
 ONE_OVER_ROOT_2 = 1 / root(2)
 ONE_OVER_ROOT_2_PI = 1 / root(2 * pi)
-ROOT_2_OVER_PI = root(2 / pi)
-GELU_CUBIC = 0.044715  # D. Hendrycks and K. Gimpel, "Gaussian error linear units", 2016
 
 
 def _smooth(cuda: str, samples: Any = singles, cost: float = 10.0) -> Any:
@@ -326,13 +325,8 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 def gelu_tanh_backward(upstream: Operand, input: Operand) -> Any:
     """The gradient of gelu's approximation by tanh."""
     number = input.dtype.type  # type: ignore[attr-defined]
-    bend, steepness = _gelu_bend(input), number(ROOT_2_OVER_PI) * (1 + 3 * number(GELU_CUBIC) * input * input)
+    bend, steepness = gelu_bend(input), number(ROOT_2_OVER_PI) * (1 + 3 * number(GELU_CUBIC) * input * input)
     return upstream * (number(0.5) * (1 + bend) + number(0.5) * input * (1 - bend * bend) * steepness)
-
-
-def _gelu_bend(x: Any) -> Any:
-    number = x.dtype.type
-    return np.tanh(number(ROOT_2_OVER_PI) * (x + number(GELU_CUBIC) * x * x * x))
 
 
 @gelu_tanh_backward.derivative
@@ -353,7 +347,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 )  # fmt: skip
 def gelu_tanh(input: Operand) -> Any:
     """Gelu's approximation by tanh: what gelu lowers to for approximate="tanh"."""
-    return input.dtype.type(0.5) * input * (1 + _gelu_bend(input))  # type: ignore[attr-defined]
+    return gelu_tanh_of(input)
 
 
 class Gelu(Pointwise):

@@ -35,15 +35,20 @@ class Plan(NamedTuple):
     batch: Sizes
 
 
-def plan_of(kind: dtype, a: Matrices, b: Matrices, batch: Sizes, has_bias: bool, allow_tf32: bool) -> Plan:
-    """Plan out = a @ b for a contiguous out of shape [*batch, m, n]; the batches of a and b broadcast to `batch`."""
+def plan_of(
+    kind: dtype, a: Matrices, b: Matrices, batch: Sizes, has_bias: bool, allow_tf32: bool, activation: str = ""
+) -> Plan:
+    """Plan out = activation(a @ b) for a contiguous out of shape [*batch, m, n].
+
+    The batches of a and b broadcast to `batch`.
+    """
     m, k, n, count = a.shape[-2], a.shape[-1], b.shape[-1], prod(batch)
     if count > 1 and prod(b.shape[:-2]) == 1:
         a, m, count, batch = as_one_matrix(a), count * m, 1, ()
         b = Matrices(b.shape[-2:], b.strides[-2:])
     a_steps, a_passed = _passed(a, batch)
     b_steps, b_passed = _passed(b, batch)
-    problem = Gemm(kind, count, m, n, k, a_steps, b_steps, (m * n, n, 1), has_bias, allow_tf32)
+    problem = Gemm(kind, count, m, n, k, a_steps, b_steps, (m * n, n, 1), has_bias, allow_tf32, activation)
     return Plan(problem, a_passed, b_passed, batch)
 
 

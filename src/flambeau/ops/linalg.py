@@ -29,16 +29,20 @@ allow_tf32 = Setting(False)  # whether float32 products may round their inputs t
 
 
 def product(
-    call: Any, a: Any, b: Any, left: Matrices, right: Matrices, batch: Sizes, shape: Sequence[int], bias: Any = None
-) -> Any:
-    """Queue shape-of-`shape` out = a @ b (+ bias), with a and b seen as `left` and `right`."""
+    call: Any, a: Any, b: Any, left: Matrices, right: Matrices, batch: Sizes, shape: Sequence[int], bias: Any = None,
+    activation: str = "",
+) -> Any:  # fmt: skip
+    """Queue shape-of-`shape` out = activation(a @ b (+ bias)), with a and b seen as `left` and `right`.
+
+    activation: see `problem.Gemm`; "" where the inner size is 0.
+    """
     kind = a.dtype
     if prod(shape) and left.shape[-1] == 0:
         return _empty_product(call, shape, kind, bias)
     out = call.scratch(shape, kind) if _is_operand(call.given, (a, b, bias)) else call.output(shape, kind)
     if not out.numel():
         return out
-    plan = plan_of(kind, left, right, batch, bias is not None, allow_tf32.value and kind is float32)
+    plan = plan_of(kind, left, right, batch, bias is not None, allow_tf32.value and kind is float32, activation)
     a, b = _fetched(call, a, left, plan.a, plan.batch), _fetched(call, b, right, plan.b, plan.batch)
     call.library(plan.problem, out, a, b, None if bias is None else call.contiguous(bias))
     return out

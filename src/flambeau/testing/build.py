@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from ..autograd.functional import backward
-from ..driver.nvidia import ahead, fallback, shipped
+from ..driver.nvidia import ahead, gemm, shipped
 from ..driver.nvidia.ahead import Source
 from ..driver.nvidia.compile import Compiler
 from ..driver.nvidia.nvrtc import nvrtc_version
@@ -52,13 +52,14 @@ class Run(NamedTuple):
 
 
 def program_runs() -> Iterator[Run]:
-    """The ordinary programs, and the products of a machine without cuBLAS."""
+    """The ordinary programs, and the products that are not left to cuBLAS."""
     for program in (*STEPS, *CALLS):
         with machine(devices=1) as virtual:
             program()
             kernels = list(virtual.devices[0].kernels)
         yield Run(kernels, len(kernels) if program in STEPS else 0)
-    yield Run([fallback.gemm_kernel(each) for each in (float32, bfloat16, float16)], 0)
+    own = (gemm.small_kernel, gemm.gemm_kernel)
+    yield Run([kernel(each) for kernel in own for each in (float32, bfloat16, float16)], 0)
 
 
 def sample_runs(types: Iterable[dtype] = ALL) -> Iterator[Run]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
-from ..driver.nvidia import attention_fallback, compile, fallback
+from ..driver.nvidia import attention_fallback, compile, gemm
 from ..dtypes import ALL, BOOL, bfloat16, dtype, float16, float32
 from ..errors import FlambeauError
 from ..kernel import Kernel
@@ -54,7 +54,8 @@ def gathered(everything: bool = False) -> list[Kernel]:
             call(operator, kind, sample)
         found = list(virtual.devices[0].kernels)
     found.append(SET_STATE)
-    found += [fallback.gemm_kernel(each) for each in ALL if each.category != BOOL]
+    numbers = [each for each in ALL if each.category != BOOL]
+    found += [kernel(each) for kernel in (gemm.gemm_kernel, gemm.small_kernel) for each in numbers]
     found += [kernel for each in (float16, bfloat16) for kernel in attention_fallback.kernels_of(each)]
     return list({kernel.source + kernel.entry: kernel for kernel in found}.values())
 

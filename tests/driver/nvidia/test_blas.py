@@ -26,6 +26,7 @@ class FakeBlasLt:
         self.objects = {}
         self.searches = []
         self.runs = []
+        self.epilogues = []
         self.fails = {}
         self.found = 1
         self.needs = 0
@@ -61,11 +62,13 @@ class FakeBlasLt:
         right = right.swapaxes(1, 2) if described.get(blas.DESC_TRANSB) else right
         out = self._matrix(d, d_layout)
         product = left.astype("float64") @ right.astype("float64")
-        if described.get(blas.DESC_EPILOGUE) == blas.EPILOGUE_BIAS:
+        epilogue = described.get(blas.DESC_EPILOGUE, 0)
+        if epilogue & blas.EPILOGUE_BIAS:
             height = out.shape[1]
             bias = bytes_at(described[blas.DESC_BIAS_POINTER], height * out.itemsize).view(out.dtype)
             product += bias.astype("float64")[:, None]
-        out[...] = product
+        out[...] = np.maximum(product, 0) if epilogue & blas.EPILOGUE_RELU else product
+        self.epilogues.append(epilogue)
         self.runs.append((algo._obj[0], *rest))
 
     def _matrix(self, address, layout):
@@ -138,6 +141,18 @@ def test_sizes_of_one(cublas, sizes, orders):
 def test_a_bias_is_added_to_every_row(cublas, dtype, order):
     out, a, b = arrays(dtype, 2, 3, 5, 4, (order, "row", "column"))
     run(cublas, problem_of(dtype, out, a, b, has_bias=True), out, a, b, np.arange(5).astype(dtype.numpy))
+
+
+@pytest.mark.parametrize("with_bias", [False, True])
+@pytest.mark.parametrize(("activation", "number"), [("", 0), ("relu", 2), ("gelu", 32)])
+def test_bias_and_activation_are_one_epilogue(cublas, library, activation, number, with_bias):
+    out, a, b = arrays(dtypes.float32, 1, 3, 5, 4)
+    bias = np.arange(5).astype("float32")
+    plan = cublas.plan(problem_of(dtypes.float32, out, a, b, has_bias=with_bias, activation=activation))
+    plan.run((*map(address_of, (out, a, b)), address_of(bias) if with_bias else 0), 0x5000, STREAM)
+    assert library.epilogues == [number + 4 * with_bias]
+    if activation == "relu":
+        assert np.array_equal(out, np.maximum(a @ b + bias * with_bias, 0)) and (out == 0).any()
 
 
 def test_one_operand_for_the_whole_batch(cublas):

@@ -8,7 +8,8 @@ import pytest
 
 from flambeau import dtypes, errors
 from flambeau.driver.api import CopyKind
-from flambeau.driver.nvidia import blas, blas_handles, fallback
+from flambeau.driver.nvidia import blas, blas_handles
+from flambeau.driver.nvidia import gemm as own
 from flambeau.driver.nvidia.compile import Compiler
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar
@@ -326,15 +327,25 @@ def test_integer_products_use_the_own_kernel(driver, cuda, kernel):
     assert workspace == 0
     assert driver.library_plan(0, gemm(dtypes.int32))[0] == plan
     driver.library_run(plan, (0x300, 0x100, 0x200, 0), 0, driver.stream_create(0, 0))
-    product = fallback.gemm_kernel(dtypes.int32)
-    assert cuda.launched == [product.pack(fallback.values_of(gemm(dtypes.int32), (0x300, 0x100, 0x200, 0)))]
+    product = own.gemm_kernel(dtypes.int32)
+    assert cuda.launched == [product.pack(own.values_of(gemm(dtypes.int32), (0x300, 0x100, 0x200, 0)))]
     assert cuda.named("cuLaunchKernel")[0][1:5] == (4, 1, 2, 256)
     with pytest.raises(errors.AcceleratorError, match=r"loaded on device 0, launched on stream \d+ of device 1"):
         driver.library_run(plan, (0, 0, 0, 0), 0, driver.stream_create(1, 0))
 
 
+def test_small_products_use_the_own_kernel(driver, cuda, kernel, monkeypatch):
+    monkeypatch.setattr(blas, "load", lambda: pytest.fail("cuBLAS was asked"))
+    problem = Gemm(dtypes.float32, 1, 2, 3, 4, (0, 4, 1), (0, 3, 1), (0, 3, 1), has_bias=True, activation="relu")
+    plan, workspace = driver.library_plan(0, problem)
+    assert workspace == 0
+    addresses = 0x300, 0x100, 0x200, 0x400
+    driver.library_run(plan, addresses, 0, driver.stream_create(0, 0))
+    assert cuda.launched == [own.small_kernel(dtypes.float32).pack(own.values_of(problem, addresses))]
+
+
 def test_a_missing_cublas_is_said_once(driver, kernel, monkeypatch):
-    fallback.warn_cublas_is_missing.cache_clear()
+    own.warn_cublas_is_missing.cache_clear()
     monkeypatch.setattr(blas, "load", lambda: None)
     with pytest.warns(RuntimeWarning, match="pip install nvidia-cublas"):
         driver.library_plan(0, gemm(dtypes.float32))

@@ -9,11 +9,13 @@ import types
 import pytest
 
 from flambeau.driver.api import CopyKind
-from flambeau.driver.nvidia import blas, library
+from flambeau.driver.nvidia import blas, gemm, library
 from flambeau.driver.nvidia.driver import NvidiaDriver
+from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError
 from flambeau.kernel import Grid, Kernel, Scalar
 from flambeau.lock import Lock
+from flambeau.problem import Gemm
 
 from .conftest import Code
 
@@ -25,7 +27,7 @@ pytestmark = [
 GRID = Grid((2, 3, 4), 64, 8)
 STUB = r"""
 #include <string.h>
-unsigned long long calls, arguments[16], current, returns = 7; int fails, refuses; char buffer[256]; size_t size;
+unsigned long long calls, arguments[16], current, returns = 7; int fails, refuses; char buffer[1024]; size_t size;
 int cuCtxGetCurrent(void** now) { *now = (void*)current; return 0; }
 int cuCtxSetCurrent(unsigned long long wanted) { if (!refuses) current = wanted; return refuses; }
 int cuLaunchKernel(void* f, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty, unsigned tz, unsigned shared,
@@ -221,6 +223,29 @@ def test_much_shared_memory_is_asked_for_the_long_way_and_then_known(native, stu
 def test_a_library_without_the_functions_is_refused(cuda):
     with pytest.raises(OSError, match="cuLaunchKernel was not found"):
         NvidiaDriver(cuda, shared_library="libc.so.6").start()
+
+
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_a_small_product_is_launched_without_python(native, stub, cuda, side, has_bias):
+    native._compiler.cubin = lambda kernel, arch: b""
+    problem = Gemm(float32, 1, 17, 2, 3, (0, 3, 1), (0, 2, 1), (0, 2, 1), has_bias)
+    plan, _ = native.library_plan(0, problem)
+    addresses = 0x100, 0x200, 0x300, 0x400 * has_bias
+    native.hot.library_run(plan, packed(*addresses), 0, side)
+    kernel = native._kernels[native.kernel_load(0, gemm.kernel_of(problem))]
+    assert stub.arguments(9) == [kernel.address, 2, 1, 1, 256, 1, 1, 0, native._streams[side].raw]
+    assert stub.buffer() == kernel.kernel.pack(gemm.values_of(problem, addresses))
+    assert stub.calls == 1 and cuda.named("cuLaunchKernel") == []
+
+
+def test_a_small_product_that_fails_is_launched_once_more_and_raises(native, stub, cuda, side):
+    native._compiler.cubin = lambda kernel, arch: b""
+    plan, _ = native.library_plan(0, Gemm(float32, 1, 2, 2, 2, (0, 2, 1), (0, 2, 1), (0, 2, 1)))
+    stub.fail(719)
+    cuda.fails["cuLaunchKernel"] = Code.CUDA_ERROR_LAUNCH_FAILED
+    with pytest.raises(AcceleratorError, match="719"):
+        native.hot.library_run(plan, packed(0x100, 0x200, 0x300, 0), 0, side)
+    assert stub.calls == 1 and len(cuda.named("cuLaunchKernel")) == 1
 
 
 def test_a_product_passes_every_address(stub):

@@ -17,7 +17,7 @@ from ...errors import NotSupportedError
 from ...host import numpy
 from ...kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
 from ...problem import Attention, AttentionBackward, attend, attend_backward
-from .fallback import Launch, device_text
+from .gemm import Launch, device_text
 from .handles import Stream
 
 THREADS = 256

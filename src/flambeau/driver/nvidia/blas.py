@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ...dtypes import bfloat16, dtype, float16, float32, float64
 from ...errors import AcceleratorError
-from ...problem import Gemm
+from ...problem import GELU, RELU, Gemm
 from . import library
 from .handles import Stream
 from .library import SUCCESS, check_blas
@@ -38,13 +38,14 @@ OP_T = 1
 NOT_SUPPORTED = 15
 # cublasLt.h: cublasLtMatmulDescAttributes_t, cublasLtEpilogue_t
 DESC_TRANSA, DESC_TRANSB, DESC_EPILOGUE, DESC_BIAS_POINTER = 3, 4, 7, 8
-EPILOGUE_BIAS = 4
+EPILOGUE_RELU, EPILOGUE_BIAS, EPILOGUE_GELU = 2, 4, 32  # to be added up
 # cublasLt.h: cublasLtMatrixLayoutAttribute_t
 LAYOUT_BATCH_COUNT, LAYOUT_STRIDED_BATCH_OFFSET = 5, 6
 # cublasLt.h: cublasLtMatmulPreferenceAttributes_t (the alignments of A, B, C and D in bytes)
 PREF_MAX_WORKSPACE_BYTES = 1
 PREF_MIN_ALIGNMENTS = (5, 6, 7, 8)
 
+EPILOGUES = {"": 0, RELU: EPILOGUE_RELU, GELU: EPILOGUE_GELU}
 DATA_TYPES: dict[dtype, int] = {float16: R_16F, bfloat16: R_16BF, float32: R_32F, float64: R_64F}
 
 
@@ -209,8 +210,9 @@ class Blas:
         for attribute, matrix in ((DESC_TRANSA, arrangement.a), (DESC_TRANSB, arrangement.b)):
             if matrix.is_transposed:
                 self.set("cublasLtMatmulDescSetAttribute", made, attribute, c_int32(OP_T))
-        if problem.has_bias:
-            self.set("cublasLtMatmulDescSetAttribute", made, DESC_EPILOGUE, c_uint32(EPILOGUE_BIAS))
+        epilogue = EPILOGUES[problem.activation] + (EPILOGUE_BIAS if problem.has_bias else 0)
+        if epilogue:
+            self.set("cublasLtMatmulDescSetAttribute", made, DESC_EPILOGUE, c_uint32(epilogue))
         return made
 
     def layout(self, problem: Gemm, matrix: Matrix, batch_stride: int) -> c_void_p:

@@ -33,7 +33,7 @@ from . import compile, library, peers
 from .blas_handles import BlasHandles
 from .contexts import STREAM_NON_BLOCKING, ContextCalls
 from .devices import Devices
-from .fallback import Launch
+from .gemm import Launch
 from .graphs import GraphCalls
 from .handles import Event, Stream, Table
 from .ipc import IpcCalls
@@ -75,6 +75,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         self._plan_handles: dict[tuple[int, Problem], PlanHandle] = {}
         self._blas_handles = BlasHandles()
         self._library_calls: dict[PlanHandle, Any] = {}  # of the plans that compiled calls run
+        self._native: Any = None  # the module with the compiled calls, if they are used
 
     # devices
 
@@ -83,7 +84,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         self._devices = Devices(self._cu, library.initialize(self._cu))
         self._launcher = Launcher(self._cu)
         self._compiler = compile.of_driver(self._cu)
-        self._planner = Planner(self._devices, self._load_for_plan)
+        self._planner = Planner(self._devices, self._load_for_plan, self._prepare)
         streams = [Stream(device, self._cu.CUstream(0), is_ours=False) for device in range(self._devices.count)]
         self._default_streams = [StreamHandle(self._streams.add(stream)) for stream in streams]
         self.hot = HotCalls(self)
@@ -95,6 +96,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         if native is not None and self._shared_library:
             tables = self._kernels, self._streams, self._events, self._devices.contexts, self._library_calls
             self.hot = made = native.Native(self._shared_library, self, *tables)
+            self._native = native
             for name in native.CALLS:
                 setattr(self, name, getattr(made, name))
             self._devices.is_current = made.is_current
@@ -350,6 +352,11 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     def _load_for_plan(self, device: int, kernel: Kernel) -> Launch:
         """What puts a kernel on a stream, once it is loaded.  The lock is held."""
         return partial(self._launch, self._kernels[self._load(device, kernel)])
+
+    def _prepare(self, device: int, kernel: Kernel, grid: Grid, arguments: bytes, places: tuple[int, ...]) -> Any:
+        """See Planner.  None without compiled calls.  The lock is held."""
+        loaded = self._kernels[self._load(device, kernel)]
+        return self._native and self._native.KernelCall(self.hot, loaded, grid, arguments, places)
 
     def _load(self, device: int, kernel: Kernel) -> KernelHandle:
         """Load, unless another thread just did.  The lock is held."""

@@ -1,11 +1,13 @@
-// out = a b (+ bias): 256 threads make one TILE x TILE square of out, four elements each.
+// out = activation(a b (+ bias)), by blocks of 256 threads.
 //
-// Every operand has any strides.  Squares are numbered along x, batches along z, and z wraps where a grid ends.
-// ACC is what sums are kept in: float, double, or unsigned long long, whose low bits are every integer type's sum.
+// Every operand has any strides.  Squares of out are numbered along x.  ACC is what sums are kept in: float, double, or
+// unsigned long long, whose low bits are every integer type's sum.
 
 #define TILE 32
 #define ROWS_PER_THREAD 4
 #define ROW_STEP (TILE / ROWS_PER_THREAD)
+#define SMALL_TILE 16
+#define SMALL_DEPTH 32
 
 template <class T, class ACC>
 inline ACC fetch(const T* data, const Layout<1>& layout, long long batch, long long row, long long col) {
@@ -14,8 +16,26 @@ inline ACC fetch(const T* data, const Layout<1>& layout, long long batch, long l
     return load<ACC>(data[batch * stride[0] + row * stride[1] + col * stride[2]]);
 }
 
+// which: its place in problem.ACTIVATIONS.
+inline unsigned long long activated(unsigned long long x, int) { return x; }
+template <class ACC> inline ACC activated(ACC x, int which) {
+    if (which == 1) return x < 0 ? ACC(0) : x;
+    return which == 2 ? gelu_tanh_of(x) : x;
+}
+
 template <class T, class ACC>
-inline void gemm(T* out, const T* a, const T* b, const T* bias, const Layout<1>& out_layout,
+inline void put(T* out, const T* bias, int activation, const Layout<1>& layout, long long batch, long long row,
+                long long col, ACC sum) {
+    if (row >= layout.size[1] || col >= layout.size[2]) return;
+    const long long* stride = layout.stride[0];
+    ACC total = bias ? sum + load<ACC>(bias[col]) : sum;
+    out[batch * stride[0] + row * stride[1] + col * stride[2]] = store<T>(activated(total, activation));
+}
+
+// A block makes a TILE x TILE square, four elements a thread.  Batches are numbered along z, which wraps where a grid
+// ends.
+template <class T, class ACC>
+inline void gemm(T* out, const T* a, const T* b, const T* bias, int activation, const Layout<1>& out_layout,
                  const Layout<1>& a_layout, const Layout<1>& b_layout) {
     __shared__ ACC a_tile[TILE][TILE + 1];
     __shared__ ACC b_tile[TILE][TILE + 1];
@@ -35,13 +55,32 @@ inline void gemm(T* out, const T* a, const T* b, const T* bias, const Layout<1>&
                 for (int i = 0; i < ROWS_PER_THREAD; ++i) sum[i] += a_tile[row + i * ROW_STEP][k] * b_tile[k][col];
             __syncthreads();
         }
-        long long at_col = first_col + col;
-        for (int i = 0; i < ROWS_PER_THREAD; ++i) {
-            long long at_row = first_row + row + i * ROW_STEP;
-            if (at_row >= out_layout.size[1] || at_col >= out_layout.size[2]) continue;
-            ACC total = bias ? sum[i] + load<ACC>(bias[at_col]) : sum[i];
-            const long long* stride = out_layout.stride[0];
-            out[batch * stride[0] + at_row * stride[1] + at_col * stride[2]] = store<T>(total);
-        }
+        for (int i = 0; i < ROWS_PER_THREAD; ++i)
+            put(out, bias, activation, out_layout, batch, first_row + row + i * ROW_STEP, first_col + col, sum[i]);
     }
+}
+
+// A block makes a SMALL_TILE x SMALL_TILE square, one element a thread, from at most SMALL_DEPTH terms: all of them are
+// on their way at once.
+template <class T, class ACC>
+inline void small_gemm(T* out, const T* a, const T* b, const T* bias, int activation, const Layout<1>& out_layout,
+                       const Layout<1>& a_layout, const Layout<1>& b_layout) {
+    __shared__ ACC a_rows[SMALL_TILE][SMALL_DEPTH + 1];
+    __shared__ ACC b_rows[SMALL_DEPTH][SMALL_TILE + 1];
+    int squares_across = ((int)out_layout.size[2] + SMALL_TILE - 1) / SMALL_TILE, depth = a_layout.size[2];
+    int first_row = blockIdx.x / squares_across * SMALL_TILE, first_col = blockIdx.x % squares_across * SMALL_TILE;
+    int col = threadIdx.x % SMALL_TILE, row = threadIdx.x / SMALL_TILE;
+
+    #pragma unroll
+    for (int start = 0; start < SMALL_DEPTH; start += SMALL_TILE)
+        if (start < depth) {
+            a_rows[row][start + col] = fetch<T, ACC>(a, a_layout, 0, first_row + row, start + col);
+            b_rows[start + row][col] = fetch<T, ACC>(b, b_layout, 0, start + row, first_col + col);
+        }
+    __syncthreads();
+    ACC sum = 0;
+    for (int start = 0; start < depth; start += SMALL_TILE)  // what is beyond the depth is 0
+        #pragma unroll
+        for (int k = 0; k < SMALL_TILE; ++k) sum += a_rows[row][start + k] * b_rows[start + k][col];
+    put(out, bias, activation, out_layout, 0, first_row + row, first_col + col, sum);
 }

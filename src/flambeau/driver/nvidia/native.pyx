@@ -14,7 +14,7 @@ from cpython.dict cimport PyDict_GetItemWithError
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport uintptr_t
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 from posix.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
 
 from ...lock cimport Lock
@@ -308,6 +308,51 @@ cdef class Product(LibraryCall):
                 <void*>stream,
             )
         return status
+
+
+cdef enum:
+    OPERANDS = 4  # of a product
+    KERNEL_BYTES = 1024  # of a product's arguments
+
+
+cdef class KernelCall(LibraryCall):
+    """A product by a launch of an own kernel on a grid.
+
+    arguments: the launch's, at most KERNEL_BYTES;  places: where in them the operands' addresses go.
+    """
+
+    cdef Launch _cu_launch
+    cdef LoadedKernel _kernel
+    cdef unsigned int _x, _y, _z, _threads
+    cdef char _arguments[KERNEL_BYTES]
+    cdef size_t _size
+    cdef size_t _places[OPERANDS]
+
+    def __init__(self, Native calls, LoadedKernel kernel, grid, bytes arguments, tuple places):
+        assert len(arguments) <= KERNEL_BYTES and len(places) == OPERANDS
+        self._cu_launch, self._kernel, self.device = calls._cu_launch, kernel, kernel.device
+        (self._x, self._y, self._z), self._threads, _ = grid
+        self._size = len(arguments)
+        memcpy(self._arguments, PyBytes_AS_STRING(arguments), self._size)
+        for index in range(OPERANDS):
+            self._places[index] = places[index]
+
+    cdef int run(self, bytearray packed, unsigned long long workspace, unsigned long long stream) except? -1:
+        """See LibraryCall."""
+        cdef unsigned long long* given = <unsigned long long*>PyByteArray_AS_STRING(packed)
+        cdef char arguments[KERNEL_BYTES]
+        memcpy(arguments, self._arguments, self._size)
+        for index in range(OPERANDS):
+            memcpy(arguments + self._places[index], &given[index], sizeof(given[index]))
+        cdef void* extra[5]
+        extra[0], extra[1], extra[2], extra[3], extra[4] = <void*>1, arguments, <void*>2, &self._size, NULL
+        cdef int code
+        with nogil:
+            code = self._cu_launch(
+                <void*>self._kernel.address, self._x, self._y, self._z, self._threads, 1, 1, 0, <void*>stream, NULL,
+                extra,
+            )
+        return code
 
 
 cdef class Execution(LibraryCall):

@@ -1,4 +1,6 @@
-"""Who solves a problem: NVIDIA's library where it is installed and can, flambeau's own kernel otherwise."""
+"""Who solves a problem: NVIDIA's library where it is installed and can, flambeau's own kernel otherwise, and for small
+products.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,11 @@ from typing import Any, Protocol
 
 from ... import config
 from ...errors import NotSupportedError
-from ...kernel import Kernel
+from ...kernel import Grid, Kernel
 from ...problem import Attention, AttentionBackward, Gemm, Problem
-from . import attention_fallback, blas, dnn, fallback
+from . import attention_fallback, blas, dnn, gemm
 from .devices import Devices
-from .fallback import Launch
+from .gemm import Launch, OwnProduct
 from .handles import Stream
 
 LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
@@ -32,11 +34,19 @@ class Planner:
     """Makes plans.  The driver's lock is held, and the device's context is current, whenever it is called.
 
     load: loads a kernel on a device, and returns what puts it on a stream.
+    prepare: the `Plan.native` that launches a kernel on a device: on that grid, with those arguments, in which the
+    operands' addresses go to those places.
     """
 
-    def __init__(self, devices: Devices, load: Callable[[int, Kernel], Launch]) -> None:
+    def __init__(
+        self,
+        devices: Devices,
+        load: Callable[[int, Kernel], Launch],
+        prepare: Callable[[int, Kernel, Grid, bytes, tuple[int, ...]], Any],
+    ) -> None:
         self._devices = devices
         self._load = load
+        self._prepare = prepare
         self._granted = config.blas_workspace()
         self._blas: dict[int, blas.Blas | None] = {}
         self._dnn: dict[int, dnn.Dnn | None] = {}
@@ -44,7 +54,8 @@ class Planner:
     def plan(self, device: int, problem: Problem) -> Plan:
         """Raises NotSupportedError if nobody solves the problem."""
         if isinstance(problem, Gemm):
-            return self._cublas_plan(device, problem) or self._own_product(device, problem)
+            library = None if gemm.is_small(problem) else self._cublas_plan(device, problem)
+            return library or self._own_product(device, problem)
         if isinstance(problem, (Attention, AttentionBackward)):
             return self._cudnn_plan(device, problem) or self._own_attention(device, problem)
         raise NotSupportedError(f"library_plan of kind {problem.kind}: the nvidia driver does not have this call yet")
@@ -57,7 +68,12 @@ class Planner:
         return blas.WORKSPACE_BYTES_HOPPER if is_hopper else blas.WORKSPACE_BYTES
 
     def _own_product(self, device: int, problem: Gemm) -> Plan:
-        return fallback.FallbackPlan(problem, self._load(device, fallback.gemm_kernel(problem.dtype)))
+        kernel = gemm.kernel_of(problem)
+        made = OwnProduct(problem, self._load(device, kernel))
+        if made.grid is not None:
+            unaddressed = made.packed((0,) * gemm.OPERANDS)
+            made.native = self._prepare(device, kernel, made.grid, unaddressed, kernel.offsets[: gemm.OPERANDS])
+        return made
 
     def _cublas_plan(self, device: int, problem: Gemm) -> Plan | None:
         if problem.dtype not in blas.DATA_TYPES:
@@ -67,7 +83,7 @@ class Planner:
             self._blas[device] = blas.Blas(found, device, self.workspace(device)) if found else None
         cublas = self._blas[device]
         if cublas is None:
-            fallback.warn_cublas_is_missing()
+            gemm.warn_cublas_is_missing()
             return None
         return cublas.plan(problem)
 

@@ -1,4 +1,4 @@
-"""The own matrix product: what it means, how it is packed and spread, and that it compiles."""
+"""The own matrix products: what they mean, how they are packed and spread, and that they compile."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ import pytest
 
 from flambeau import dtypes, errors
 from flambeau.driver.nvidia.compile import compile_cubin
-from flambeau.driver.nvidia.fallback import MAX_GRID_Z, FallbackPlan, gemm_kernel, grid_of, values_of
+from flambeau.driver.nvidia.gemm import (
+    MAX_GRID_Z,
+    SMALL_DEPTH,
+    SMALL_SIDE,
+    OwnProduct,
+    gemm_kernel,
+    grid_of,
+    is_small,
+    kernel_of,
+    small_kernel,
+    values_of,
+)
 from flambeau.host import address_of, bytes_at
 from flambeau.kernel import Grid, row_major
 from flambeau.problem import Gemm
@@ -58,9 +69,37 @@ def test_integers_keep_their_low_bits():
     assert out[0, 0, 0] == 600 - 512
 
 
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_the_reference_of_an_activation(activation):
+    a, b, bias = np.array([[[1.0], [-2.0]]]), np.ones((1, 1, 1)), np.array([0.5])
+    out = np.zeros((1, 2, 1))
+    problem = Gemm(dtypes.float64, 1, 2, 1, 1, strides(a), strides(b), strides(out), True, activation=activation)
+    kernel = kernel_of(problem)
+    run_reference(kernel, kernel.pack(values_of(problem, tuple(map(address_of, (out, a, b, bias))))))
+    wanted = [1.5, 0.0] if activation == "relu" else [1.399571596, -0.100428404]  # x(1 + tanh(...)) / 2, in float64
+    assert np.allclose(out[0, :, 0], wanted, atol=1e-8)
+
+
 @pytest.mark.parametrize("dtype", NUMBERS, ids=lambda each: each.name)
-def test_every_type_compiles(nvrtc, dtype):
-    assert compile_cubin(gemm_kernel(dtype), "sm_90").startswith(b"\x7fELF")
+@pytest.mark.parametrize("kernel", [gemm_kernel, small_kernel])
+def test_every_type_compiles(nvrtc, kernel, dtype):
+    assert compile_cubin(kernel(dtype), "sm_90").startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "wanted"),
+    [
+        ((1, SMALL_SIDE, SMALL_SIDE, SMALL_DEPTH), True),
+        ((2, 1, 1, 1), False),
+        ((1, SMALL_SIDE + 1, 1, 1), False),
+        ((1, 1, SMALL_SIDE + 1, 1), False),
+        ((1, 1, 1, SMALL_DEPTH + 1), False),
+    ],
+)
+def test_which_products_are_small(sizes, wanted):
+    problem = Gemm(dtypes.float32, *sizes, (1, 1, 1), (1, 1, 1), (1, 1, 1))
+    assert is_small(problem) == wanted
+    assert kernel_of(problem) is (small_kernel if wanted else gemm_kernel)(dtypes.float32)
 
 
 def test_there_is_one_kernel_per_type_and_none_for_bool():
@@ -70,16 +109,19 @@ def test_there_is_one_kernel_per_type_and_none_for_bool():
 
 
 @pytest.mark.parametrize(
-    ("batch", "m", "n", "blocks"),
-    [(1, 1, 1, (1, 1, 1)), (1, 32, 32, (1, 1, 1)), (3, 33, 65, (6, 1, 3)), (MAX_GRID_Z + 9, 1, 33, (2, 1, MAX_GRID_Z))],
-)
-def test_one_block_makes_one_square(batch, m, n, blocks):
-    assert grid_of(Gemm(dtypes.int32, batch, m, n, 1, (1, 1, 1), (1, 1, 1), (1, 1, 1))) == Grid(blocks, 256)
+    ("batch", "m", "n", "k", "blocks"),
+    [
+        (1, 1, 1, 1, (1, 1, 1)), (1, 16, 16, 1, (1, 1, 1)), (1, 17, 64, 1, (8, 1, 1)), (1, 32, 32, 33, (1, 1, 1)),
+        (3, 33, 65, 1, (6, 1, 3)), (MAX_GRID_Z + 9, 1, 33, 1, (2, 1, MAX_GRID_Z)),
+    ],
+)  # fmt: skip
+def test_one_block_makes_one_square(batch, m, n, k, blocks):
+    assert grid_of(Gemm(dtypes.int32, batch, m, n, k, (1, 1, 1), (1, 1, 1), (1, 1, 1))) == Grid(blocks, 256)
 
 
 def test_an_empty_product_launches_nothing():
     problem = Gemm(dtypes.int32, 1, 0, 4, 3, (0, 3, 1), (12, 4, 1), (0, 4, 1))
-    plan = FallbackPlan(problem, lambda *arguments: pytest.fail("launched"))
+    plan = OwnProduct(problem, lambda *arguments: pytest.fail("launched"))
     plan.run((0, 0, 0, 0), 0, None)
     assert plan.workspace_nbytes == 0
 
@@ -87,5 +129,5 @@ def test_an_empty_product_launches_nothing():
 def test_a_sum_of_nothing_is_launched_for_its_zeros():
     problem = Gemm(dtypes.float32, 1, 2, 2, 0, (0, 1, 1), (0, 2, 1), (4, 2, 1))
     launched = []
-    FallbackPlan(problem, lambda grid, arguments, stream: launched.append(grid)).run((1, 0, 0, 0), 0, None)
+    OwnProduct(problem, lambda grid, arguments, stream: launched.append(grid)).run((1, 0, 0, 0), 0, None)
     assert launched == [Grid((1, 1, 1), 256)]
