@@ -8,6 +8,7 @@ from .ops.operator cimport Operator
 from .runtime.copy cimport copy_bytes
 
 cdef Hooks hooks
+cdef Operator _convert
 
 cpdef TensorCore dense(TensorCore tensor, wanted)
 @cython.locals(source=TensorCore, target=TensorCore)

@@ -64,6 +64,7 @@ def _assign_body(input: Operand, source: Operand) -> Any:  # type: ignore[name-d
     return source
 
 
+_convert = REGISTRY["convert"]
 MOVE = Operator(_move_body, COMPOSITE, samples=tuple, method=False, function=False, name="move")
 ASSIGN = Operator(_assign_body, COMPOSITE, samples=tuple, method=False, function=False, name="copy")
 
@@ -85,10 +86,10 @@ def to(input: Any, device: int, wanted: dtype, non_blocking: bool = False, copy:
     """
     here = input.storage.device
     if here == device:
-        if input.dtype is wanted and not copy:
+        if input.layout.dtype is wanted and not copy:
             return input
         return _converted(input, wanted)
-    if input.dtype is wanted:
+    if input.layout.dtype is wanted:
         return move(input, device, non_blocking)
     converts_here = here >= 0 or not non_blocking
     if converts_here:
@@ -100,7 +101,7 @@ def _converted(input: Any, wanted: dtype) -> Any:
     """A dense copy as a type, on the same device; differentiable."""
     if hooks.on_convert is not None:
         hooks.on_convert(input, wanted, input.storage.device)
-    return call_two(REGISTRY["convert"], input, wanted)
+    return call_two(_convert, input, wanted)
 
 
 def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:

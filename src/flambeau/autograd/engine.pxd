@@ -3,6 +3,7 @@ from .. cimport core
 from ..core cimport TensorCore
 from ..layout cimport Layout
 from ..lock cimport Lock
+from ..ops.operator cimport Operator
 from ..runtime cimport state
 from ..runtime.queue cimport Queue
 from ..runtime.state cimport Thread
@@ -10,11 +11,18 @@ from ..runtime.storage cimport Storage
 from .node cimport AccumulateGrad, Node
 
 @cython.final
+@cython.freelist(16)
 cdef class Waiting:
     cdef public Node node
     cdef public Py_ssize_t left
     cdef public list grads
     cdef public bint is_needed
+
+@cython.locals(made=Waiting)
+cdef Waiting _waiting(Node node)
+
+cdef extern from "Python.h":
+    object _id "PyLong_FromVoidPtr"(object)
 
 @cython.final
 cdef class GraphTask:
@@ -24,17 +32,21 @@ cdef class GraphTask:
     cdef public dict captured
     cdef public dict waiting
     cdef public set only_captured
+    cdef public Waiting next
     cdef public list ready
     cdef public set shared
     cdef public dict leaf_streams
     cdef public dict moved
 
-    @cython.locals(thread=Thread, recorded=bint, waiting=Waiting)
-    cpdef run(self, roots, grads)
+    @cython.locals(thread=Thread, recorded=bint, waiting=Waiting, grad=TensorCore, edge=tuple, place=Py_ssize_t)
+    cpdef run(self, list roots, list grads)
     @cython.locals(known=dict, found=list, each=Node, node=Node, edge=tuple, waiting=Waiting)
     cpdef _plan(self, roots)
     cpdef _narrow(self)
+    @cython.locals(lesser=Waiting)
     cpdef _push(self, Waiting waiting)
+    @cython.locals(first=Waiting)
+    cpdef Waiting _popped(self)
     @cython.locals(node=Node)
     cpdef _deliver(self, Waiting waiting, Py_ssize_t index, grad, dict made_on)
     cpdef _order(self, Node node, TensorCore grad, dict made_on)
@@ -60,4 +72,7 @@ cdef bint _are_current(dict streams) except -1
 @cython.locals(former_device=int, device=int)
 cpdef tuple _enter(dict streams)
 cpdef _leave(int former_device, list former)
+@cython.locals(result=list, place=Py_ssize_t)
+cpdef list initial_grads(name, list outputs, list grads)
+@cython.locals(fill=Operator)
 cpdef _one_like(TensorCore output)

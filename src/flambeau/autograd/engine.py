@@ -24,22 +24,30 @@ from .node import NO_STREAMS, AccumulateGrad, Edge, Node
 Captured = dict[Edge, Any]
 NOTHING: tuple[Any, ...] = ()
 NOWHERE: dict[int, Stream] = {}  # no stream but the current ones
+globals()["_id"] = id  # compiled, the name is that of a function in C: see the .pxd
 _accumulating = Lock()  # several threads may run backward into one leaf
 
 
 class Waiting:
-    """A node of one backward pass.
+    """A node of one backward pass: made by `_waiting`.
 
     left: how many edges have still to be gone along;  grads: what came so far, one per output, or None if nothing did.
     """
 
     __slots__ = ("grads", "is_needed", "left", "node")
+    node: Node
+    left: int
+    grads: list[Any] | None
+    is_needed: bool
 
-    def __init__(self, node: Node) -> None:
-        self.node = node
-        self.left = 0
-        self.grads: list[Any] | None = None
-        self.is_needed = True
+
+def _waiting(node: Node) -> Waiting:
+    made: Waiting = Waiting.__new__(Waiting)
+    made.node = node
+    made.left = 0
+    made.grads = None
+    made.is_needed = True
+    return made
 
 
 class GraphTask:
@@ -52,7 +60,8 @@ class GraphTask:
         self.captured: Captured = {}
         self.waiting: dict[Node, Waiting] = {}
         self.only_captured: set[Node] = set()
-        self.ready: list[tuple[int, Waiting]] = []
+        self.next: Waiting | None = None  # the ready node with the highest number, mostly the only one
+        self.ready: list[tuple[int, Waiting]] = []  # the others, as a heap
         self.shared: set[int] = set()  # ids of storages that someone else holds too
         self.leaf_streams: dict[int, Stream] = {}  # by handle
         self.moved: dict[Node, dict[int, Stream]] = {}  # the streams of nodes that do not run on their own
@@ -63,14 +72,15 @@ class GraphTask:
         thread = state.here()
         recorded, thread.grad_enabled = thread.grad_enabled, self.create_graph
         try:
-            for edge, grad in zip(roots, grads):
-                self.shared.add(id(grad.storage))
+            for place, edge in enumerate(roots):
+                grad = grads[place]
+                self.shared.add(_id(grad.storage))  # type: ignore[name-defined]  # noqa: F821
                 self._deliver(self.waiting[edge[0]], edge[1], grad, NOWHERE)
-            for waiting in [self.waiting[node] for node in {node for node, _ in roots}]:
+            for waiting in [self.waiting[node] for node in {edge[0] for edge in roots}]:
                 if waiting.left == 0 and waiting.is_needed:
                     self._push(waiting)
-            while self.ready:
-                self._run_node(heappop(self.ready)[1])
+            while self.next is not None:
+                self._run_node(self._popped())
         finally:
             thread.grad_enabled = recorded
         self._join_leaves()
@@ -80,7 +90,7 @@ class GraphTask:
         """Count what each node waits for, and find the nodes that lead to a target."""
         known = self.waiting
         for root in roots:
-            known[root] = Waiting(root)
+            known[root] = _waiting(root)
         found = list(known)
         for each in found:  # which grows meanwhile
             for edge in each.edges:
@@ -88,7 +98,7 @@ class GraphTask:
                     node = edge[0]
                     waiting = known.get(node)
                     if waiting is None:
-                        waiting = known[node] = Waiting(node)
+                        waiting = known[node] = _waiting(node)
                         found.append(node)
                     waiting.left += 1
         if self.targets is not None:
@@ -104,7 +114,18 @@ class GraphTask:
                 self.only_captured.add(node)
 
     def _push(self, waiting: Waiting) -> None:
-        heappush(self.ready, (-waiting.node.number, waiting))
+        lesser = self.next
+        if lesser is None or waiting.node.number > lesser.node.number:
+            self.next = waiting
+        else:
+            lesser = waiting
+        if lesser is not None:
+            heappush(self.ready, (-lesser.node.number, lesser))
+
+    def _popped(self) -> Waiting:
+        first = self.next
+        self.next = heappop(self.ready)[1] if self.ready else None
+        return first  # type: ignore[return-value]
 
     def _deliver(self, waiting: Waiting, index: int, grad: Any, made_on: dict[int, Stream]) -> None:
         if not waiting.is_needed:
@@ -198,7 +219,7 @@ class GraphTask:
             return [None] * len(node.edges)
         found = node.apply(grads)
         if node.shares:
-            self.shared.update([id(each.storage) for each in found if each is not None])
+            self.shared.update([_id(each.storage) for each in found if each is not None])  # type: ignore[name-defined]  # noqa: F821
         if not self.keep_graph:
             node.release()
         return found
@@ -220,9 +241,10 @@ class GraphTask:
         """The gradient itself if nobody else can see it, else a copy."""
         layout, storage = grad.layout, grad.storage
         whole = grad.offset == 0 and layout.dense and layout.nbytes == storage.nbytes
-        if not whole or id(storage) in self.shared:
+        number = _id(storage)  # type: ignore[name-defined]  # noqa: F821
+        if not whole or number in self.shared:
             return grad.detach().contiguous().clone()
-        self.shared.add(id(storage))
+        self.shared.add(number)
         return core.new(storage, layout)
 
     def _join_leaves(self) -> None:
@@ -312,7 +334,8 @@ def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> li
             f"{name}: got {len(outputs)} tensors and {len(grads)} gradients", hint="give one, or None, for each tensor"
         )
     result = []
-    for place, (output, grad) in enumerate(zip(outputs, grads)):
+    for place, output in enumerate(outputs):
+        grad = grads[place]
         if not isinstance(output, core.TensorCore):
             raise ArgumentTypeError(
                 f"{name}: element {place} of tensors must be a Tensor, got {shown(output)}",
@@ -353,4 +376,5 @@ def _check_given(name: str, grad: Any, output: Any) -> None:
 
 
 def _one_like(output: Any) -> Any:
-    return REGISTRY["fill"](core.new(output.storage, output.layout, output.offset), 1)  # as an operand it is not read
+    fill, like = REGISTRY["fill"], core.new(output.storage, output.layout, output.offset)
+    return fill.run((like, 1))  # as an operand it is not read

@@ -1,5 +1,5 @@
 from . cimport record
-from .engine cimport GraphTask
+from .engine cimport GraphTask, initial_grads
 from ..core cimport TensorCore
 
 cpdef list as_list(name, what, values)

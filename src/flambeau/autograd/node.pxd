@@ -7,6 +7,8 @@ from ..runtime cimport state
 from ..runtime.queue cimport Queue
 from ..runtime.storage cimport Storage
 
+@cython.final
+@cython.freelist(32)
 cdef class Saved:
     cdef public Storage storage
     cdef public Layout layout

@@ -163,7 +163,7 @@ def accumulate_grad(leaf: TensorCore) -> AccumulateGrad:
 
 
 class OperatorNode(Node):
-    """One call of an operator: made by `operator_node`.  inputs: (layout, device index) per edge."""
+    """One call of an operator: made by `operator_node`.  inputs: (layout, device index) per edge, or None."""
 
     __slots__ = ("inputs", "operator", "released", "saved")
     operator: Operator

@@ -124,8 +124,9 @@ def _add_edge(value: Any, edges: list[Edge | None], metas: list[Any], tensors: l
     if isinstance(value, TensorCore):
         tensor = value
         tensors.append(tensor)
-        edges.append(edge_of(tensor) if tensor.layout.is_floating else None)
-        metas.append((tensor.layout, tensor.storage.device))
+        edge = edge_of(tensor) if tensor.layout.is_floating else None
+        edges.append(edge)
+        metas.append(None if edge is None else (tensor.layout, tensor.storage.device))
     else:
         edges.append(None)
         metas.append(None)

@@ -46,6 +46,7 @@ cdef class Operator:
     cdef Way last_way
     cdef object __weakref__
 
+    cpdef run(self, tuple args)
     @cython.locals(found=Way)
     cdef Way way_of(self, tuple args, dict kwargs)
 

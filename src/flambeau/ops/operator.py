@@ -253,8 +253,7 @@ class Operator:
         self.recent: list[Any] = []  # dispatch's plans of its recent calls
         self.recent_into: list[Any] = []  # and of those that wrote their first operand
         self.defaults = [each.default for each in self.parameters]
-        needed = [place for place, each in enumerate(self.parameters) if each.is_needed]
-        self.needed = needed[-1] + 1 if needed else 0  # as many by position can be enough
+        self.needed = max((count for count, each in enumerate(self.parameters, 1) if each.is_needed), default=0)
         self.ways: dict[tuple[Any, ...], Way] = {}
         self.last_way: Way | None = None
         REGISTRY[self.name] = self
@@ -283,15 +282,17 @@ class Operator:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return _runner.run(self, args, kwargs)
 
+    def run(self, args: tuple[Any, ...]) -> Any:
+        """`self(*args)`, by a call in C where it is compiled."""
+        return _runner.run(self, args, {})
+
     def derivative(self, body: Callable[..., Any] | None = None, *, only_for: dict[str, str] | None = None) -> Any:
         """Attach the derivative, a function of the names that it needs (see the module).
 
         only_for: {"input": "other"} saves `input` only where `other` needs a gradient; it is None otherwise.
         """
         self.only_for = only_for or {}
-        if body is None:
-            return self.derivative_body
-        return self.derivative_body(body)
+        return self.derivative_body if body is None else self.derivative_body(body)
 
     def derivative_body(self, body: Callable[..., Any]) -> Operator:
         self.backward = body

@@ -5,5 +5,7 @@ from .facts cimport MachineFacts
 cdef dict _known
 
 cpdef as_device(value)
-@cython.locals(machine=MachineFacts, index=int)
-cpdef int resolve(value) except? -2
+cdef dict _places
+
+@cython.locals(machine=MachineFacts, index=int, place=int)
+cpdef int resolve(value) except? -3

@@ -89,6 +89,8 @@ def _make(kind: str, index: int | None) -> device:
 
 
 _known: dict[str, device] = {}  # by the names that were used
+CURRENT = -2  # in `_places`, for `cuda` without an index
+_places: dict[str, int] = {}  # a CUDA index, CPU_INDEX or CURRENT, by the names that were used
 CPU = _make("cpu", None)
 CUDA = _make("cuda", None)
 
@@ -126,15 +128,26 @@ def resolve(value: Any) -> int:
 
     Raises DeviceIndexError if there is no such device, NoDeviceError if there is none at all.
     """
-    chosen = _default() if value is None else as_device(value)
-    if chosen.type == "cpu":
+    known = _places.get(value) if type(value) is str else None
+    place = _place_of(value) if known is None else known
+    if place == CPU_INDEX:
         return CPU_INDEX
     machine = state.machine()
     if machine.is_started:
-        index = state.current_device() if chosen.index is None else chosen.index
+        index = state.current_device() if place == CURRENT else place
         if index < len(machine.devices):
             return index
-    return cuda_index(chosen)
+    return cuda_index(CUDA if place == CURRENT else cuda(place))
+
+
+def _place_of(value: Any) -> int:
+    """A CUDA index, CPU_INDEX or CURRENT, of any form in which a device is given."""
+    chosen = _default() if value is None else as_device(value)
+    index = CURRENT if chosen.index is None else chosen.index
+    place = CPU_INDEX if chosen.type == "cpu" else index
+    if type(value) is str:
+        _places[value] = place
+    return place
 
 
 def cuda_index(value: Any = None) -> int:

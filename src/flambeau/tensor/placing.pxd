@@ -1,7 +1,7 @@
-cimport cython
 from .. cimport transfer
 from ..core cimport TensorCore
 from ..runtime cimport device as devices
 
-@cython.locals(flags=list, given=Py_ssize_t)
+cdef _placed(TensorCore tensor, tuple args, dict kwargs)
 cpdef tuple to_arguments(tuple args, dict kwargs)
+cdef bint _flag(name, value) except -1

@@ -12,7 +12,7 @@ from ..runtime import device as devices
 from . import checks
 
 FLAGS = ("non_blocking", "copy")
-OF_TYPE = (dtype, type, TensorCore)  # first arguments that say which type
+TYPES = (dtype, type)  # of what says which type
 
 
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -21,13 +21,17 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking= and copy=.
     Host: waits, except non_blocking from pinned memory, to pinned memory, or between devices.
     """
+    return _placed(self, args, kwargs)
+
+
+def _placed(tensor: TensorCore, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     device, wanted, non_blocking, copy = to_arguments(args, kwargs)
     try:
-        index = self.storage.device if device is None else devices.resolve(device)
+        index = tensor.storage.device if device is None else devices.resolve(device)
     except FlambeauError as error:
         tell_as(error, "to")
         raise
-    return transfer.to(self, index, self.dtype if wanted is None else wanted, non_blocking, copy)
+    return transfer.to(tensor, index, tensor.layout.dtype if wanted is None else wanted, non_blocking, copy)
 
 
 def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
@@ -52,50 +56,61 @@ def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, An
 
     Raises: ArgumentTypeError for an unknown keyword, a dtype that is none, or positions that are no form of `to`.
     """
-    device: Any = None
-    wanted: Any = None
-    flags: list[Any] = [False, False]  # non_blocking, copy
+    device = wanted = None
+    non_blocking = copy = False
+    if len(args) == 1 and type(args[0]) is str and "device" not in kwargs:  # what most calls say
+        device = args[0]
+    elif args:
+        kwargs = _with_positions(args, kwargs)
     for name, value in kwargs.items():
-        if name == "device":
+        if name == "copy":
+            copy = _flag(name, value)
+        elif name == "non_blocking":
+            non_blocking = _flag(name, value)
+        elif name == "device":
             device = value
         elif name == "dtype":
             wanted = value
-        elif name == "non_blocking" or name == "copy":
-            if value is not True and value is not False:
-                raise _no_flag("to", name, value)
-            flags[name == "copy"] = value
         else:
             raise ArgumentTypeError(
                 f"to: got an unexpected keyword argument {name!r}", hint="use device=, dtype=, non_blocking= and copy="
             )
-    given = 0
-    for place, each in enumerate(args):
-        if isinstance(each, bool) and place > 0 and given < 2:
-            if FLAGS[given] in kwargs:
-                raise _twice(FLAGS[given], args, kwargs)
-            flags[given] = each
-            given += 1
-        elif place == 0 and isinstance(each, TensorCore):
-            if device is not None or wanted is not None:
-                raise _twice("device" if wanted is None else "dtype", args, kwargs)
-            device, wanted = each.device, each.dtype
-        elif place == 0 and isinstance(each, (dtype, type)):
-            if wanted is not None:
-                raise _twice("dtype", args, kwargs)
-            wanted = each
-        elif place == 0 and not isinstance(each, bool):
-            if device is not None:
-                raise _twice("device", args, kwargs)
-            device = each
-        elif place == 1 and (each is None or isinstance(each, (dtype, type))) and not isinstance(args[0], OF_TYPE):
-            if wanted is not None:
-                raise _twice("dtype", args, kwargs)
-            wanted = each
-        else:
-            raise _no_form(args)
     if wanted is not None and not isinstance(wanted, dtype):
         wanted = checks.kind("to", wanted)
-    return device, wanted, flags[0], flags[1]
+    return device, wanted, non_blocking, copy
+
+
+def _with_positions(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The keywords, and what the positions say."""
+    named = _named(args)
+    for name in named:
+        if kwargs.get(name) is not None:
+            raise _twice(name, args, kwargs)
+    return {**kwargs, **named}
+
+
+def _named(args: tuple[Any, ...]) -> dict[str, Any]:
+    """What positions say, by the names of keywords."""
+    first, rest = args[0], list(args[1:])
+    named = {}
+    if isinstance(first, TensorCore):
+        named = {"device": first.device, "dtype": first.dtype}  # type: ignore[attr-defined]
+    elif isinstance(first, TYPES):
+        named = {"dtype": first}
+    elif not isinstance(first, bool):
+        named = {"device": first}
+        if rest and (rest[0] is None or isinstance(rest[0], TYPES)):
+            named["dtype"] = rest.pop(0)
+    if not named or len(rest) > len(FLAGS) or not all([isinstance(each, bool) for each in rest]):
+        raise _no_form(args)
+    named.update(zip(FLAGS, rest))
+    return named
+
+
+def _flag(name: str, value: Any) -> bool:
+    if value is not True and value is not False:
+        raise _no_flag("to", name, value)
+    return value  # type: ignore[no-any-return]
 
 
 def _no_flag(name: str, what: str, value: Any) -> ArgumentTypeError:

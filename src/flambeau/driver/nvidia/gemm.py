@@ -1,7 +1,7 @@
 """Matrix products on flambeau's own kernels: what cuBLAS does not do, and what is too small for it.
 
-- `small_kernel`: few elements and terms.  A launch takes the host 2 us less than cuBLAS's call, and on an H200 the device
-  1.5 to 2.1 us, where cuBLAS takes 1.8 to 2.7, and for float32 up to 4.7.
+- `small_kernel`: few elements and terms.  A launch takes the host 2 us less than cuBLAS's call, and an H200 1.5 to
+  2.1 us, where cuBLAS takes 1.8 to 2.7, and for float32 up to 4.7.
 - `gemm_kernel`: all else, where cuBLAS is not installed, and integers and odd strides.  It is correct for every stride
   and size, and many times slower than cuBLAS.
 """
