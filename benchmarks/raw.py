@@ -118,7 +118,7 @@ def product(_: Sizes) -> Take:
         x.data_ptr(), plan._b.value, ctypes.addressof(plan._beta), out.data_ptr(), plan._d.value, out.data_ptr(),
         plan._d.value, algorithm.address, workspace.data_ptr(), plan.workspace_nbytes, None,
     )  # fmt: skip
-    multiply, kept = blas._library.cublasLtMatmul, (x, out, workspace)
+    multiply, kept = blas._library.cublasLtMatmul, (plan, x, out, workspace)
     if in_c is None:
         return lambda: _launch_us(lambda: max(multiply(*values) for _ in range(BURST)) if kept else 0)
     address, given = ctypes.cast(multiply, c_void_p), (c_void_p * len(values))(*values)

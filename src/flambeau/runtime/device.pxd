@@ -8,4 +8,4 @@ cpdef as_device(value)
 cdef dict _places
 
 @cython.locals(machine=MachineFacts, index=int, place=int)
-cpdef int resolve(value) except? -3
+cpdef int resolve(value) except? -2
