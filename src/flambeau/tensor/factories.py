@@ -17,8 +17,8 @@ from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, shown, tell_as, told_as
 from ..host import address_of, array_at, np
 from ..ops.operator import REGISTRY
-from ..runtime import device as devices
 from ..runtime import storage
+from ..runtime.device import resolve
 from ..strides import contiguous, extent
 from . import checks
 from .data import host_array, kind_of
@@ -84,9 +84,9 @@ def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory:
     try:
         if isinstance(data, TensorCore):
             source = data.detach()  # type: ignore[attr-defined]
-            where = source.device_index if device is None else devices.resolve(device)
+            where = source.device_index if device is None else resolve(device)
             return transfer.to(source, where, wanted or source.dtype, copy=True)
-        where = devices.resolve(device)
+        where = resolve(device)
         kept = from_array(host_array(data, wanted, name), name)
         if pin_memory is not False:
             checks.flag(name, "pin_memory", pin_memory)
@@ -118,7 +118,7 @@ def _as_tensor(name: str, data: Any, wanted: dtype | None, device: Any) -> Any:
     elif not isinstance(data, TensorCore):
         return _copied(name, data, wanted, device)
     with told_as(name):
-        where = devices.resolve(device) if device is not None or not data.is_cuda else data.device_index
+        where = resolve(device) if device is not None or not data.is_cuda else data.device_index
     return transfer.to(data, where, wanted or data.dtype)
 
 
@@ -159,7 +159,7 @@ def unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: boo
     try:
         if not size:
             raise TypeError("no size")
-        where = devices.resolve(device)
+        where = resolve(device)
         if pin_memory is not False and where >= 0 and pin_memory:
             raise ArgumentError(
                 f"{name}: only CPU tensors can be pinned, and device is cuda:{where}", hint="leave out pin_memory"

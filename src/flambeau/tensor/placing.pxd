@@ -1,6 +1,6 @@
 from .. cimport transfer
 from ..core cimport TensorCore
-from ..runtime cimport device as devices
+from ..runtime.device cimport resolve
 
 cdef _placed(TensorCore tensor, tuple args, dict kwargs)
 cpdef tuple to_arguments(tuple args, dict kwargs)

@@ -8,7 +8,7 @@ from .. import transfer
 from ..core import TensorCore
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError, FlambeauError, shown, tell_as
-from ..runtime import device as devices
+from ..runtime.device import CPU_INDEX, cuda_index, resolve
 from . import checks
 
 FLAGS = ("non_blocking", "copy")
@@ -27,7 +27,7 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
 def _placed(tensor: TensorCore, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     device, wanted, non_blocking, copy = to_arguments(args, kwargs)
     try:
-        index = tensor.storage.device if device is None else devices.resolve(device)
+        index = tensor.storage.device if device is None else resolve(device)
     except FlambeauError as error:
         tell_as(error, "to")
         raise
@@ -37,7 +37,7 @@ def _placed(tensor: TensorCore, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
     """This tensor on a CUDA device, the current one if none is named; itself if it is there."""
     try:
-        index = devices.cuda_index(device)
+        index = cuda_index(device)
     except FlambeauError as error:
         tell_as(error, "cuda")
         raise
@@ -48,7 +48,7 @@ def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
 
 def cpu(self: Any) -> Any:
     """This tensor on the CPU.  Host: waits if it is on a GPU."""
-    return transfer.to(self, devices.CPU_INDEX, self.dtype)
+    return transfer.to(self, CPU_INDEX, self.dtype)
 
 
 def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, bool]:
