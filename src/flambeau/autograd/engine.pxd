@@ -16,7 +16,10 @@ cdef class Waiting:
     cdef public Node node
     cdef public Py_ssize_t left
     cdef public list grads
+    cdef public list captured
     cdef public bint is_needed
+    cdef public bint is_target
+    cdef public bint leads
 
 @cython.locals(made=Waiting)
 cdef Waiting _waiting(Node node)
@@ -28,10 +31,8 @@ cdef extern from "Python.h":
 cdef class GraphTask:
     cdef public bint keep_graph
     cdef public bint create_graph
-    cdef public object targets
-    cdef public dict captured
+    cdef public list targets
     cdef public dict waiting
-    cdef public set only_captured
     cdef public Waiting next
     cdef public list ready
     cdef public set shared
@@ -39,10 +40,15 @@ cdef class GraphTask:
     cdef public dict moved
 
     @cython.locals(thread=Thread, recorded=bint, waiting=Waiting, grad=TensorCore, edge=tuple, place=Py_ssize_t)
-    cpdef run(self, list roots, list grads)
+    cpdef list run(self, list roots, list grads)
+    @cython.locals(waiting=Waiting)
+    cpdef _captured_at(self, tuple edge)
     @cython.locals(known=dict, found=list, each=Node, node=Node, edge=tuple, waiting=Waiting)
     cpdef _plan(self, roots)
-    cpdef _narrow(self)
+    @cython.locals(inner=list, node=Node, each=Waiting, target=Waiting, edge=tuple)
+    cpdef _narrow(self, list targets)
+    @cython.locals(edge=tuple, waiting=Waiting)
+    cdef bint _leads(self, Node node) except -1
     @cython.locals(lesser=Waiting)
     cpdef _push(self, Waiting waiting)
     @cython.locals(first=Waiting)
@@ -53,13 +59,13 @@ cdef class GraphTask:
     cpdef dict _streams(self, Node node)
     @cython.locals(node=Node, streams=dict, grads=list, edge=tuple, place=Py_ssize_t, above=Waiting)
     cpdef _run_node(self, Waiting waiting)
-    cpdef _found(self, Node node, list grads)
+    @cython.locals(node=Node)
+    cpdef _found(self, Waiting waiting, list grads)
     cpdef _accumulate(self, TensorCore leaf, grad)
     @cython.locals(layout=Layout, storage=Storage)
     cpdef _owned(self, TensorCore grad)
     @cython.locals(stream=Queue)
     cpdef _apply(self, Node node, list grads)
-    cpdef _capture(self, Node node, grads)
 
     @cython.locals(stream=Queue)
     cpdef _join_leaves(self)
@@ -75,4 +81,5 @@ cpdef _leave(int former_device, list former)
 @cython.locals(result=list, place=Py_ssize_t)
 cpdef list initial_grads(name, list outputs, list grads)
 @cython.locals(fill=Operator)
+cpdef _check_given(name, grad, output)
 cpdef _one_like(TensorCore output)

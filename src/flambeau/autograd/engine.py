@@ -21,7 +21,6 @@ from ..runtime.stream import Stream
 from . import graph
 from .node import NO_STREAMS, AccumulateGrad, Edge, Node
 
-Captured = dict[Edge, Any]
 NOTHING: tuple[Any, ...] = ()
 NOWHERE: dict[int, Stream] = {}  # no stream but the current ones
 globals()["_id"] = id  # compiled, the name is that of a function in C: see the .pxd
@@ -32,42 +31,46 @@ class Waiting:
     """A node of one backward pass: made by `_waiting`.
 
     left: how many edges have still to be gone along;  grads: what came so far, one per output, or None if nothing did.
+    is_target: whether its `grads` are asked for, and kept in `captured`;  leads: whether to a target;
+    is_needed: one of these.
     """
 
-    __slots__ = ("grads", "is_needed", "left", "node")
+    __slots__ = ("captured", "grads", "is_needed", "is_target", "leads", "left", "node")
     node: Node
     left: int
     grads: list[Any] | None
+    captured: list[Any] | None
     is_needed: bool
+    is_target: bool
+    leads: bool
 
 
 def _waiting(node: Node) -> Waiting:
     made: Waiting = Waiting.__new__(Waiting)
     made.node = node
     made.left = 0
-    made.grads = None
-    made.is_needed = True
+    made.grads = made.captured = None
+    made.is_needed = made.leads = True
+    made.is_target = False
     return made
 
 
 class GraphTask:
-    """One backward pass."""
+    """One backward pass.  targets: whose gradients are asked for, instead of those of all leaves."""
 
     def __init__(self, targets: Sequence[Edge] | None, keep_graph: bool, create_graph: bool) -> None:
         self.keep_graph = keep_graph
         self.create_graph = create_graph
-        self.targets = None if targets is None else set(targets)
-        self.captured: Captured = {}
+        self.targets = targets
         self.waiting: dict[Node, Waiting] = {}
-        self.only_captured: set[Node] = set()
         self.next: Waiting | None = None  # the ready node with the highest number, mostly the only one
         self.ready: list[tuple[int, Waiting]] = []  # the others, as a heap
         self.shared: set[int] = set()  # ids of storages that someone else holds too
         self.leaf_streams: dict[int, Stream] = {}  # by handle
         self.moved: dict[Node, dict[int, Stream]] = {}  # the streams of nodes that do not run on their own
 
-    def run(self, roots: Sequence[Edge], grads: Sequence[Any]) -> Captured:
-        """Send `grads` in at `roots`, and run every node that is needed."""
+    def run(self, roots: Sequence[Edge], grads: Sequence[Any]) -> list[Any]:
+        """Send `grads` in at `roots`, and run every node that is needed; the targets' gradients."""
         self._plan([node for node, _ in roots])
         thread = state.here()
         recorded, thread.grad_enabled = thread.grad_enabled, self.create_graph
@@ -84,7 +87,11 @@ class GraphTask:
         finally:
             thread.grad_enabled = recorded
         self._join_leaves()
-        return self.captured
+        return [] if self.targets is None else [self._captured_at(edge) for edge in self.targets]
+
+    def _captured_at(self, edge: Edge) -> Any:
+        waiting = self.waiting.get(edge[0])
+        return None if waiting is None or waiting.captured is None else waiting.captured[edge[1]]
 
     def _plan(self, roots: Sequence[Node]) -> None:
         """Count what each node waits for, and find the nodes that lead to a target."""
@@ -102,16 +109,29 @@ class GraphTask:
                         found.append(node)
                     waiting.left += 1
         if self.targets is not None:
-            self._narrow()
+            self._narrow(self.targets)
 
-    def _narrow(self) -> None:
-        """Leave only what leads to a target.  Inputs' nodes have lower numbers, and leaves come first."""
-        wanted = {node for node, _ in self.targets or ()}
-        for node in sorted(self.waiting, key=_from_the_leaves):
-            leads = any([edge is not None and self.waiting[edge[0]].is_needed for edge in node.edges])
-            self.waiting[node].is_needed = leads or node in wanted
-            if not leads and node in wanted:
-                self.only_captured.add(node)
+    def _narrow(self, targets: Sequence[Edge]) -> None:
+        """Leave only what leads to a target.  Inputs' nodes have lower numbers, but for leaves, which lead nowhere."""
+        inner: list[tuple[int, Waiting]] = []
+        for node, each in self.waiting.items():
+            each.is_needed = each.leads = False
+            if not isinstance(node, AccumulateGrad):
+                inner.append((node.number, each))
+        for edge in targets:
+            target = self.waiting.get(edge[0])
+            if target is not None:
+                target.is_needed = target.is_target = True
+        inner.sort()
+        for _, each in inner:
+            each.leads = self._leads(each.node)
+            each.is_needed = each.is_needed or each.leads
+
+    def _leads(self, node: Node) -> bool:
+        for edge in node.edges:  # noqa: SIM110 (compiled, there are no closures)
+            if edge is not None and self.waiting[edge[0]].is_needed:
+                return True
+        return False
 
     def _push(self, waiting: Waiting) -> None:
         lesser = self.next
@@ -179,11 +199,11 @@ class GraphTask:
             grads = [None] * node.outputs
         streams = self._streams(node)
         if _are_current(streams):
-            found = self._found(node, grads)
+            found = self._found(waiting, grads)
         else:
             former = _enter(streams)
             try:
-                found = self._found(node, grads)
+                found = self._found(waiting, grads)
             finally:
                 _leave(*former)
         for place, edge in enumerate(node.edges):
@@ -196,12 +216,15 @@ class GraphTask:
                 if above.left == 0 and above.is_needed:
                     self._push(above)
 
-    def _found(self, node: Node, grads: list[Any]) -> Sequence[Any]:
+    def _found(self, waiting: Waiting, grads: list[Any]) -> Sequence[Any]:
         """What a node answers, its hooks included."""
+        node = waiting.node
         if node.pre_hooks:
             _call_hooks(node.pre_hooks, grads)
-        if self.targets is not None:
-            self._capture(node, grads)
+        if waiting.is_target:
+            waiting.captured = grads
+        if not waiting.leads and not isinstance(node, AccumulateGrad):
+            return [None] * len(node.edges)
         return self._apply(node, grads)
 
     def _apply(self, node: Node, grads: list[Any]) -> Sequence[Any]:
@@ -215,7 +238,7 @@ class GraphTask:
                 finally:
                     _accumulating.release()
             return NOTHING
-        if self.targets is not None and node in self.only_captured or _are_none(grads):
+        if _are_none(grads):
             return [None] * len(node.edges)
         found = node.apply(grads)
         if node.shares:
@@ -223,11 +246,6 @@ class GraphTask:
         if not self.keep_graph:
             node.release()
         return found
-
-    def _capture(self, node: Node, grads: Sequence[Any]) -> None:
-        for index, grad in enumerate(grads):
-            if (node, index) in self.targets:  # type: ignore[operator]
-                self.captured[node, index] = grad
 
     def _accumulate(self, leaf: Any, grad: Any) -> None:
         if leaf.grad is None:
@@ -259,10 +277,6 @@ def _are_none(grads: list[Any]) -> bool:
         if grad is not None:
             return False
     return True
-
-
-def _from_the_leaves(node: Node) -> tuple[bool, int]:
-    return not isinstance(node, AccumulateGrad), node.number
 
 
 def _are_current(streams: dict[int, Stream]) -> bool:

@@ -4,4 +4,6 @@ from ..core cimport TensorCore
 
 cpdef list as_list(name, what, values)
 cpdef list _run(name, list outputs, list grads, inputs, retain, create_graph)
+cpdef _check_flag(name, what, value)
+cpdef _check_inputs(name, inputs)
 cpdef _edge(name, TensorCore tensor)

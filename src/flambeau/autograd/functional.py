@@ -95,8 +95,7 @@ def _run(
     targets = None if inputs is None else [_edge(name, each) for each in inputs]
     roots = [_edge(name, each) for each in outputs]
     task = GraphTask(targets, create_graph if retain is None else retain, create_graph)
-    captured = task.run(roots, started)
-    return [] if targets is None else [captured.get(each) for each in targets]
+    return task.run(roots, started)
 
 
 def _check_inputs(name: str, inputs: Sequence[Any]) -> None:
