@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import flambeau as torch
-from flambeau.errors import AutogradError, IndexRangeError, ShapeError
+from flambeau.errors import ArgumentTypeError, AutogradError, IndexRangeError, ShapeError
 
 SHAPES = some.lists(some.integers(0, 4), max_size=4)
 
@@ -117,3 +117,26 @@ def test_in_place_writes_through_a_view_are_differentiated():
     y[1] = y[0] * 10
     y.sum().backward()
     assert x.grad.tolist() == [[22, 22], [0, 0], [2, 2]]
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        (lambda x: x.view(size=(6,)), (6,)),
+        (lambda x: x.view(dtype=torch.int64), (2, 3)),
+        (lambda x: x.reshape(shape=[3, -1]), (3, 2)),
+        (lambda x: x.permute(dims=(1, 0)), (3, 2)),
+        (lambda x: x.expand(size=(4, -1, 3)), (4, 2, 3)),
+        (lambda x: x.broadcast_to(size=(4, 2, 3)), (4, 2, 3)),
+        (lambda x: x.repeat(repeats=(2, 1)), (4, 3)),
+    ],
+)
+def test_sizes_by_name(call, wanted):
+    assert call(counted(2, 3)).shape == wanted
+
+
+def test_sizes_by_name_and_by_place_are_refused():
+    with pytest.raises(ArgumentTypeError, match="expand: got an unexpected keyword argument 'size'"):
+        counted(1).expand(2, size=(2,))
+    with pytest.raises(ArgumentTypeError, match="view: got an unexpected keyword argument 'size'"):
+        counted(1).view(1, size=(1,))

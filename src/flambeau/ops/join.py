@@ -231,27 +231,27 @@ def _repeat_errors() -> Iterator[ErrorSample]:
 
 
 @composite(samples=_repeat_samples, errors=_repeat_errors, dtypes=dtypes.ALL)
-def repeat(input: Operand, counts: Any) -> Any:
-    """A copy that holds the input counts[i] times along dimension i; new dimensions come first.
+def repeat(input: Operand, repeats: Any) -> Any:
+    """A copy that holds the input repeats[i] times along dimension i; new dimensions come first.
 
     Host:   returns at once.
     Raises: ShapeError for fewer counts than dimensions, ArgumentError for a negative one.
     """
-    lead = len(counts) - len(input.shape)
+    lead = len(repeats) - len(input.shape)
     if lead < 0:
         raise ShapeError(
-            f"repeat: {len(counts)} counts, {list(counts)}, are too few for {len(input.shape)} dimensions",
+            f"repeat: {len(repeats)} counts, {list(repeats)}, are too few for {len(input.shape)} dimensions",
             hint="give one for each dimension, 1 where nothing is repeated; tile() takes fewer",
         )
-    if any(each < 0 for each in counts):
+    if any(each < 0 for each in repeats):
         raise ArgumentError(
-            f"repeat: counts must not be negative: {list(counts)}", hint="1 keeps a dimension, 0 empties it"
+            f"repeat: counts must not be negative: {list(repeats)}", hint="1 keeps a dimension, 0 empties it"
         )
     shape = (*[1] * lead, *input.shape)
     between = [size for each in shape for size in (1, each)]
-    walked = [size for count, each in zip(counts, shape) for size in (count, each)]
+    walked = [size for count, each in zip(repeats, shape) for size in (count, each)]
     repeated = expand(reshape(input, tuple(between)), tuple(walked))
-    return reshape(repeated.clone(), tuple(count * size for count, size in zip(counts, shape)))
+    return reshape(repeated.clone(), tuple(count * size for count, size in zip(repeats, shape)))
 
 
 def _tile_errors() -> Iterator[ErrorSample]:

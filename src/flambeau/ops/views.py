@@ -38,14 +38,14 @@ def _view_errors() -> Iterator[ErrorSample]:
 
 
 @view(samples=_view_samples, errors=_view_errors, dtypes=dtypes.ALL, name="view")
-def view_(input: Operand, shape: Any) -> Any:
+def view_(input: Operand, size: Any) -> Any:
     """The same memory as another shape; one size may be -1, which is then inferred.
 
-    Shapes: the result has shape `shape`, with as many elements as the input.
+    Shapes: the result has shape `size`, with as many elements as the input.
     Host:   returns at once.
     Raises: ShapeError if the number of elements differs, or the strides cannot show that shape.
     """
-    target = st.infer(shape, input.numel())
+    target = st.infer(size, input.numel())
     strides = st.view(input.shape, input.strides, target)
     if strides is None:
         raise ShapeError(
@@ -346,29 +346,29 @@ def _expand_errors() -> Iterator[ErrorSample]:
 
 
 @view(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL)
-def expand(input: Operand, shape: Any) -> Any:
+def expand(input: Operand, size: Any) -> Any:
     """A view that repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a size.
 
     Host:   returns at once.
     Raises: ShapeError if a dimension that is not of size 1 would change.
     """
-    lead = len(shape) - len(input.shape)
+    lead = len(size) - len(input.shape)
     if lead < 0:
         raise ShapeError(
-            f"expand: {len(shape)} sizes were given, {list(shape)}, but the input is {list(input.shape)}",
+            f"expand: {len(size)} sizes were given, {list(size)}, but the input is {list(input.shape)}",
             hint="give one for each dimension, -1 where it stays as it is; new ones come first",
         )
-    if any(size == -1 for size in shape[:lead]):
+    if -1 in size[:lead]:
         raise ShapeError(
-            f"expand: -1 isn't allowed for a leading, new dimension: {list(shape)}, the input is {list(input.shape)}",
+            f"expand: -1 isn't allowed for a leading, new dimension: {list(size)}, the input is {list(input.shape)}",
             hint="-1 keeps a size that is there: give new dimensions a number",
         )
-    target = [have if want == -1 else want for want, have in zip(shape, (*[1] * lead, *input.shape))]
+    target = [have if want == -1 else want for want, have in zip(size, (*[1] * lead, *input.shape))]
     for dim, (want, have) in enumerate(zip(target[lead:], input.shape)):
         if have not in (1, want):
             raise ShapeError(
                 f"expand: size {want} does not match the existing size {have} at non-singleton dimension {dim + lead}: "
-                f"target {list(shape)}, input {list(input.shape)}",
+                f"target {list(size)}, input {list(input.shape)}",
                 hint=f"only sizes of 1 expand: use {have} or -1 there; unsqueeze() makes new dimensions of size 1",
             )
     return target, st.expand(input.shape, input.strides, target), 0
@@ -391,9 +391,9 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 
 
 @composite(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL)
-def broadcast_to(input: Operand, shape: Any) -> Any:
+def broadcast_to(input: Operand, size: Any) -> Any:
     """Another name of `expand`.
 
     Host: returns at once.
     """
-    return expand(input, shape)
+    return expand(input, size)

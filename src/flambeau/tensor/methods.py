@@ -41,9 +41,9 @@ def _several(operator: Operator) -> Callable[..., Any]:
     """A method that takes numbers one by one, or all in one sequence."""
 
     def method(self: Any, *values: Any, **named: Any) -> Any:
-        if values:
-            values = sizes(values, operator.name)
-        return operator(self, values, **named) if values else operator(self, **named)
+        if named and not values:
+            return operator(self, **named)
+        return operator(self, sizes(values, operator.name), **named)
 
     method.__name__, method.__doc__ = operator.name, operator.__doc__
     return method
@@ -63,7 +63,9 @@ def install(cls: Any) -> None:
     """Give a tensor class these methods."""
     for name, kind in CONVERSIONS.items():
         setattr(cls, name, _conversion(name, kind))
-    for operator in (join.flip, join.tile, views.broadcast_to):
+    for operator in (
+        join.flip, join.repeat, join.tile, views.broadcast_to, views.expand, views.permute, views.reshape,
+    ):  # fmt: skip
         setattr(cls, operator.name, _several(operator))
     for made in (new, *likes.NEW_METHODS, *queries.METHODS, *sharing.METHODS, *waiting.METHODS):
         setattr(cls, made.__name__, made)

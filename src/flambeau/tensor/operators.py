@@ -62,8 +62,10 @@ def _inplace_method(operator: Operator) -> Callable[..., Any]:
 
 
 def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
-    def view(self: Any, *shape: Any) -> Any:
+    def view(self: Any, *shape: Any, **named: Any) -> Any:
         """The same memory as another shape (one size may be -1), or as another type of the same size."""
+        if named:
+            return dispatch.call(as_dtype if "dtype" in named else as_shape, (self, *shape), named)
         if len(shape) == 1 and type(shape[0]) is dtype:
             return dispatch.call(as_dtype, (self, shape[0]), NO_NAMES)
         return dispatch.call(as_shape, (self, sizes(shape, "view")), NO_NAMES)

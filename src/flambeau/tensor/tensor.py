@@ -172,7 +172,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     @property
     def T(self) -> Any:  # noqa: N802
-        return self.permute(*range(self.ndim - 1, -1, -1))
+        return REGISTRY["permute"](self, tuple(range(self.ndim - 1, -1, -1)))
 
     @property
     def mT(self) -> Any:  # noqa: N802
@@ -180,22 +180,6 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def is_floating_point(self) -> bool:
         return self.dtype.is_floating_point
-
-    def reshape(self, *shape: Any) -> Any:
-        """A view as another shape if there is one, else a copy."""
-        return REGISTRY["reshape"](self, sizes(shape, "reshape"))
-
-    def permute(self, *dims: Any) -> Any:
-        """A view with the dimensions in another order."""
-        return REGISTRY["permute"](self, sizes(dims, "permute"))
-
-    def expand(self, *shape: Any) -> Any:
-        """A view that repeats dimensions of size 1; -1 keeps a size."""
-        return REGISTRY["expand"](self, sizes(shape, "expand"))
-
-    def repeat(self, *counts: Any) -> Any:
-        """A copy that repeats the tensor along each dimension."""
-        return REGISTRY["repeat"](self, sizes(counts, "repeat"))
 
     def view_as(self, other: Tensor) -> Any:
         checks.tensor("view_as", "other", other)
