@@ -89,8 +89,8 @@ def _make(kind: str, index: int | None) -> device:
 
 
 _known: dict[str, device] = {}  # by the names that were used
-CURRENT = -2  # in `_places`, for `cuda` without an index
-_places: dict[str, int] = {}  # a CUDA index, CPU_INDEX or CURRENT, by the names that were used
+_CPU, _CURRENT = CPU_INDEX, -2  # compiled, numbers of C's
+_places: dict[str, int] = {}  # a CUDA index, _CPU, or _CURRENT for `cuda` without one, by the names that were used
 CPU = _make("cpu", None)
 CUDA = _make("cuda", None)
 
@@ -130,21 +130,21 @@ def resolve(value: Any) -> int:
     """
     known = _places.get(value) if type(value) is str else None
     place = _place_of(value) if known is None else known
-    if place == CPU_INDEX:
-        return CPU_INDEX
+    if place == _CPU:
+        return place
     machine = state.machine()
     if machine.is_started:
-        index = state.current_device() if place == CURRENT else place
+        index = state.current_device() if place == _CURRENT else place
         if index < len(machine.devices):
             return index
-    return cuda_index(CUDA if place == CURRENT else cuda(place))
+    return cuda_index(CUDA if place == _CURRENT else cuda(place))
 
 
 def _place_of(value: Any) -> int:
-    """A CUDA index, CPU_INDEX or CURRENT, of any form in which a device is given."""
+    """What `_places` holds, of any form in which a device is given."""
     chosen = _default() if value is None else as_device(value)
-    index = CURRENT if chosen.index is None else chosen.index
-    place = CPU_INDEX if chosen.type == "cpu" else index
+    index = _CURRENT if chosen.index is None else chosen.index
+    place = _CPU if chosen.type == "cpu" else index
     if type(value) is str:
         _places[value] = place
     return place

@@ -58,7 +58,7 @@ def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, An
     """
     device = wanted = None
     non_blocking = copy = False
-    if len(args) == 1 and type(args[0]) is str and "device" not in kwargs:  # what most calls say
+    if len(args) == 1 and type(args[0]) is str:  # what most calls say
         device = args[0]
     elif args:
         kwargs = _with_positions(args, kwargs)
@@ -68,7 +68,9 @@ def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, An
         elif name == "non_blocking":
             non_blocking = _flag(name, value)
         elif name == "device":
-            device = value
+            if device is not None and value is not None:
+                raise _twice(name, args, kwargs)
+            device = device if value is None else value
         elif name == "dtype":
             wanted = value
         else:
