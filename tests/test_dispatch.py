@@ -7,8 +7,12 @@ import pytest
 
 import flambeau as torch
 from flambeau import kinds
+from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError, ArgumentTypeError, FlambeauError, ValueRangeError
-from flambeau.ops.operator import REGISTRY, Handover, Operand, bind, composite
+from flambeau.kernel import Grid, Kernel, Pointer, Scalar
+from flambeau.lowering import Slot
+from flambeau.ops.operator import REGISTRY, Handover, Number, Operand, bind, composite
+from flambeau.plan import Launch
 from flambeau.testing.machine import machine
 
 
@@ -22,6 +26,31 @@ def test_plans_are_bounded(monkeypatch):
             x.exp()
             counts.append(len(plans))
     assert counts == [1, 2, 1]
+
+
+def test_a_spare_buffer_serves_one_call_which_overwrites_all_that_differs():
+    kernel = Kernel(
+        "shift", "", [Pointer("out", float32, "w", ("n",)), Scalar("by", "float32"), Scalar("n", "int64")], id
+    )
+    layout = torch.empty(4).layout
+    step = Launch(kernel, None, Grid((1, 1, 1), 32), [Slot(0, layout), Number(1, float), 4], "shift")
+    first, second = torch.empty(4), torch.empty(4)
+    spare = step.spare = step.filled([first, 2.0], [])
+    assert kernel.pack([first.data_ptr(), 2.0, 4]) == bytes(spare)
+    assert step.filled([second, 3.0], []) is spare
+    assert kernel.pack([second.data_ptr(), 3.0, 4]) == bytes(spare)
+    assert step.filled([second, 3.0], []) is not spare and step.spare is None
+
+
+@pytest.mark.devices(1)
+def test_launches_that_wait_keep_their_own_numbers(gpus):
+    side = torch.cuda.Stream()
+    x = torch.ones(4, device="cuda")
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(1_000_000)
+        results = [x * float(n) for n in range(5)]
+        assert [each.tolist() for each in results] == [[float(n)] * 4 for n in range(5)]
 
 
 def test_a_plan_serves_every_call_of_its_kind():

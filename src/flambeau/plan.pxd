@@ -14,10 +14,12 @@ cdef extern from *:
     static CYTHON_INLINE void flambeau_put_address(PyObject *buffer, Py_ssize_t at, unsigned long long address) {
       memcpy(PyByteArray_AS_STRING(buffer) + at, &address, sizeof(address));
     }
+    static CYTHON_INLINE int flambeau_is_unshared(PyObject *buffer) { return Py_REFCNT(buffer) == 1; }
     static CYTHON_INLINE PyObject *flambeau_copied(PyObject *buffer) {
       return PyByteArray_FromStringAndSize(PyByteArray_AS_STRING(buffer), PyByteArray_GET_SIZE(buffer));
     }
     """
+    bint _is_unshared "flambeau_is_unshared"(object buffer)
     void _put_address "flambeau_put_address"(object buffer, Py_ssize_t at, unsigned long long address)
     bytearray _copied "flambeau_copied"(object buffer)
 
@@ -29,15 +31,21 @@ cdef class Place:
     cdef public Py_ssize_t operand
     cdef public Py_ssize_t start
 
+cdef class Step:
+    cdef public list addresses
+    cdef public bytearray spare
+    cdef public bytearray template
+
+    @cython.locals(buffer=bytearray, place=Place, address=cython.ulonglong)
+    cpdef bytearray addressed(self, list bound)
+
 @cython.final
-cdef class Launch:
+cdef class Launch(Step):
     cdef public object kernel
     cdef public object handle
     cdef public object grid
-    cdef public list addresses
     cdef public list numbers
     cdef public list draws
-    cdef public bytearray template
     cdef public object called
 
     @cython.locals(buffer=bytearray)
@@ -45,11 +53,9 @@ cdef class Launch:
     cpdef _put_numbers(self, bytearray buffer, list bound, list drawn)
 
 @cython.final
-cdef class Library:
+cdef class Library(Step):
     cdef public object problem
     cdef public object handle
-    cdef public list addresses
-    cdef public bytearray template
     cdef public Py_ssize_t workspace_nbytes
 
 cdef class Decided:
@@ -85,10 +91,10 @@ cdef class Plan(Decided):
     @cython.locals(machine=MachineFacts, stream=Queue, layout=Layout, index=Py_ssize_t, at=Py_ssize_t)
     cpdef run(self, list bound, given)
 
+@cython.locals(buffer=bytearray)
 cpdef _launch(Launch step, Queue stream, list bound, list drawn)
 cpdef Storage _memory(MachineFacts machine, Queue stream, Py_ssize_t nbytes)
-@cython.locals(buffer=bytearray, place=Place, address=cython.ulonglong)
-cdef bytearray _addressed(bytearray template, list places, list bound)
+@cython.locals(packed=bytearray, workspace=Storage)
 cpdef _run_library(MachineFacts machine, Queue stream, Library step, list bound)
 @cython.locals(place=Py_ssize_t)
 cpdef _built(result, list bound)

@@ -26,6 +26,7 @@ ADDRESS = Struct("@Q")
 # compiled, the names are those of functions in C: see the .pxd
 globals()["_put_address"] = ADDRESS.pack_into
 globals()["_copied"] = bytearray
+globals()["_is_unshared"] = lambda buffer: False
 
 
 class Drawn:
@@ -51,17 +52,42 @@ class Place:
         self.start = start
 
 
-class Launch:
-    """One launch of a plan: its buffer, and where addresses, numbers and draws go in it.  called: by what operator."""
+class Step:
+    """What a plan puts on a stream: its argument buffer, and where addresses go in it.
 
-    __slots__ = ("addresses", "called", "draws", "grid", "handle", "kernel", "numbers", "template")
+    spare: a buffer of an earlier call that nobody holds any more.  All that calls differ in is overwritten.
+    """
+
+    __slots__ = ("addresses", "spare", "template")
+    addresses: list[Place]
+    spare: bytearray | None
+    template: bytearray
+
+    def addressed(self, bound: list[Any]) -> bytearray:
+        """A buffer with addresses in their places."""
+        buffer = self.spare
+        if buffer is None:
+            buffer = _copied(self.template)  # type: ignore[name-defined]  # noqa: F821
+        else:
+            self.spare = None
+        for place in self.addresses:
+            address = core.address_of(bound[place.operand]) + place.start
+            _put_address(buffer, place.at, address)  # type: ignore[name-defined]  # noqa: F821
+        return buffer
+
+
+class Launch(Step):
+    """One launch of a plan, and where numbers and draws go in its buffer.  called: by what operator."""
+
+    __slots__ = ("called", "draws", "grid", "handle", "kernel", "numbers")
 
     def __init__(self, kernel: Kernel, handle: Any, grid: Grid, values: Sequence[Any], called: str) -> None:
         self.called = called
         self.kernel = kernel
         self.handle = handle
         self.grid = grid
-        self.addresses: list[Place] = []
+        self.addresses = []
+        self.spare = None
         self.numbers: list[tuple[int, Any, Number]] = []
         self.draws: list[tuple[int, Any, int]] = []
         fixed = [self._fixed(param, at, value) for param, at, value in zip(kernel.params, kernel.offsets, values)]
@@ -89,7 +115,7 @@ class Launch:
 
     def filled(self, bound: list[Any], drawn: Sequence[int]) -> bytearray:
         """The argument buffer of one call."""
-        buffer = _addressed(self.template, self.addresses, bound)
+        buffer = self.addressed(bound)
         if self.numbers or self.draws:
             self._put_numbers(buffer, bound, drawn)
         return buffer
@@ -115,30 +141,22 @@ class Launch:
         )
 
 
-def _addressed(template: bytearray, places: list[Place], bound: list[Any]) -> bytearray:
-    """A copy of a buffer with addresses in their places."""
-    buffer: bytearray = _copied(template)  # type: ignore[name-defined]  # noqa: F821
-    for place in places:
-        address = core.address_of(bound[place.operand]) + place.start
-        _put_address(buffer, place.at, address)  # type: ignore[name-defined]  # noqa: F821
-    return buffer
-
-
 def _packer_of(param: Any) -> Any:
     assert isinstance(param, Scalar)
     return param.struct.pack_into
 
 
-class Library:
-    """One library call of a plan.  addresses: where those of its operands go; where one is absent, 0 stays."""
+class Library(Step):
+    """One library call of a plan.  Where an operand is absent, its address stays 0."""
 
-    __slots__ = ("addresses", "handle", "problem", "template", "workspace_nbytes")
+    __slots__ = ("handle", "problem", "workspace_nbytes")
 
     def __init__(self, problem: Problem, handle: Any, workspace_nbytes: int, operands: Sequence[Any]) -> None:
         self.problem = problem
         self.handle = handle
         self.workspace_nbytes = workspace_nbytes
         self.template = bytearray(ADDRESS.size * len(operands))
+        self.spare = None
         given = [(index, each) for index, each in enumerate(operands) if each is not None]
         self.addresses = [Place(ADDRESS.size * index, each.place, each.start) for index, each in given]
 
@@ -238,6 +256,8 @@ def _launch(step: Launch, stream: Stream | None, bound: list[Any], drawn: Any) -
         run_on_host(step.kernel.bind(buffer), step.kernel.reference, step.called)
     else:
         stream.launch(step.handle, step.grid, buffer)
+        if _is_unshared(buffer):  # type: ignore[name-defined]  # noqa: F821
+            step.spare = buffer
 
 
 def _memory(machine: Any, stream: Stream | None, nbytes: int) -> storage.Storage:
@@ -253,15 +273,14 @@ def _drawn(machine: Any, device: int, draws: Sequence[tuple[int, Any]]) -> list[
 
 
 def _run_library(machine: Any, stream: Stream | None, step: Library, bound: list[Any]) -> None:
-    packed = _addressed(step.template, step.addresses, bound)
+    packed = step.addressed(bound)
     if stream is None:
         run_on_host(step.problem.accesses(unpacked(packed)), step.problem.reference, step.problem.kind)
         return
-    if not step.workspace_nbytes:
-        stream.library_run(step.handle, packed, 0)
-        return
-    workspace = _memory(machine, stream, step.workspace_nbytes)
-    stream.library_run(step.handle, packed, workspace.address())
+    workspace = _memory(machine, stream, step.workspace_nbytes) if step.workspace_nbytes else None
+    stream.library_run(step.handle, packed, 0 if workspace is None else workspace.address())
+    if _is_unshared(packed):  # type: ignore[name-defined]  # noqa: F821
+        step.spare = packed
 
 
 def run_on_host(bound: Sequence[Any], reference: Any, called: str) -> None:
