@@ -125,3 +125,10 @@ def test_nan_stays_and_a_sum_of_nothing_is_activated():
     found = torch._addmm_activation(bias, rows, torch.zeros(1, 3)).numpy()
     np.testing.assert_array_equal(found, [[np.nan, 0, 2]] * 2)
     np.testing.assert_array_equal(torch._addmm_activation(bias, torch.zeros(2, 0), torch.zeros(0, 3)).numpy(), found)
+
+
+@pytest.mark.parametrize("use_gelu", [False, True])
+def test_activated_integers_are_refused(use_gelu):
+    operands = [torch.ones(*shape, dtype=torch.int64) for shape in ((4,), (2, 3), (3, 4))]
+    with pytest.raises(DtypeError, match="_addmm_activation: mat1 must be floating point, got int64"):
+        torch._addmm_activation(*operands, use_gelu=use_gelu)

@@ -198,8 +198,14 @@ def _activated_sums() -> Iterator[Sample]:
         yield Sample((Array((3,), -1, 1), Array((2, 0)), Array((0, 3))), {"use_gelu": use_gelu})
 
 
+def _bad_activated_sums() -> Iterator[ErrorSample]:
+    yield from _bad_sums()
+    integers = (Array(shape, dtype="int64") for shape in ((4,), (2, 3), (3, 4)))
+    yield ErrorSample(tuple(integers), DtypeError, "mat1 must be floating point, got int64")
+
+
 @composite(
-    samples=_activated_sums, errors=_bad_sums, dtypes=FLOATING_TYPES, method=False, function=False,
+    samples=_activated_sums, errors=_bad_activated_sums, dtypes=FLOATING_TYPES, method=False, function=False,
     called="_addmm_activation",
 )  # fmt: skip
 def addmm_activation(
@@ -212,6 +218,10 @@ def addmm_activation(
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are not floating point.
     """
+    if not mat1.dtype.is_floating_point:
+        raise DtypeError(
+            f"_addmm_activation: mat1 must be floating point, got {mat1.dtype.name}", hint="convert with .float()"
+        )
     are_matrices = len(mat1.shape) == len(mat2.shape) == 2 and mat2.shape[0] > 0
     is_layer = are_matrices and list(input.shape) == list(mat2.shape[1:]) and beta == alpha == 1
     if is_layer and not (use_gelu and mat1.dtype is float64):
