@@ -8,7 +8,7 @@ import pytest
 import flambeau as torch
 from flambeau import kinds
 from flambeau.dtypes import float32
-from flambeau.errors import AcceleratorError, ArgumentTypeError, FlambeauError, ValueRangeError
+from flambeau.errors import AcceleratorError, ArgumentTypeError, FlambeauError, ValueRangeError, name_error
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar
 from flambeau.lowering import Slot
 from flambeau.ops.operator import REGISTRY, Handover, Number, Operand, bind, composite
@@ -172,8 +172,8 @@ class TestNames:
             assert str(caught.value) == f"{caught.value.fact}\nhint: {caught.value.hint}"
 
     def test_the_reports_of_a_device_keep_the_names_of_what_failed(self):
-        error = AcceleratorError("exp: failed on device 0")
-        error.rename("item")
+        error = AcceleratorError("failed on device 0", operator="exp")
+        name_error(error, "item")
         assert str(error) == "exp: failed on device 0"
 
 

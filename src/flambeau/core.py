@@ -178,8 +178,9 @@ def _checked_layout(shape: Sequence[int], dtype: dtype, name: str) -> Layout:
     nbytes = prod(size) * dtype.itemsize
     if nbytes >= MAX_NBYTES:
         raise OutOfMemoryError(
-            f"{name}: {dtype.name}{list(size)} needs {nbytes} bytes, more than 1EB memory",
+            f"{dtype.name}{list(size)} needs {nbytes} bytes, more than 1EB memory",
             hint="no device holds that: look for a size that was computed wrongly",
+            operator=name,
         )
     return dense_layout(dtype, size)
 
@@ -201,8 +202,9 @@ def checked_size(shape: Sequence[int], name: str) -> Size:
     """A shape as a Size.  Raises ValueRangeError for a negative dimension."""
     if any(size < 0 for size in shape):
         raise ValueRangeError(
-            f"{name}: trying to create a tensor with negative dimension: {list(shape)}",
+            f"trying to create a tensor with negative dimension: {list(shape)}",
             hint="sizes are 0 or more",
+            operator=name,
         )
     return Size(shape)
 

@@ -110,7 +110,7 @@ def _call_mutating(operator: Operator, bound: list[Any], device: int) -> Any:
         for each in written:
             record.check_inplace(operator.called, each)
         if record.wants_grad(operator, bound):
-            raise AutogradError(f"{operator.called}: has no derivative", hint="call it under torch.no_grad()")
+            raise AutogradError("has no derivative", hint="call it under torch.no_grad()", operator=operator.called)
     result = _run(operator, bound, None, device)
     for each in written:
         each.storage.version += 1
@@ -170,9 +170,10 @@ def _call_out(operator: Operator, bound: list[Any], given: Any, device: int) -> 
     check_out(operator, given)
     if record.wants_grad(operator, bound) or core.in_graph(given) and state.here().grad_enabled:
         raise AutogradError(
-            f"{operator.called}: functions with out=... arguments don't support automatic differentiation, and one of "
+            "functions with out=... arguments don't support automatic differentiation, and one of "
             f"the operands, or out ({given.describe()}), requires grad",
             hint="call it under torch.no_grad(), or without out=",
+            operator=operator.called,
         )
     _run_into(operator, bound, given, device)
     given.storage.version += 1
@@ -182,7 +183,9 @@ def _call_out(operator: Operator, bound: list[Any], given: Any, device: int) -> 
 def check_out(operator: Operator, given: Any) -> None:
     """Raise ArgumentTypeError if out= is no tensor."""
     if not isinstance(given, TensorCore):
-        raise ArgumentTypeError(f"{operator.called}: out must be a Tensor, got {shown(given)}", hint="leave it out")
+        raise ArgumentTypeError(
+            f"out must be a Tensor, got {shown(given)}", hint="leave it out", operator=operator.called
+        )
 
 
 def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -215,8 +218,9 @@ def _run_into(operator: Operator, bound: list[Any], target: Any, device: int) ->
     """Lower a call whose result goes to `target`."""
     if target.storage.device != device:
         raise DeviceMismatchError(
-            f"{operator.called}: the tensor to write is {target.describe()}, the operands are on {device_name(device)}",
+            f"the tensor to write is {target.describe()}, the operands are on {device_name(device)}",
             hint=f'write into one of that device: torch.empty_like(out, device="{device_name(device)}")',
+            operator=operator.called,
         )
     _check_overlap(operator, bound, target)
     _run(operator, bound, target, device)
@@ -252,17 +256,18 @@ def fill_new(operator: Operator, made: TensorCore, args: tuple[Any, ...], kwargs
 def _check_overlap(operator: Operator, bound: Sequence[Any], target: Any) -> None:
     if not target.layout.dense and st.overlaps_itself(target.shape, target.strides):
         raise ShapeError(
-            f"{operator.called}: more than one element of the written-to tensor {target.describe()} refers to a single "
+            f"more than one element of the written-to tensor {target.describe()} refers to a single "
             f"memory location (strides {list(target.strides)})",
             hint="clone() the tensor before writing it",
+            operator=operator.called,
         )
     for index in operator.tensor_indexes:
         each = bound[index]
         if isinstance(each, TensorCore) and each is not target and core.overlap(each, target) == "partial":
             raise ShapeError(
-                f"{operator.called}: the written-to tensor {target.describe()} partly overlaps an input, "
-                f"{each.describe()}",
+                f"the written-to tensor {target.describe()} partly overlaps an input, {each.describe()}",
                 hint="clone() the input before writing",
+                operator=operator.called,
             )
 
 

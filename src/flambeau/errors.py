@@ -30,7 +30,7 @@
 Each one also derives from the builtin that PyTorch raises in the same place, so existing handlers work.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 CODES_HINT = "cudaError_t in CUDA's runtime API says what the number means"
 MAX_SHOWN = 80  # characters of a value that an error shows
@@ -44,19 +44,79 @@ def no_attribute(module: str, name: str) -> AttributeError:
 
 
 class FlambeauError(Exception):
-    """A fact with every value involved, and, where there is one, a way out on a `hint:` line."""
+    """A fact with every value involved, and, where there is one, a way out on a `hint:` line.
 
-    def __init__(self, fact: str, *, hint: str = "") -> None:
-        super().__init__(f"{fact}\nhint: {hint}" if hint else fact)
-        self.fact = fact
+    what: the fact.  operator: the public operation that failed, "" if it is none.  hint: the way out, or what is valid.
+    operands: (name, description) of each argument of the operator, where one raised it.
+    The text is made of these when it is read: `operator: what`, then the hint.
+    """
+
+    is_named = True  # whether the outermost public operation that raises it gives it its name
+
+    def __init__(self, what: str = "", *, hint: str = "", operator: object = "") -> None:
+        super().__init__(what)
+        self.what = what
         self.hint = hint
+        self.operator = str(operator)
+        self.operands: tuple[tuple[str, str], ...] = ()
+        self.is_sealed = False
 
-    def rename(self, called: str) -> None:
-        """Begin with the operation that was called, where the text begins with one that it is made of."""
-        head, colon, rest = self.fact.partition(": ")
-        if colon and head.isidentifier() and head != called:
-            self.fact = f"{called}: {rest}"
-            self.args = (f"{self.fact}\nhint: {self.hint}" if self.hint else self.fact,)
+    @property
+    def fact(self) -> str:
+        """The text without the hint."""
+        return f"{self.operator}: {self.what}" if self.operator else self.what
+
+    @property
+    def args(self) -> tuple[str]:  # type: ignore[override]  # Exception's is an attribute that nothing here sets
+        return (str(self),)
+
+    def __str__(self) -> str:
+        return f"{self.fact}\nhint: {self.hint}" if self.hint else self.fact
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.__dict__)
+
+
+def _restored(kind: type[FlambeauError], fields: dict[str, Any]) -> FlambeauError:
+    """An unpickled error."""
+    made = kind.__new__(kind)
+    made.__dict__.update(fields)
+    return made
+
+
+def name_error(error: BaseException, operator: str, operands: tuple[tuple[str, str], ...] = ()) -> None:
+    """Say which public operation an error is about; the last to say so, the outermost one, counts.
+
+    Errors of other libraries, sealed ones and those that are about the device keep the name that they have.
+    """
+    if isinstance(error, FlambeauError) and error.is_named and not error.is_sealed:
+        error.operator = operator
+        error.operands = operands
+
+
+class naming:  # noqa: N801  (reads as a part of `with`)
+    """A block whose errors are about one public operation: `with naming("xavier_uniform_"):`."""
+
+    __slots__ = ("operator",)
+
+    def __init__(self, operator: str) -> None:
+        self.operator = operator
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> Literal[False]:
+        if error is not None:
+            name_error(error, self.operator)
+        return False
+
+
+def seal(error: BaseException) -> None:
+    """Keep the name of an error that a user's callback raised: the operation that called it did not fail itself."""
+    if isinstance(error, FlambeauError):
+        error.is_sealed = True
 
 
 class ArgumentError(FlambeauError, ValueError):
@@ -70,6 +130,8 @@ class ArgumentTypeError(FlambeauError, TypeError):
 class ConfigError(FlambeauError, ValueError):
     """An environment variable or an option makes no sense."""
 
+    is_named = False
+
 
 class ValueRangeError(ArgumentError, RuntimeError):
     """A size, a bound or a count is one that there cannot be."""
@@ -77,8 +139,6 @@ class ValueRangeError(ArgumentError, RuntimeError):
 
 class NamingError(ArgumentError, KeyError):
     """A name or a key is missing, is taken already, or can be none."""
-
-    __str__ = Exception.__str__  # a KeyError shows its text as Python would write it
 
 
 class DtypeError(FlambeauError, RuntimeError):
@@ -112,6 +172,8 @@ class DeviceQueryError(DeviceIndexError, AssertionError):
 class NoDeviceError(FlambeauError, RuntimeError):
     """CUDA was used, and there is no GPU, real or virtual."""
 
+    is_named = False
+
 
 class ModeError(FlambeauError, RuntimeError):
     """A switch was given a setting that it does not have, or is in one that it cannot tell."""
@@ -120,9 +182,13 @@ class ModeError(FlambeauError, RuntimeError):
 class SynchronizationError(FlambeauError, RuntimeError):
     """The host would have waited for a device, and `cuda.set_sync_debug_mode` forbids it."""
 
+    is_named = False
+
 
 class EarlyAccessError(FlambeauError, RuntimeError):
     """The host used memory of a non_blocking copy before it had waited for the copy (FLAMBEAU_STRICT=1)."""
+
+    is_named = False
 
 
 class NotSupportedError(FlambeauError, NotImplementedError):
@@ -140,13 +206,19 @@ class AutogradError(FlambeauError, RuntimeError):
 class DeferredCudaCallError(FlambeauError, RuntimeError):
     """A call that was put off until the start failed then; `__cause__` says how."""
 
+    is_named = False
+
 
 class ProcessGoneError(FlambeauError, RuntimeError):
     """The process that shared memory, an event or a tensor has ended, or took it back."""
 
+    is_named = False
+
 
 class OutOfMemoryError(FlambeauError, RuntimeError):
     """A device has no room for an allocation, after everything idle was handed back."""
+
+    is_named = False
 
 
 class AcceleratorError(FlambeauError, RuntimeError):
@@ -155,13 +227,14 @@ class AcceleratorError(FlambeauError, RuntimeError):
     `error_code` is the CUresult number.  `sticky` is True where the device can do no more work in this process.
     """
 
-    def __init__(self, fact: str, *, hint: str = "", error_code: int = 999, sticky: bool = False) -> None:
-        super().__init__(fact, hint=hint)
+    is_named = False  # what failed was called before
+
+    def __init__(
+        self, what: str, *, hint: str = "", error_code: int = 999, sticky: bool = False, operator: object = ""
+    ) -> None:
+        super().__init__(what, hint=hint, operator=operator)
         self.error_code = error_code
         self.sticky = sticky
-
-    def rename(self, called: str) -> None:
-        """Nothing: what failed was called before."""
 
 
 class CudaError(AcceleratorError):
@@ -177,45 +250,6 @@ class AccessError(AcceleratorError):
 
 class RaceError(AcceleratorError):
     """Two accesses to the same bytes, at least one of them a write, that nothing orders."""
-
-
-OF_ARGUMENTS = (
-    ArgumentError,
-    ArgumentTypeError,
-    AutogradError,
-    DeviceIndexError,
-    DeviceMismatchError,
-    DeviceNameError,
-    DtypeError,
-    IndexRangeError,
-    ModeError,
-    NotSupportedError,
-    ShapeError,
-)
-
-
-class told_as:  # noqa: N801  (reads as a part of `with`)
-    """A block whose wrong arguments are told as those of `called`, the operation that the user called."""
-
-    __slots__ = ("called",)
-
-    def __init__(self, called: str) -> None:
-        self.called = called
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> Literal[False]:
-        tell_as(error, self.called)
-        return False
-
-
-def tell_as(error: object, called: str) -> None:
-    """Let an error of arguments begin with the operation that the user called; nothing for any other error."""
-    if not isinstance(error, OF_ARGUMENTS):
-        return
-    if not error.fact.partition(": ")[0].isidentifier():
-        error.fact = f"_: {error.fact}"
-    error.rename(called)
 
 
 def shown(value: object) -> str:

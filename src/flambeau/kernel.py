@@ -215,8 +215,9 @@ def _flatten_layout(param: Strided, value: tuple[Sequence[int], Sequence[Sequenc
     shape, strides = value
     if len(shape) > MAX_DIMS:
         raise ArgumentError(
-            f"{param.name}: {len(shape)} dimensions do not collapse to {MAX_DIMS} or fewer: shape {list(shape)}",
+            f"{len(shape)} dimensions do not collapse to {MAX_DIMS} or fewer: shape {list(shape)}",
             hint="make the operands contiguous first",
+            operator=param.name,
         )
     padding = _ABSENT[len(shape) :]
     flat.append(len(shape))

@@ -144,8 +144,9 @@ class Call:
             check_generator(self.name, source)
             if source.device_index != self.device:
                 raise DeviceMismatchError(
-                    f"{self.name}: expected a generator of {device_name(self.device)}, got one of {source.device}",
+                    f"expected a generator of {device_name(self.device)}, got one of {source.device}",
                     hint=f'make one there: torch.Generator("{device_name(self.device)}")',
+                    operator=self.name,
                 )
         self.draws.append((count, source))
         place = 3 * len(self.draws) - 3
@@ -224,7 +225,7 @@ def check_single(name: str, result: Any) -> None:
     """Raise ArgumentTypeError where one tensor is to take several results."""
     if isinstance(result, tuple):
         raise ArgumentTypeError(
-            f"{name}: out= takes one tensor, and there are {len(result)} results", hint="call it without out="
+            f"out= takes one tensor, and there are {len(result)} results", hint="call it without out=", operator=name
         )
 
 

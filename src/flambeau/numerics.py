@@ -66,7 +66,9 @@ class Switches:
     def set(self, place: str, value: str) -> None:
         """Raises: ModeError for a value that there is not."""
         if value not in (INHERIT, IEEE, TF32):
-            raise ModeError(f"fp32_precision: Unknown precision: {value!r}", hint="use 'ieee', 'tf32' or 'none'")
+            raise ModeError(
+                f"Unknown precision: {value!r}", hint="use 'ieee', 'tf32' or 'none'", operator="fp32_precision"
+            )
         self.precisions[place] = value
         linalg.allow_tf32.value = self.get(MATMUL) == TF32
 
@@ -75,9 +77,10 @@ class Switches:
         found = self.get(MATMUL) == TF32
         if found != (self.level != LEVELS[0]):
             raise ModeError(
-                f"allow_tf32: a mix of the legacy and new APIs was used: fp32_precision of matmul is "
+                "a mix of the legacy and new APIs was used: fp32_precision of matmul is "
                 f"{self.get(MATMUL)!r}, the matmul precision {self.level!r}",
                 hint=MIXED,
+                operator="allow_tf32",
             )
         return found
 
@@ -86,9 +89,10 @@ class Switches:
         conv, rnn = self.get(CONV), self.get(RNN)
         if (conv == TF32, rnn == TF32) != (self.cudnn_tf32, self.cudnn_tf32):
             raise ModeError(
-                f"cudnn.allow_tf32: a mix of the legacy and new APIs was used: fp32_precision of conv is {conv!r}, "
+                f"a mix of the legacy and new APIs was used: fp32_precision of conv is {conv!r}, "
                 f"of rnn {rnn!r}, and allow_tf32 was {self.cudnn_tf32}",
                 hint=MIXED,
+                operator="cudnn.allow_tf32",
             )
         return self.cudnn_tf32
 
@@ -119,7 +123,9 @@ def get_float32_matmul_precision() -> str:
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for algorithms that give the same bits in every run: flambeau's always do.  The mode is kept."""
     if not isinstance(mode, bool):
-        raise ArgumentTypeError(f"use_deterministic_algorithms: mode must be bool, not {type(mode).__name__}")
+        raise ArgumentTypeError(
+            f"mode must be bool, not {type(mode).__name__}", operator="use_deterministic_algorithms"
+        )
     switches.deterministic, switches.warn_only = mode, warn_only
 
 
@@ -140,13 +146,16 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """
     if not isinstance(debug_mode, (int, str)):
         raise ArgumentTypeError(
-            f"set_deterministic_debug_mode: debug_mode must be str or int, but got {debug_mode!r}", hint=DEBUG_HINT
+            f"debug_mode must be str or int, but got {debug_mode!r}",
+            hint=DEBUG_HINT,
+            operator="set_deterministic_debug_mode",
         )
     known = range(len(ERROR_MODES)) if isinstance(debug_mode, int) else ERROR_MODES
     if debug_mode not in known:
         raise ModeError(
-            f"set_deterministic_debug_mode: invalid value of debug_mode, got {debug_mode}",
+            f"invalid value of debug_mode, got {debug_mode}",
             hint=DEBUG_HINT,
+            operator="set_deterministic_debug_mode",
         )
     index = debug_mode if isinstance(debug_mode, int) else ERROR_MODES.index(debug_mode)
     use_deterministic_algorithms(index > 0, warn_only=index == 1)
@@ -188,8 +197,9 @@ def cublas_workspace_size(size: int | None = None) -> int:
     """
     if size is not None:
         raise NotSupportedError(
-            f"cublas_workspace_size: {size} bytes cannot be set now",
+            f"{size} bytes cannot be set now",
             hint=f"set CUBLASLT_WORKSPACE_SIZE={size >> 10}, which is in KiB, before the program starts",
+            operator="cublas_workspace_size",
         )
     index = devices.cuda_index()
     return state.machine().driver.product_workspace(index)
@@ -210,7 +220,7 @@ class Flag:
 
     def __set__(self, holder: Any, value: bool) -> None:
         if not isinstance(value, bool):
-            raise ModeError(f"{self.name}: expects a bool, but got {value!r}", hint="use True or False")
+            raise ModeError(f"expects a bool, but got {value!r}", hint="use True or False", operator=self.name)
         vars(holder)[self.name] = value
 
 
@@ -226,7 +236,7 @@ class Limit:
     def __set__(self, holder: Any, value: int) -> None:
         if not devices.is_integer(value) or not 0 <= value <= LARGEST_LIMIT:
             raise ModeError(
-                f"{self.name}: expects an int from 0 to {LARGEST_LIMIT}, but got {value!r}", hint="0 is no limit"
+                f"expects an int from 0 to {LARGEST_LIMIT}, but got {value!r}", hint="0 is no limit", operator=self.name
             )
         vars(holder)[self.name] = int(value)
 
@@ -251,9 +261,9 @@ class Reduction:
         pair = (value, True) if isinstance(value, bool) else value
         is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(each, bool) for each in pair)
         if not is_pair:
-            raise ArgumentTypeError(f"{self.name}: expects a bool or a pair of bools, but got {value!r}")
+            raise ArgumentTypeError(f"expects a bool or a pair of bools, but got {value!r}", operator=self.name)
         if tuple(pair) == (True, False):
-            raise ModeError(f"{self.name}: split_k=False is not supported when reduced precision is allowed")
+            raise ModeError("split_k=False is not supported when reduced precision is allowed", operator=self.name)
         vars(holder)[self.name] = tuple(pair)
 
 
@@ -301,7 +311,7 @@ class Matmul:
     @allow_tf32.setter
     def allow_tf32(self, value: bool) -> None:
         if not isinstance(value, bool):
-            raise ModeError(f"allow_tf32: expects a bool, but got {value!r}", hint="use True or False")
+            raise ModeError(f"expects a bool, but got {value!r}", hint="use True or False", operator="allow_tf32")
         set_float32_matmul_precision(LEVELS[1] if value else LEVELS[0])
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import host
 from .core import TensorCore
-from .errors import OF_ARGUMENTS, ArgumentTypeError, DeviceMismatchError, FlambeauError, shown, tell_as
+from .errors import ArgumentTypeError, DeviceMismatchError, FlambeauError, name_error, shown
 from .ops.operator import Operator
 from .runtime import device as devices
 from .runtime import state
@@ -81,11 +81,11 @@ def misused(operator: Operator, bound: Sequence[Any], error: Exception) -> Flamb
         except ArgumentTypeError as found:
             return found
     if isinstance(error, FlambeauError):
-        tell_as(error, operator.called) if isinstance(error, OF_ARGUMENTS) else error.rename(operator.called)
+        name_error(error, operator.called)
         return error
     rest = [index for index in range(len(bound)) if index not in operator.tensor_indexes]
     listed = ", ".join(f"{operator.parameters[index].name}={shown(bound[index])}" for index in rest)
-    return ArgumentTypeError(f"{operator.called}: cannot use {listed}: {error}", hint=operator.signature())
+    return ArgumentTypeError(f"cannot use {listed}: {error}", hint=operator.signature(), operator=operator.called)
 
 
 def _is_wanted(wanted: str, value: Any) -> bool:
@@ -108,8 +108,9 @@ def _unwanted(operator: Operator, index: int, value: Any) -> ArgumentTypeError:
     parameter = operator.parameters[index]
     wanted = WANTED[parameter.annotation]
     return ArgumentTypeError(
-        f"{operator.called}: argument '{parameter.name}' must be {wanted}, not {type(value).__name__}: {shown(value)}",
+        f"argument '{parameter.name}' must be {wanted}, not {type(value).__name__}: {shown(value)}",
         hint=_way_to_pass(operator, parameter.name, wanted),
+        operator=operator.called,
     )
 
 
@@ -158,8 +159,9 @@ def _mismatch(operator: Operator, tensors: Sequence[tuple[str, TensorCore]]) -> 
     target = next((each.device for _, each in tensors if each.is_cuda), devices.CPU)
     mover = next(name for name, each in tensors if each.device != target)
     return DeviceMismatchError(
-        f"{operator.called}: Expected all tensors to be on the same device: {listed}",
+        f"Expected all tensors to be on the same device: {listed}",
         hint=f'move one of them, for example {mover}.to("{target}")',
+        operator=operator.called,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import core, host, trace
 from .core import TensorCore
-from .errors import OF_ARGUMENTS, ValueRangeError, shown, tell_as
+from .errors import FlambeauError, ValueRangeError, name_error, shown
 from .hooks import hooks
 from .kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar
 from .layout import Layout
@@ -136,8 +136,9 @@ class Launch(Step):
         param = self.kernel.params[self.kernel.offsets.index(at)]
         kind = param.ctype if isinstance(param, Scalar) else ""
         return ValueRangeError(
-            f"{self.called}: value cannot be converted to type {kind} without overflow: {shown(value)}",
+            f"value cannot be converted to type {kind} without overflow: {shown(value)}",
             hint="integers travel in 64 bits, floating point numbers end at about 1.8e308: use torch.inf",
+            operator=self.called,
         )
 
 
@@ -290,8 +291,8 @@ def run_on_host(bound: Sequence[Any], reference: Any, called: str) -> None:
     try:
         with host.np.errstate(all="ignore"):
             reference(*[_host_array(each) for each in bound])
-    except OF_ARGUMENTS as error:
-        tell_as(error, called)
+    except FlambeauError as error:
+        name_error(error, called)
         raise
 
 

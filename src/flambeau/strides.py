@@ -64,8 +64,9 @@ def broadcast(shapes: Iterable[Sequence[int]], name: str = "broadcast") -> Shape
             if size != 1 and have not in (1, size):
                 listed = " and ".join(str(list(each)) for each in shapes)
                 raise ShapeError(
-                    f"{name}: shapes {listed} do not broadcast: dimension {-index} is {have} and {size}",
+                    f"shapes {listed} do not broadcast: dimension {-index} is {have} and {size}",
                     hint="sizes must be equal, or one of them 1, counted from the last dimension",
+                    operator=name,
                 )
             if size != 1:
                 result[-index] = size
@@ -152,8 +153,9 @@ def infer(shape: Sequence[int], numel: int, name: str = "view") -> Shape:
     fits = numel == known if not unknown else len(unknown) == 1 and known and numel % known == 0
     if not fits or any(size < -1 for size in shape):
         raise ShapeError(
-            f"{name}: shape {list(shape)} is invalid for an input of {numel} elements",
+            f"shape {list(shape)} is invalid for an input of {numel} elements",
             hint="the sizes must multiply to that number; one of them may be -1, and is then worked out",
+            operator=name,
         )
     return tuple(numel // known if size == -1 else size for size in shape)
 
@@ -165,7 +167,8 @@ def wrap_dim(dim: int, ndim: int, name: str) -> int:
     room = max(ndim, 1)
     if not -room <= dim < room:
         raise IndexRangeError(
-            f"{name}: dimension out of range (expected to be in [{-room}, {room - 1}], but got {dim})",
+            f"dimension out of range (expected to be in [{-room}, {room - 1}], but got {dim})",
             hint=f"count from the front with 0 to {room - 1}, or from the back with -1 to {-room}",
+            operator=name,
         )
     return dim % room

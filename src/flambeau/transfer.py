@@ -111,8 +111,9 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     """
     if st.broadcast([source.shape, target.shape], "copy_") != target.shape:
         raise ShapeError(
-            f"copy_: a source of shape {list(source.shape)} does not fit a target of {list(target.shape)}",
+            f"a source of shape {list(source.shape)} does not fit a target of {list(target.shape)}",
             hint="the source is repeated where its sizes are 1, the target is not: give it the source's shape",
+            operator="copy_",
         )
     if record.wants_grad(ASSIGN, [target, source]) or target.base is not None:
         record.check_inplace("copy_", target)

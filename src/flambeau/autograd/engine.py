@@ -324,18 +324,19 @@ def _check_changed(changed: Any, grad: Any) -> None:
     """Raise ArgumentTypeError, ShapeError, DtypeError or DeviceMismatchError for what a hook may not return."""
     if not isinstance(changed, core.TensorCore):
         raise ArgumentTypeError(
-            f"register_hook: the hook returned {shown(changed)} for a gradient, {grad.describe()}",
+            f"the hook returned {shown(changed)} for a gradient, {grad.describe()}",
             hint="return a tensor like it, or None to leave it as it is",
+            operator="register_hook",
         )
     if changed.layout is grad.layout and changed.storage.device == grad.storage.device:
         return
-    fact = f"register_hook: the hook returned {changed.describe()} for a gradient, {grad.describe()}"
+    fact = f"the hook returned {changed.describe()} for a gradient, {grad.describe()}"
     if changed.shape != grad.shape:
-        raise ShapeError(fact, hint="return a tensor of the same shape")
+        raise ShapeError(fact, operator="register_hook", hint="return a tensor of the same shape")
     if changed.dtype is not grad.dtype:
-        raise DtypeError(fact, hint=f"convert it with .to({grad.dtype})")
+        raise DtypeError(fact, operator="register_hook", hint=f"convert it with .to({grad.dtype})")
     if changed.storage.device != grad.storage.device:
-        raise DeviceMismatchError(fact, hint=f'move it with .to("{grad.device}")')
+        raise DeviceMismatchError(fact, operator="register_hook", hint=f'move it with .to("{grad.device}")')
 
 
 def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
@@ -345,26 +346,30 @@ def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> li
     """
     if len(grads) != len(outputs):
         raise AutogradError(
-            f"{name}: got {len(outputs)} tensors and {len(grads)} gradients", hint="give one, or None, for each tensor"
+            f"got {len(outputs)} tensors and {len(grads)} gradients",
+            hint="give one, or None, for each tensor",
+            operator=name,
         )
     result = []
     for place, output in enumerate(outputs):
         grad = grads[place]
         if not isinstance(output, core.TensorCore):
             raise ArgumentTypeError(
-                f"{name}: element {place} of tensors must be a Tensor, got {shown(output)}",
+                f"element {place} of tensors must be a Tensor, got {shown(output)}",
                 hint="give what was computed, such as a loss",
+                operator=name,
             )
         if not core.in_graph(output):
             raise AutogradError(
-                f"{name}: element {place} of tensors does not require grad and does not have a grad_fn: "
-                f"{output.describe()}",
+                f"element {place} of tensors does not require grad and does not have a grad_fn: {output.describe()}",
                 hint="set requires_grad=True on an input, and do not compute it under no_grad()",
+                operator=name,
             )
         if grad is None and output.numel() != 1:
             raise AutogradError(
-                f"{name}: grad can be implicitly created only for scalar outputs, not for {output.describe()}",
+                f"grad can be implicitly created only for scalar outputs, not for {output.describe()}",
                 hint="reduce the output, for example output.sum().backward(), or pass a gradient of its shape",
+                operator=name,
             )
         if grad is not None:
             _check_given(name, grad, output)
@@ -375,17 +380,19 @@ def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> li
 def _check_given(name: str, grad: Any, output: Any) -> None:
     if not isinstance(grad, core.TensorCore):
         raise ArgumentTypeError(
-            f"{name}: a gradient is a tensor or None, not {shown(grad)}", hint="as in torch.ones_like(output)"
+            f"a gradient is a tensor or None, not {shown(grad)}", hint="as in torch.ones_like(output)", operator=name
         )
     if grad.shape != output.shape:
         raise ShapeError(
-            f"{name}: the gradient has shape {list(grad.shape)}, the output {list(output.shape)}",
+            f"the gradient has shape {list(grad.shape)}, the output {list(output.shape)}",
             hint="make it with torch.ones_like(output)",
+            operator=name,
         )
     if grad.storage.device != output.storage.device:
         raise DeviceMismatchError(
-            f"{name}: the gradient is {grad.describe()}, the output {output.describe()}",
+            f"the gradient is {grad.describe()}, the output {output.describe()}",
             hint="move the gradient to the device of the output",
+            operator=name,
         )
 
 

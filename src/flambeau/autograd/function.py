@@ -29,8 +29,9 @@ class FunctionContext:
         for place, each in enumerate(tensors):
             if each is not None and not isinstance(each, TensorCore):
                 raise ArgumentTypeError(
-                    f"save_for_backward: can only save tensors, argument {place} is {shown(each)}",
+                    f"can only save tensors, argument {place} is {shown(each)}",
                     hint="keep anything else as an attribute: ctx.name = value",
+                    operator="save_for_backward",
                 )
         self._to_save = tensors
 
@@ -54,7 +55,7 @@ def _check_tensors(name: str, tensors: Sequence[Any]) -> None:
     for place, each in enumerate(tensors):
         if not isinstance(each, TensorCore):
             raise AutogradError(
-                f"{name}: can only accept tensors, argument {place} is {shown(each)}", hint="leave it out"
+                f"can only accept tensors, argument {place} is {shown(each)}", hint="leave it out", operator=name
             )
 
 
@@ -88,8 +89,9 @@ class FunctionNode(Node):
     def unpack(self) -> tuple[Any, ...]:
         if self.released:
             raise AutogradError(
-                f"{self.name}: trying to backward through the graph a second time; its saved values have been freed",
+                "trying to backward through the graph a second time; its saved values have been freed",
                 hint="pass retain_graph=True to the first backward",
+                operator=self.name,
             )
         return tuple(None if each is None else each.unpack(self.name, self) for each in self.saved)
 
@@ -97,15 +99,15 @@ class FunctionNode(Node):
         filled = [_zeros(meta) if each is None and meta is not None else each for each, meta in zip(grads, self.shapes)]
         if self.function.backward is Function.backward:
             raise NotSupportedError(
-                f"{self.function.__name__}: backward is not defined", hint="define it as a static method"
+                "backward is not defined", hint="define it as a static method", operator=self.function.__name__
             )
         found = self.function.backward(self.context, *filled)
         results = list(found) if isinstance(found, (tuple, list)) else [found]
         if len(results) < len(self.edges) or any(each is not None for each in results[len(self.edges) :]):
             raise AutogradError(
-                f"{self.name}: returned an incorrect number of gradients (expected {len(self.edges)}, "
-                f"got {len(results)})",
+                f"returned an incorrect number of gradients (expected {len(self.edges)}, got {len(results)})",
                 hint="backward returns one for each argument of forward but ctx, None where there is none",
+                operator=self.name,
             )
         pairs = zip(results, self.metas, self.edges)
         return [
@@ -116,8 +118,9 @@ class FunctionNode(Node):
     def _fitted(self, place: int, grad: Any, meta: tuple[Any, ...]) -> Any:
         if not isinstance(grad, TensorCore):
             raise AutogradError(
-                f"{self.name}: returned {shown(grad)} as the gradient of input {place}",
+                f"returned {shown(grad)} as the gradient of input {place}",
                 hint="a gradient is a tensor or None",
+                operator=self.name,
             )
         check_broadcast(f"{self.name}: returned an invalid gradient at index {place}", grad, meta[0].shape)
         return fit(grad, *meta)
@@ -152,11 +155,11 @@ class Function:
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
-        raise NotSupportedError("Function: forward is not defined", hint="define it as a static method")
+        raise NotSupportedError("forward is not defined", hint="define it as a static method", operator="Function")
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        raise NotSupportedError("Function: backward is not defined", hint="define it as a static method")
+        raise NotSupportedError("backward is not defined", hint="define it as a static method", operator="Function")
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
@@ -164,7 +167,9 @@ class Function:
         context = FunctionContext()
         context.needs_input_grad = tuple(isinstance(each, TensorCore) and each.requires_grad for each in args)
         if cls.forward is Function.forward:
-            raise NotSupportedError(f"{cls.__name__}: forward is not defined", hint="define it as a static method")
+            raise NotSupportedError(
+                "forward is not defined", hint="define it as a static method", operator=cls.__name__
+            )
         wanted = mode.enabled and any(context.needs_input_grad)
         with GradMode(False):
             found = cls.forward(context, *args)
@@ -197,14 +202,16 @@ class _Identity(tuple[Any, ...]):
 def _check_dirty(name: str, written: Any, outputs: Sequence[Any]) -> None:
     if written not in _Identity(outputs):
         raise AutogradError(
-            f"{name}: an input that mark_dirty names, {written.describe()}, is not returned by forward",
+            f"an input that mark_dirty names, {written.describe()}, is not returned by forward",
             hint="return it, or leave it out of mark_dirty and clone() it before writing",
+            operator=name,
         )
     record.check_inplace(name, written)
     if written.base is not None:
         raise AutogradError(
-            f"{name}: forward wrote a view in place, which cannot be recorded: {written.describe()}",
+            f"forward wrote a view in place, which cannot be recorded: {written.describe()}",
             hint="write a clone(), or the base itself",
+            operator=name,
         )
 
 

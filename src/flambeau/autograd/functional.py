@@ -56,9 +56,10 @@ def grad(
     for index, each in enumerate(found):
         if each is None and not allow_unused:
             raise AutogradError(
-                f"grad: One of the differentiated Tensors (number {index}, {wanted[index].describe()}) appears to not "
+                f"One of the differentiated Tensors (number {index}, {wanted[index].describe()}) appears to not "
                 f"have been used in the graph",
                 hint="pass allow_unused=True to get None for it",
+                operator="grad",
             )
     return tuple(found)
 
@@ -68,14 +69,14 @@ def as_list(name: str, what: str, values: Any) -> list[Any]:
     if isinstance(values, TensorCore) or values is None:
         return [values]
     if not isinstance(values, (list, tuple, Iterable)):  # to ask the last one takes long
-        fact = f"{name}: {what} must be a tensor or a list of them, got {shown(values)}"
-        raise ArgumentTypeError(fact, hint="give what was computed, or the leaves it was computed from")
+        fact = f"{what} must be a tensor or a list of them, got {shown(values)}"
+        raise ArgumentTypeError(fact, operator=name, hint="give what was computed, or the leaves it was computed from")
     return list(values)
 
 
 def _check_flag(name: str, what: str, value: Any) -> None:
     if not isinstance(value, int):
-        raise ArgumentTypeError(f"{name}: {what} must be a bool, got {shown(value)}", hint="give True or False")
+        raise ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="give True or False", operator=name)
 
 
 def _run(
@@ -101,12 +102,13 @@ def _run(
 def _check_inputs(name: str, inputs: Sequence[Any]) -> None:
     """Raise AutogradError unless these are tensors, at least one."""
     if not inputs:
-        raise AutogradError(f"{name}: inputs cannot be empty, got {inputs}", hint="leave it out for all leaves")
+        raise AutogradError(f"inputs cannot be empty, got {inputs}", hint="leave it out for all leaves", operator=name)
     for place, each in enumerate(inputs):
         if not isinstance(each, TensorCore):
             raise AutogradError(
-                f"{name}: all inputs have to be Tensors, inputs[{place}] is {shown(each)}",
+                f"all inputs have to be Tensors, inputs[{place}] is {shown(each)}",
                 hint="name the leaves that shall have gradients",
+                operator=name,
             )
 
 
@@ -114,7 +116,8 @@ def _edge(name: str, tensor: Any) -> Any:
     edge = record.edge_of(tensor)
     if edge is None:
         raise AutogradError(
-            f"{name}: one of the tensors, {tensor.describe()}, does not require grad",
+            f"one of the tensors, {tensor.describe()}, does not require grad",
             hint="call requires_grad_() on it first",
+            operator=name,
         )
     return edge

@@ -31,7 +31,7 @@ def set_override_stale_capture_stream(enabled: bool) -> None:
 
 def _bool(name: str, enabled: bool) -> bool:
     if not isinstance(enabled, bool):
-        raise ModeError(f"{name}: enabled must be a bool, but got {shown(enabled)}", hint="give True or False")
+        raise ModeError(f"enabled must be a bool, but got {shown(enabled)}", hint="give True or False", operator=name)
     return enabled
 
 
@@ -55,10 +55,11 @@ def captured(name: str, stale: Stream, capturing: Stream) -> Stream:
         return capturing
     if stale == stale.machine.devices[stale.device_index].default_stream:
         raise AcceleratorError(
-            f"backward: {name} belongs to {stale!r}, which cannot be captured, and its gradient to {capturing!r}, "
+            f"{name} belongs to {stale!r}, which cannot be captured, and its gradient to {capturing!r}, "
             f"which is capturing",
             hint="drop every graph from before the capture, or call "
             "torch.autograd.graph.set_override_stale_capture_stream(True)",
             error_code=CAPTURE_IMPLICIT,
+            operator="backward",
         )
     return stale

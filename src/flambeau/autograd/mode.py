@@ -40,8 +40,9 @@ class GradMode:
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(function):
             raise ArgumentTypeError(
-                f"{type(self).__name__}: decorates functions, got {shown(function)}",
+                f"decorates functions, got {shown(function)}",
                 hint=f"use it as @{type(self).__name__}(), or in a with statement",
+                operator=type(self).__name__,
             )
         enabled = self.enabled
 
@@ -98,7 +99,7 @@ class set_grad_enabled(GradMode):  # noqa: N801
 
 def _check_bool(name: str, value: object) -> None:
     if not isinstance(value, bool):
-        raise ArgumentTypeError(f"{name}: mode must be a bool, got {shown(value)}", hint="give True or False")
+        raise ArgumentTypeError(f"mode must be a bool, got {shown(value)}", hint="give True or False", operator=name)
 
 
 def is_grad_enabled() -> bool:

@@ -66,10 +66,11 @@ class Saved:
         """
         if self.storage.version != self.version:
             raise AutogradError(
-                f"{name}: one of the variables needed for gradient computation has been modified by an inplace "
+                "one of the variables needed for gradient computation has been modified by an inplace "
                 f"operation: {self.layout.dtype.name}{list(self.layout.shape)} is at version {self.storage.version}; "
                 f"expected version {self.version}",
                 hint="use the out-of-place form, or clone() the tensor before it is written",
+                operator=name,
             )
         tensor = core.new(self.storage, self.layout, self.offset)
         if self.edge is not None and own is not None:
@@ -186,8 +187,9 @@ class OperatorNode(Node):
         """
         if self.released:
             raise AutogradError(
-                f"{self.name}: trying to backward through the graph a second time; its saved values have been freed",
+                "trying to backward through the graph a second time; its saved values have been freed",
                 hint="pass retain_graph=True to the first backward",
+                operator=self.name,
             )
         operator = self.operator
         assert operator.backward is not None
@@ -202,8 +204,9 @@ class OperatorNode(Node):
         flat: list[Any] = [found] if isinstance(found, TensorCore) else _flatten(found)
         if len(flat) != len(self.edges):
             raise AutogradError(
-                f"{self.name}: got {len(flat)} gradients for {len(self.edges)} inputs",
+                f"got {len(flat)} gradients for {len(self.edges)} inputs",
                 hint="a derivative returns one for each operand, None where there is none",
+                operator=self.name,
             )
         for place, edge in enumerate(self.edges):
             grad = flat[place]
@@ -291,6 +294,7 @@ def check_broadcast(fact: str, grad: Any, shape: Sequence[int]) -> None:
     have = grad.shape[len(grad.shape) - len(shape) :]
     if len(grad.shape) < len(shape) or any(size not in (1, other) for size, other in zip(shape, have)):
         raise AutogradError(
-            f"{fact}: {grad.describe()} for an input of shape {list(shape)}",
+            f"{grad.describe()} for an input of shape {list(shape)}",
             hint="a gradient has the shape of its input, or one that its input broadcasts to",
+            operator=fact,
         )

@@ -44,8 +44,9 @@ def _renew_view(view: TensorCore) -> None:
     """A view's base was written since the view was made: the view is now a part of the new base."""
     if _is_of_function(view):
         raise AutogradError(
-            f"{view._grad_fn.name}: its result is a view, and the view or its base has been written in place since",
+            "its result is a view, and the view or its base has been written in place since",
             hint="clone() the result inside the Function",
+            operator=view._grad_fn.name,
         )
     edge = edge_of(view.base)
     if edge is not None:
@@ -103,7 +104,7 @@ def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCor
 def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> OperatorNode:
     if operator.backward is None:
         raise AutogradError(
-            f"{operator.called}: the derivative is not implemented", hint="call it under torch.no_grad()"
+            "the derivative is not implemented", hint="call it under torch.no_grad()", operator=operator.called
         )
     edges: list[Edge | None] = []
     metas: list[Any] = []
@@ -180,14 +181,16 @@ def check_inplace(name: str, target: TensorCore) -> None:
         return
     if target._requires_grad and target._grad_fn is None:
         raise AutogradError(
-            f"{name}: a leaf Variable that requires grad is being used in an in-place operation: {target.describe()}",
+            f"a leaf Variable that requires grad is being used in an in-place operation: {target.describe()}",
             hint="write it under torch.no_grad(), or write a clone()",
+            operator=name,
         )
     if target.base is not None and target.base._requires_grad and target.base._grad_fn is None:
         raise AutogradError(
-            f"{name}: a view of a leaf Variable that requires grad is being used in an in-place operation: "
+            "a view of a leaf Variable that requires grad is being used in an in-place operation: "
             f"{target.describe()} of {target.base.describe()}",
             hint="write it under torch.no_grad(), or write a clone()",
+            operator=name,
         )
     if target.base is not None and target.base.requires_grad:
         _check_view(name, target)
@@ -196,15 +199,16 @@ def check_inplace(name: str, target: TensorCore) -> None:
 def _check_view(name: str, view: TensorCore) -> None:
     if edge_of(view) is None:
         raise AutogradError(
-            f"{name}: a view that was made under no_grad is being modified in place with gradients enabled, and its "
+            "a view that was made under no_grad is being modified in place with gradients enabled, and its "
             f"base requires grad: {view.describe()} of {view.base.describe()}",
             hint="make the view and write it in the same mode, or write a clone()",
+            operator=name,
         )
     if _is_of_function(view):
         raise AutogradError(
-            f"{name}: a view that {view._grad_fn.name}'s forward returned is being modified in place: "
-            f"{view.describe()}",
+            f"a view that {view._grad_fn.name}'s forward returned is being modified in place: {view.describe()}",
             hint="clone() the result inside the Function",
+            operator=name,
         )
 
 
@@ -229,9 +233,10 @@ def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorCor
     """
     if target.base is not None and st.overlaps_itself(target.base.shape, target.base.strides):
         raise AutogradError(
-            f"{operator.called}: writing a view of {target.base.describe()}, whose elements overlap (strides "
+            f"writing a view of {target.base.describe()}, whose elements overlap (strides "
             f"{list(target.base.strides)}), cannot be recorded",
             hint="clone() it before taking the view",
+            operator=operator.called,
         )
     node = _node(operator, bound, [target])
     for place, name in enumerate(operator.backward_needs):

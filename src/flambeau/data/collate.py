@@ -8,7 +8,7 @@ from typing import Any
 from .. import host
 from ..core import TensorCore
 from ..dtypes import float64
-from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError, shown, told_as
+from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError, naming, shown
 from ..ops.operator import REGISTRY
 from ..tensor import factories
 
@@ -21,11 +21,13 @@ def default_collate(batch: Sequence[Any]) -> Any:
     Raises: ArgumentTypeError for samples of other types, ShapeError for sequences of different lengths.
     """
     if not hasattr(batch, "__getitem__"):
-        fact = f"default_collate: batch must be a list of samples, got {shown(batch)}"
-        raise ArgumentTypeError(fact, hint="put a single one in a list")
+        fact = f"batch must be a list of samples, got {shown(batch)}"
+        raise ArgumentTypeError(fact, operator="default_collate", hint="put a single one in a list")
     if not len(batch):
-        raise IndexRangeError(f"default_collate: batch must hold samples, got {shown(batch)}", hint="give at least one")
-    with told_as("default_collate"):
+        raise IndexRangeError(
+            f"batch must hold samples, got {shown(batch)}", hint="give at least one", operator="default_collate"
+        )
+    with naming("default_collate"):
         return _collated(batch)
 
 
@@ -47,26 +49,28 @@ def _collated(batch: Sequence[Any]) -> Any:
     if isinstance(first, Sequence):
         return _of_sequences(batch)
     raise ArgumentTypeError(
-        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
+        "batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
         f"{type(first).__name__}: {shown(first)}",
         hint="pass collate_fn= to the DataLoader",
+        operator="default_collate",
     )
 
 
 def _of_arrays(batch: Sequence[Any]) -> Any:
     if batch[0].dtype.kind in "SUOV":
         raise ArgumentTypeError(
-            f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
-            f"{batch[0].dtype}",
+            f"batch must contain tensors, numpy arrays, numbers, dicts or lists; found {batch[0].dtype}",
             hint="pass collate_fn= to the DataLoader",
+            operator="default_collate",
         )
     arrays = [host.np.asarray(each) for each in batch]
     for index, each in enumerate(arrays):
         if each.shape != arrays[0].shape:
             raise ShapeError(
-                f"default_collate: expects each array to be equal size, but got {list(arrays[0].shape)} at entry 0 and "
+                f"expects each array to be equal size, but got {list(arrays[0].shape)} at entry 0 and "
                 f"{list(each.shape)} at entry {index}",
                 hint="pad the samples, or pass collate_fn= to the DataLoader",
+                operator="default_collate",
             )
     return factories.from_array(host.np.stack(arrays))
 
@@ -76,7 +80,9 @@ def _check_alike(batch: Sequence[Any], kind: Any, what: str) -> None:
     for index, each in enumerate(batch):
         if not isinstance(each, kind):
             raise ArgumentTypeError(
-                f"default_collate: sample 0 is {what}, sample {index} is {shown(each)}", hint="give samples of one kind"
+                f"sample 0 is {what}, sample {index} is {shown(each)}",
+                hint="give samples of one kind",
+                operator="default_collate",
             )
 
 
@@ -87,8 +93,9 @@ def _of_mappings(batch: Sequence[Any]) -> Any:
         for key in first:
             if key not in sample:
                 raise NamingError(
-                    f"default_collate: sample 0 has the key {key!r}, sample {index} has {', '.join(map(repr, sample))}",
+                    f"sample 0 has the key {key!r}, sample {index} has {', '.join(map(repr, sample))}",
                     hint="give samples with the same keys",
+                    operator="default_collate",
                 )
     made = {key: _collated([sample[key] for sample in batch]) for key in first}
     if type(first) is dict:
@@ -105,8 +112,9 @@ def _of_sequences(batch: Sequence[Any]) -> Any:
     lengths = [len(sample) for sample in batch]
     if len(set(lengths)) > 1:
         raise ShapeError(
-            f"default_collate: each element in list of batch should be of equal size, their lengths are {lengths}",
+            f"each element in list of batch should be of equal size, their lengths are {lengths}",
             hint="pad the samples, or pass collate_fn= to the DataLoader",
+            operator="default_collate",
         )
     made = [_collated(parts) for parts in zip(*batch)]
     return type(first)(*made) if hasattr(first, "_fields") else made

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from ..core import TensorCore
-from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError, shown, told_as
+from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError, naming, shown
 from ..tensor import checks, random_factories
 
 LENGTH_HINT = "define __len__(self), or give a list"
@@ -20,8 +20,9 @@ def length_of(name: str, what: str, value: Any) -> int:
     """How many samples or indexes there are.  Raises ArgumentTypeError if that is not known."""
     if not hasattr(value, "__len__"):
         raise ArgumentTypeError(
-            f"{name}: object of type {type(value).__name__!r} has no len(): {what} is {shown(value)}",
+            f"object of type {type(value).__name__!r} has no len(): {what} is {shown(value)}",
             hint=LENGTH_HINT,
+            operator=name,
         )
     return len(value)
 
@@ -31,7 +32,7 @@ class Dataset(Generic[Sample_co]):
 
     def __getitem__(self, index: Any) -> Sample_co:
         raise NotSupportedError(
-            f"{type(self).__name__}: __getitem__ is not defined", hint="define __getitem__(self, index)"
+            "__getitem__ is not defined", hint="define __getitem__(self, index)", operator=type(self).__name__
         )
 
     def __add__(self, other: Dataset[Any]) -> ConcatDataset:
@@ -42,7 +43,7 @@ class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
     """Samples as a stream: write `__iter__`."""
 
     def __iter__(self) -> Iterator[Sample_co]:
-        raise NotSupportedError(f"{type(self).__name__}: __iter__ is not defined", hint="define __iter__(self)")
+        raise NotSupportedError("__iter__ is not defined", hint="define __iter__(self)", operator=type(self).__name__)
 
 
 class TensorDataset(Dataset[tuple[Any, ...]]):
@@ -53,14 +54,16 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         for place, each in enumerate(tensors):
             if not each.shape:
                 raise IndexRangeError(
-                    f"TensorDataset: tensors[{place}] has no dimension to take samples from: {each.describe()}",
+                    f"tensors[{place}] has no dimension to take samples from: {each.describe()}",
                     hint="use unsqueeze(0) first",
+                    operator="TensorDataset",
                 )
         lengths = [each.shape[0] for each in tensors]
         if len(set(lengths)) > 1:
             raise ArgumentError(
-                f"TensorDataset: Size mismatch between tensors, their first dimensions are {lengths}",
+                f"Size mismatch between tensors, their first dimensions are {lengths}",
                 hint="give tensors with as many samples each",
+                operator="TensorDataset",
             )
         self.tensors = tensors
 
@@ -69,7 +72,9 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
 
     def __len__(self) -> int:
         if not self.tensors:
-            raise IndexRangeError("TensorDataset: it was made of 0 tensors, and has no length", hint="give it some")
+            raise IndexRangeError(
+                "it was made of 0 tensors, and has no length", hint="give it some", operator="TensorDataset"
+            )
         return self.tensors[0].shape[0]
 
 
@@ -80,14 +85,16 @@ class ConcatDataset(Dataset[Any]):
         self.datasets = list(checks.listed("ConcatDataset", "datasets", "data sets", datasets))
         if not self.datasets:
             raise ArgumentError(
-                f"ConcatDataset: datasets should not be an empty iterable, got {shown(datasets)}",
+                f"datasets should not be an empty iterable, got {shown(datasets)}",
                 hint="give at least one",
+                operator="ConcatDataset",
             )
         for place, each in enumerate(self.datasets):
             if isinstance(each, IterableDataset):
                 raise ArgumentError(
-                    f"ConcatDataset: an IterableDataset has no index: datasets[{place}] is {shown(each)}",
+                    f"an IterableDataset has no index: datasets[{place}] is {shown(each)}",
                     hint="chain the streams with itertools.chain",
+                    operator="ConcatDataset",
                 )
         lengths = [length_of("ConcatDataset", f"datasets[{place}]", each) for place, each in enumerate(self.datasets)]
         self.cumulative_sizes = list(itertools.accumulate(lengths))
@@ -99,8 +106,9 @@ class ConcatDataset(Dataset[Any]):
         checks.integer("ConcatDataset", "an index", index)
         if not -len(self) <= index < len(self):
             raise IndexRangeError(
-                f"ConcatDataset: index {index} is out of range for {len(self)} samples",
+                f"index {index} is out of range for {len(self)} samples",
                 hint=f"use {-len(self)} to {len(self) - 1}",
+                operator="ConcatDataset",
             )
         place = index % len(self)
         which = bisect_right(self.cumulative_sizes, place)
@@ -125,11 +133,13 @@ class Subset(Dataset[Any]):
             return self.indices[index]
         except IndexError as error:
             count = len(self.indices)
-            fact = f"Subset: index {index} is out of range for {count} samples"
-            raise IndexRangeError(fact, hint=f"use {-count} to {count - 1}") from error
+            fact = f"index {index} is out of range for {count} samples"
+            raise IndexRangeError(fact, operator="Subset", hint=f"use {-count} to {count - 1}") from error
         except TypeError as error:
-            fact = f"Subset: {shown(index)} is no index of its indices, {shown(self.indices)}"
-            raise ArgumentTypeError(fact, hint="indices is a list of ints, and so is an index one") from error
+            fact = f"{shown(index)} is no index of its indices, {shown(self.indices)}"
+            raise ArgumentTypeError(
+                fact, operator="Subset", hint="indices is a list of ints, and so is an index one"
+            ) from error
 
     def __len__(self) -> int:
         return length_of("Subset", "indices", self.indices)
@@ -145,11 +155,12 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = 
     counts = _counts(_checked("random_split", lengths), whole)
     if sum(counts) != whole:
         raise ArgumentError(
-            f"random_split: Sum of input lengths does not equal the length of the input dataset: {sum(counts)} of "
+            f"Sum of input lengths does not equal the length of the input dataset: {sum(counts)} of "
             f"{list(lengths)} and {whole}",
             hint=f"give numbers that sum to {whole}, or shares that sum to 1",
+            operator="random_split",
         )
-    with told_as("random_split"):
+    with naming("random_split"):
         order = random_factories.randperm(whole, device="cpu", generator=generator).tolist()
     ends = list(itertools.accumulate(counts))
     return [Subset(dataset, order[end - count : end]) for count, end in zip(counts, ends)]
@@ -164,11 +175,12 @@ def _checked(name: str, lengths: Any) -> tuple[Any, ...]:
     for place, each in enumerate(found):
         if not are_shares and int(each) != each:
             raise ArgumentError(
-                f"{name}: lengths[{place}] is {each}, and lengths sum to {sum(found)}: {list(found)}",
+                f"lengths[{place}] is {each}, and lengths sum to {sum(found)}: {list(found)}",
                 hint="give ints, or shares that sum to 1",
+                operator=name,
             )
         if not are_shares and each < 0:
-            raise ArgumentError(f"{name}: lengths[{place}] is negative: {list(found)}", hint="give 0 or more")
+            raise ArgumentError(f"lengths[{place}] is negative: {list(found)}", hint="give 0 or more", operator=name)
     return found
 
 
@@ -178,8 +190,9 @@ def _counts(lengths: Sequence[int | float], whole: int) -> list[int]:
     for index, share in enumerate(lengths):
         if not 0 <= share <= 1:
             raise ArgumentError(
-                f"random_split: Fraction at index {index} is not between 0 and 1: {share}",
+                f"Fraction at index {index} is not between 0 and 1: {share}",
                 hint="give shares of at least 0 that sum to 1",
+                operator="random_split",
             )
     counts = [math.floor(whole * share) for share in lengths]
     for index in range(whole - sum(counts)):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .. import trace
-from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown, told_as
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, naming, shown
 from ..runtime import state
 from ..tensor import checks
 from .collate import default_collate, default_convert
@@ -62,13 +62,13 @@ class DataLoader:
         self.generator = generator
         self._is_stream = isinstance(dataset, IterableDataset)
         self._check_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
-        with told_as("DataLoader"):
+        with naming("DataLoader"):
             self.sampler = self._sampler(shuffle) if sampler is None else sampler
         self.batch_size = batch_size if batch_sampler is None else None
         self.drop_last = drop_last
         self.batch_sampler = batch_sampler
         if batch_size is not None and batch_sampler is None:
-            with told_as("DataLoader"):
+            with naming("DataLoader"):
                 self.batch_sampler = BatchSampler(self.sampler, batch_size, drop_last)
         self.collate_fn = collate_fn or (default_convert if self.batch_sampler is None else default_collate)
 
@@ -78,31 +78,35 @@ class DataLoader:
         for what, each in (("sampler", sampler), ("batch_sampler", batch_sampler)):
             if each is not None and not isinstance(each, Iterable):
                 raise ArgumentTypeError(
-                    f"DataLoader: {what} must give indexes, got {shown(each)}", hint="give a sampler, or a list"
+                    f"{what} must give indexes, got {shown(each)}",
+                    hint="give a sampler, or a list",
+                    operator="DataLoader",
                 )
         if self._is_stream and (shuffle or sampler is not None or batch_sampler is not None):
             raise ArgumentError(
-                f"DataLoader: an IterableDataset has its own order; got shuffle={shuffle}, sampler={sampler}, "
+                f"an IterableDataset has its own order; got shuffle={shuffle}, sampler={sampler}, "
                 f"batch_sampler={batch_sampler}",
                 hint="shuffle in the data set's __iter__",
+                operator="DataLoader",
             )
         if sampler is not None and shuffle:
             raise ArgumentError(
-                f"DataLoader: sampler option is mutually exclusive with shuffle, got {shown(sampler)} and "
-                f"shuffle={shuffle}",
+                f"sampler option is mutually exclusive with shuffle, got {shown(sampler)} and shuffle={shuffle}",
                 hint="leave out shuffle, or the sampler",
+                operator="DataLoader",
             )
         if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
             raise ArgumentError(
-                "DataLoader: batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and "
+                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and "
                 f"drop_last; got batch_size={batch_size}, shuffle={shuffle}, sampler={sampler}, drop_last={drop_last}",
                 hint="the batch_sampler decides all of these: leave them out",
+                operator="DataLoader",
             )
         if batch_size is None and batch_sampler is None and drop_last:
             raise ArgumentError(
-                "DataLoader: batch_size=None option disables auto-batching and is mutually exclusive with "
-                f"drop_last={drop_last}",
+                f"batch_size=None option disables auto-batching and is mutually exclusive with drop_last={drop_last}",
                 hint="leave out drop_last, or give a batch_size",
+                operator="DataLoader",
             )
 
     def _sampler(self, shuffle: bool | None) -> Iterable[Any]:
@@ -154,7 +158,7 @@ class DataLoader:
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
     def _length(self, what: str) -> int:
-        with told_as("DataLoader"):
+        with naming("DataLoader"):
             return length_of("DataLoader", what, getattr(self, what))
 
 
@@ -170,12 +174,15 @@ def _check_workers(num_workers: int, context: Any, prefetch_factor: Any, persist
     checks.integer("DataLoader", "num_workers", num_workers)
     if num_workers < 0:
         raise ArgumentError(
-            f"DataLoader: num_workers option should be non-negative, got {num_workers}", hint="use num_workers=0"
+            f"num_workers option should be non-negative, got {num_workers}",
+            hint="use num_workers=0",
+            operator="DataLoader",
         )
     if num_workers > 0:
         raise NotSupportedError(
-            f"DataLoader: num_workers={num_workers}: there are no worker processes",
+            f"num_workers={num_workers}: there are no worker processes",
             hint="use num_workers=0; with pin_memory=True batches are pinned ahead in a thread",
+            operator="DataLoader",
         )
     given = {
         "multiprocessing_context": context,
@@ -185,8 +192,9 @@ def _check_workers(num_workers: int, context: Any, prefetch_factor: Any, persist
     for name, value in given.items():
         if value is not None:
             raise ArgumentError(
-                f"DataLoader: {name}={value} needs worker processes (num_workers > 0), and num_workers is 0",
+                f"{name}={value} needs worker processes (num_workers > 0), and num_workers is 0",
                 hint="leave it out: there are no worker processes",
+                operator="DataLoader",
             )
 
 
@@ -195,7 +203,7 @@ def _check_options(timeout: Any, pin_memory: Any, generator: Any, collate_fn: An
     checks.number("DataLoader", "timeout", timeout)
     if timeout < 0:
         raise ArgumentError(
-            f"DataLoader: timeout option should be non-negative, got {timeout}", hint="0 waits for ever"
+            f"timeout option should be non-negative, got {timeout}", hint="0 waits for ever", operator="DataLoader"
         )
     if not isinstance(pin_memory, int):
         checks.flag("DataLoader", "pin_memory", pin_memory)

@@ -97,8 +97,9 @@ class PinnedBatches:
             self._stop.detach()  # the thread is stuck: it ends when it can, and nobody waits for it
             self._jobs.put(None)
             raise LoaderTimeoutError(
-                f"DataLoader: DataLoader timed out after {self._timeout} seconds",
+                f"DataLoader timed out after {self._timeout} seconds",
                 hint="raise timeout=, or leave it out",
+                operator="DataLoader",
             ) from None
 
 

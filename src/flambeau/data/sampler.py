@@ -20,7 +20,7 @@ class Sampler(Generic[Index_co]):
     """An order of indexes: write `__iter__`, and `__len__` where the number is known."""
 
     def __iter__(self) -> Iterator[Index_co]:
-        raise NotSupportedError(f"{type(self).__name__}: __iter__ is not defined", hint="define __iter__(self)")
+        raise NotSupportedError("__iter__ is not defined", hint="define __iter__(self)", operator=type(self).__name__)
 
 
 class SequentialSampler(Sampler[int]):
@@ -104,18 +104,18 @@ class WeightedRandomSampler(Sampler[int]):
         _check_count("WeightedRandomSampler", num_samples)
         if not isinstance(replacement, bool):
             raise ArgumentError(
-                "WeightedRandomSampler: replacement should be a boolean value, but got "
-                f"replacement={shown(replacement)}",
+                f"replacement should be a boolean value, but got replacement={shown(replacement)}",
                 hint="give True or False",
+                operator="WeightedRandomSampler",
             )
         check_generator("WeightedRandomSampler", generator)
         self.weights = _numbers(weights)
         positive = _check_weights(self.weights)
         if not replacement and num_samples > positive:
             raise ArgumentError(
-                f"WeightedRandomSampler: cannot draw {num_samples} samples without replacement, {positive} have a "
-                "weight",
+                f"cannot draw {num_samples} samples without replacement, {positive} have a weight",
                 hint="pass replacement=True",
+                operator="WeightedRandomSampler",
             )
         self.num_samples = num_samples
         self.replacement = replacement
@@ -149,18 +149,21 @@ class BatchSampler(Sampler[list[int]]):
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size <= 0:
             raise ArgumentError(
-                f"BatchSampler: batch_size should be a positive integer value, but got batch_size={shown(batch_size)}",
+                f"batch_size should be a positive integer value, but got batch_size={shown(batch_size)}",
                 hint="give 1 or more",
+                operator="BatchSampler",
             )
         if not isinstance(drop_last, bool):
             raise ArgumentError(
-                f"BatchSampler: drop_last should be a boolean value, but got drop_last={shown(drop_last)}",
+                f"drop_last should be a boolean value, but got drop_last={shown(drop_last)}",
                 hint="give True or False",
+                operator="BatchSampler",
             )
         if not isinstance(sampler, Iterable):
             raise ArgumentTypeError(
-                f"BatchSampler: sampler must give indexes, got {shown(sampler)}",
+                f"sampler must give indexes, got {shown(sampler)}",
                 hint="give a sampler, or a list of ints",
+                operator="BatchSampler",
             )
         self.sampler = sampler
         self.batch_size = batch_size
@@ -186,13 +189,16 @@ def _check_weights(weights: Sequence[float]) -> int:
     for index, each in enumerate(weights):
         if not 0 <= each < float("inf"):
             raise ArgumentError(
-                f"WeightedRandomSampler: weight {index} is {each}; weights must be finite and not negative",
+                f"weight {index} is {each}; weights must be finite and not negative",
                 hint="give 0 for what shall not be drawn",
+                operator="WeightedRandomSampler",
             )
     positive = sum(each > 0 for each in weights)
     if not positive:
         raise ArgumentError(
-            f"WeightedRandomSampler: none of the {len(weights)} weights is positive", hint="give at least one above 0"
+            f"none of the {len(weights)} weights is positive",
+            hint="give at least one above 0",
+            operator="WeightedRandomSampler",
         )
     return positive
 
@@ -200,8 +206,9 @@ def _check_weights(weights: Sequence[float]) -> int:
 def _check_count(name: str, count: Any) -> None:
     if isinstance(count, bool) or not isinstance(count, int) or count <= 0:
         raise ArgumentError(
-            f"{name}: num_samples should be a positive integer value, but got num_samples={shown(count)}",
+            f"num_samples should be a positive integer value, but got num_samples={shown(count)}",
             hint="give 1 or more; without one it is the length of the data set, which must not be empty",
+            operator=name,
         )
 
 
@@ -209,7 +216,9 @@ def check_generator(name: str, generator: Any) -> None:
     """Raise ArgumentTypeError unless it is a generator or None."""
     if generator is not None and not isinstance(generator, Generator):
         raise ArgumentTypeError(
-            f"{name}: generator must be a Generator or None, got {shown(generator)}", hint="make one: torch.Generator()"
+            f"generator must be a Generator or None, got {shown(generator)}",
+            hint="make one: torch.Generator()",
+            operator=name,
         )
 
 
@@ -218,11 +227,14 @@ def _numbers(weights: Any) -> list[float]:
     name = "WeightedRandomSampler"
     if isinstance(weights, TensorCore) and weights.ndim != 1 or not isinstance(weights, Iterable):
         raise ArgumentError(
-            f"{name}: weights should be a 1d sequence but given weights are {shown(weights)}",
+            f"weights should be a 1d sequence but given weights are {shown(weights)}",
             hint="give one per sample",
+            operator=name,
         )
     found = checks.listed(name, "weights", "numbers", weights.tolist() if isinstance(weights, TensorCore) else weights)
     for index, each in enumerate(found):
         if isinstance(each, str) or not hasattr(each, "__float__"):
-            raise ArgumentError(f"{name}: weight {index} is no number: {shown(each)}", hint="give one per sample")
+            raise ArgumentError(
+                f"weight {index} is no number: {shown(each)}", hint="give one per sample", operator=name
+            )
     return [float(each) for each in found]

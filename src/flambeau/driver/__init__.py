@@ -27,7 +27,7 @@ def make(choice: Gpus | None, schedule: Schedule | None = None) -> Driver:
 
         return VirtualDriver(choice, schedule)
     if schedule is not None:
-        raise ArgumentError(f"make: only virtual GPUs follow a schedule, got {schedule!r}")
+        raise ArgumentError(f"only virtual GPUs follow a schedule, got {schedule!r}", operator="make")
     if choice is not None and choice.kind == "none":
         raise NoDeviceError(
             "CUDA was used, and FLAMBEAU_GPUS=none", hint="set FLAMBEAU_GPUS=virtual:2 for virtual GPUs"

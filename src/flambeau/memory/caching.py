@@ -81,7 +81,7 @@ class CachingAllocator:
         Raises: OutOfMemoryError if there is no room even then; ArgumentError if nbytes is not positive.
         """
         if nbytes <= 0:
-            raise ArgumentError(f"allocate: {nbytes} bytes were asked for; a block has at least 1")
+            raise ArgumentError(f"{nbytes} bytes were asked for; a block has at least 1", operator="allocate")
         size = rounded(nbytes, self._divisions) if self._divisions else (nbytes + BLOCK_GRAIN - 1) & -BLOCK_GRAIN
         pool = self._small if size <= SMALL_LIMIT else self._large
         self._lock.acquire()

@@ -273,4 +273,4 @@ class PinnedCache:
 
 
 def _invalid_pointer(operator: str, block: HostBlock) -> AcceleratorError:
-    return AcceleratorError(f"{operator}: invalid pinned pointer: {block.address:#x}", error_code=INVALID_VALUE)
+    return AcceleratorError(f"invalid pinned pointer: {block.address:#x}", error_code=INVALID_VALUE, operator=operator)

@@ -336,4 +336,4 @@ def _absorb(block: Block, after: Block) -> None:
 
 def invalid_pointer(operator: str, address: int) -> AcceleratorError:
     """The error for a block that has no owner."""
-    return AcceleratorError(f"{operator}: invalid device pointer: {address:#x}", error_code=INVALID_VALUE)
+    return AcceleratorError(f"invalid device pointer: {address:#x}", error_code=INVALID_VALUE, operator=operator)

@@ -204,11 +204,13 @@ def check_fraction(fraction: float) -> None:
     """Raise ArgumentTypeError or ArgumentError unless it is a float from 0 to 1."""
     if not isinstance(fraction, float):
         raise ArgumentTypeError(
-            f"set_fraction: fraction must be a float, got {type(fraction).__name__}",
+            f"fraction must be a float, got {type(fraction).__name__}",
             hint="pass a float, for example 0.5",
+            operator="set_fraction",
         )
     if not 0 <= fraction <= 1:
         raise ArgumentError(
-            f"set_fraction: fraction must lie between 0 and 1, got {fraction}",
+            f"fraction must lie between 0 and 1, got {fraction}",
             hint="use a part of the device's memory, for example 0.5",
+            operator="set_fraction",
         )

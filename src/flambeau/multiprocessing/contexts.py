@@ -87,7 +87,9 @@ def get_context(method: str | None = None) -> Any:
     """
     name = multiprocessing.get_start_method() if method is None else method
     if name not in _CONTEXTS:
-        raise ArgumentError(f"get_context: cannot find context for {name!r}", hint=f"use one of {', '.join(_CONTEXTS)}")
+        raise ArgumentError(
+            f"cannot find context for {name!r}", hint=f"use one of {', '.join(_CONTEXTS)}", operator="get_context"
+        )
     return _CONTEXTS[name]
 
 

@@ -123,9 +123,9 @@ def reduce_tensor(tensor: Any) -> tuple[Any, ...]:
     """
     if tensor.requires_grad and not tensor.is_leaf:
         raise AutogradError(
-            f"multiprocessing: a graph does not cross processes, and {tensor.describe()} is a non-leaf that requires "
-            "a gradient",
+            f"a graph does not cross processes, and {tensor.describe()} is a non-leaf that requires a gradient",
             hint="send tensor.detach()",
+            operator="multiprocessing",
         )
     layout = (tensor.dtype.name, tuple(tensor.shape), tuple(tensor.strides), tensor.offset)
     return _rebuild_tensor, (tensor.storage, *layout, tensor.requires_grad, tensor.grad)
@@ -142,15 +142,17 @@ def _rebuild_tensor(
 ) -> Any:
     if kind not in BY_NAME or not isinstance(of, Storage):
         raise ArgumentError(
-            f"receive: {kind!r} is no data type, or {type(of).__name__} no storage",
+            f"{kind!r} is no data type, or {type(of).__name__} no storage",
             hint="send tensors through torch.multiprocessing's own queues and pipes",
+            operator="receive",
         )
     dtype = BY_NAME[kind]
     needed = (offset + extent(shape, strides)) * dtype.itemsize if all(shape) else 0
     if offset < 0 or min((*shape, *strides), default=0) < 0 or needed > of.nbytes:
         raise ArgumentError(
-            f"receive: {kind}{list(shape)} with strides {list(strides)} at {offset} does not fit in {of.nbytes} bytes",
+            f"{kind}{list(shape)} with strides {list(strides)} at {offset} does not fit in {of.nbytes} bytes",
             hint="send tensors through torch.multiprocessing's own queues and pipes",
+            operator="receive",
         )
     made: Any = core.over(of, dtype, shape, strides, offset)
     made.requires_grad_(requires_grad)

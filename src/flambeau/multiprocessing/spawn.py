@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, shown, told_as
+from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, naming, shown
 from ..tensor import checks
 from .contexts import get_context
 
@@ -114,7 +114,7 @@ def spawn(
     join: wait until all have ended, and return None; else return what can be joined.
     Raises: ProcessRaisedException, ProcessExitedException for the first one that fails; the others are ended.
     """
-    with told_as("spawn"):
+    with naming("spawn"):
         _check(fn, args, nprocs)
     return start_processes(fn, args, nprocs, join, daemon, start_method)
 
@@ -129,7 +129,7 @@ def start_processes(
 ) -> ProcessContext | None:
     """As `spawn`, by any start method."""
     _check(fn, args, nprocs)
-    with told_as("start_processes"):
+    with naming("start_processes"):
         context = get_context(start_method)
     errors = [context.SimpleQueue() for _ in range(nprocs)]
     processes = [
@@ -149,10 +149,12 @@ def _check(fn: Any, args: Any, nprocs: Any) -> None:
     name = "start_processes"
     checks.function(name, "fn", fn)
     if not isinstance(args, (tuple, list)):
-        raise ArgumentTypeError(f"{name}: args must be a tuple, got {shown(args)}", hint="as in args=(x,)")
+        raise ArgumentTypeError(f"args must be a tuple, got {shown(args)}", hint="as in args=(x,)", operator=name)
     checks.integer(name, "nprocs", nprocs)
     if nprocs < 0:
-        raise ArgumentError(f"{name}: nprocs must not be negative, got {nprocs}", hint="give the number of processes")
+        raise ArgumentError(
+            f"nprocs must not be negative, got {nprocs}", hint="give the number of processes", operator=name
+        )
 
 
 def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from ..core import TensorCore
-from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NamingError, NotSupportedError, shown, told_as
+from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NamingError, NotSupportedError, naming, shown
 from ..tensor import checks
 from . import registering, text
 from .module import Module
@@ -18,7 +18,7 @@ def _position(index: Any, length: int, kind: str) -> int:
     place = index.__index__()
     if not -length <= place < length:
         raise IndexRangeError(
-            f"{kind}: index {place} is out of range for {length} entries", hint=f"use {-length} to {length - 1}"
+            f"index {place} is out of range for {length} entries", hint=f"use {-length} to {length - 1}", operator=kind
         )
     return place % length  # type: ignore[no-any-return]
 
@@ -63,7 +63,7 @@ class _Ordered(Module):
 
     def append(self, module: Module) -> Self:
         """Add a module at the end."""
-        with told_as("append"):
+        with naming("append"):
             self.add_module(str(len(self)), module)
         return self
 
@@ -82,16 +82,18 @@ class _Ordered(Module):
         checks.integer("insert", "index", index)
         if not -len(whole) <= index <= len(whole):
             raise IndexRangeError(
-                f"insert: index {index} is out of range for {len(whole)} entries", hint="append() adds at the end"
+                f"index {index} is out of range for {len(whole)} entries",
+                hint="append() adds at the end",
+                operator="insert",
             )
         whole.insert(index, module)
-        with told_as("insert"):
+        with naming("insert"):
             self._replace_all(whole)
         return self
 
     def pop(self, index: int = -1) -> Any:
         """Take the module at `index` out, and return it."""
-        with told_as("pop"):
+        with naming("pop"):
             found = self[index]
             del self[index]
         return found
@@ -106,7 +108,7 @@ class Sequential(_Ordered):
     def __init__(self, *modules: Any) -> None:
         super().__init__()
         if len(modules) == 1 and isinstance(modules[0], Mapping):
-            with told_as(self._get_name()):
+            with naming(self._get_name()):
                 for name, module in modules[0].items():
                     self.add_module(name, module)
         else:
@@ -135,7 +137,7 @@ class ModuleList(_Ordered):
         return self.extend(modules)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotSupportedError("ModuleList: it has no forward", hint="call its modules, or use Sequential")
+        raise NotSupportedError("it has no forward", hint="call its modules, or use Sequential", operator="ModuleList")
 
     def __repr__(self) -> str:
         return text.folded(self._get_name(), list(self))
@@ -146,7 +148,7 @@ class ModuleDict(Module):
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
-        with told_as("ModuleDict"):
+        with naming("ModuleDict"):
             self.update({} if modules is None else modules)
 
     def update(self, modules: Any) -> None:
@@ -165,10 +167,12 @@ class ModuleDict(Module):
     def _check_held(self, called: str, name: Any) -> None:
         if name not in self._modules:
             held = ", ".join(map(repr, self._modules)) or "none"
-            raise NamingError(f"{called}: there is no module {shown(name)}; there are: {held}", hint="use one of these")
+            raise NamingError(
+                f"there is no module {shown(name)}; there are: {held}", hint="use one of these", operator=called
+            )
 
     def __setitem__(self, name: str, module: Module) -> None:
-        with told_as("ModuleDict"):
+        with naming("ModuleDict"):
             self.add_module(name, module)
 
     def __delitem__(self, name: str) -> None:
@@ -202,7 +206,7 @@ class ModuleDict(Module):
         self._modules.clear()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotSupportedError("ModuleDict: it has no forward", hint="call its modules")
+        raise NotSupportedError("it has no forward", hint="call its modules", operator="ModuleDict")
 
 
 def _pairs(modules: Any) -> tuple[Any, ...]:
@@ -211,11 +215,15 @@ def _pairs(modules: Any) -> tuple[Any, ...]:
     for place, each in enumerate(found):
         if not isinstance(each, (tuple, list)):
             raise ArgumentTypeError(
-                f"update: modules[{place}] must be a (name, module) pair, got {shown(each)}", hint="or give a dict"
+                f"modules[{place}] must be a (name, module) pair, got {shown(each)}",
+                hint="or give a dict",
+                operator="update",
             )
         if len(each) != 2:
             raise ArgumentError(
-                f"update: modules[{place}] has {len(each)} entries, 2 are required: {shown(each)}", hint="name, module"
+                f"modules[{place}] has {len(each)} entries, 2 are required: {shown(each)}",
+                hint="name, module",
+                operator="update",
             )
     return found
 
@@ -226,7 +234,7 @@ class ParameterList(Module):
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
-        with told_as("ParameterList"):
+        with naming("ParameterList"):
             self.extend(() if values is None else values)
 
     def __getitem__(self, index: Any) -> Any:
@@ -260,7 +268,7 @@ class ParameterList(Module):
         return self
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotSupportedError("ParameterList: it has no forward", hint="use its parameters")
+        raise NotSupportedError("it has no forward", hint="use its parameters", operator="ParameterList")
 
     def __repr__(self) -> str:
         lines = [f"({index}): Parameter containing: [{each.describe()}]" for index, each in enumerate(self)]
@@ -272,8 +280,9 @@ def _as_parameter(called: str, value: Any) -> Parameter:
         return value
     if not isinstance(value, TensorCore):
         raise ArgumentTypeError(
-            f"{called}: entries must be tensors, got {type(value).__name__}: {shown(value)}",
+            f"entries must be tensors, got {type(value).__name__}: {shown(value)}",
             hint="make them with torch.tensor(...)",
+            operator=called,
         )
-    with told_as(called):
+    with naming(called):
         return Parameter(value)

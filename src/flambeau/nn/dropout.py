@@ -18,8 +18,9 @@ class Dropout(Module):
         checks.number("Dropout", "p", p)
         if not 0 <= p <= 1:
             raise ArgumentError(
-                f"Dropout: dropout probability has to be between 0 and 1, but got {p}",
+                f"dropout probability has to be between 0 and 1, but got {p}",
                 hint="p=0.5 drops every other element",
+                operator="Dropout",
             )
         self.p = p
         self.inplace = inplace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from ..autograd.mode import GradMode
-from ..errors import ArgumentError, ShapeError, told_as
+from ..errors import ArgumentError, ShapeError, naming
 from ..tensor import checks, factories
 from . import functional as F
 from . import init
@@ -20,7 +20,9 @@ def _row(name: str, padding_idx: int | None, rows: int) -> int | None:
     checks.integer(name, "padding_idx", padding_idx)
     if not -rows <= padding_idx < rows:
         raise ArgumentError(
-            f"{name}: padding_idx {padding_idx} must be within num_embeddings {rows}", hint=f"use {-rows} to {rows - 1}"
+            f"padding_idx {padding_idx} must be within num_embeddings {rows}",
+            hint=f"use {-rows} to {rows - 1}",
+            operator=name,
         )
     return padding_idx % rows
 
@@ -47,7 +49,7 @@ class Embedding(Module):
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = _row(name, padding_idx, num_embeddings)
-        with told_as(name):
+        with naming(name):
             self.weight = Parameter(factories.empty(num_embeddings, embedding_dim, device=device, dtype=dtype))
         self.reset_parameters()
 
@@ -57,8 +59,9 @@ class Embedding(Module):
         checks.tensor("from_pretrained", "embeddings", embeddings)
         if embeddings.ndim != 2:
             raise ShapeError(
-                f"from_pretrained: the table must have 2 dimensions, this is {embeddings.describe()}",
+                f"the table must have 2 dimensions, this is {embeddings.describe()}",
                 hint="its shape is [num_embeddings, embedding_dim]",
+                operator="from_pretrained",
             )
         row = _row("from_pretrained", padding_idx, embeddings.shape[0])
         checks.leaf("from_pretrained", embeddings, not freeze)

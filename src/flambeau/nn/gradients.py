@@ -9,7 +9,7 @@ from typing import Any
 from ..autograd.mode import GradMode
 from ..core import TensorCore
 from ..dtypes import promote
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, ValueRangeError, shown, told_as
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, ValueRangeError, naming, shown
 from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
 
@@ -23,7 +23,7 @@ def _listed(name: str, what: str, values: Any) -> tuple[Any, ...]:
     """The tensors of a list.  Raises ArgumentTypeError, also for a module."""
     if hasattr(values, "parameters"):
         raise ArgumentTypeError(
-            f"{name}: {what} must be a list of tensors, got {shown(values)}", hint="give module.parameters()"
+            f"{what} must be a list of tensors, got {shown(values)}", hint="give module.parameters()", operator=name
         )
     return checks.tensors(name, what, values)
 
@@ -33,9 +33,13 @@ def _number(name: str, what: str, value: Any) -> float:
     try:
         return float(value)
     except ValueError as error:
-        raise ArgumentError(f"{name}: {what} must be a number, got {shown(value)}", hint="give a float") from error
+        raise ArgumentError(
+            f"{what} must be a number, got {shown(value)}", hint="give a float", operator=name
+        ) from error
     except TypeError as error:
-        raise ArgumentTypeError(f"{name}: {what} must be a number, got {shown(value)}", hint="give a float") from error
+        raise ArgumentTypeError(
+            f"{what} must be a number, got {shown(value)}", hint="give a float", operator=name
+        ) from error
 
 
 def _by_device(tensors: Iterable[Any]) -> dict[int, list[Any]]:
@@ -55,7 +59,7 @@ def get_total_norm(tensors: Iterable[Any], norm_type: float = 2.0) -> Any:
     order = _number("get_total_norm", "norm_type", norm_type)
     if not found:
         return factories.tensor(0.0)
-    with told_as("get_total_norm"):
+    with naming("get_total_norm"):
         return _total(found, order).to(reduce(promote, [each.dtype for each in found]))
 
 
@@ -77,12 +81,13 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
     limit, order = _number("clip_grad_norm_", "max_norm", max_norm), _number("clip_grad_norm_", "norm_type", norm_type)
     if not grads:
         return factories.tensor(0.0)
-    with told_as("clip_grad_norm_"):
+    with naming("clip_grad_norm_"):
         total = _total(grads, order)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise AutogradError(
-            f"clip_grad_norm_: the total norm of order {norm_type} of the gradients is non-finite: {total.item()}",
+            f"the total norm of order {norm_type} of the gradients is non-finite: {total.item()}",
             hint="pass error_if_nonfinite=False to scale by it anyway",
+            operator="clip_grad_norm_",
         )
     with GradMode(False):
         for each in _by_device(grads).values():
@@ -95,8 +100,9 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
     grads, limit = _gradients("clip_grad_value_", parameters), _number("clip_grad_value_", "clip_value", clip_value)
     if not limit >= 0:
         raise ValueRangeError(
-            f"clip_grad_value_: clip_value must not be negative, got {clip_value}",
+            f"clip_value must not be negative, got {clip_value}",
             hint="elements are brought into [-clip_value, clip_value]",
+            operator="clip_grad_value_",
         )
     with GradMode(False):
         for each in _by_device(grads).values():
@@ -105,7 +111,7 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:
     """All parameters one after the other as one vector."""
-    with told_as("parameters_to_vector"):
+    with naming("parameters_to_vector"):
         return REGISTRY["cat"]([each.reshape(-1) for each in _listed("parameters_to_vector", "parameters", parameters)])
 
 
@@ -116,8 +122,9 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     needed = sum(each.numel() for each in whole)
     if vec.ndim != 1 or vec.numel() < needed:
         raise ShapeError(
-            f"vector_to_parameters: the vector is {vec.describe()}, the parameters have {needed} elements",
+            f"the vector is {vec.describe()}, the parameters have {needed} elements",
             hint=f"give one of shape [{needed}], as parameters_to_vector() does",
+            operator="vector_to_parameters",
         )
     start = 0
     for param in whole:

@@ -64,15 +64,17 @@ def _check_calls(calls: tuple[Any, ...], samples: Any, iterations: Any) -> None:
     checks.count(name, "num_warmup_iters", iterations)
     if not isinstance(samples, (tuple, list)) or len(samples) != len(calls):
         raise ArgumentError(
-            f"{name}: {len(calls)} callables and {shown(samples)} as their samples do not fit",
+            f"{len(calls)} callables and {shown(samples)} as their samples do not fit",
             hint="give one tuple of tensors for each callable",
+            operator=name,
         )
     for index, (call, args) in enumerate(zip(calls, samples)):
         checks.function(name, f"callable {index}", call)
         if not isinstance(args, (tuple, list)):
             raise ArgumentTypeError(
-                f"{name}: the samples of callable {index} must be a tuple of tensors, got {shown(args)}",
+                f"the samples of callable {index} must be a tuple of tensors, got {shown(args)}",
                 hint="put a single one in a tuple: (x,)",
+                operator=name,
             )
 
 
@@ -96,9 +98,9 @@ class Part:
         for index, each in enumerate(args):
             if not isinstance(each, TensorCore):
                 raise ArgumentTypeError(
-                    f"make_graphed_callables: sample argument {index} must be a Tensor, not {type(each).__name__}: "
-                    f"{shown(each)}",
+                    f"sample argument {index} must be a Tensor, not {type(each).__name__}: {shown(each)}",
                     hint="bind anything else first, as with functools.partial",
+                    operator="make_graphed_callables",
                 )
         self.call = call
         self.name = type(call).__name__ if isinstance(call, Module) else getattr(call, "__name__", "graphed")
@@ -162,14 +164,16 @@ class Part:
         """One call.  Raises ArgumentError if the arguments are not like the samples."""
         if len(args) != len(self.args):
             raise ArgumentError(
-                f"{self.name}: {len(args)} arguments, captured with {len(self.args)}",
+                f"{len(args)} arguments, captured with {len(self.args)}",
                 hint=f"give {len(self.args)}: a graph's arguments are fixed",
+                operator=self.name,
             )
         for index, (each, sample) in enumerate(zip(args, self.args)):
             if _signature(each) != _signature(sample):
                 raise ArgumentError(
-                    f"{self.name}: argument {index} is {_described(each)}, captured with {_described(sample)}",
+                    f"argument {index} is {_described(each)}, captured with {_described(sample)}",
                     hint="a graph's shapes, types and requires_grad are fixed",
+                    operator=self.name,
                 )
         found = Graphed.apply(self, *args, *self.parameters)
         return _rebuilt(self.structure, iter(found))
@@ -185,8 +189,9 @@ class Part:
     def backward(self, grads: Sequence[Any]) -> list[Any]:
         if not self.surface_grads:
             raise AutogradError(
-                f"{self.name}: it was captured without gradients",
+                "it was captured without gradients",
                 hint="capture it with samples or parameters that require gradients",
+                operator=self.name,
             )
         _refresh(self.result_grads, grads)
         self.backward_graph.replay()
@@ -194,7 +199,7 @@ class Part:
 
 
 def _captured_already(*args: Any) -> Any:
-    raise AutogradError("make_graphed_callables: it was captured already", hint="call the module itself")
+    raise AutogradError("it was captured already", hint="call the module itself", operator="make_graphed_callables")
 
 
 class Graphed(Function):
@@ -227,13 +232,16 @@ def _check_module(module: Any) -> None:
         hooks = (each._forward_hooks, each._forward_pre_hooks, each._backward_hooks, each._backward_pre_hooks)
         if any(hooks):
             raise ArgumentError(
-                f"make_graphed_callables: {type(each).__name__} has hooks: {sum(map(len, hooks))}",
+                f"{type(each).__name__} has hooks: {sum(map(len, hooks))}",
                 hint="register them afterwards",
+                operator="make_graphed_callables",
             )
     for name, each in module.named_buffers():
         if each.requires_grad:
             raise ArgumentError(
-                f"make_graphed_callables: buffer {name}, {each.describe()}, requires a gradient", hint="detach_() it"
+                f"buffer {name}, {each.describe()}, requires a gradient",
+                hint="detach_() it",
+                operator="make_graphed_callables",
             )
 
 
@@ -258,8 +266,9 @@ def _flat(found: Any) -> tuple[Any, ...]:
     if isinstance(found, (tuple, list)):
         return tuple(leaf for each in found for leaf in _flat(each))
     raise ArgumentTypeError(
-        f"make_graphed_callables: a result is {shown(found)}, and only tensors can be",
+        f"a result is {shown(found)}, and only tensors can be",
         hint="return tensors, or tuples, lists and dicts of them",
+        operator="make_graphed_callables",
     )
 
 

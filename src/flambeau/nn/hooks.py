@@ -102,9 +102,10 @@ def _before_forward(
                 continue
             if not (isinstance(changed, tuple) and len(changed) == 2):
                 raise HookError(
-                    f"{type(module).__name__}: a forward pre-hook with kwargs must return None or a tuple of (args, "
+                    "a forward pre-hook with kwargs must return None or a tuple of (args, "
                     f"kwargs), not {shown(changed)}",
                     hint="return args, kwargs",
+                    operator=type(module).__name__,
                 )
             args, kwargs = changed
         else:
@@ -189,21 +190,23 @@ class _Backward:
         found = changed if isinstance(changed, tuple) else (changed,)
         if len(found) != len(whole):
             raise AutogradError(
-                f"{name}: a backward hook returned an invalid number of {what}, got {len(found)}, but expected "
-                f"{len(whole)}",
+                f"a backward hook returned an invalid number of {what}, got {len(found)}, but expected {len(whole)}",
                 hint="return a tensor or None for each, or None for all",
+                operator=name,
             )
         for place, (each, grad) in enumerate(zip(found, whole)):
             wanted = "None" if grad is None else grad.describe()
             if each is not None and not isinstance(each, TensorCore):
                 raise ArgumentTypeError(
-                    f"{name}: a backward hook returned {shown(each)} as {what}[{place}], which is {wanted}",
+                    f"a backward hook returned {shown(each)} as {what}[{place}], which is {wanted}",
                     hint="return a tensor or None",
+                    operator=name,
                 )
             if isinstance(each, TensorCore) and grad is not None and each.shape != grad.shape:
                 raise AutogradError(
-                    f"{name}: a backward hook has changed the size of {what}[{place}] from {wanted} to {shown(each)}",
+                    f"a backward hook has changed the size of {what}[{place}] from {wanted} to {shown(each)}",
                     hint="return a tensor of the same shape",
+                    operator=name,
                 )
         return found
 

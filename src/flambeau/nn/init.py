@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import trace
 from ..autograd.mode import GradMode
-from ..errors import ArgumentError, ValueRangeError, shown, told_as
+from ..errors import ArgumentError, ValueRangeError, naming, shown
 from ..errors import no_attribute as _no_attribute
 from ..tensor import checks
 
@@ -25,14 +25,18 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     if nonlinearity == "leaky_relu":
         if isinstance(param, bool) or not isinstance(param, (int, float, type(None))):
             raise ArgumentError(
-                f"calculate_gain: negative_slope {shown(param)} not a valid number", hint=f"such as {LEAKY_SLOPE}"
+                f"negative_slope {shown(param)} not a valid number",
+                hint=f"such as {LEAKY_SLOPE}",
+                operator="calculate_gain",
             )
         return math.sqrt(2.0 / (1 + (LEAKY_SLOPE if param is None else param) ** 2))
     gains = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
     if nonlinearity not in gains:
         known = ", ".join((*LINEAR[:2], "leaky_relu", *gains))
         raise ArgumentError(
-            f"calculate_gain: Unsupported nonlinearity {nonlinearity}", hint=f"use one of {known}, or a convolution"
+            f"Unsupported nonlinearity {nonlinearity}",
+            hint=f"use one of {known}, or a convolution",
+            operator="calculate_gain",
         )
     return gains[nonlinearity]
 
@@ -40,21 +44,21 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
     """Fill with values from [a, b), evenly spread."""
     checks.tensor("uniform_", "tensor", tensor)
-    with GradMode(False), told_as("uniform_"):
+    with GradMode(False), naming("uniform_"):
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Fill with values of a normal distribution."""
     checks.tensor("normal_", "tensor", tensor)
-    with GradMode(False), told_as("normal_"):
+    with GradMode(False), naming("normal_"):
         return tensor.normal_(mean, std, generator=generator)
 
 
 def constant_(tensor: Any, val: float) -> Any:
     """Fill with one value."""
     checks.tensor("constant_", "tensor", tensor)
-    with GradMode(False), told_as("constant_"):
+    with GradMode(False), naming("constant_"):
         return tensor.fill_(val)
 
 
@@ -75,8 +79,9 @@ def eye_(tensor: Any) -> Any:
     checks.tensor("eye_", "tensor", tensor)
     if tensor.ndim != 2:
         raise ArgumentError(
-            f"eye_: Only tensors with 2 dimensions are supported, this has {tensor.ndim}: {tensor.describe()}",
+            f"Only tensors with 2 dimensions are supported, this has {tensor.ndim}: {tensor.describe()}",
             hint="give a matrix",
+            operator="eye_",
         )
     rows, columns = tensor.shape
     count = min(rows, columns)
@@ -93,35 +98,36 @@ def fans(tensor: Any) -> tuple[int, int]:
     checks.tensor("fans", "tensor", tensor)
     if tensor.ndim < 2:
         raise ArgumentError(
-            f"fans: fan in and fan out can not be computed for a tensor with fewer than 2 dimensions, this has "
+            "fan in and fan out can not be computed for a tensor with fewer than 2 dimensions, this has "
             f"{tensor.ndim}: {tensor.describe()}",
             hint="uniform_, normal_ and zeros_ take vectors",
+            operator="fans",
         )
     kernel = math.prod(tensor.shape[2:])
     return tensor.shape[1] * kernel, tensor.shape[0] * kernel
 
 
 def _xavier_scale(name: str, tensor: Any, gain: float, factor: float) -> float:
-    with told_as(name):
+    with naming(name):
         total = sum(fans(tensor))
     checks.number(name, "gain", gain)
     if not total:
-        fact = f"{name}: {tensor.describe()} has no inputs and no outputs"
-        raise ValueRangeError(fact, hint="leave it out: there is nothing to fill")
+        fact = f"{tensor.describe()} has no inputs and no outputs"
+        raise ValueRangeError(fact, operator=name, hint="leave it out: there is nothing to fill")
     return gain * math.sqrt(factor / total)
 
 
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Fill evenly from [-b, b], b = gain * sqrt(6 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010)."""
     bound = _xavier_scale("xavier_uniform_", tensor, gain, 6.0)
-    with told_as("xavier_uniform_"):
+    with naming("xavier_uniform_"):
         return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Fill from a normal distribution, std = gain * sqrt(2 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010)."""
     std = _xavier_scale("xavier_normal_", tensor, gain, 2.0)
-    with told_as("xavier_normal_"):
+    with naming("xavier_normal_"):
         return normal_(tensor, 0.0, std, generator)
 
 
@@ -132,7 +138,7 @@ def kaiming_uniform_(
     checks.tensor("kaiming_uniform_", "tensor", tensor)
     if 0 in tensor.shape:
         return _nothing_to_fill(tensor)
-    with told_as("kaiming_uniform_"):
+    with naming("kaiming_uniform_"):
         bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
         return uniform_(tensor, -bound, bound, generator)
 
@@ -144,7 +150,7 @@ def kaiming_normal_(
     checks.tensor("kaiming_normal_", "tensor", tensor)
     if 0 in tensor.shape:
         return _nothing_to_fill(tensor)
-    with told_as("kaiming_normal_"):
+    with naming("kaiming_normal_"):
         return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
@@ -155,7 +161,7 @@ def _nothing_to_fill(tensor: Any) -> Any:
 
 def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
     if mode not in ("fan_in", "fan_out"):
-        raise ArgumentError(f"kaiming: Mode {mode} not supported", hint="use 'fan_in' or 'fan_out'")
+        raise ArgumentError(f"Mode {mode} not supported", hint="use 'fan_in' or 'fan_out'", operator="kaiming")
     fan = fans(tensor)[mode == "fan_out"]
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 

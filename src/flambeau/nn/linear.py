@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..errors import ArgumentTypeError, shown, told_as
+from ..errors import ArgumentTypeError, naming, shown
 from ..tensor import checks, factories
 from . import functional as F
 from . import init
@@ -39,7 +39,7 @@ class Linear(Module):
         checks.count(name, "out_features", out_features)
         self.in_features = in_features
         self.out_features = out_features
-        with told_as(name):
+        with naming(name):
             self.weight = Parameter(factories.empty(out_features, in_features, device=device, dtype=dtype))
             if bias:
                 self.bias = Parameter(factories.empty(out_features, device=device, dtype=dtype))
@@ -83,8 +83,9 @@ class Unflatten(Module):
         super().__init__()
         if not isinstance(unflattened_size, (tuple, list)):
             raise ArgumentTypeError(
-                f"Unflatten: unflattened_size must be a tuple of ints, got {shown(unflattened_size)}",
+                f"unflattened_size must be a tuple of ints, got {shown(unflattened_size)}",
                 hint="as in (2, 3)",
+                operator="Unflatten",
             )
         for each in unflattened_size:
             checks.integer("Unflatten", "an entry of unflattened_size", each)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import told_as
+from ..errors import naming
 from . import functional as F
 from .module import Module
 
@@ -18,7 +18,7 @@ class _Loss(Module):
 class _WeightedLoss(_Loss):
     def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
-        with told_as(self._get_name()):
+        with naming(self._get_name()):
             self.register_buffer("weight", weight)
 
 
@@ -85,7 +85,7 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
     def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None) -> None:
         super().__init__(weight, reduction)
-        with told_as(self._get_name()):
+        with naming(self._get_name()):
             self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Any, target: Any) -> Any:

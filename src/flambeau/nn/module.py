@@ -10,7 +10,7 @@ from .. import trace
 from ..autograd.mode import GradMode
 from ..autograd.node import streams_of
 from ..dtypes import bfloat16, dtype, float16, float32, float64
-from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown, told_as
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, naming, shown
 from ..runtime import device as devices
 from ..tensor import checks
 from ..tensor.gradient import want
@@ -56,8 +56,9 @@ class Module(Hooked):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; subclasses define it."""
         raise NotSupportedError(
-            f'{type(self).__name__}: Module [{type(self).__name__}] is missing the required "forward" function',
+            f'Module [{type(self).__name__}] is missing the required "forward" function',
             hint="define forward(self, ...) in the class",
+            operator=type(self).__name__,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -89,7 +90,7 @@ class Module(Hooked):
 
     def register_module(self, name: str, module: Module | None) -> None:
         """As add_module."""
-        with told_as("register_module"):
+        with naming("register_module"):
             self.add_module(name, module)
 
     def _table(self, table: str, kind: str) -> dict[str, Any]:
@@ -264,10 +265,11 @@ class Module(Hooked):
         device, wanted, non_blocking, _ = to_arguments(args, kwargs)
         if wanted is not None and not wanted.is_floating_point:
             raise ArgumentTypeError(
-                f"to: nn.Module.to only accepts floating point dtypes, got desired dtype={wanted}",
+                f"nn.Module.to only accepts floating point dtypes, got desired dtype={wanted}",
                 hint="convert single tensors, as in module.buffer.to(...)",
+                operator="to",
             )
-        with told_as("to"):
+        with naming("to"):
             device = None if device is None else devices.as_device(device)
 
         def convert(tensor: Any) -> Any:
@@ -278,7 +280,7 @@ class Module(Hooked):
 
     def cuda(self, device: Any = None) -> Self:
         """Move everything to a CUDA device, the current one if none is named."""
-        with told_as("cuda"):
+        with naming("cuda"):
             index = devices.cuda_index(device)
         return self._apply(lambda each: each.cuda(index))
 
@@ -314,7 +316,9 @@ class Module(Hooked):
         """Set training mode here and below: dropout and its like act only in it."""
         if not isinstance(mode, bool):
             raise ArgumentError(
-                f"train: training mode is expected to be boolean, got {shown(mode)}", hint="give True or False"
+                f"training mode is expected to be boolean, got {shown(mode)}",
+                hint="give True or False",
+                operator="train",
             )
         for module in self.modules():
             module.training = mode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ArgumentTypeError, shown, told_as
+from ..errors import ArgumentTypeError, naming, shown
 from ..tensor import checks, factories
 from . import functional as F
 from . import init
@@ -17,7 +17,7 @@ def _sizes(name: str, shape: Any) -> tuple[int, ...]:
     found = (shape,) if hasattr(shape, "__index__") else shape
     if not isinstance(found, (tuple, list)):
         raise ArgumentTypeError(
-            f"{name}: normalized_shape must be an int or a list of ints, got {shown(shape)}", hint="as in (3, 4)"
+            f"normalized_shape must be an int or a list of ints, got {shown(shape)}", hint="as in (3, 4)", operator=name
         )
     for each in found:
         checks.count(name, "an entry of normalized_shape", each)
@@ -47,7 +47,7 @@ class LayerNorm(Module):
         self.elementwise_affine = elementwise_affine
         wanted = {"weight": elementwise_affine, "bias": elementwise_affine and bias}
         for name, present in wanted.items():
-            with told_as(self._get_name()):
+            with naming(self._get_name()):
                 made = factories.empty(self.normalized_shape, device=device, dtype=dtype) if present else None
                 self.register_parameter(name, None if made is None else Parameter(made))
         self.reset_parameters()

@@ -18,8 +18,9 @@ def _source(data: Any, kind: str) -> Any:
         return core.empty((0,), float32, -1)
     if not isinstance(data, TensorCore):
         raise ArgumentTypeError(
-            f"{kind}: data must be a Tensor or None, not {type(data).__name__}: {shown(data)}",
+            f"data must be a Tensor or None, not {type(data).__name__}: {shown(data)}",
             hint="make one with torch.tensor(...)",
+            operator=kind,
         )
     return data
 

@@ -12,16 +12,20 @@ from .parameter import Parameter
 def check_name(called: str, module: Any, name: Any, kind: str, held: dict[str, Any]) -> None:
     """Raise ArgumentTypeError or NamingError for a name that `module` cannot give to a parameter, buffer or child."""
     if not isinstance(name, str):
-        raise ArgumentTypeError(f"{called}: {kind} name should be a string, got {shown(name)}", hint="give a str")
+        raise ArgumentTypeError(
+            f"{kind} name should be a string, got {shown(name)}", hint="give a str", operator=called
+        )
     if not name or "." in name:
         raise NamingError(
-            f"{called}: {kind} name can't be empty or contain a dot, got {name!r}",
+            f"{kind} name can't be empty or contain a dot, got {name!r}",
             hint=f"use {name.replace('.', '_') or 'a name'!r}",
+            operator=called,
         )
     if name not in held and hasattr(module, name):
         raise NamingError(
-            f"{called}: attribute {name!r} already exists in {type(module).__name__}, and is no {kind}",
+            f"attribute {name!r} already exists in {type(module).__name__}, and is no {kind}",
             hint="use another name, or delete the attribute first",
+            operator=called,
         )
 
 
@@ -29,14 +33,16 @@ def check_parameter(called: str, name: str, param: Any) -> None:
     """Raise ArgumentTypeError or AutogradError for what is no parameter of a module, nor None."""
     if param is not None and not isinstance(param, Parameter):
         raise ArgumentTypeError(
-            f"{called}: cannot assign {type(param).__name__!r} object to parameter {name!r} (torch.nn.Parameter or "
+            f"cannot assign {type(param).__name__!r} object to parameter {name!r} (torch.nn.Parameter or "
             f"None required): {shown(param)}",
             hint="wrap a tensor in torch.nn.Parameter(...)",
+            operator=called,
         )
     if param is not None and param.grad_fn is not None:
         raise AutogradError(
-            f"{called}: parameter {name!r} must be a leaf of the graph, this is {param.describe()} of {param.grad_fn}",
+            f"parameter {name!r} must be a leaf of the graph, this is {param.describe()} of {param.grad_fn}",
             hint="make it of tensor.detach()",
+            operator=called,
         )
 
 
@@ -44,9 +50,10 @@ def check_buffer(called: str, name: str, tensor: Any) -> None:
     """Raise ArgumentTypeError for what is no tensor, nor None."""
     if tensor is not None and not isinstance(tensor, TensorCore):
         raise ArgumentTypeError(
-            f"{called}: cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or None required): "
+            f"cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or None required): "
             f"{shown(tensor)}",
             hint="make one with torch.tensor(...)",
+            operator=called,
         )
 
 
@@ -57,7 +64,9 @@ def check_child(called: str, name: str, module: Any, base: type) -> None:
         hint = f"make one: {module.__name__}(...)" if made else "derive from torch.nn.Module"
         hint = "give the modules one by one: Sequential(*modules)" if isinstance(module, (list, tuple)) else hint
         raise ArgumentTypeError(
-            f"{called}: {type(module).__name__} is not a Module subclass, child {name!r} is {shown(module)}", hint=hint
+            f"{type(module).__name__} is not a Module subclass, child {name!r} is {shown(module)}",
+            hint=hint,
+            operator=called,
         )
 
 
@@ -65,9 +74,10 @@ def check_assigned_child(called: str, name: str, value: Any) -> None:
     """Raise ArgumentTypeError for what cannot take the place of a child."""
     if value is not None:
         raise ArgumentTypeError(
-            f"{called}: cannot assign {type(value).__name__!r} as child module {name!r} (Module or None expected): "
+            f"cannot assign {type(value).__name__!r} as child module {name!r} (Module or None expected): "
             f"{shown(value)}",
             hint=f"delete the child first: del module.{name}",
+            operator=called,
         )
 
 

@@ -33,9 +33,13 @@ class LoadedKeys(NamedTuple):
 def check_target(target: Any, prefix: Any) -> None:
     """Raise ArgumentTypeError for what state_dict cannot write to, or names cannot begin with."""
     if not isinstance(target, MutableMapping):
-        raise ArgumentTypeError(f"state_dict: destination must be a dict, got {shown(target)}", hint="leave it out")
+        raise ArgumentTypeError(
+            f"destination must be a dict, got {shown(target)}", hint="leave it out", operator="state_dict"
+        )
     if not isinstance(prefix, str):
-        raise ArgumentTypeError(f"state_dict: prefix must be a str, got {shown(prefix)}", hint="as in prefix='net.'")
+        raise ArgumentTypeError(
+            f"prefix must be a str, got {shown(prefix)}", hint="as in prefix='net.'", operator="state_dict"
+        )
 
 
 def save_into(module: Any, target: dict[str, Any], prefix: str, keep_vars: bool) -> None:
@@ -57,8 +61,9 @@ def load(module: Any, state: Mapping[str, Any], strict: bool, assign: bool) -> L
     """Check that `state` fits and copy it in.  Raises ArgumentTypeError, StateDictError."""
     if not isinstance(state, Mapping):
         raise ArgumentTypeError(
-            f"load_state_dict: expected state_dict to be dict-like, got {type(state).__name__}: {shown(state)}",
+            f"expected state_dict to be dict-like, got {type(state).__name__}: {shown(state)}",
             hint="give what state_dict() or torch.load() returned",
+            operator="load_state_dict",
         )
     found = _Loading(module, OrderedDict(state), strict)
     found.visit(module, "")
@@ -117,8 +122,9 @@ class _Loading:
         if problems:
             lines = "".join(f"\n\t{each}" for each in problems)
             raise StateDictError(
-                f"load_state_dict: Error(s) in loading state_dict for {type(self.module).__name__}:{lines}",
+                f"Error(s) in loading state_dict for {type(self.module).__name__}:{lines}",
                 hint=self._way_out(),
+                operator="load_state_dict",
             )
 
     def _way_out(self) -> str:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .. import dtypes
 from .. import strides as st
 from ..dtypes import bool_, int64, uint8
-from ..errors import DtypeError, FlambeauError, IndexRangeError, ShapeError
+from ..errors import DtypeError, FlambeauError, IndexRangeError, ShapeError, name_error
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Strided
 from .indexing import index_array
@@ -125,8 +125,9 @@ def _broadcast_shape(entries: Sequence[Any]) -> tuple[int, ...]:
     except ShapeError as error:
         listed = ", ".join(str(list(each.shape)) for each in entries)
         raise IndexRangeError(
-            f"index: shape mismatch: indexing tensors could not be broadcast together: {listed}",
+            f"shape mismatch: indexing tensors could not be broadcast together: {listed}",
             hint=error.hint,
+            operator="index",
         ) from error
 
 
@@ -144,8 +145,9 @@ def _entries(input: Any, indices: Sequence[Any], flat: bool) -> tuple[list[Any],
         elif index is not None:
             if not index.dtype.category == dtypes.INTEGER:
                 raise IndexRangeError(
-                    f"index: tensors used as indices must be integers, bytes or bool, got {index.dtype.name}",
+                    f"tensors used as indices must be integers, bytes or bool, got {index.dtype.name}",
                     hint="convert it with .long(), or compare for a mask, as in x > 0",
+                    operator="index",
                 )
             entries.append(index)
         if index is not None:
@@ -153,8 +155,9 @@ def _entries(input: Any, indices: Sequence[Any], flat: bool) -> tuple[list[Any],
         dim += width
     if dim > len(input.shape):
         raise IndexRangeError(
-            f"index: too many indices for tensor of dimension {len(input.shape)}: {dim}",
+            f"too many indices for tensor of dimension {len(input.shape)}: {dim}",
             hint=f"leave out {dim - len(input.shape)}; a mask counts for as many as it has dimensions",
+            operator="index",
         )
     return entries, dims
 
@@ -164,9 +167,10 @@ def check_mask(input: Any, mask: Any, dim: int) -> None:
     for at, size in enumerate(mask.shape):
         if dim + at >= len(input.shape) or input.shape[dim + at] != size:
             raise IndexRangeError(
-                f"index: The shape of the mask {list(mask.shape)} at index {at} does not match the shape of the "
+                f"The shape of the mask {list(mask.shape)} at index {at} does not match the shape of the "
                 f"indexed tensor {list(input.shape)} at index {dim + at}",
                 hint=f"make the mask of the tensor that it indexes; it must have the sizes from dimension {dim} on",
+                operator="index",
             )
 
 
@@ -229,9 +233,10 @@ def _entries_to_write(at: Place, values: Any) -> Any:
         spread = expand(values, at.shape)
     except ShapeError as error:
         raise ShapeError(
-            f"index_put: shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
             f"result of shape {list(at.shape)}",
             hint=f"give values of shape {list(at.shape)}, or of one that broadcasts to it",
+            operator="index_put",
         ) from error
     shape = at.source.shape
     return reshape(spread, (*shape[: at.dim], at.rows.numel(), *shape[at.dim + 1 :]))
@@ -265,7 +270,7 @@ def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) 
     try:
         return _put(input, indices, values, accumulate)
     except FlambeauError as error:
-        error.rename("index_put_")
+        name_error(error, "index_put_")
         raise
 
 
@@ -301,7 +306,9 @@ def masked_select(input: Operand, mask: Operand) -> Any:
     """
     if mask.dtype is not bool_:
         raise DtypeError(
-            f"masked_select: the mask must be bool, got {mask.dtype.name}", hint="compare first, for example x > 0"
+            f"the mask must be bool, got {mask.dtype.name}",
+            hint="compare first, for example x > 0",
+            operator="masked_select",
         )
     source, chosen = broadcast_tensors(input, mask)
     return reshape(source, (-1,)).index_select(0, nonzero(reshape(chosen, (-1,))).select(1, 0))

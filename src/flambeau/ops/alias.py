@@ -63,9 +63,10 @@ def view_dtype(input: Operand, dtype: Any) -> Any:
     divisible = all(step * old % new == 0 for step in (*input.strides[:-1], made.offset))
     if not input.shape or input.strides[-1] != 1 or input.shape[-1] * old % new or not divisible:
         raise ShapeError(
-            f"view: {input.dtype.name}{list(input.shape)} with strides {list(input.strides)} cannot be seen as "
+            f"{input.dtype.name}{list(input.shape)} with strides {list(input.strides)} cannot be seen as "
             f"{dtype.name}, of {new} bytes an element",
             hint="make it contiguous(), with a last dimension whose bytes divide evenly",
+            operator="view",
         )
     shape = st.Size((*input.shape[:-1], input.shape[-1] * old // new))
     made.layout = layout_of(dtype, shape, (*(step * old // new for step in input.strides[:-1]), 1), aligned)

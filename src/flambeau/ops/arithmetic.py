@@ -80,7 +80,7 @@ def one_bool() -> Iterator[ErrorSample]:
 
 def _not_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     if bool_ in types:
-        raise DtypeError(f"{name}: bool operands are not supported", hint="use ^, or ~ to invert a mask")
+        raise DtypeError("bool operands are not supported", hint="use ^, or ~ to invert a mask", operator=name)
     return promoted(name, types, common)
 
 
@@ -89,7 +89,7 @@ def _scaled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     if name == "sub_scaled":
         _not_bool(name, types[:-1], common)
     if types[-1].is_floating_point and not any(each.is_floating_point for each in types[:-1]):
-        raise DtypeError(f"{name}: for integers alpha must not be a floating point number", hint="call .float()")
+        raise DtypeError("for integers alpha must not be a floating point number", hint="call .float()", operator=name)
     return promoted(name, types, bool_ if all(each is bool_ for each in types[:-1]) else common)
 
 
@@ -332,7 +332,7 @@ class Power(Pointwise):
                 return SHORTER[exponent].lower(call, input)
             if not input.dtype.is_floating_point and type(exponent) is int and exponent < 0:
                 fact = f"Integers to negative integer powers are not allowed: {input.dtype.name} to {exponent}"
-                raise DtypeError(f"pow: {fact}", hint="call .float() first")
+                raise DtypeError(f"{fact}", hint="call .float() first", operator="pow")
         return super().lower(call, input, exponent)
 
 

@@ -31,7 +31,7 @@ extern "C" __global__ void {entry}(bool* out, const {t}* input) {{
 
     def reference(out: Any, input: Any) -> None:
         if not input[0]:
-            raise DeviceAssertError(f"_assert_async: {message or FAILED}")
+            raise DeviceAssertError(f"{message or FAILED}", operator="_assert_async")
         out[...] = True
 
     return Kernel(entry, code, [Pointer("out", bool_, "w", (1,)), Pointer("input", kind, "r", (1,))], reference, 1.0)
@@ -60,7 +60,9 @@ def assert_nonzero(call: Call, input: Operand, message: str = "") -> Any:
     """
     if prod(input.shape) != 1:
         raise ShapeError(
-            f"{call.name}: expected a tensor with one value, got {prod(input.shape)}", hint="use all() or any() first"
+            f"expected a tensor with one value, got {prod(input.shape)}",
+            hint="use all() or any() first",
+            operator=call.name,
         )
     out = call.output((), bool_)
     call.launch(_kernel(input.dtype, message), ONE_THREAD, out, call.contiguous(input))

@@ -96,8 +96,9 @@ def fused_attention(call: Any, query: Operand, key: Operand, value: Operand, is_
 def _(grads: Any, outs: Any, query: Any, key: Any, value: Any, is_causal: bool, scale: float) -> Any:
     if grads[1] is not None:
         raise AutogradError(
-            "scaled_dot_product_attention: the logarithms of the denominators have no derivative",
+            "the logarithms of the denominators have no derivative",
             hint="detach() them",
+            operator="scaled_dot_product_attention",
         )
     return attention_backward(grads[0], *outs, query, key, value, is_causal, scale)
 
@@ -137,8 +138,9 @@ def attention_backward(
 @attention_backward.derivative
 def _(grads: Any) -> Any:
     raise AutogradError(
-        "scaled_dot_product_attention: the second derivative of attention is not implemented",
+        "the second derivative of attention is not implemented",
         hint="pass create_graph=False, or write the attention out: softmax(q @ k.transpose(-1, -2) * scale, -1) @ v",
+        operator="scaled_dot_product_attention",
     )
 
 
@@ -206,35 +208,42 @@ def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None
     dims = [len(each.shape) for each in (query, key, value)]
     if min(dims) < 2:
         raise ShapeError(
-            f"{name}: Expected query, key, and value to all be at least 2 dimensional, but got query.dim: {dims[0]} "
+            f"Expected query, key, and value to all be at least 2 dimensional, but got query.dim: {dims[0]} "
             f"key.dim: {dims[1]} and value.dim: {dims[2]} instead",
             hint="shapes are (..., rows, width): add dimensions with unsqueeze(0)",
+            operator=name,
         )
     if not kinds[0] is kinds[1] is kinds[2]:
         raise DtypeError(
-            f"{name}: Expected query, key, and value to have the same dtype, but got query.dtype: {kinds[0].name} "
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {kinds[0].name} "
             f"key.dtype: {kinds[1].name} and value.dtype: {kinds[2].name} instead",
             hint=f"convert them, for example .to(torch.{kinds[0].name})",
+            operator=name,
         )
     if not kinds[0].is_floating_point:
-        raise DtypeError(f"{name}: query must be floating point, got {kinds[0].name}", hint="convert with .float()")
+        raise DtypeError(
+            f"query must be floating point, got {kinds[0].name}", hint="convert with .float()", operator=name
+        )
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise ShapeError(
-            f"{name}: query {list(query.shape)}, key {list(key.shape)} and value {list(value.shape)} do not fit",
+            f"query {list(query.shape)}, key {list(key.shape)} and value {list(value.shape)} do not fit",
             hint="query and key must have the same last size, key and value the same number of rows (the last but one)",
+            operator=name,
         )
     if mask is None:
         return
     if is_causal:
         raise ArgumentError(
-            f"{name}: Explicit attn_mask should not be set when is_causal=True, and it has shape {list(mask.shape)}",
+            f"Explicit attn_mask should not be set when is_causal=True, and it has shape {list(mask.shape)}",
             hint="pass one of them; a causal mask is torch.ones(L, S, dtype=torch.bool).tril()",
+            operator=name,
         )
     if mask.dtype not in (bool_, float32, kinds[0]):
         raise DtypeError(
-            f"{name}: Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{mask.dtype.name} and query.dtype: {kinds[0].name} instead",
             hint=f"convert it: .bool() for what may be seen, .to(torch.{kinds[0].name}) for what is added",
+            operator=name,
         )
 
 
@@ -243,9 +252,10 @@ def _grouped(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
     heads, groups = query.shape[-3], (key.shape[-3], value.shape[-3])
     if 0 in groups or heads % groups[0] or heads % groups[1]:
         raise ShapeError(
-            f"scaled_dot_product_attention: Number of heads in key and value must divide the number of heads in query: "
+            "Number of heads in key and value must divide the number of heads in query: "
             f"{groups[0]} and {groups[1]} do not divide {heads}",
             hint=f"heads are the third dimension from the end: query has {heads}",
+            operator="scaled_dot_product_attention",
         )
     return tuple(_repeated(each, heads // each.shape[-3]) for each in (key, value))  # type: ignore[return-value]
 

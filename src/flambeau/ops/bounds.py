@@ -112,8 +112,9 @@ class Clamp(Pointwise):
     def lower(self, call: Any, input: Any, min: Any = None, max: Any = None) -> Any:
         if min is None and max is None:
             raise ArgumentError(
-                "clamp: at least one of 'min' or 'max' must not be None, got None and None",
+                "at least one of 'min' or 'max' must not be None, got None and None",
                 hint="pass a bound, as in clamp(min=0)",
+                operator="clamp",
             )
         if max is None:
             return clamp_min.lower(call, input, min)

@@ -143,7 +143,7 @@ def logical_not(input: Operand) -> Any:
 
 def _integral(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     if common.is_floating_point:
-        raise DtypeError(f"{name}: operands must be integers or bool, got {common.name}", hint="call .long()")
+        raise DtypeError(f"operands must be integers or bool, got {common.name}", hint="call .long()", operator=name)
     return promoted(name, types, common)
 
 
@@ -209,7 +209,9 @@ def _no_condition() -> Iterator[ErrorSample]:
 
 def _chosen(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     if types[0] is not bool_:
-        raise DtypeError(f"{name}: condition must be bool, got {types[0].name}", hint="compare first, as in x > 0")
+        raise DtypeError(
+            f"condition must be bool, got {types[0].name}", hint="compare first, as in x > 0", operator=name
+        )
     return [bool_, common, common], common
 
 
@@ -250,7 +252,7 @@ def _no_mask() -> Iterator[ErrorSample]:
 def _filled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     """The result keeps the first input's type, which the value is converted to."""
     if types[1] is not bool_:
-        raise DtypeError(f"{name}: mask must be bool, got {types[1].name}", hint="compare first, as in x > 0")
+        raise DtypeError(f"mask must be bool, got {types[1].name}", hint="compare first, as in x > 0", operator=name)
     return [types[0], bool_, types[0]], types[0]
 
 
@@ -262,8 +264,9 @@ class MaskedFill(Pointwise):
             value = passed_as(value, partial(_stored, call.called, input.dtype), PYTHON[input.dtype.category])
         elif value.shape:
             raise ShapeError(
-                f"{self.name}: value must have no dimensions, got one of shape {list(value.shape)}",
+                f"value must have no dimensions, got one of shape {list(value.shape)}",
                 hint="fill by several values with torch.where(mask, value, input)",
+                operator=self.name,
             )
         return super().lower(call, input, mask, value)
 
@@ -275,7 +278,7 @@ def _stored(name: str, kind: dtype, value: Any) -> Any:
         return bool(value)
     low, high = integer_range(kind)
     if not is_finite_number(value) or not low <= int(value) <= high:
-        raise DtypeError(f"{name}: value {value} does not fit {kind.name}", hint=f"it holds {low} to {high}")
+        raise DtypeError(f"value {value} does not fit {kind.name}", hint=f"it holds {low} to {high}", operator=name)
     return int(value)
 
 

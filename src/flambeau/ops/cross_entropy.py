@@ -55,8 +55,9 @@ def cross_entropy(
     check_reduction("cross_entropy", reduction)
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(
-            f"cross_entropy: label_smoothing must be between 0.0 and 1.0, got {label_smoothing}",
+            f"label_smoothing must be between 0.0 and 1.0, got {label_smoothing}",
             hint="it is the share of the target that is spread over all classes: 0.1 is usual, 0.0 is none",
+            operator="cross_entropy",
         )
     is_flat = len(input.shape) <= 2 and input.shape[-1:] != (0,)
     if is_flat and label_smoothing == 0 and not target.dtype.is_floating_point:
@@ -90,9 +91,9 @@ def _spread_loss(logs: Any, target: Any, weight: Any, ignored: int, dim: int) ->
 def _probability_loss(logs: Any, target: Any, weight: Any, reduction: str, smoothing: float, dim: int) -> Any:
     if target.shape != logs.shape:
         raise ArgumentError(
-            f"cross_entropy: probabilities must have the input's shape; input is {list(logs.shape)}, target is "
-            f"{list(target.shape)}",
+            f"probabilities must have the input's shape; input is {list(logs.shape)}, target is {list(target.shape)}",
             hint="a floating point target holds probabilities; indexes of classes are int64: convert with .long()",
+            operator="cross_entropy",
         )
     classes = logs.shape[dim]
     if smoothing:
@@ -124,8 +125,9 @@ def bernoulli_loss(input: Value, target: Value) -> Any:
     outside = np.flatnonzero(~((input >= 0) & (input <= 1)))
     if len(outside):
         raise ArgumentError(
-            f"binary_cross_entropy: all elements of input should be between 0 and 1, got {np.ravel(input)[outside[0]]}",
+            f"all elements of input should be between 0 and 1, got {np.ravel(input)[outside[0]]}",
             hint="apply torch.sigmoid first, or use binary_cross_entropy_with_logits",
+            operator="binary_cross_entropy",
         )
     floor = input.dtype.type(LOG_FLOOR)
     return (target - 1) * np.maximum(np.log1p(-input), floor) - target * np.maximum(np.log(input), floor)
@@ -166,8 +168,9 @@ def _(grad: Any, input: Any, target: Any, pos_weight: Any, needs: Any) -> Any:
 def _check_same_size(name: str, input: Any, target: Any) -> None:
     if input.shape != target.shape:
         raise ArgumentError(
-            f"{name}: target size {list(target.shape)} must be the same as input size {list(input.shape)}",
+            f"target size {list(target.shape)} must be the same as input size {list(input.shape)}",
             hint="bring the target into that shape, for example target.view_as(input) or target.unsqueeze(1)",
+            operator=name,
         )
 
 

@@ -21,8 +21,9 @@ def dims_of(name: str, dim: Dims, ndim: int) -> tuple[int, ...]:
     for each in found:
         if found.count(each) > 1:
             raise ShapeError(
-                f"{name}: dim {each} appears multiple times in the list of dims {dim}",
+                f"dim {each} appears multiple times in the list of dims {dim}",
                 hint=f"name each once; of {ndim} dimensions, {each} is also {each - ndim}",
+                operator=name,
             )
     return tuple(sorted(found)) if ndim else ()
 
@@ -47,14 +48,16 @@ def require_values(name: str, shape: Sequence[int], dim: Dims) -> None:
     """Raise ShapeError or IndexRangeError if there is nothing to choose from."""
     if dim is None and prod(shape) == 0:
         raise ShapeError(
-            f"{name}: expected reduction dim to be specified for an input of shape {list(shape)}, without elements",
+            f"expected reduction dim to be specified for an input of shape {list(shape)}, without elements",
             hint="specify the reduction dim with the 'dim' argument",
+            operator=name,
         )
     for each in dims_of(name, dim, len(shape)):
         if shape[each] == 0:
             raise IndexRangeError(
-                f"{name}: expected reduction dim {each} to have non-zero size, the shape is {list(shape)}",
+                f"expected reduction dim {each} to have non-zero size, the shape is {list(shape)}",
                 hint="there is nothing to choose from: reduce a dimension that has elements, or test numel() first",
+                operator=name,
             )
 
 

@@ -102,8 +102,9 @@ def dropout(input: Operand, p: float = 0.5, training: bool = True) -> Any:
     """
     if not 0 <= p <= 1:
         raise ArgumentError(
-            f"dropout: probability has to be between 0 and 1, but got {p}",
+            f"probability has to be between 0 and 1, but got {p}",
             hint="p is the share of the elements that become 0, for example 0.5",
+            operator="dropout",
         )
     if not training or p == 0:
         return input

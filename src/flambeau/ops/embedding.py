@@ -31,8 +31,9 @@ def check_range(name: str, indexes: Any, size: int, what: str, noun: str = "inde
     if len(bad):
         place = [int(each) for each in np.unravel_index(bad[0], indexes.shape)]
         raise IndexRangeError(
-            f"{name}: {noun} {indexes[tuple(place)]} at position {place} is out of range for {size} {what}",
+            f"{noun} {indexes[tuple(place)]} at position {place} is out of range for {size} {what}",
             hint=f"use 0 to {size - 1}" if size else f"there are no {what}",
+            operator=name,
         )
 
 
@@ -133,8 +134,9 @@ def _padding(padding_idx: int | None, rows: int) -> int:
         return NO_ROW
     if not -rows <= padding_idx < rows:
         raise ArgumentError(
-            f"embedding: padding_idx must lie in [{-rows}, {rows - 1}], got {padding_idx}",
+            f"padding_idx must lie in [{-rows}, {rows - 1}], got {padding_idx}",
             hint=f"it names one of the weight's {rows} rows; None is none",
+            operator="embedding",
         )
     return padding_idx % rows
 
@@ -151,12 +153,13 @@ def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | Non
     """
     if input.dtype not in (int64, int32):
         raise DtypeError(
-            f"{call.name}: input must be int64 or int32, got {input.dtype.name}", hint="convert with .long()"
+            f"input must be int64 or int32, got {input.dtype.name}", hint="convert with .long()", operator=call.name
         )
     if len(weight.shape) != 2:
         raise ShapeError(
-            f"{call.name}: weight must have 2 dimensions, got shape {list(weight.shape)}",
+            f"weight must have 2 dimensions, got shape {list(weight.shape)}",
             hint="a row for each embedding; input comes before weight",
+            operator=call.name,
         )
     rows, width = weight.shape
     _padding(padding_idx, rows)
@@ -230,10 +233,14 @@ def _bad_classes() -> Iterator[ErrorSample]:
 def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
     """What `one_hot` calls once the number of classes is known."""
     if input.dtype is not int64:
-        raise DtypeError(f"{call.name}: input must be int64, got {input.dtype.name}", hint="convert with .long()")
+        raise DtypeError(
+            f"input must be int64, got {input.dtype.name}", hint="convert with .long()", operator=call.name
+        )
     if num_classes < 1:
         raise ArgumentError(
-            f"{call.name}: num_classes must be positive, got {num_classes}", hint="-1 takes the largest index + 1"
+            f"num_classes must be positive, got {num_classes}",
+            hint="-1 takes the largest index + 1",
+            operator=call.name,
         )
     out, count = call.output((*input.shape, num_classes), int64), input.numel()
     if count:
@@ -253,8 +260,9 @@ def one_hot(tensor: Operand, num_classes: int = -1) -> Any:
     if num_classes == -1:
         if not tensor.numel():
             raise ArgumentError(
-                f"one_hot: cannot infer the number of classes from an empty tensor, of shape {list(tensor.shape)}",
+                f"cannot infer the number of classes from an empty tensor, of shape {list(tensor.shape)}",
                 hint="pass num_classes",
+                operator="one_hot",
             )
         num_classes = int(tensor.max().item()) + 1  # type: ignore[attr-defined]
     return one_hot_of(tensor, num_classes)

@@ -27,21 +27,23 @@ def _checked(name: str, input: Operand, dim: int, index: Operand) -> int:
     at = st.wrap_dim(dim, len(input.shape), name)
     if index.dtype not in INDEX_TYPES:
         raise DtypeError(
-            f"{name}: the index must be of an integer type, got {index.dtype.name}", hint="convert with .long()"
+            f"the index must be of an integer type, got {index.dtype.name}", hint="convert with .long()", operator=name
         )
     if index.numel() == 0:
         return at
     if len(index.shape) != len(input.shape):
         raise ShapeError(
-            f"{name}: the index tensor must have the same number of dimensions as the input: {list(index.shape)} and "
+            f"the index tensor must have the same number of dimensions as the input: {list(index.shape)} and "
             f"{list(input.shape)}",
             hint=INDEX_HINT,
+            operator=name,
         )
     if any(have > room for d, (have, room) in enumerate(zip(index.shape, input.shape)) if d != at):
         raise ShapeError(
-            f"{name}: index of shape {list(index.shape)} is larger than the input, {list(input.shape)}, apart from "
+            f"index of shape {list(index.shape)} is larger than the input, {list(input.shape)}, apart from "
             f"dimension {at}",
             hint=f"shorten the index: it may be larger in dimension {at} alone",
+            operator=name,
         )
     return at
 
@@ -153,13 +155,15 @@ def _check_source(name: str, input: Any, index: Any, src: Any) -> None:
         return
     if src.dtype is not input.dtype:
         raise DtypeError(
-            f"{name}: the input is {input.dtype.name}, but the source is {src.dtype.name}",
+            f"the input is {input.dtype.name}, but the source is {src.dtype.name}",
             hint=f"convert it with .to(torch.{input.dtype.name})",
+            operator=name,
         )
     if index.numel() and (len(src.shape) != len(index.shape) or any(h > r for h, r in zip(index.shape, src.shape))):
         raise ShapeError(
-            f"{name}: a source of shape {list(src.shape)} does not cover the index of shape {list(index.shape)}",
+            f"a source of shape {list(src.shape)} does not cover the index of shape {list(index.shape)}",
             hint="no size of the source may be smaller than the index's: src.expand_as(index) repeats sizes of 1",
+            operator=name,
         )
 
 

@@ -96,7 +96,7 @@ def _bernoulli_each_kernel(kind: dtype) -> Kernel:
         wrong = ~((p >= 0) & (p <= 1))
         if wrong.any():
             raise ArgumentError(
-                f"bernoulli: probabilities must lie between 0 and 1, got {p[wrong][0]}", hint=CHANCE_HINT
+                f"probabilities must lie between 0 and 1, got {p[wrong][0]}", hint=CHANCE_HINT, operator="bernoulli"
             )
         return narrow_fractions(single_words(seed, first, numel)[:numel]) < p
 
@@ -154,8 +154,9 @@ def check_floating(name: str, input: Any) -> None:
     """Raise DtypeError unless the tensor is floating point."""
     if not input.dtype.is_floating_point:
         raise DtypeError(
-            f"{name}: expected a floating point tensor, got {input.dtype.name}",
+            f"expected a floating point tensor, got {input.dtype.name}",
             hint="convert with .float(), or draw integers with random_ or randint",
+            operator=name,
         )
 
 
@@ -174,7 +175,9 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
     check_floating("uniform", input)
     if not low <= high:
         raise ArgumentError(
-            f"uniform: expected low to be at most high, got {low} and {high}", hint=f"exchange them: ({high}, {low})"
+            f"expected low to be at most high, got {low} and {high}",
+            hint=f"exchange them: ({high}, {low})",
+            operator="uniform",
         )
     out = call.output(input.shape, input.dtype)
     fill_random(call, out, _uniform_kernel(out.dtype), _per_counter(out.dtype), (float(low), float(high)), generator)
@@ -191,8 +194,9 @@ def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, gene
     check_floating("normal", input)
     if not std >= 0:
         raise ArgumentError(
-            f"normal: expected std to be at least 0, got {std}",
+            f"expected std to be at least 0, got {std}",
             hint="std is a standard deviation; mean comes before it",
+            operator="normal",
         )
     out = call.output(input.shape, input.dtype)
     fill_random(call, out, _normal_kernel(out.dtype), _per_counter(out.dtype), (float(mean), float(std)), generator)
@@ -228,14 +232,16 @@ def _random_range(kind: dtype, low: int | None, high: int | None) -> tuple[int, 
     start, end = (0, int(low)) if high is None else (int(low), int(high))
     if start >= end:
         raise ArgumentError(
-            f"random: expected low to be less than high, got {start} and {end}",
+            f"expected low to be less than high, got {start} and {end}",
             hint="high is not drawn: it must be low + 1 or more",
+            operator="random",
         )
     least, largest = integer_range(int64 if kind.is_floating_point else kind)
     if start < least or end - 1 > largest:
         raise ArgumentError(
-            f"random: values from {start} to {end - 1} do not fit {kind.name}",
+            f"values from {start} to {end - 1} do not fit {kind.name}",
             hint=f"it holds {least} to {largest}: narrow the bounds, or take a wider type",
+            operator="random",
         )
     return start, end
 
@@ -268,8 +274,9 @@ def bernoulli(call: Call, input: Operand, p: Value = None, generator: Any = None
     if hasattr(chance, "shape"):
         if st.broadcast([input.shape, chance.shape], "bernoulli") != tuple(input.shape):
             raise ShapeError(
-                f"bernoulli: p of shape {list(chance.shape)} does not broadcast to {list(input.shape)}",
+                f"p of shape {list(chance.shape)} does not broadcast to {list(input.shape)}",
                 hint="each of its sizes must be that of the tensor or 1, counted from the last dimension",
+                operator="bernoulli",
             )
         each = call.scratch(input.shape, float32)
         call.assign(each, chance)
@@ -277,7 +284,7 @@ def bernoulli(call: Call, input: Operand, p: Value = None, generator: Any = None
         fill_random(call, out, _bernoulli_each_kernel(out.dtype), 4, (each,), generator)
         return out
     if not 0 <= chance <= 1:
-        raise ArgumentError(f"bernoulli: p must lie between 0 and 1, got {chance}", hint=CHANCE_HINT)
+        raise ArgumentError(f"p must lie between 0 and 1, got {chance}", hint=CHANCE_HINT, operator="bernoulli")
     out = call.output(input.shape, input.dtype)
     fill_random(call, out, _bernoulli_kernel(out.dtype), 4, (float(chance),), generator)
     return out
@@ -330,7 +337,7 @@ def randperm(call: Call, input: Operand, generator: Any = None) -> Any:
     largest = 1 << EXACT_BITS[kind] if kind.is_floating_point else integer_range(kind)[1]
     if numel - 1 > largest:
         raise ArgumentError(
-            f"randperm: values from 0 to {numel - 1} do not fit {kind.name}", hint="pass dtype=torch.int64"
+            f"values from 0 to {numel - 1} do not fit {kind.name}", hint="pass dtype=torch.int64", operator="randperm"
         )
     out = call.output(input.shape, kind)
     keys, ordered = call.scratch((1, numel), int64), call.scratch((1, numel), int64)

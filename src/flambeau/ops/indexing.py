@@ -40,11 +40,13 @@ def _rows(name: str, input: Operand, dim: int, index: Operand) -> tuple[Rows, in
     at = st.wrap_dim(dim, len(input.shape), name)
     if index.dtype not in INDEX_TYPES:
         raise DtypeError(
-            f"{name}: the index must be of an integer type, got {index.dtype.name}", hint="convert with .long()"
+            f"the index must be of an integer type, got {index.dtype.name}", hint="convert with .long()", operator=name
         )
     if len(index.shape) > 1:
         raise ShapeError(
-            f"{name}: the index must be a vector, got shape {list(index.shape)}", hint="flatten it with .reshape(-1)"
+            f"the index must be a vector, got shape {list(index.shape)}",
+            hint="flatten it with .reshape(-1)",
+            operator=name,
         )
     shape = input.shape or (1,)
     return (prod(shape[:at]), shape[at], prod(shape[at + 1 :])), at
@@ -140,13 +142,15 @@ def _check_source(name: str, input: Operand, shape: Sequence[int], source: Any) 
     """Raise ShapeError or DtypeError if entries of `shape` cannot come from `source`."""
     if source.dtype is not input.dtype:
         raise DtypeError(
-            f"{name}: the input is {input.dtype.name}, but the source is {source.dtype.name}",
+            f"the input is {input.dtype.name}, but the source is {source.dtype.name}",
             hint=f"convert it with .to(torch.{input.dtype.name})",
+            operator=name,
         )
     if tuple(source.shape) != tuple(shape):
         raise ShapeError(
-            f"{name}: the source must have shape {list(shape)}, got {list(source.shape)}",
+            f"the source must have shape {list(shape)}, got {list(source.shape)}",
             hint="it is the input's shape, with as many places in the indexed dimension as the index has",
+            operator=name,
         )
 
 

@@ -74,7 +74,7 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
 def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
     """The dimension, the result's shape and its type."""
     if not tensors:
-        raise ArgumentError("cat: expected a non-empty list of Tensors, got []", hint=NOTHING_HINT)
+        raise ArgumentError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="cat")
     first = next((each for each in tensors if tuple(each.shape) != (0,)), tensors[0])
     at = st.wrap_dim(dim, len(first.shape), "cat")
     kind, total = tensors[0].dtype, 0
@@ -82,8 +82,9 @@ def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
         kind = promote(kind, each.dtype)
         if not each.shape:
             raise ShapeError(
-                f"cat: zero-dimensional tensor (at position {number}) cannot be concatenated",
+                f"zero-dimensional tensor (at position {number}) cannot be concatenated",
                 hint="use stack, which adds a dimension",
+                operator="cat",
             )
         if tuple(each.shape) != (0,):
             _check_sizes(first.shape, each.shape, at, number)
@@ -96,16 +97,18 @@ def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
 def _check_sizes(expected: Sequence[int], got: Sequence[int], at: int, number: int) -> None:
     if len(got) != len(expected):
         raise ShapeError(
-            f"cat: tensors must have the same number of dimensions: got {len(expected)} and {len(got)}, of shapes "
+            f"tensors must have the same number of dimensions: got {len(expected)} and {len(got)}, of shapes "
             f"{list(expected)} and {list(got)}",
             hint=f"add dimensions of size 1 with unsqueeze() to the one at position {number}, or to the others",
+            operator="cat",
         )
     for dim, (want, have) in enumerate(zip(expected, got)):
         if dim != at and want != have:
             raise ShapeError(
-                f"cat: sizes of tensors must match except in dimension {at}. Expected size {want} but got size {have} "
+                f"sizes of tensors must match except in dimension {at}. Expected size {want} but got size {have} "
                 f"in dimension {dim} for tensor number {number} in the list: {list(expected)} and {list(got)}",
                 hint=f"join along dimension {dim}, or cut the longer one with narrow({dim}, 0, {min(want, have)})",
+                operator="cat",
             )
 
 
@@ -177,14 +180,15 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
     Raises: ShapeError if shapes differ, ArgumentError for no tensors.
     """
     if not tensors:
-        raise ArgumentError("stack: expected a non-empty list of Tensors, got []", hint=NOTHING_HINT)
+        raise ArgumentError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="stack")
     shape = tensors[0].shape
     for number, each in enumerate(tensors):
         if each.shape != shape:
             raise ShapeError(
-                f"stack: expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(each.shape)} "
+                f"expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(each.shape)} "
                 f"at entry {number}",
                 hint="use cat to join tensors of different sizes, or bring them to one shape first",
+                operator="stack",
             )
     at = st.wrap_dim(dim, len(shape) + 1, "stack")
     return cat([unsqueeze(each, at) for each in tensors], at)
@@ -240,12 +244,13 @@ def repeat(input: Operand, repeats: Any) -> Any:
     lead = len(repeats) - len(input.shape)
     if lead < 0:
         raise ShapeError(
-            f"repeat: {len(repeats)} counts, {list(repeats)}, are too few for {len(input.shape)} dimensions",
+            f"{len(repeats)} counts, {list(repeats)}, are too few for {len(input.shape)} dimensions",
             hint="give one for each dimension, 1 where nothing is repeated; tile() takes fewer",
+            operator="repeat",
         )
     if any(each < 0 for each in repeats):
         raise ArgumentError(
-            f"repeat: counts must not be negative: {list(repeats)}", hint="1 keeps a dimension, 0 empties it"
+            f"counts must not be negative: {list(repeats)}", hint="1 keeps a dimension, 0 empties it", operator="repeat"
         )
     shape = (*[1] * lead, *input.shape)
     between = [size for each in shape for size in (1, each)]
@@ -287,8 +292,9 @@ def repeat_interleave(input: Operand, repeats: int, dim: int | None = None) -> A
     """
     if not isinstance(repeats, int) or repeats < 0:
         raise ArgumentError(
-            f"repeat_interleave: repeats must be a number that is not negative, got {shown(repeats)}",
+            f"repeats must be a number that is not negative, got {shown(repeats)}",
             hint="pass an int: a count for every element is not supported",
+            operator="repeat_interleave",
         )
     source = reshape(input, (-1,)) if dim is None else input
     shape = source.shape
@@ -377,8 +383,9 @@ def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
     wanted = [dims] if isinstance(dims, int) else list(dims)
     if len(steps) != len(wanted):
         raise ShapeError(
-            f"roll: {len(steps)} shifts, {steps}, for {len(wanted)} dimensions, {wanted}",
+            f"{len(steps)} shifts, {steps}, for {len(wanted)} dimensions, {wanted}",
             hint="give one shift for each",
+            operator="roll",
         )
     rolled: Any = input
     for step, dim in zip(steps, wanted):

@@ -165,26 +165,29 @@ def _norm_errors() -> Iterator[ErrorSample]:
 def _check_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any) -> None:
     if not input.dtype.is_floating_point:
         raise DtypeError(
-            f"layer_norm: input must be floating point, got {input.dtype.name}", hint="convert with .float()"
+            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="layer_norm"
         )
     shape = list(normalized_shape)
     if not shape or list(input.shape[-len(shape) :]) != shape:
         wanted = ", ".join(["*", *map(str, shape)])
         raise ShapeError(
-            f"layer_norm: given normalized_shape={shape}, expected input with shape [{wanted}], but got input of size "
+            f"given normalized_shape={shape}, expected input with shape [{wanted}], but got input of size "
             f"{list(input.shape)}",
             hint=f"normalized_shape is that of the last dimensions, for example {list(input.shape[-1:])}",
+            operator="layer_norm",
         )
     for name, each in (("weight", weight), ("bias", bias)):
         if each is not None and list(each.shape) != shape:
             raise ShapeError(
-                f"layer_norm: {name} has shape {list(each.shape)}, normalized_shape is {shape}",
+                f"{name} has shape {list(each.shape)}, normalized_shape is {shape}",
                 hint="they must be the same",
+                operator="layer_norm",
             )
         if each is not None and each.dtype is not input.dtype:
             raise DtypeError(
-                f"layer_norm: {name} is {each.dtype.name}, input is {input.dtype.name}; they must be the same",
+                f"{name} is {each.dtype.name}, input is {input.dtype.name}; they must be the same",
                 hint=f"convert one of them, for example {name}.to(torch.{input.dtype.name})",
+                operator="layer_norm",
             )
 
 

@@ -77,12 +77,12 @@ def check_types(name: str, **operands: Any) -> None:
     for key, kind in rest:
         if kind is not first[1]:
             raise DtypeError(
-                f"{name}: expected {first[0]} and {key} to have the same dtype, but got {first[1].name} and "
-                f"{kind.name}",
+                f"expected {first[0]} and {key} to have the same dtype, but got {first[1].name} and {kind.name}",
                 hint=f"convert one of them, for example {key}.to(torch.{first[1].name})",
+                operator=name,
             )
     if first[1] is bool_:
-        raise DtypeError(f"{name}: there is no product of bool matrices", hint="convert with .to(torch.uint8)")
+        raise DtypeError("there is no product of bool matrices", hint="convert with .to(torch.uint8)", operator=name)
 
 
 def cannot_multiply(name: str, a: Sequence[int], b: Sequence[int], hint: str = "") -> ShapeError:
@@ -90,8 +90,9 @@ def cannot_multiply(name: str, a: Sequence[int], b: Sequence[int], hint: str = "
     inner = f"the inner sizes, {a[-1]} and {b[-2:][0]}, must be equal"
     fits_turned = len(b) > 1 and b[-1] == a[-1]
     return ShapeError(
-        f"{name}: mat1 and mat2 shapes cannot be multiplied ({shapes[0]} and {shapes[1]})",
+        f"mat1 and mat2 shapes cannot be multiplied ({shapes[0]} and {shapes[1]})",
         hint=hint or (f"{inner}: transpose one, for example mat2.transpose(-2, -1)" if fits_turned else inner),
+        operator=name,
     )
 
 
@@ -99,10 +100,11 @@ def check_ndim(name: str, **operands: tuple[Any, int]) -> None:
     for key, (operand, ndim) in operands.items():
         if len(operand.shape) != ndim:
             raise ShapeError(
-                f"{name}: {key} must have {ndim} dimensions, got shape {list(operand.shape)}",
+                f"{key} must have {ndim} dimensions, got shape {list(operand.shape)}",
                 hint="matmul takes any number of dimensions"
                 if name in ("mm", "bmm", "mv", "dot")
                 else "add dimensions with unsqueeze(), or take them away with flatten() or squeeze()",
+                operator=name,
             )
 
 
@@ -152,9 +154,9 @@ def matmul(call: Any, input: Operand, other: Operand) -> Any:
     check_types(call.name, input=input, other=other)
     if not input.shape or not other.shape:
         raise ShapeError(
-            f"{call.name}: both operands need at least one dimension, got shapes {list(input.shape)} and "
-            f"{list(other.shape)}",
+            f"both operands need at least one dimension, got shapes {list(input.shape)} and {list(other.shape)}",
             hint="multiply by a number with *",
+            operator=call.name,
         )
     a, b = seen_left(input), seen_right(other)
     if a.shape[-1] != b.shape[-2]:
@@ -248,8 +250,9 @@ def bmm(call: Any, input: Operand, mat2: Operand) -> Any:
     wanted = [input.shape[0], input.shape[2]]
     if list(mat2.shape[:2]) != wanted:
         raise ShapeError(
-            f"bmm: expected size for first two dimensions of mat2 to be {wanted} but got {list(mat2.shape[:2])}",
+            f"expected size for first two dimensions of mat2 to be {wanted} but got {list(mat2.shape[:2])}",
             hint=f"input is {list(input.shape)}: mat2 must have as many matrices, with {wanted[1]} rows",
+            operator="bmm",
         )
     return matmul.lower(call, input, mat2)
 
@@ -302,8 +305,9 @@ def dot(input: Operand, tensor: Operand) -> Any:
     check_ndim("dot", input=(input, 1), tensor=(tensor, 1))
     if input.shape != tensor.shape:
         raise ShapeError(
-            f"dot: expected vectors of one size, got {input.shape[0]} and {tensor.shape[0]} elements",
+            f"expected vectors of one size, got {input.shape[0]} and {tensor.shape[0]} elements",
             hint=f"shorten one of them, for example [:{min(input.shape[0], tensor.shape[0])}]",
+            operator="dot",
         )
     return Handover(matmul, (input, tensor))
 

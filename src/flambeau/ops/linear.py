@@ -49,8 +49,9 @@ def addmm(input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: An
     fits = len(input.shape) <= 2 and all(size in (1, want) for size, want in zip(input.shape[::-1], shape[::-1]))
     if not fits:
         raise ShapeError(
-            f"addmm: input of shape {list(input.shape)} does not expand to {shape}",
+            f"input of shape {list(input.shape)} does not expand to {shape}",
             hint=f"it is added to the product: give it that shape, or a part that broadcasts, as [{shape[-1]}]",
+            operator="addmm",
         )
     if list(input.shape) == shape[1:] and beta == alpha == 1:
         return linear(mat1, mat2.transpose(0, 1), input)  # type: ignore[attr-defined]
@@ -101,8 +102,9 @@ def _layer(call: Any, input: Any, weight: Any, bias: Any, activation: str = "") 
         )
     if bias is not None and tuple(bias.shape) != (n,):
         raise ShapeError(
-            f"{call.name}: bias has shape {list(bias.shape)}, expected [{n}]",
+            f"bias has shape {list(bias.shape)}, expected [{n}]",
             hint=f"one for each row of weight, which has shape {list(weight.shape)}",
+            operator=call.name,
         )
     if unit_steps(n, k, *weight.strides) is None:
         weight = call.contiguous(weight)
@@ -220,7 +222,9 @@ def addmm_activation(
     """
     if not mat1.dtype.is_floating_point:
         raise DtypeError(
-            f"_addmm_activation: mat1 must be floating point, got {mat1.dtype.name}", hint="convert with .float()"
+            f"mat1 must be floating point, got {mat1.dtype.name}",
+            hint="convert with .float()",
+            operator="_addmm_activation",
         )
     are_matrices = len(mat1.shape) == len(mat2.shape) == 2 and mat2.shape[0] > 0
     is_layer = are_matrices and list(input.shape) == list(mat2.shape[1:]) and beta == alpha == 1

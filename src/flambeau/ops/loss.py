@@ -19,7 +19,7 @@ def check_reduction(name: str, reduction: str) -> None:
     """Raise ArgumentError unless it is one of REDUCTIONS."""
     if reduction not in REDUCTIONS:
         raise ArgumentError(
-            f"{name}: {reduction!r} is not a valid value for reduction", hint="use 'none', 'mean' or 'sum'"
+            f"{reduction!r} is not a valid value for reduction", hint="use 'none', 'mean' or 'sum'", operator=name
         )
 
 
@@ -149,8 +149,9 @@ def smooth_l1_loss(input: Operand, target: Operand, reduction: str = "mean", bet
     check_reduction("smooth_l1_loss", reduction)
     if beta < 0:
         raise ShapeError(
-            f"smooth_l1_loss: beta must not be negative, got {beta}",
+            f"beta must not be negative, got {beta}",
             hint="it is where the loss becomes linear; 0 makes it l1_loss",
+            operator="smooth_l1_loss",
         )
     _warn_sizes("smooth_l1_loss", input, target)
     return reduced(smooth_difference(input, target, float(beta)), reduction)

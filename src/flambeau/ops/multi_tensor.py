@@ -55,20 +55,21 @@ def check_lists(name: str, lists: dict[str, Sequence[Any]], written: Sequence[st
     for called, found in lists.items():
         if len(found) != len(shapes):
             raise ArgumentError(
-                f"{name}: {first} has {len(shapes)} tensors, {called} has {len(found)}", hint=LISTS_HINT
+                f"{first} has {len(shapes)} tensors, {called} has {len(found)}", hint=LISTS_HINT, operator=name
             )
         if [each.shape for each in found] != shapes:
             index = next(index for index, each in enumerate(found) if each.shape != shapes[index])
             raise ShapeError(
-                f"{name}: {called}[{index}] has shape {list(found[index].shape)}, {first}[{index}] has "
-                f"{list(shapes[index])}",
+                f"{called}[{index}] has shape {list(found[index].shape)}, {first}[{index}] has {list(shapes[index])}",
                 hint=LISTS_HINT,
+                operator=name,
             )
         if called in written and [each.dtype for each in found] != kinds:
             index = next(index for index, each in enumerate(found) if each.dtype is not kinds[index])
             raise DtypeError(
-                f"{name}: {called}[{index}] is {found[index].dtype.name}, expected {kinds[index].name}",
+                f"{called}[{index}] is {found[index].dtype.name}, expected {kinds[index].name}",
                 hint=f"it is written, as {first}[{index}]'s type: convert it with .to(torch.{kinds[index].name})",
+                operator=name,
             )
 
 
@@ -77,8 +78,9 @@ def check_floating(name: str, called: str, tensors: Sequence[Any]) -> None:
     for index, each in enumerate(tensors):
         if each.dtype.category != FLOATING:
             raise DtypeError(
-                f"{name}: {called}[{index}] is {each.dtype.name}, expected a floating point type",
+                f"{called}[{index}] is {each.dtype.name}, expected a floating point type",
                 hint="convert it with .float(), or leave it out",
+                operator=name,
             )
 
 
@@ -101,9 +103,10 @@ def _densely(tensor: Any) -> Any:
 def _copied(call: Call, tensor: Any, kind: dtype, is_written: bool) -> Any:
     if is_written and st.overlaps_itself(tensor.shape, tensor.strides):
         raise ShapeError(
-            f"{call.name}: more than one element of a written-to {tensor.dtype.name}{list(tensor.shape)} refers to a "
+            f"more than one element of a written-to {tensor.dtype.name}{list(tensor.shape)} refers to a "
             f"single memory location (strides {list(tensor.strides)})",
             hint="clone() the tensor before writing it",
+            operator=call.name,
         )
     return call.contiguous(tensor, kind)
 
@@ -201,7 +204,9 @@ def limit_norm(call: Call, tensors: Operands, total: Operand, max_norm: Number) 
     check_lists("limit_norm", {"tensors": tensors}, limit_norm.mutates)
     if total.shape:
         got = f"{total.dtype.name} of shape {list(total.shape)}"
-        raise ShapeError(f"limit_norm: the norm must be one number, got {got}", hint="pass what get_total_norm returns")
+        raise ShapeError(
+            f"the norm must be one number, got {got}", hint="pass what get_total_norm returns", operator="limit_norm"
+        )
     for wide in dict.fromkeys(each.dtype.wide for each in tensors):
         chosen = [each for each in tensors if each.dtype.wide is wide]
         update(call, _limit_kernel, [chosen], 0, call.contiguous(total, wide), max_norm, SMALL)
@@ -280,7 +285,9 @@ def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
     """
     if not order:
         raise ArgumentError(
-            f"norm_of_many: order {order} is not supported", hint="any but 0: 2.0 is usual, float('inf') is the largest"
+            f"order {order} is not supported",
+            hint="any but 0: 2.0 is usual, float('inf') is the largest",
+            operator="norm_of_many",
         )
     check_floating("norm_of_many", "tensors", tensors)
     groups = [(kind, [tensors[index] for index in indexes]) for kind, indexes in _by_type(tensors)]

@@ -173,27 +173,31 @@ def check_classes(input: Any, target: Any, weight: Any) -> None:
     """Raise DtypeError, ArgumentError or ShapeError if these do not make a loss of classes."""
     if not input.dtype.is_floating_point:
         raise DtypeError(
-            f"nll_loss: input must be floating point, got {input.dtype.name}", hint="convert with .float()"
+            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="nll_loss"
         )
     if target.dtype is not int64:
         raise DtypeError(
-            f"nll_loss: expected target dtype to be int64, got {target.dtype.name}", hint="convert with .long()"
+            f"expected target dtype to be int64, got {target.dtype.name}",
+            hint="convert with .long()",
+            operator="nll_loss",
         )
     shape = list(input.shape)
     if not shape or (shape[:1] + shape[2:] != list(target.shape) and not (len(shape) == 1 and not target.shape)):
         raise ArgumentError(
-            f"nll_loss: expected target of the input's shape without its class dimension; input is {shape}, target is "
+            f"expected target of the input's shape without its class dimension; input is {shape}, target is "
             f"{list(target.shape)}",
             hint=f"it must have shape {shape[:1] + shape[2:]}: one class for each prediction"
             if shape
             else "input needs a dimension of classes",
+            operator="nll_loss",
         )
     classes = _class_sizes(shape)[1]
     if weight is not None and (tuple(weight.shape) != (classes,) or weight.dtype is not input.dtype):
         raise ShapeError(
-            f"nll_loss: weight must be {input.dtype.name}[{classes}], one for each class, got {weight.dtype.name}"
+            f"weight must be {input.dtype.name}[{classes}], one for each class, got {weight.dtype.name}"
             f"{list(weight.shape)}",
             hint=f"make it torch.ones({classes}, dtype=torch.{input.dtype.name}, device=input.device), then set values",
+            operator="nll_loss",
         )
 
 

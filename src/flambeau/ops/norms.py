@@ -45,7 +45,9 @@ def _square_root(total: Any, scale: Any) -> Any:
 def vector_norm(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, p: float = 2.0) -> Any:
     """p-norm for a finite p other than 0: what `norm` calls."""
     if not input.dtype.is_floating_point:
-        raise DtypeError(f"norm: input must be floating point, got {input.dtype.name}", hint="convert with .float()")
+        raise DtypeError(
+            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="norm"
+        )
     dims = dims_of(call.name, dim, len(input.shape))
     out = call.output(reduced_shape(input.shape, dims, keepdim), input.dtype)
     run_fold(call, norm_fold(float(p)), input, dims, out, input.dtype.wide)

@@ -322,21 +322,26 @@ class Operator:
         """Which parameters the keywords are.  Raises ArgumentTypeError if a call like this cannot be bound."""
         if len(args) > self.positional:
             raise ArgumentTypeError(
-                f"{self.called}: takes {self.positional} positional arguments but {len(args)} were given",
+                f"takes {self.positional} positional arguments but {len(args)} were given",
                 hint=self.signature(),
+                operator=self.called,
             )
         given = {self._own_name(name, kwargs): value for name, value in kwargs.items()}
         left = self.parameters[len(args) :]
         for parameter in left:
             if parameter.is_needed and parameter.name not in given:
                 raise ArgumentTypeError(
-                    f"{self.called}: missing 1 required positional argument: '{parameter.name}'", hint=self.signature()
+                    f"missing 1 required positional argument: '{parameter.name}'",
+                    hint=self.signature(),
+                    operator=self.called,
                 )
         known = {each.name for each in left}
         for name, value in given.items():
             if name not in known:
                 raise ArgumentTypeError(
-                    f"{self.called}: got an unexpected keyword argument '{name}': {shown(value)}", hint=self.signature()
+                    f"got an unexpected keyword argument '{name}': {shown(value)}",
+                    hint=self.signature(),
+                    operator=self.called,
                 )
         return [self.index_of[name] for name in given]
 

@@ -155,7 +155,7 @@ def counted_adam_step(
 
 def _check_counters(name: str, params: Any, steps: Any) -> None:
     if len(steps) != len(params):
-        raise ArgumentError(f"{name}: params has {len(params)} tensors, steps has {len(steps)}", hint=LISTS_HINT)
+        raise ArgumentError(f"params has {len(params)} tensors, steps has {len(steps)}", hint=LISTS_HINT, operator=name)
     for index, each in enumerate(steps):
         if each.shape or each.dtype is not float32:
             error = ShapeError if each.shape else DtypeError

@@ -28,7 +28,9 @@ class Dense(NamedTuple):
 def sized(input: Operand, dim: int, name: str) -> tuple[int, int]:
     """A dimension counted from the front, and its size.  Raises IndexRangeError if there is no such dimension."""
     if not input.shape:
-        raise IndexRangeError(f"{name}: cannot be applied to a 0-dim tensor", hint="use tensor.item() to get its value")
+        raise IndexRangeError(
+            "cannot be applied to a 0-dim tensor", hint="use tensor.item() to get its value", operator=name
+        )
     at = st.wrap_dim(dim, len(input.shape), name)
     return at, input.shape[at]
 
@@ -89,16 +91,18 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
     start = source.offset if storage_offset is None else storage_offset
     if len(size) != len(stride) or start < 0 or any(each < 0 for each in (*size, *stride)):
         raise ArgumentError(
-            f"as_strided: sizes {list(size)}, strides {list(stride)}, offset {start} do not make a view",
+            f"sizes {list(size)}, strides {list(stride)}, offset {start} do not make a view",
             hint="give as many strides as sizes, and no negative number",
+            operator="as_strided",
         )
     held = source.storage.nbytes // source.dtype.itemsize
     reach = st.extent(size, stride)
     if reach and start + reach > held:
         raise ShapeError(
-            f"as_strided: sizes {list(size)} with strides {list(stride)} and offset {start} need {start + reach} "
+            f"sizes {list(size)} with strides {list(stride)} and offset {start} need {start + reach} "
             f"elements, but the view is of a storage of {held}",
             hint="strides and offset count elements from the storage's start: lower the sizes or the offset",
+            operator="as_strided",
         )
     return size, stride, start - source.offset
 
@@ -112,9 +116,10 @@ def _(
 ) -> Any:
     if st.overlaps_itself(input_shape, input_strides):
         raise AutogradError(
-            f"as_strided: no gradient for an input whose elements overlap, shape {list(input_shape)} with strides "
+            f"no gradient for an input whose elements overlap, shape {list(input_shape)} with strides "
             f"{list(input_strides)}",
             hint="clone() the input first",
+            operator="as_strided",
         )
     start = input_offset if storage_offset is None else storage_offset
     low = min(start, input_offset)
@@ -145,8 +150,9 @@ def select(input: Operand, dim: int, index: int) -> Any:
     at, total = sized(input, dim, "select")
     if not -total <= index < total:
         raise IndexRangeError(
-            f"select: index {index} is out of bounds for dimension {at} with size {total}",
+            f"index {index} is out of bounds for dimension {at} with size {total}",
             hint=f"use {-total} to {total - 1}; negative ones count from the end" if total else "there is no element",
+            operator="select",
         )
     return (*shape[:at], *shape[at + 1 :]), (*strides[:at], *strides[at + 1 :]), index % total * strides[at]
 
@@ -176,7 +182,9 @@ def slice_(input: Operand, dim: int = 0, start: int | None = None, end: int | No
     Raises: IndexRangeError if the dimension is out of range, ArgumentError for a step below 1.
     """
     if step <= 0:
-        raise ArgumentError(f"slice: step must be greater than zero, got {step}", hint="flip(dim) reverses a dimension")
+        raise ArgumentError(
+            f"step must be greater than zero, got {step}", hint="flip(dim) reverses a dimension", operator="slice"
+        )
     at, total = sized(input, dim, "slice")
     first, last, _ = slice(start, end, step).indices(total)
     count = max(0, -(-(last - first) // step))
@@ -211,14 +219,16 @@ def narrow(input: Operand, dim: int, start: int, length: int) -> Any:
     _, size = sized(input, dim, "narrow")
     if not -size <= start <= size:
         raise IndexRangeError(
-            f"narrow: start {start} is out of range, expected to be in [{-size}, {size}]",
+            f"start {start} is out of range, expected to be in [{-size}, {size}]",
             hint="negative ones count from the end",
+            operator="narrow",
         )
     first = start + size if start < 0 else start
     if length < 0 or first + length > size:
         raise ShapeError(
-            f"narrow: start ({first}) + length ({length}) exceeds dimension size ({size})",
+            f"start ({first}) + length ({length}) exceeds dimension size ({size})",
             hint=f"from there, length may be 0 to {max(size - first, 0)}",
+            operator="narrow",
         )
     return slice_(input, dim, first, first + length)
 
@@ -245,16 +255,18 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
     if isinstance(wanted, int):
         if wanted < 0 or wanted == 0 != total:
             raise ShapeError(
-                f"split: split_size {wanted} cannot divide dimension {at} of size {total}",
+                f"split_size {wanted} cannot divide dimension {at} of size {total}",
                 hint="use a size of 1 or more",
+                operator="split",
             )
         pieces = [min(wanted, total - start) for start in range(0, total, wanted)] if total else [0]
     else:
         pieces = list(wanted)
         if sum(pieces) != total or any(each < 0 for each in pieces):
             raise ShapeError(
-                f"split: the sizes must sum to {total}, the size of dimension {at}, but got {pieces}",
+                f"the sizes must sum to {total}, the size of dimension {at}, but got {pieces}",
                 hint=f"they sum to {sum(pieces)}; none may be negative",
+                operator="split",
             )
     starts = [sum(pieces[:place]) for place in range(len(pieces))]
     return tuple(slice_(input, at, start, start + size) for start, size in zip(starts, pieces))
@@ -278,7 +290,9 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     """
     if chunks <= 0:
         raise ShapeError(
-            f"chunk: the number of chunks must be greater than 0, got {chunks}", hint="1 gives the whole tensor"
+            f"the number of chunks must be greater than 0, got {chunks}",
+            hint="1 gives the whole tensor",
+            operator="chunk",
         )
     _, total = sized(input, dim, "chunk")
     return split(input, -(-total // chunks), dim) if total else split(input, (0,) * chunks, dim)
@@ -328,8 +342,9 @@ def diagonal(input: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A
     a, b = st.wrap_dim(dim1, len(shape), "diagonal"), st.wrap_dim(dim2, len(shape), "diagonal")
     if a == b:
         raise ShapeError(
-            f"diagonal: the two dimensions cannot be identical: {dim1} and {dim2}",
+            f"the two dimensions cannot be identical: {dim1} and {dim2}",
             hint=f"both are dimension {a} of {len(shape)}: name another, for example {(a + 1) % max(len(shape), 1)}",
+            operator="diagonal",
         )
     down, right = max(-offset, 0), max(offset, 0)
     count = max(min(shape[a] - down, shape[b] - right), 0)
@@ -364,12 +379,13 @@ def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
     at = st.wrap_dim(dimension, len(shape), "unfold")
     if size < 0 or size > shape[at]:
         raise ShapeError(
-            f"unfold: dimension {at} has size {shape[at]}, which does not hold a window of size {size}",
+            f"dimension {at} has size {shape[at]}, which does not hold a window of size {size}",
             hint=f"use a size of 0 to {shape[at]}",
+            operator="unfold",
         )
     if step <= 0:
         raise ArgumentError(
-            f"unfold: step must be greater than zero, got {step}", hint="1 begins a window at every place"
+            f"step must be greater than zero, got {step}", hint="1 begins a window at every place", operator="unfold"
         )
     count = (shape[at] - size) // step + 1
     walked = (*strides[:at], strides[at] * step, *strides[at + 1 :], strides[at])

@@ -49,8 +49,9 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 def _triangle(call: Call, name: str, input: Operand, diagonal: int) -> Any:
     if len(input.shape) < 2:
         raise ShapeError(
-            f"{name}: input must have at least 2 dimensions, got {list(input.shape)}",
+            f"input must have at least 2 dimensions, got {list(input.shape)}",
             hint="the last two are rows and columns: add one with unsqueeze(0)",
+            operator=name,
         )
     out = call.output(input.shape, input.dtype)
     numel = input.numel()

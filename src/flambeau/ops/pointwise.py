@@ -67,7 +67,7 @@ def numbers(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     """As `promoted`; bool is refused."""
     if common is bool_:
         raise DtypeError(
-            f"{name}: bool operands are not supported", hint="convert with .to(torch.uint8) or use logical_*"
+            "bool operands are not supported", hint="convert with .to(torch.uint8) or use logical_*", operator=name
         )
     return promoted(name, types, common)
 
@@ -75,7 +75,9 @@ def numbers(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 def floating_only(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     """As `promoted`; integers and bool are refused."""
     if not common.is_floating_point:
-        raise DtypeError(f"{name}: operands must be floating point, got {common.name}", hint="convert with .float()")
+        raise DtypeError(
+            f"operands must be floating point, got {common.name}", hint="convert with .float()", operator=name
+        )
     return promoted(name, types, common)
 
 
@@ -83,7 +85,7 @@ def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     """The first input is a condition, read as bool; the others promote."""
     if types[0] is not bool_:
         raise DtypeError(
-            f"{name}: condition must be bool, got {types[0].name}", hint="compare first, for example x > 0"
+            f"condition must be bool, got {types[0].name}", hint="compare first, for example x > 0", operator=name
         )
     rest = types[1]
     for each in types[2:]:
@@ -217,15 +219,17 @@ def check_out(name: str, out: Any, shape: Sequence[int], result: dtype) -> None:
 
 def unlike_result(name: str, result: Sequence[int], target: Sequence[int]) -> ShapeError:
     return ShapeError(
-        f"{name}: the result has shape {list(result)}, the tensor to write has shape {list(target)}",
+        f"the result has shape {list(result)}, the tensor to write has shape {list(target)}",
         hint=f"write into a tensor of shape {list(result)}, or use the form that makes a new one",
+        operator=name,
     )
 
 
 def uncastable(name: str, result: dtype, target: dtype) -> DtypeError:
     return DtypeError(
-        f"{name}: result type {result.name} can't be cast to the desired output type {target.name}",
+        f"result type {result.name} can't be cast to the desired output type {target.name}",
         hint=f"write into a tensor of {result.name}, or convert the operands with .to(torch.{target.name})",
+        operator=name,
     )
 
 

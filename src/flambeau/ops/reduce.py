@@ -89,7 +89,7 @@ def _(grad: Any, input: Any, dim: Any, keepdim: Any) -> Any:
 def _floating(name: str, input: Any, wanted: dtype | None = None) -> dtype:
     kind = wanted or input.dtype
     if not kind.is_floating_point:
-        raise DtypeError(f"{name}: input must be floating point, got {kind.name}", hint="convert with .float()")
+        raise DtypeError(f"input must be floating point, got {kind.name}", hint="convert with .float()", operator=name)
     return kind
 
 

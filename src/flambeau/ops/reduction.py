@@ -320,9 +320,10 @@ def planned(call: Any, input: Any, dims: Sequence[int]) -> Walk:
     walk = walk_of(input.shape, input.strides, dims, widest_load(input))
     if len(walk.layout[0]) > MAX_DIMS:
         raise ShapeError(
-            f"{call.name}: {len(walk.layout[0])} dimensions do not collapse to {MAX_DIMS} or fewer: shape "
+            f"{len(walk.layout[0])} dimensions do not collapse to {MAX_DIMS} or fewer: shape "
             f"{list(input.shape)}, strides {list(input.strides)}, reduced {list(dims)}",
             hint="make the operand contiguous, or reduce in two steps",
+            operator=call.name,
         )
     return walk
 

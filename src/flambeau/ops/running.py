@@ -57,7 +57,9 @@ def running_sum(call: Any, input: Operand, dim: int, dtype: Any = None, reverse:
     dim = st.wrap_dim(dim, len(input.shape), call.name)
     kind = dtype or (input.dtype if input.dtype.is_floating_point else int64)
     if kind is bool_:
-        raise DtypeError(f"{call.name}: running sums of type bool are not supported", hint="use dtype=torch.int64")
+        raise DtypeError(
+            "running sums of type bool are not supported", hint="use dtype=torch.int64", operator=call.name
+        )
     out = call.output(input.shape, kind)
     if out.numel():
         layout, rows, size, _ = lines_of(input.shape, [out.strides, input.strides], dim)

@@ -304,8 +304,9 @@ def targets(
     numel, ndim = prod(size), len(size)
     if ndim > MAX_DIMS:
         raise ShapeError(
-            f"indexing: {ndim} dimensions are more than the {MAX_DIMS} that kernels walk: shape {list(size)}",
+            f"{ndim} dimensions are more than the {MAX_DIMS} that kernels walk: shape {list(size)}",
             hint="merge dimensions that are not indexed with flatten() or reshape()",
+            operator="indexing",
         )
     out = call.scratch((numel,), int64)
     rest = (0,) * (MAX_DIMS - ndim)

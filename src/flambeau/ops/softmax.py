@@ -133,7 +133,9 @@ def _run_softmax(call: Any, logarithm: bool, input: Any, dim: int, wanted: dtype
     dim = st.wrap_dim(dim, len(input.shape), call.name)
     kind = wanted or input.dtype
     if not kind.is_floating_point:
-        raise DtypeError(f"{call.name}: input must be floating point, got {kind.name}", hint="pass dtype=torch.float32")
+        raise DtypeError(
+            f"input must be floating point, got {kind.name}", hint="pass dtype=torch.float32", operator=call.name
+        )
     out = call.output(input.shape, kind)
     if out.numel():
         layout, count, size, is_inner = lines_of(input.shape, [out.strides, input.strides], dim)

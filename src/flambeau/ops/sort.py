@@ -194,7 +194,7 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
     size = input.shape[at] if input.shape else 1
     if not 0 <= k <= size:
         raise IndexRangeError(
-            f"topk: k {k} is out of range for dimension {at} with size {size}", hint=f"use 0 to {size}"
+            f"k {k} is out of range for dimension {at} with size {size}", hint=f"use 0 to {size}", operator="topk"
         )
     found: Any = sort(input, at, largest)
     return Sorted(*(each.narrow(at, 0, k) if input.shape else each for each in found))

@@ -18,8 +18,9 @@ def wrap_dims(dims: Sequence[int], ndim: int, name: str) -> list[int]:
     wrapped = [st.wrap_dim(dim, ndim, name) for dim in dims]
     if len(set(wrapped)) != len(wrapped):
         raise ShapeError(
-            f"{name}: duplicate dims are not allowed, got {list(dims)}",
+            f"duplicate dims are not allowed, got {list(dims)}",
             hint=f"name each once; of {ndim} dimensions, -1 is {ndim - 1}",
+            operator=name,
         )
     return wrapped
 
@@ -49,9 +50,10 @@ def view_(input: Operand, size: Any) -> Any:
     strides = st.view(input.shape, input.strides, target)
     if strides is None:
         raise ShapeError(
-            f"view: shape {list(target)} is not compatible with the input's shape {list(input.shape)} and strides "
+            f"shape {list(target)} is not compatible with the input's shape {list(input.shape)} and strides "
             f"{list(input.strides)}: at least one dimension spans across two contiguous subspaces",
             hint="use reshape(...), which copies where it must",
+            operator="view",
         )
     return target, strides, 0
 
@@ -102,8 +104,9 @@ def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
     first, last = st.wrap_dim(start_dim, ndim, "flatten"), st.wrap_dim(end_dim, ndim, "flatten")
     if first > last:
         raise ShapeError(
-            f"flatten: start_dim {start_dim} comes after end_dim {end_dim}",
+            f"start_dim {start_dim} comes after end_dim {end_dim}",
             hint=f"exchange them: ({end_dim}, {start_dim})",
+            operator="flatten",
         )
     merged = 1
     for size in input.shape[first : last + 1]:
@@ -262,7 +265,9 @@ def t(input: Operand) -> Any:
     """
     ndim = len(input.shape)
     if ndim > 2:
-        raise ShapeError(f"t: expects at most 2 dimensions, but the input has {ndim}", hint="use transpose(-2, -1)")
+        raise ShapeError(
+            f"expects at most 2 dimensions, but the input has {ndim}", hint="use transpose(-2, -1)", operator="t"
+        )
     return transpose(input, 0, ndim - 1) if ndim else input
 
 
@@ -288,8 +293,9 @@ def permute(input: Operand, dims: Any) -> Any:
     ndim = len(input.shape)
     if len(dims) != ndim:
         raise ShapeError(
-            f"permute: the input has {ndim} dimensions, but {len(dims)} were given: {list(dims)}",
+            f"the input has {ndim} dimensions, but {len(dims)} were given: {list(dims)}",
             hint=f"name each of 0 to {ndim - 1} once; transpose(a, b) exchanges two" if ndim else "give none",
+            operator="permute",
         )
     order = wrap_dims(dims, ndim, "permute")
     return [input.shape[i] for i in order], [input.strides[i] for i in order], 0
@@ -324,9 +330,9 @@ def movedim(input: Operand, source: Any, destination: Any) -> Any:
     targets = wrap_dims([destination] if isinstance(destination, int) else destination, ndim, "movedim")
     if len(sources) != len(targets):
         raise ShapeError(
-            f"movedim: {len(sources)} source dimensions, but {len(targets)} destinations: {list(sources)} and "
-            f"{list(targets)}",
+            f"{len(sources)} source dimensions, but {len(targets)} destinations: {list(sources)} and {list(targets)}",
             hint="give one destination for each source",
+            operator="movedim",
         )
     rest = iter(i for i in range(ndim) if i not in sources)
     placed = dict(zip(targets, sources))
@@ -355,21 +361,24 @@ def expand(input: Operand, size: Any) -> Any:
     lead = len(size) - len(input.shape)
     if lead < 0:
         raise ShapeError(
-            f"expand: {len(size)} sizes were given, {list(size)}, but the input is {list(input.shape)}",
+            f"{len(size)} sizes were given, {list(size)}, but the input is {list(input.shape)}",
             hint="give one for each dimension, -1 where it stays as it is; new ones come first",
+            operator="expand",
         )
     if -1 in size[:lead]:
         raise ShapeError(
-            f"expand: -1 isn't allowed for a leading, new dimension: {list(size)}, the input is {list(input.shape)}",
+            f"-1 isn't allowed for a leading, new dimension: {list(size)}, the input is {list(input.shape)}",
             hint="-1 keeps a size that is there: give new dimensions a number",
+            operator="expand",
         )
     target = [have if want == -1 else want for want, have in zip(size, (*[1] * lead, *input.shape))]
     for dim, (want, have) in enumerate(zip(target[lead:], input.shape)):
         if have not in (1, want):
             raise ShapeError(
-                f"expand: size {want} does not match the existing size {have} at non-singleton dimension {dim + lead}: "
+                f"size {want} does not match the existing size {have} at non-singleton dimension {dim + lead}: "
                 f"target {list(size)}, input {list(input.shape)}",
                 hint=f"only sizes of 1 expand: use {have} or -1 there; unsqueeze() makes new dimensions of size 1",
+                operator="expand",
             )
     return target, st.expand(input.shape, input.strides, target), 0
 

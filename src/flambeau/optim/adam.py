@@ -52,14 +52,18 @@ class Adam(Optimizer):
         check_not_negative(group, {"lr": "learning rate", "eps": "epsilon value", "weight_decay": "weight_decay value"})
         betas = group["betas"]
         if not isinstance(betas, (tuple, list)):
-            raise ArgumentTypeError(f"check: betas must be two numbers, got {shown(betas)}", hint="as in (0.9, 0.999)")
+            raise ArgumentTypeError(
+                f"betas must be two numbers, got {shown(betas)}", hint="as in (0.9, 0.999)", operator="check"
+            )
         if len(betas) != 2:
-            raise ArgumentError(f"check: betas must be two numbers, got {betas}", hint="as in (0.9, 0.999)")
+            raise ArgumentError(f"betas must be two numbers, got {betas}", hint="as in (0.9, 0.999)", operator="check")
         for index, beta in enumerate(betas):
             checks.number("check", f"betas[{index}]", beta)
             if not 0 <= beta < 1:
                 raise ArgumentError(
-                    f"check: Invalid beta parameter at index {index}: {beta}", hint="it is at least 0 and less than 1"
+                    f"Invalid beta parameter at index {index}: {beta}",
+                    hint="it is at least 0 and less than 1",
+                    operator="check",
                 )
 
     def update(self, group: dict[str, Any]) -> None:

@@ -33,9 +33,9 @@ class LRScheduler:
                 group["initial_lr"] = group["lr"]
             elif "initial_lr" not in group:
                 raise NamingError(
-                    f"{type(self).__name__}: param 'initial_lr' is not specified in param_groups[{index}] when "
-                    f"resuming at step {last_epoch}",
+                    f"param 'initial_lr' is not specified in param_groups[{index}] when resuming at step {last_epoch}",
                     hint="load the optimizer's state_dict first, or leave out last_epoch to start anew",
+                    operator=type(self).__name__,
                 )
         self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
@@ -48,13 +48,14 @@ class LRScheduler:
     def _check_optimizer(self, optimizer: Any) -> None:
         if not isinstance(optimizer, Optimizer):
             raise ArgumentTypeError(
-                f"{type(self).__name__}: {type(optimizer).__name__} is not an Optimizer: {shown(optimizer)}",
+                f"{type(optimizer).__name__} is not an Optimizer: {shown(optimizer)}",
                 hint="as in torch.optim.SGD(...)",
+                operator=type(self).__name__,
             )
 
     def get_lr(self) -> list[float]:
         """Each group's rate at step `last_epoch`."""
-        raise NotSupportedError(f"{type(self).__name__}: get_lr is not defined", hint="define get_lr(self)")
+        raise NotSupportedError("get_lr is not defined", hint="define get_lr(self)", operator=type(self).__name__)
 
     def get_last_lr(self) -> list[float]:
         """Each group's rate as the last step set it."""
@@ -85,8 +86,9 @@ class LRScheduler:
         """Take over what state_dict gave."""
         if not isinstance(state_dict, dict):
             raise ArgumentTypeError(
-                f"load_state_dict: state_dict must be a dict, got {shown(state_dict)}",
+                f"state_dict must be a dict, got {shown(state_dict)}",
                 hint="give what state_dict() gave",
+                operator="load_state_dict",
             )
         self.__dict__.update(state_dict)
 
@@ -102,8 +104,9 @@ class LambdaLR(LRScheduler):
         )
         if len(self.lr_lambdas) != groups:
             raise ArgumentError(
-                f"LambdaLR: Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}",
+                f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}",
                 hint="give one function for all groups, or one for each",
+                operator="LambdaLR",
             )
         for index, each in enumerate(self.lr_lambdas):
             checks.function("LambdaLR", f"lr_lambda[{index}]", each)
@@ -163,13 +166,15 @@ class LinearLR(LRScheduler):
         checks.count("LinearLR", "total_iters", total_iters)
         if not 0 < start_factor <= 1:
             raise ArgumentError(
-                f"LinearLR: starting multiplicative factor must be in (0, 1], got {start_factor}",
+                f"starting multiplicative factor must be in (0, 1], got {start_factor}",
                 hint="it is a factor of the optimizer's lr; raise that to go above",
+                operator="LinearLR",
             )
         if not 0 <= end_factor <= 1:
             raise ArgumentError(
-                f"LinearLR: ending multiplicative factor must be in [0, 1], got {end_factor}",
+                f"ending multiplicative factor must be in [0, 1], got {end_factor}",
                 hint="it is a factor of the optimizer's lr; raise that to go above",
+                operator="LinearLR",
             )
         self.start_factor = start_factor
         self.end_factor = end_factor
@@ -211,7 +216,7 @@ def _check_positive(name: str, what: str, steps: Any) -> None:
     """Raise ArgumentTypeError or ArgumentError unless it is a number of steps."""
     checks.number(name, what, steps)
     if not steps > 0:
-        raise ArgumentError(f"{name}: {what} must be positive, got {steps}", hint="give a number of steps")
+        raise ArgumentError(f"{what} must be positive, got {steps}", hint="give a number of steps", operator=name)
 
 
 __all__ = ["CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "StepLR"]

@@ -10,7 +10,7 @@ from typing import Any
 from .. import trace
 from ..autograd.mode import GradMode
 from ..core import TensorCore
-from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, shown, told_as
+from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, naming, shown
 from ..tensor import checks
 
 Closure = Callable[[], Any]
@@ -39,15 +39,18 @@ class Optimizer:
         groups = list(_checked(name, params))
         if not groups:
             raise ArgumentError(
-                f"{name}: optimizer got an empty parameter list",
+                "optimizer got an empty parameter list",
                 hint="is parameters() of a module without parameters, or a generator that was used up?",
+                operator=name,
             )
         if not isinstance(defaults, dict):
-            raise ArgumentTypeError(f"{name}: defaults must be a dict, got {shown(defaults)}", hint="as in {'lr': 0.1}")
+            raise ArgumentTypeError(
+                f"defaults must be a dict, got {shown(defaults)}", hint="as in {'lr': 0.1}", operator=name
+            )
         self.defaults = defaults
         self.param_groups: list[dict[str, Any]] = []
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
-        with told_as(name):
+        with naming(name):
             for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
                 self.add_param_group(group)
 
@@ -55,27 +58,29 @@ class Optimizer:
         """Add parameters with options of their own.  Raises ArgumentError, ArgumentTypeError; nothing is added then."""
         if not isinstance(param_group, dict):
             raise ArgumentTypeError(
-                f"add_param_group: param_group must be a dict, but got {type(param_group).__name__}: "
-                f"{shown(param_group)}",
+                f"param_group must be a dict, but got {type(param_group).__name__}: {shown(param_group)}",
                 hint='as in {"params": [...], "lr": 0.1}',
+                operator="add_param_group",
             )
         if "params" not in param_group:
             raise NamingError(
-                f"add_param_group: a group needs 'params', this has {', '.join(map(repr, param_group)) or 'nothing'}",
+                f"a group needs 'params', this has {', '.join(map(repr, param_group)) or 'nothing'}",
                 hint='as in {"params": [...], "lr": 0.1}',
+                operator="add_param_group",
             )
         group = {"params": _tensors(param_group["params"])}
         group |= {key: value for key, value in param_group.items() if key != "params"}
         for name, default in self.defaults.items():
             if default is required and name not in group:
                 raise ArgumentError(
-                    "add_param_group: parameter group didn't specify a value of required optimization parameter "
+                    "parameter group didn't specify a value of required optimization parameter "
                     f"{name}: it has {', '.join(map(repr, param_group))}",
                     hint=f'give it in the group, as in {{"params": [...], {name!r}: ...}}',
+                    operator="add_param_group",
                 )
             group.setdefault(name, default)
         self._check_new(group["params"])
-        with told_as("add_param_group"):
+        with naming("add_param_group"):
             self.check(group)
         self.param_groups.append(group)
 
@@ -87,9 +92,10 @@ class Optimizer:
         for each in params:
             if id(each) in known:
                 raise ArgumentError(
-                    f"add_param_group: some parameters appear in more than one parameter group: {each.describe()} is "
+                    f"some parameters appear in more than one parameter group: {each.describe()} is "
                     f"in group {known[id(each)]}",
                     hint="list each parameter once",
+                    operator="add_param_group",
                 )
 
     def check(self, group: dict[str, Any]) -> None:
@@ -123,7 +129,9 @@ class Optimizer:
 
     def update(self, group: dict[str, Any]) -> None:
         """Change one group's parameters; called without gradients being recorded."""
-        raise NotSupportedError(f"{type(self).__name__}: update is not defined", hint="define update(self, group)")
+        raise NotSupportedError(
+            "update is not defined", hint="define update(self, group)", operator=type(self).__name__
+        )
 
     def state_dict(self) -> dict[str, Any]:
         """{"state", "param_groups"}, with a parameter's number, in the order of the groups, in its place."""
@@ -148,8 +156,9 @@ class Optimizer:
         _check_same_sizes(given, self.param_groups)
         if not isinstance(state, dict):
             raise ArgumentTypeError(
-                f"load_state_dict: state_dict['state'] must be a dict, got {shown(state)}",
+                f"state_dict['state'] must be a dict, got {shown(state)}",
                 hint="give what state_dict() gave",
+                operator="load_state_dict",
             )
         groups = deepcopy(given)
         params = self._all_params()
@@ -180,31 +189,33 @@ def _tensors(params: Any) -> list[Any]:
     """The tensors of a group, checked."""
     if isinstance(params, (set, frozenset)):
         raise ArgumentTypeError(
-            f"add_param_group: optimizer parameters need to be organized in ordered collections, but the ordering of "
+            "optimizer parameters need to be organized in ordered collections, but the ordering of "
             f"tensors in sets will change between runs; got a {type(params).__name__} of {len(params)}",
             hint="use a list instead",
+            operator="add_param_group",
         )
     whole = [params] if isinstance(params, TensorCore) else list(_checked("add_param_group", params))
     named = [isinstance(each, tuple) and len(each) == 2 for each in whole]
     if any(named) and not all(named):
         raise ArgumentError(
-            "add_param_group: all optimizer params should be with/without names, params["
-            f"{named.index(False)}] has none",
+            f"all optimizer params should be with/without names, params[{named.index(False)}] has none",
             hint="give (name, tensor) pairs alone, as named_parameters() does, or tensors alone",
+            operator="add_param_group",
         )
     found = [each[1] if is_named else each for each, is_named in zip(whole, named)]
     for place, each in enumerate(found):
         if not isinstance(each, TensorCore):
             raise ArgumentTypeError(
-                f"add_param_group: optimizer can only optimize Tensors, but one of the params is "
+                "optimizer can only optimize Tensors, but one of the params is "
                 f"{type(each).__name__}: params[{place}] is {shown(each)}",
                 hint="give module.parameters(), or dicts with 'params'",
+                operator="add_param_group",
             )
         if each._grad_fn is not None:
             raise ArgumentError(
-                f"add_param_group: can't optimize a non-leaf Tensor, params[{place}] is {each.describe()} of "
-                f"{each._grad_fn}",
+                f"can't optimize a non-leaf Tensor, params[{place}] is {each.describe()} of {each._grad_fn}",
                 hint="optimize the leaf it comes from, or its detach()",
+                operator="add_param_group",
             )
     return found
 
@@ -213,14 +224,16 @@ def _checked(name: str, params: Any) -> Iterable[Any]:
     """What holds parameters, if it can be gone through.  Raises ArgumentTypeError."""
     if isinstance(params, TensorCore) or hasattr(params, "parameters"):
         raise ArgumentTypeError(
-            f"{name}: params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+            "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
             f"{shown(params)}",
             hint="put it in a list: [...]" if isinstance(params, TensorCore) else "give module.parameters()",
+            operator=name,
         )
     if isinstance(params, dict):
         raise ArgumentTypeError(
-            f"{name}: optimizer can only optimize Tensors, but params is a dict with {', '.join(map(repr, params))}",
+            f"optimizer can only optimize Tensors, but params is a dict with {', '.join(map(repr, params))}",
             hint="put it in a list: [{...}]" if "params" in params else "give its values()",
+            operator=name,
         )
     return checks.listed(name, "params", "tensors or dicts", params)
 
@@ -230,18 +243,20 @@ def _check_same_sizes(groups: Any, own: list[dict[str, Any]]) -> None:
     found = checks.listed("load_state_dict", "state_dict['param_groups']", "dicts", groups)
     if len(found) != len(own):
         raise ArgumentError(
-            f"load_state_dict: loaded state dict has a different number of parameter groups: {len(found)}, this "
+            f"loaded state dict has a different number of parameter groups: {len(found)}, this "
             f"optimizer has {len(own)}",
             hint=hint,
+            operator="load_state_dict",
         )
     for index, (group, mine) in enumerate(zip(found, own)):
         params = checks.entry("load_state_dict", f"state_dict['param_groups'][{index}]", group, "params")
         if len(params) != len(mine["params"]):
             raise ArgumentError(
-                f"load_state_dict: loaded state dict contains a parameter group that doesn't match the size of "
+                "loaded state dict contains a parameter group that doesn't match the size of "
                 f"optimizer's group: group {index} has {len(params)} parameters, the optimizer's has "
                 f"{len(mine['params'])}",
                 hint=hint,
+                operator="load_state_dict",
             )
 
 
@@ -270,4 +285,4 @@ def check_not_negative(group: dict[str, Any], names: dict[str, str]) -> None:
     for name, called in names.items():
         checks.number("check", name, group[name])
         if not group[name] >= 0:
-            raise ArgumentError(f"check: Invalid {called}: {group[name]}", hint=f"{name} is 0 or more")
+            raise ArgumentError(f"Invalid {called}: {group[name]}", hint=f"{name} is 0 or more", operator="check")

@@ -47,9 +47,10 @@ class SGD(Optimizer):
         checks.number("check", "dampening", group["dampening"])
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise ArgumentError(
-                "check: Nesterov momentum requires a momentum and zero dampening, got "
+                "Nesterov momentum requires a momentum and zero dampening, got "
                 f"momentum={group['momentum']} and dampening={group['dampening']}",
                 hint="such as momentum=0.9, dampening=0",
+                operator="check",
             )
 
     def update(self, group: dict[str, Any]) -> None:

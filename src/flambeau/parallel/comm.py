@@ -21,7 +21,7 @@ from ..errors import (
     FlambeauError,
     IndexRangeError,
     ShapeError,
-    told_as,
+    naming,
 )
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
@@ -56,12 +56,12 @@ def to_index(tensor: Any, index: int) -> Any:
 
 def _indexes(name: str, devices: Any) -> list[int]:
     """The indexes of a list of devices.  Raises ArgumentTypeError for anything else."""
-    with told_as(name):
+    with naming(name):
         return [index_of(each) for each in checks.listed(name, "devices", "devices", devices)]
 
 
 def _target(name: str, destination: Any) -> int:
-    with told_as(name):
+    with naming(name):
         return index_of(destination)
 
 
@@ -85,8 +85,9 @@ def broadcast(
 def _exactly_one(name: str, what: str, given: Any, out: Any) -> CollectiveError:
     listed = None if out is None else "given"
     return CollectiveError(
-        f"{name}: Exactly one of '{what}' and 'out' must be specified, but got {what}={given} and out={listed}",
+        f"Exactly one of '{what}' and 'out' must be specified, but got {what}={given} and out={listed}",
         hint=f"leave out '{what}' or 'out'" if listed else f"give '{what}', or 'out' with tensors to write",
+        operator=name,
     )
 
 
@@ -94,8 +95,8 @@ def _copied_into(tensor: Any, out: Sequence[Any]) -> tuple[Any, ...]:
     out = _outputs("broadcast", out)
     for index, each in enumerate(out):
         if each.shape != tensor.shape:
-            fact = f"broadcast: out[{index}] has shape {list(each.shape)}, the source has shape {list(tensor.shape)}"
-            raise ShapeError(fact, hint="make it with torch.empty_like(source, device=...)")
+            fact = f"out[{index}] has shape {list(each.shape)}, the source has shape {list(tensor.shape)}"
+            raise ShapeError(fact, operator="broadcast", hint="make it with torch.empty_like(source, device=...)")
     with GradMode(False):
         for each in out:
             each.copy_(tensor, non_blocking=True)
@@ -107,8 +108,8 @@ def _outputs(name: str, out: Any) -> tuple[Any, ...]:
     found = checks.tensors(name, "out", out)
     for index, each in enumerate(found):
         if not each.is_cuda:
-            fact = f"{name}: Expected all output tensors to be CUDA tensors, out[{index}] is {each.describe()}"
-            raise DeviceMismatchError(fact, hint=MOVE_HINT)
+            fact = f"Expected all output tensors to be CUDA tensors, out[{index}] is {each.describe()}"
+            raise DeviceMismatchError(fact, operator=name, hint=MOVE_HINT)
     return found
 
 
@@ -126,12 +127,14 @@ def broadcast_coalesced(
     indexes = _indexes("broadcast_coalesced", devices)
     checks.count("broadcast_coalesced", "buffer_size", buffer_size)
     if not indexes:
-        raise ArgumentError("broadcast_coalesced: got no devices", hint="the first is where the tensors are")
+        raise ArgumentError("got no devices", hint="the first is where the tensors are", operator="broadcast_coalesced")
     tensors = checks.tensors("broadcast_coalesced", "tensors", tensors)
     for place, each in enumerate(tensors):
         if each.storage.device != indexes[0]:
-            fact = f"broadcast_coalesced: tensors[{place}] is {each.describe()}, devices[0] is cuda:{indexes[0]}"
-            raise DeviceMismatchError(fact, hint="move it there, or name its device first")
+            fact = f"tensors[{place}] is {each.describe()}, devices[0] is cuda:{indexes[0]}"
+            raise DeviceMismatchError(
+                fact, operator="broadcast_coalesced", hint="move it there, or name its device first"
+            )
     copies: list[list[Any]] = [[None] * len(tensors) for _ in indexes]
     copies[0] = list(tensors)
     for group in chunks(tensors, buffer_size) if len(indexes) > 1 else ():
@@ -153,7 +156,7 @@ def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
     """
     inputs = checks.tensors("reduce_add", "inputs", inputs)
     if not inputs:
-        raise ArgumentError("reduce_add: got no tensors", hint="give one per device")
+        raise ArgumentError("got no tensors", hint="give one per device", operator="reduce_add")
     target = _target("reduce_add", destination)
     _check_addends(inputs, target)
     if len(inputs) == 1:
@@ -168,17 +171,18 @@ def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
 def _check_addends(inputs: Sequence[Any], target: int) -> None:
     for index, each in enumerate(inputs):
         if not each.is_cuda:
-            fact = f"reduce_add: expects all inputs to be on GPUs, inputs[{index}] is {each.describe()}"
-            raise ArgumentError(fact, hint=MOVE_HINT)
+            fact = f"expects all inputs to be on GPUs, inputs[{index}] is {each.describe()}"
+            raise ArgumentError(fact, operator="reduce_add", hint=MOVE_HINT)
         if each.shape != inputs[0].shape:
             fact = f"got {list(each.shape)}, but expected {list(inputs[0].shape)}"
             hint = "give one tensor per device, all of one shape"
-            raise ArgumentError(f"reduce_add: input {index} has invalid size: {fact}", hint=hint)
+            raise ArgumentError(f"input {index} has invalid size: {fact}", hint=hint, operator="reduce_add")
     if all(each.storage.device != target for each in inputs):
         fact = f"it is cuda:{target}, they are on {', '.join(str(each.device) for each in inputs)}"
         raise DeviceMismatchError(
-            f"reduce_add: expects destination to be on the same GPU with one of the tensors: {fact}",
+            f"expects destination to be on the same GPU with one of the tensors: {fact}",
             hint="name one of theirs as destination",
+            operator="reduce_add",
         )
 
 
@@ -195,7 +199,7 @@ def reduce_add_coalesced(
     inputs = _groups(inputs)
     target = _target("reduce_add_coalesced", destination)
     checks.count("reduce_add_coalesced", "buffer_size", buffer_size)
-    with told_as("reduce_add_coalesced"):
+    with naming("reduce_add_coalesced"):
         for parts in zip(*inputs):
             _check_addends(parts, target)
     if len(inputs) == 1:
@@ -216,11 +220,11 @@ def _groups(inputs: Any) -> list[tuple[Any, ...]]:
     listed = enumerate(checks.listed(name, "inputs", "lists of tensors", inputs))
     groups = [checks.tensors(name, f"inputs[{place}]", each) for place, each in listed]
     if not groups:
-        raise ArgumentError(f"{name}: got no tensors", hint="give one list of tensors per device")
+        raise ArgumentError("got no tensors", hint="give one list of tensors per device", operator=name)
     counts = [len(each) for each in groups]
     if len(set(counts)) > 1:
-        fact = f"{name}: every device must have the same number of tensors, inputs have {counts}"
-        raise ArgumentError(fact, hint="give one list per device, all of one length")
+        fact = f"every device must have the same number of tensors, inputs have {counts}"
+        raise ArgumentError(fact, operator=name, hint="give one list per device, all of one length")
     return groups
 
 
@@ -250,7 +254,9 @@ def scatter(
     """
     checks.tensor("scatter", "the source", tensor)
     if not tensor.ndim:
-        raise ShapeError(f"scatter: {tensor.describe()} has no dimension to split along", hint="use unsqueeze(0) first")
+        raise ShapeError(
+            f"{tensor.describe()} has no dimension to split along", hint="use unsqueeze(0) first", operator="scatter"
+        )
     checks.integer("scatter", "dim", dim)
     dim = st.wrap_dim(dim, tensor.ndim, "scatter")
     if (devices is None) == (out is None):
@@ -261,7 +267,7 @@ def scatter(
         return _scattered_into(tensor, out, dim, streams)
     indexes = _indexes("scatter", devices)
     if not indexes:
-        raise ShapeError("scatter: got no devices", hint="give at least one")
+        raise ShapeError("got no devices", hint="give at least one", operator="scatter")
     chosen = splitting.streams(streams, indexes)
     moved = []
     parts = splitting.split(tensor, indexes, chunk_sizes, dim)  # maybe fewer than devices
@@ -291,7 +297,7 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
     """
     tensors = checks.tensors("gather", "tensors", tensors)
     if not tensors:
-        raise ArgumentError("gather: got no tensors", hint="give one per device")
+        raise ArgumentError("got no tensors", hint="give one per device", operator="gather")
     checks.integer("gather", "dim", dim)
     dim = st.wrap_dim(dim, tensors[0].ndim, "gather")
     shape = _joined_shape(tensors, dim)
@@ -301,8 +307,8 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
         out = core.empty(shape, tensors[0].dtype, _destination(destination), name="gather")
     checks.tensor("gather", "out", out)
     if list(out.shape) != shape:
-        fact = f"gather: out has shape {list(out.shape)}, expected {shape}"
-        raise ShapeError(fact, hint=f"make it with torch.empty({shape}, ...)")
+        fact = f"out has shape {list(out.shape)}, expected {shape}"
+        raise ShapeError(fact, operator="gather", hint=f"make it with torch.empty({shape}, ...)")
     with GradMode(False):
         for part, each in zip(splitting.narrowed(out.detach(), [each.shape[dim] for each in tensors], dim), tensors):
             part.copy_(each)
@@ -313,18 +319,20 @@ def _joined_shape(tensors: Sequence[Any], dim: int) -> list[int]:
     first = tensors[0]
     for index, each in enumerate(tensors):
         if not each.is_cuda:
-            fact = f"gather: expects all inputs to be on GPUs, tensors[{index}] is {each.describe()}"
-            raise ArgumentTypeError(fact, hint=MOVE_HINT)
+            fact = f"expects all inputs to be on GPUs, tensors[{index}] is {each.describe()}"
+            raise ArgumentTypeError(fact, operator="gather", hint=MOVE_HINT)
         if not first.ndim:
-            fact = f"gather: tensors[0] is {first.describe()}, which has no dimension {dim} to join along"
-            raise IndexRangeError(fact, hint="use unsqueeze(0) first; nn.parallel.gather does so by itself")
+            fact = f"tensors[0] is {first.describe()}, which has no dimension {dim} to join along"
+            raise IndexRangeError(
+                fact, operator="gather", hint="use unsqueeze(0) first; nn.parallel.gather does so by itself"
+            )
         pairs = enumerate(zip(each.shape, first.shape))
         same = each.ndim == first.ndim and all(a == b for d, (a, b) in pairs if d != dim)
         if not same or each.dtype is not first.dtype:
             raise ShapeError(
-                f"gather: tensors[{index}] is {each.describe()}, which does not fit {first.describe()} outside "
-                f"dimension {dim}",
+                f"tensors[{index}] is {each.describe()}, which does not fit {first.describe()} outside dimension {dim}",
                 hint="all must have one dtype, and one shape but for that dimension",
+                operator="gather",
             )
     shape = list(first.shape)
     shape[dim] = sum(each.shape[dim] for each in tensors)
@@ -339,5 +347,5 @@ def _destination(destination: Any) -> int:
             'gather: using -1 to represent CPU tensor is deprecated; use "cpu" instead', FutureWarning, stacklevel=3
         )
         return devices.CPU_INDEX
-    with told_as("gather"):
+    with naming("gather"):
         return devices.resolve(destination)

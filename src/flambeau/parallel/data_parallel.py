@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import trace
-from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, shown, told_as
+from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, naming, shown
 from ..nn.module import Module
 from ..runtime import device as devices
 from ..runtime import state
@@ -90,7 +90,9 @@ def data_parallel(
     _check_module("data_parallel", module, dim)
     if module_kwargs is not None and not isinstance(module_kwargs, dict):
         raise ArgumentTypeError(
-            f"data_parallel: module_kwargs must be a dict, got {shown(module_kwargs)}", hint="names and values"
+            f"module_kwargs must be a dict, got {shown(module_kwargs)}",
+            hint="names and values",
+            operator="data_parallel",
         )
     args = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
     named = module_kwargs or {}
@@ -112,8 +114,8 @@ def data_parallel(
 def _check_module(name: str, module: Any, dim: Any) -> None:
     checks.integer(name, "dim", dim)
     if not isinstance(module, Module):
-        fact = f"{name}: module must be a Module, got {shown(module)}"
-        raise ArgumentTypeError(fact, hint="derive from torch.nn.Module")
+        fact = f"module must be a Module, got {shown(module)}"
+        raise ArgumentTypeError(fact, operator=name, hint="derive from torch.nn.Module")
 
 
 def _indexes(name: str, device_ids: Sequence[Any] | None, count: int) -> list[int]:
@@ -121,11 +123,11 @@ def _indexes(name: str, device_ids: Sequence[Any] | None, count: int) -> list[in
         return list(range(count))
     given = checks.listed(name, "device_ids", "devices", device_ids)
     if not given:
-        raise ArgumentError(f"{name}: device_ids is empty: {device_ids}", hint="leave it out to use all devices")
-    with told_as(name):
+        raise ArgumentError(f"device_ids is empty: {device_ids}", hint="leave it out to use all devices", operator=name)
+    with naming(name):
         found = [devices.cuda_index(each) for each in given]
     if len(set(found)) != len(found):
-        raise ArgumentError(f"{name}: device_ids {found} names a device twice", hint="name each once")
+        raise ArgumentError(f"device_ids {found} names a device twice", hint="name each once", operator=name)
     return found
 
 
@@ -133,7 +135,7 @@ def _output(name: str, output_device: Any, gpus: Sequence[int]) -> Any:
     """Where outputs are joined: an index, or the CPU's device object."""
     if output_device is None:
         return gpus[0]
-    with told_as(name):
+    with naming(name):
         index = -1 if output_device == -1 and isinstance(output_device, int) else devices.resolve(output_device)
     return comm.place_of(index) if index < 0 else index
 
@@ -143,9 +145,10 @@ def check_place(module: Any, index: int, called: str = "DataParallel") -> None:
     for name, each in (*module.named_parameters(), *module.named_buffers()):
         if each.storage.device != index:
             raise DeviceMismatchError(
-                f"{called}: module must have its parameters and buffers on device cuda:{index} (device_ids[0]) but "
+                f"module must have its parameters and buffers on device cuda:{index} (device_ids[0]) but "
                 f"found one of them on device: {each.device} ({name})",
                 hint=f'move it with module.to("cuda:{index}")',
+                operator=called,
             )
 
 

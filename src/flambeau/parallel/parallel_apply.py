@@ -9,7 +9,7 @@ from typing import Any
 from ..autograd.mode import GradMode, mode
 from ..core import TensorCore
 from ..data.carried import CarriedError
-from ..errors import ArgumentError, told_as
+from ..errors import ArgumentError, naming
 from ..runtime import device as devices
 from ..runtime import state
 from ..tensor import checks
@@ -35,14 +35,17 @@ def parallel_apply(
     named = [{}] * count if kwargs_tup is None else kwargs_tup
     if not len(inputs) == len(named) == count:
         raise ArgumentError(
-            f"parallel_apply: {count} modules, {len(inputs)} inputs and {len(named)} kwargs do not fit",
+            f"{count} modules, {len(inputs)} inputs and {len(named)} kwargs do not fit",
             hint="give one of each per module",
+            operator="parallel_apply",
         )
-    with told_as("parallel_apply"):
+    with naming("parallel_apply"):
         places = [None] * count if devices_ is None else [devices.cuda_index(each) for each in devices_]
     if len(places) != count:
         raise ArgumentError(
-            f"parallel_apply: {count} modules and {len(places)} devices do not fit", hint="give one device per module"
+            f"{count} modules and {len(places)} devices do not fit",
+            hint="give one device per module",
+            operator="parallel_apply",
         )
     calls = [
         _Replica(index, module, input, kwargs, place)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..autograd.function import Function
 from ..autograd.mode import mode
-from ..errors import ArgumentError, ArgumentTypeError, shown, told_as
+from ..errors import ArgumentError, ArgumentTypeError, naming, shown
 from ..nn.module import Module
 from ..runtime import device as devices
 from ..tensor import checks
@@ -55,13 +55,17 @@ def replicate(network: Module, devices_: Sequence[Any], detach: bool = False) ->
     Raises: DeviceMismatchError if a parameter or buffer is not on the first device.
     """
     if not isinstance(network, Module):
-        raise ArgumentTypeError(f"replicate: network must be a Module, got {shown(network)}", hint="torch.nn.Module")
-    with told_as("replicate"):
+        raise ArgumentTypeError(
+            f"network must be a Module, got {shown(network)}", hint="torch.nn.Module", operator="replicate"
+        )
+    with naming("replicate"):
         gpus = [devices.cuda_index(each) for each in checks.listed("replicate", "devices", "devices", devices_)]
     if not gpus:
-        raise ArgumentError(f"replicate: got no devices: {devices_}", hint="the first is where the module is")
+        raise ArgumentError(
+            f"got no devices: {devices_}", hint="the first is where the module is", operator="replicate"
+        )
     plain = detach or not mode.enabled
-    with told_as("replicate"):
+    with naming("replicate"):
         params = _copies(list(network.parameters()), gpus, plain)
         buffers = _copies(list(network.buffers()), gpus, plain)
     modules = list(network.modules())

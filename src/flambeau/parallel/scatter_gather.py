@@ -16,7 +16,7 @@ from .. import trace
 from ..autograd.function import Function
 from ..core import TensorCore
 from ..driver.api import StreamHandle
-from ..errors import ArgumentError, ArgumentTypeError, shown, told_as
+from ..errors import ArgumentError, ArgumentTypeError, naming, shown
 from ..runtime import device as devices
 from ..runtime import state
 from ..runtime.machine import Machine
@@ -83,10 +83,10 @@ class Gather(Function):
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
     """Split nested inputs over GPUs: one like them per device, fewer where a tensor has not enough rows for all."""
     checks.integer("scatter", "dim", dim)
-    with told_as("scatter"):
+    with naming("scatter"):
         gpus = [devices.cuda_index(each) for each in checks.listed("scatter", "target_gpus", "devices", target_gpus)]
     if not gpus:
-        raise ArgumentError(f"scatter: got no devices: {target_gpus}", hint="give at least one")
+        raise ArgumentError(f"got no devices: {target_gpus}", hint="give at least one", operator="scatter")
     return _scatter(inputs, gpus, dim)
 
 
@@ -108,7 +108,9 @@ def scatter_kwargs(
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
     """Split positional and keyword inputs over GPUs; the shorter of the two is filled up with empty ones."""
     if kwargs is not None and not isinstance(kwargs, dict):
-        raise ArgumentTypeError(f"scatter_kwargs: kwargs must be a dict, got {shown(kwargs)}", hint="names and values")
+        raise ArgumentTypeError(
+            f"kwargs must be a dict, got {shown(kwargs)}", hint="names and values", operator="scatter_kwargs"
+        )
     args = scatter(inputs, target_gpus, dim) if inputs else []
     named = scatter(kwargs, target_gpus, dim) if kwargs else []
     count = max(len(args), len(named))
@@ -124,9 +126,11 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
     Raises: ArgumentError if mappings or sequences differ in length.
     """
     if not isinstance(outputs, Sequence) or isinstance(outputs, str):
-        raise ArgumentTypeError(f"gather: outputs must be a list, got {shown(outputs)}", hint="give one per device")
+        raise ArgumentTypeError(
+            f"outputs must be a list, got {shown(outputs)}", hint="give one per device", operator="gather"
+        )
     if not outputs:
-        raise ArgumentError(f"gather: got no outputs: {outputs}", hint="give one per device")
+        raise ArgumentError(f"got no outputs: {outputs}", hint="give one per device", operator="gather")
     first = outputs[0]
     if isinstance(first, TensorCore):
         checks.tensors("gather", "outputs", outputs)
@@ -138,8 +142,9 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
         return type(first)((key, gather([each[key] for each in outputs], target_device, dim)) for key in first)  # type: ignore[call-arg]
     if not isinstance(first, (tuple, list)):
         raise ArgumentTypeError(
-            f"gather: outputs must be tensors, or tuples, lists and dicts of them, got {shown(first)}",
+            f"outputs must be tensors, or tuples, lists and dicts of them, got {shown(first)}",
             hint="let the module return tensors",
+            operator="gather",
         )
     _check_lengths("sequences", outputs)
     joined = [gather(parts, target_device, dim) for parts in zip(*outputs)]
@@ -150,12 +155,14 @@ def _check_lengths(kind: str, outputs: Sequence[Any]) -> None:
     for place, each in enumerate(outputs):
         if not isinstance(each, (Mapping, tuple, list)):
             raise ArgumentTypeError(
-                f"gather: outputs[0] is {shown(outputs[0])}, outputs[{place}] is {shown(each)}",
+                f"outputs[0] is {shown(outputs[0])}, outputs[{place}] is {shown(each)}",
                 hint="let the module return the same kind on every device",
+                operator="gather",
             )
     lengths = [len(each) for each in outputs]
     if len(set(lengths)) > 1:
         raise ArgumentError(
-            f"gather: All {kind} must have the same number of entries, they have {lengths}",
+            f"All {kind} must have the same number of entries, they have {lengths}",
             hint="let the module return as many on every device",
+            operator="gather",
         )

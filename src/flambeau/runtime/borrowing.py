@@ -52,11 +52,11 @@ class Place:
     def unpack(answer: bytes) -> Place:
         """Raises ArgumentError."""
         if len(answer) < _PLACE.size:
-            raise ArgumentError(f"receive: an answer of {len(answer)} bytes")
+            raise ArgumentError(f"an answer of {len(answer)} bytes", operator="receive")
         kind, owner, service, loan, uuid, offset, nbytes, *lengths = _PLACE.unpack_from(answer)
         handles = answer[_PLACE.size :]
         if kind != _ON_DEVICE or len(handles) != sum(lengths):
-            raise ArgumentError(f"receive: an answer of kind {kind!r} with handles of {len(handles)} bytes")
+            raise ArgumentError(f"an answer of kind {kind!r} with handles of {len(handles)} bytes", operator="receive")
         text = uuid.rstrip(b"\0").decode("ascii", "replace")
         segment, event = handles[: lengths[0]], handles[lengths[0] :]
         return Place(owner.rstrip(b"\0"), service, loan, text, offset, nbytes, segment, event)

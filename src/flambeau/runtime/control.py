@@ -97,9 +97,9 @@ def _report_stray_contexts(chosen: int) -> None:
     if not stray:
         return
     names = ", ".join(f"cuda:{index}" for index in stray)
-    fact = f"set_device: cuda:{chosen} is chosen, and this process has used {names} already, which costs memory there"
+    fact = f"cuda:{chosen} is chosen, and this process has used {names} already, which costs memory there"
     if machine.stray_contexts == "error":
-        raise ModeError(fact, hint=STRAY_HINT)
+        raise ModeError(fact, operator="set_device", hint=STRAY_HINT)
     file, line = trace.place()
     warnings.warn_explicit(f"{fact}; {STRAY_HINT}", UserWarning, file, line)
 
@@ -128,7 +128,7 @@ def set_stream(stream: Stream | None) -> None:
     if stream is not None:
         if not isinstance(stream, Stream):
             raise ArgumentTypeError(
-                f"set_stream: expected a Stream or None, got {stream!r}", hint="pass a torch.cuda.Stream"
+                f"expected a Stream or None, got {stream!r}", hint="pass a torch.cuda.Stream", operator="set_stream"
             )
         check_alive(stream, state.machine(), "set_stream")
         state.set_stream(stream)
@@ -156,7 +156,9 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     """Whether a device can reach another one's memory directly.  Raises DeviceQueryError for an unknown device."""
     one, other = _known(device), _known(peer_device)
     if one == other:
-        raise DeviceIndexError(f"can_device_access_peer: cuda:{one} is not its own peer", hint="name two devices")
+        raise DeviceIndexError(
+            f"cuda:{one} is not its own peer", hint="name two devices", operator="can_device_access_peer"
+        )
     return state.machine().driver.peer_can(one, other)
 
 

@@ -42,7 +42,9 @@ class device:  # noqa: N801  (the field's name for it)
         if index is None:
             return as_device(type)
         if not is_integer(index):
-            raise ArgumentTypeError(f"device: the index must be an int, got {index!r}", hint="as in device('cuda', 0)")
+            raise ArgumentTypeError(
+                f"the index must be an int, got {index!r}", hint="as in device('cuda', 0)", operator="device"
+            )
         return _make(type, _checked_index(type, index))
 
     def __repr__(self) -> str:
@@ -112,7 +114,7 @@ def as_device(value: Any) -> device:
         return found
     if is_integer(value):
         return _make("cuda", _checked_index("cuda", value))
-    raise ArgumentTypeError(f"device: {value!r} is not a device", hint=INDEX_HINT)
+    raise ArgumentTypeError(f"{value!r} is not a device", hint=INDEX_HINT, operator="device")
 
 
 def _parsed(value: str) -> device:
@@ -218,12 +220,13 @@ def _checked_index(kind: Any, index: Any) -> int:
         )
     if index < 0:
         raise DeviceNameError(
-            f"device: Device index must not be negative, got {index}", hint="'cuda' is the current device"
+            f"Device index must not be negative, got {index}", hint="'cuda' is the current device", operator="device"
         )
     if index > LARGEST_INDEX:
         raise ArgumentError(
-            f"device: an index of {index} is too large, the largest is {LARGEST_INDEX}",
+            f"an index of {index} is too large, the largest is {LARGEST_INDEX}",
             hint="cuda.device_count() says how many devices there are",
+            operator="device",
         )
     return operator.index(index)
 

@@ -114,7 +114,8 @@ def _error(access: Access, expected: Expected) -> EarlyAccessError:
     verb = "reads" if access.mode == "r" else "writes"
     use = "writes" if expected.is_written else "reads"
     return EarlyAccessError(
-        f"{trace.caller()}: {verb} host memory that a non_blocking copy {use}, and has not waited for the copy, which "
+        f"{verb} host memory that a non_blocking copy {use}, and has not waited for the copy, which "
         f"was made at {expected.site} on {expected.stream!r}",
         hint=WRITTEN_HINT if expected.is_written else READ_HINT,
+        operator=trace.caller(),
     )

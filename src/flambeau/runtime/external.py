@@ -20,8 +20,9 @@ def external_stream(raw: Any, device: Any = None) -> Stream:
         raw = raw.__cuda_stream__()[1]
     if isinstance(raw, bool) or not isinstance(raw, int):
         raise ArgumentTypeError(
-            f"ExternalStream: expected a CUstream as an int, or an object with __cuda_stream__, got {raw!r}",
+            f"expected a CUstream as an int, or an object with __cuda_stream__, got {raw!r}",
             hint="pass its address, for example stream.ptr or stream.cuda_stream",
+            operator="ExternalStream",
         )
     index = devices.cuda_index(device)
     machine = state.machine()

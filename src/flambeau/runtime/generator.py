@@ -88,9 +88,10 @@ class Generator:
         """Raises AcceleratorError while the device's current stream is capturing: a replay would not do it."""
         if self._is_captured():
             raise AcceleratorError(
-                f"{name}: the state of the generator of {self.device} is neither read nor set in a capture",
+                f"the state of the generator of {self.device} is neither read nor set in a capture",
                 hint="do it before the capture; replays go on from the state at that time",
                 error_code=CAPTURE_UNSUPPORTED,
+                operator=name,
             )
 
     def manual_seed(self, seed: Any) -> Generator:
@@ -123,11 +124,14 @@ class Generator:
         try:
             words = operator.index(offset)
         except TypeError as failure:
-            raise ArgumentTypeError(f"set_offset: {offset!r} is not an integer", hint="pass an int") from failure
+            raise ArgumentTypeError(
+                f"{offset!r} is not an integer", hint="pass an int", operator="set_offset"
+            ) from failure
         if words % 4 or not 0 <= words < WORDS:
             raise ArgumentError(
-                f"set_offset: {words} is not a multiple of 4 from 0 to {WORDS - 4}",
+                f"{words} is not a multiple of 4 from 0 to {WORDS - 4}",
                 hint="use a multiple of 4, for example what get_offset() returned",
+                operator="set_offset",
             )
         self._check_not_captured("set_offset")
         self.random_state.set(self.random_state.seed, words // 4)
@@ -160,8 +164,9 @@ class Generator:
         check_generator("graphsafe_set_state", state)
         if self.device_index != state.device_index:
             raise DeviceMismatchError(
-                f"graphsafe_set_state: the generator is of {self.device}, the state of {state.device}",
+                f"the generator is of {self.device}, the state of {state.device}",
                 hint="use the state of a generator on this device",
+                operator="graphsafe_set_state",
             )
         self.random_state = state.random_state
         return self
@@ -194,7 +199,9 @@ def default_generator(index: int) -> Generator:
 def check_generator(name: str, value: object) -> None:
     """Raises ArgumentTypeError if what an operation was given is no generator."""
     if not isinstance(value, Generator):
-        raise ArgumentTypeError(f"{name}: {value!r} is not a Generator", hint="make one: torch.Generator(device)")
+        raise ArgumentTypeError(
+            f"{value!r} is not a Generator", hint="make one: torch.Generator(device)", operator=name
+        )
 
 
 def _as_seed(name: str, value: Any) -> int:
@@ -205,7 +212,9 @@ def _as_seed(name: str, value: Any) -> int:
         kind = ArgumentTypeError if isinstance(failure, TypeError) else ArgumentError
         raise kind(f"{name}: {value!r} is no seed", hint="give an integer") from failure
     if not -(1 << 63) <= seed < 1 << 64:
-        raise ArgumentError(f"{name}: {seed} does not fit in 64 bits", hint="use a number from -2**63 to 2**64 - 1")
+        raise ArgumentError(
+            f"{seed} does not fit in 64 bits", hint="use a number from -2**63 to 2**64 - 1", operator=name
+        )
     return seed % (1 << 64)
 
 
@@ -235,13 +244,14 @@ def _read_state(name: str, data: bytes) -> tuple[int, int]:
     """Seed and counter."""
     if len(data) not in (8, STATE_BYTES):
         raise ArgumentError(
-            f"{name}: a state has {STATE_BYTES} bytes, got {len(data)}", hint="pass what get_state() returned"
+            f"a state has {STATE_BYTES} bytes, got {len(data)}", hint="pass what get_state() returned", operator=name
         )
     offset = int.from_bytes(data[8:], "little")
     if offset % 4:
         raise ArgumentError(
-            f"{name}: the offset {offset} is not a multiple of 4",
+            f"the offset {offset} is not a multiple of 4",
             hint="use a multiple of 4, for example what get_offset() returned",
+            operator=name,
         )
     return int.from_bytes(data[:8], "little"), offset // 4
 

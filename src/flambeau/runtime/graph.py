@@ -50,7 +50,10 @@ def refuse_capture(name: str, why: str, hint: str) -> None:
     """Raise AcceleratorError if the current stream is capturing: a replay would not do what a call does."""
     if is_current_stream_capturing():
         raise AcceleratorError(
-            f"{name}: cannot be captured: {why}; called by {trace.caller()}", hint=hint, error_code=CAPTURE_UNSUPPORTED
+            f"cannot be captured: {why}; called by {trace.caller()}",
+            hint=hint,
+            error_code=CAPTURE_UNSUPPORTED,
+            operator=name,
         )
 
 
@@ -94,12 +97,15 @@ class CUDAGraph(GraphInside):
         """
         if pool is not None and not _is_pool(pool):
             raise ArgumentTypeError(
-                f"capture_begin: {pool!r} is no memory pool", hint="pool= takes g.pool() or graph_pool_handle()"
+                f"{pool!r} is no memory pool",
+                hint="pool= takes g.pool() or graph_pool_handle()",
+                operator="capture_begin",
             )
         if capture_error_mode not in MODES:
             raise ArgumentError(
-                f"capture_begin: unknown capture error mode {capture_error_mode!r}",
+                f"unknown capture error mode {capture_error_mode!r}",
                 hint=f"use one of {', '.join(MODES)}",
+                operator="capture_begin",
             )
         index = devices.cuda_index()
         machine, stream = state.machine(), state.current_stream(index)

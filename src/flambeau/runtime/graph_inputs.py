@@ -48,15 +48,17 @@ class StaticInputs:
             memory = each.memory()
             if memory is None:
                 raise AcceleratorError(
-                    f"replay: {each.name}, was freed",
+                    f"{each.name}, was freed",
                     hint="keep a reference to every tensor that the graph reads",
                     error_code=CAPTURE_UNSUPPORTED,
+                    operator="replay",
                 )
             if memory.version == each.version:
                 raise AcceleratorError(
-                    f"replay: {each.name}, was not written since the last replay, or the capture",
+                    f"{each.name}, was not written since the last replay, or the capture",
                     hint="copy_() new values into it before each replay",
                     error_code=CAPTURE_UNSUPPORTED,
+                    operator="replay",
                 )
 
     def use_up(self, stream: Stream) -> None:

@@ -47,9 +47,10 @@ class GraphInside:
         machine = self._captured("raw_cuda_graph")
         if not self.keep_graph:
             raise AcceleratorError(
-                "raw_cuda_graph: the graph was not kept",
+                "the graph was not kept",
                 hint="make it with CUDAGraph(keep_graph=True)",
                 error_code=CAPTURE_UNSUPPORTED,
+                operator="raw_cuda_graph",
             )
         return machine.driver.graph_raw(self._graph)
 
@@ -58,8 +59,9 @@ class GraphInside:
         machine = self._captured("raw_cuda_graph_exec")
         if not self._launchable:
             raise AcceleratorError(
-                "raw_cuda_graph_exec: the graph is not instantiated",
+                "the graph is not instantiated",
                 hint="call instantiate() first",
                 error_code=CAPTURE_UNSUPPORTED,
+                operator="raw_cuda_graph_exec",
             )
         return machine.driver.graph_raw(self._launchable)

@@ -56,8 +56,9 @@ class RandomStates:
         check_generator("register_generator_state", generator)
         if generator.random_state not in self._draws and len(self._draws) == MAX_GENERATORS:
             raise ArgumentError(
-                f"CUDAGraph: {MAX_GENERATORS} generators are drawn from, and no more can be",
+                f"{MAX_GENERATORS} generators are drawn from, and no more can be",
                 hint="draw from fewer generators in one graph",
+                operator="CUDAGraph",
             )
         self._draws.setdefault(generator.random_state, 0)
 

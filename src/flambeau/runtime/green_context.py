@@ -38,15 +38,18 @@ class GreenContext:
         Raises: AcceleratorError if the device has fewer, ArgumentTypeError for what is no int.
         """
         if not devices.is_integer(num_sms):
-            raise ArgumentTypeError(f"GreenContext.create: num_sms must be an int, got {num_sms!r}", hint=SIZE_HINT)
+            raise ArgumentTypeError(
+                f"num_sms must be an int, got {num_sms!r}", hint=SIZE_HINT, operator="GreenContext.create"
+            )
         index = devices.cuda_index(device_id)
         machine = state.machine()
         there_are = machine.properties(index).multi_processor_count
         if not 1 <= num_sms <= there_are:
             raise AcceleratorError(
-                f"GreenContext.create: {num_sms} multiprocessors were asked for, cuda:{index} has {there_are}",
+                f"{num_sms} multiprocessors were asked for, cuda:{index} has {there_are}",
                 hint=SIZE_HINT,
                 error_code=INVALID_VALUE,
+                operator="GreenContext.create",
             )
         partition, granted = machine.devices[index].driver.partition(index, int(num_sms))
         with machine.lock:

@@ -70,17 +70,19 @@ class Exchange:
             return
         if any(state.current_stream(each.index).is_capturing() for each in self._machine.devices):
             raise AcceleratorError(
-                f"{name}: tensors of several processes cannot be sent or received in a capture",
+                "tensors of several processes cannot be sent or received in a capture",
                 hint="do it before the capture or after it",
                 error_code=CAPTURE_UNSUPPORTED,
+                operator=name,
             )
 
     def _ticket(self, storage: Storage, route: object, site: str) -> Ticket:
         driver, device = self._machine.driver, storage.device
         if not driver.capabilities.ipc:
             raise NotSupportedError(
-                f"multiprocessing: cuda:{device} cannot share its memory with other processes",
+                f"cuda:{device} cannot share its memory with other processes",
                 hint="send a copy on the host: tensor.cpu()",
+                operator="multiprocessing",
             )
         stream, share = state.current_stream(device), storage.block
         if isinstance(share, Share):  # the receiver asks its owner for the segment
@@ -123,7 +125,7 @@ class Exchange:
     # answering other processes, in the channel's thread
     def asked(self, peer: Peer, request: bytes) -> Answer:
         if len(request) != REQUEST.size:
-            raise ArgumentError(f"multiprocessing: a request of {len(request)} bytes")
+            raise ArgumentError(f"a request of {len(request)} bytes", operator="multiprocessing")
         kind, number = REQUEST.unpack(request)
         if kind == _TAKE:
             return self.ledger.take(number, peer).answer, ()
@@ -136,7 +138,7 @@ class Exchange:
         elif kind == GIVE_BACK:
             self.ledger.give_back(number, peer)
         else:
-            raise ArgumentError(f"multiprocessing: request {kind!r} is unknown")
+            raise ArgumentError(f"request {kind!r} is unknown", operator="multiprocessing")
         return _NOTHING
 
     def lost(self, peer: Peer) -> None:
@@ -152,7 +154,9 @@ class Exchange:
                 AcceleratorError in a capture.
         """
         if not isinstance(message, bytes) or len(message) != _MESSAGE.size or not message.startswith(MAGIC):
-            raise ArgumentError(f"receive: this is no message of a tensor: {message[:16]!r}, {len(message)} bytes")
+            raise ArgumentError(
+                f"this is no message of a tensor: {message[:16]!r}, {len(message)} bytes", operator="receive"
+            )
         self._refuse_capture("receive")
         _, name, service, number = _MESSAGE.unpack(message)
         name = name.rstrip(b"\0")
@@ -168,7 +172,7 @@ class Exchange:
 
     def _receive_own(self, service: bytes, number: int) -> Storage:
         if service != self._service:
-            raise ArgumentError("receive: the tensor belongs to another machine of this process")
+            raise ArgumentError("the tensor belongs to another machine of this process", operator="receive")
         ticket = self.ledger.take(number, None)
         storage = ticket.storage
         assert storage is not None
@@ -222,9 +226,10 @@ class Exchange:
             if each.properties.uuid == uuid:
                 return each.index
         raise DeviceIndexError(
-            f"receive: the tensor lies on {uuid}, and this process sees "
+            f"the tensor lies on {uuid}, and this process sees "
             f"{', '.join(each.properties.uuid for each in self._machine.devices)}",
             hint="give both processes the same GPUs: CUDA_VISIBLE_DEVICES, or FLAMBEAU_GPUS",
+            operator="receive",
         )
 
     def _opened_event(self, sender: Connection, device: int, handle: bytes) -> EventHandle:

@@ -158,7 +158,7 @@ class Ledger:
     def _taken(self, number: int, peer: Peer | None) -> Ticket:
         ticket = self._tickets.get(number)
         if ticket is None or not ticket.is_taken or ticket.taker is not peer:
-            raise ArgumentError(f"done: ticket {number} is not being received by the caller")
+            raise ArgumentError(f"ticket {number} is not being received by the caller", operator="done")
         return ticket
 
     def _retire(self, ticket: Ticket) -> None:
@@ -178,7 +178,7 @@ class Ledger:
         with self._lock:
             loan = self._loans.get(number)
             if loan is None or peer not in loan.holders:
-                raise ArgumentError(f"give_back: the caller holds nothing of loan {number}")
+                raise ArgumentError(f"the caller holds nothing of loan {number}", operator="give_back")
             loan.holders[peer] -= 1
             if not loan.holders[peer]:
                 self._leave(loan, peer)

@@ -76,7 +76,9 @@ def range_end(range_id: int) -> None:
     """End what `range_start` began.  Raises ArgumentError if there is no such range, or it has ended."""
     ended = _started.pop(range_id, None)
     if ended is None:
-        raise ArgumentError(f"range_end: there is no range {range_id}", hint="give what range_start returned, once")
+        raise ArgumentError(
+            f"there is no range {range_id}", hint="give what range_start returned, once", operator="range_end"
+        )
     if (markers := _markers()) is not None:
         markers.end(ended.begun)
     _report(ended, _now())

@@ -111,7 +111,7 @@ class Host:
 
     def asked(self, peer: Peer, request: bytes) -> Answer:
         if len(request) != _REQUEST.size:
-            raise ArgumentError(f"multiprocessing: a request of {len(request)} bytes")
+            raise ArgumentError(f"a request of {len(request)} bytes", operator="multiprocessing")
         kind, number = _REQUEST.unpack(request)
         if kind == _DONE:
             self.ledger.done(number, peer)
@@ -135,7 +135,9 @@ class Host:
         ArgumentError if this is no message, or what came is no file as this module makes them.
         """
         if not isinstance(message, bytes) or len(message) != _MESSAGE.size or not message.startswith(MAGIC):
-            raise ArgumentError(f"receive: this is no message of a CPU tensor: {message[:16]!r}, {len(message)} bytes")
+            raise ArgumentError(
+                f"this is no message of a CPU tensor: {message[:16]!r}, {len(message)} bytes", operator="receive"
+            )
         _, name, service, number = _MESSAGE.unpack(message)
         name = name.rstrip(b"\0")
         if name == channel.endpoint().name:
@@ -154,7 +156,7 @@ class Host:
 
     def _opened(self, answer: bytes, files: list[int]) -> Storage:
         if len(answer) != _ANSWER.size:
-            raise ArgumentError(f"receive: an answer of {len(answer)} bytes")
+            raise ArgumentError(f"an answer of {len(answer)} bytes", operator="receive")
         nbytes, raw = _ANSWER.unpack(answer)
         name = raw.rstrip(b"\0").decode("ascii", "replace")
         descriptor = files[0] if files else _open_named(name)
@@ -212,7 +214,7 @@ def _new_named_file(nbytes: int) -> SharedFile:
 
 def _open_named(name: str) -> int:
     if not re.fullmatch(r"\d+-[0-9a-f]{24}", name):
-        raise ArgumentError(f"receive: {name!r} is not the name of a shared file")
+        raise ArgumentError(f"{name!r} is not the name of a shared file", operator="receive")
     return os.open(_directory() / name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
@@ -227,8 +229,9 @@ def _check(descriptor: int, nbytes: int, sealed: bool) -> None:
         or seals & SEALS != SEALS
     ):
         raise ArgumentError(
-            f"receive: the file has mode {found.st_mode:o}, owner {found.st_uid}, {found.st_size} bytes and seals "
-            f"{seals}; expected {nbytes} bytes of user {os.geteuid()}, sealed"
+            f"the file has mode {found.st_mode:o}, owner {found.st_uid}, {found.st_size} bytes and seals "
+            f"{seals}; expected {nbytes} bytes of user {os.geteuid()}, sealed",
+            operator="receive",
         )
 
 

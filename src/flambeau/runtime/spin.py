@@ -42,9 +42,11 @@ def sleep(cycles: int) -> None:
     Raises: ArgumentError for a negative number or more than MOST_CYCLES, ArgumentTypeError for what is no int.
     """
     if not devices.is_integer(cycles):
-        raise ArgumentTypeError(f"_sleep: cycles must be an int, got {cycles!r}", hint="round it with int()")
+        raise ArgumentTypeError(f"cycles must be an int, got {cycles!r}", hint="round it with int()", operator="_sleep")
     if not 0 <= cycles <= MOST_CYCLES:
-        raise ArgumentError(f"_sleep: {cycles} cycles cannot be spent", hint=f"from 0 to {MOST_CYCLES} can be")
+        raise ArgumentError(
+            f"{cycles} cycles cannot be spent", hint=f"from 0 to {MOST_CYCLES} can be", operator="_sleep"
+        )
     cycles = int(cycles)
     index = devices.cuda_index()
     machine, stream = state.machine(), state.current_stream(index)

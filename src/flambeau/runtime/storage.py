@@ -106,9 +106,10 @@ def former_machine(name: str, storage: Storage) -> AcceleratorError:
     if refusal is not None:
         return refusal.error()
     return AcceleratorError(
-        f"{name}: {storage.nbytes} bytes of cuda:{storage.device} belong to a machine that is gone",
+        f"{storage.nbytes} bytes of cuda:{storage.device} belong to a machine that is gone",
         hint="a tensor does not outlive the `testing.machine` block that it was made in",
         error_code=INVALID_HANDLE,
+        operator=name,
     )
 
 

@@ -45,7 +45,9 @@ class Stream(Queue):
     def __new__(cls, device: Any = None, priority: int = 0) -> Stream:
         if not devices.is_integer(priority):
             raise ArgumentTypeError(
-                f"Stream: priority must be an int, got {priority!r}", hint="0 is usual, -3 is the most urgent"
+                f"priority must be an int, got {priority!r}",
+                hint="0 is usual, -3 is the most urgent",
+                operator="Stream",
             )
         index = devices.index_or_current(device)
         return state.machine().devices[index].side_stream(priority)
@@ -103,7 +105,7 @@ class Stream(Queue):
         """Work submitted from now on follows the event's latest record.  Host: returns at once."""
         if not isinstance(event, Event):
             raise ArgumentTypeError(
-                f"wait_event: expected an Event, got {event!r}", hint="use wait_stream for a stream"
+                f"expected an Event, got {event!r}", hint="use wait_stream for a stream", operator="wait_event"
             )
         if event.handle:
             self.wait(event.handle, event.external and self._takes_along(event))
@@ -112,8 +114,9 @@ class Stream(Queue):
         """Work submitted from now on follows everything submitted to `stream` so far.  Host: returns at once."""
         if not isinstance(stream, Stream):
             raise ArgumentTypeError(
-                f"wait_stream: expected a Stream, got {stream!r}",
+                f"expected a Stream, got {stream!r}",
                 hint="pass a torch.cuda.Stream; ExternalStream wraps a raw one",
+                operator="wait_stream",
             )
         if stream is self:
             return
@@ -125,7 +128,9 @@ class Stream(Queue):
         event = Event() if event is None else event
         if not isinstance(event, Event):
             raise ArgumentTypeError(
-                f"record_event: expected an Event or None, got {event!r}", hint="leave it out to get a new one"
+                f"expected an Event or None, got {event!r}",
+                hint="leave it out to get a new one",
+                operator="record_event",
             )
         event.record(self)
         return event
@@ -180,7 +185,9 @@ class Event:
     ) -> None:
         self._machine: Machine | None = None
         if interprocess and enable_timing:
-            raise ArgumentError("Event: an interprocess event cannot have timing", hint="pass enable_timing=False")
+            raise ArgumentError(
+                "an interprocess event cannot have timing", hint="pass enable_timing=False", operator="Event"
+            )
         self.enable_timing = enable_timing
         self.blocking = blocking
         self.interprocess = interprocess
@@ -208,9 +215,9 @@ class Event:
             self._create(stream)
         elif self.device_index != stream.device_index:
             raise DeviceMismatchError(
-                f"Event.record: the event belongs to cuda:{self.device_index}, "
-                f"the stream to cuda:{stream.device_index}",
+                f"the event belongs to cuda:{self.device_index}, the stream to cuda:{stream.device_index}",
                 hint="use one event per device",
+                operator="Event.record",
             )
         stream.record(self.handle, self.external and stream._takes_along(self))
 
@@ -229,7 +236,7 @@ class Event:
         """
         if not self.interprocess:
             raise ArgumentError(
-                "Event.ipc_handle: the event is of this process alone", hint="make it with interprocess=True"
+                "the event is of this process alone", hint="make it with interprocess=True", operator="Event.ipc_handle"
             )
         if not self.handle:
             self._create(state.current_stream(devices.cuda_index()))
@@ -245,7 +252,7 @@ class Event:
         """
         if not isinstance(handle, bytes):
             raise ArgumentTypeError(
-                f"from_ipc_handle: a handle is bytes, got {handle!r}", hint="pass what ipc_handle() returned"
+                f"a handle is bytes, got {handle!r}", hint="pass what ipc_handle() returned", operator="from_ipc_handle"
             )
         made = cls(interprocess=True)
         index = devices.cuda_index(device)
@@ -280,21 +287,24 @@ class Event:
         """
         if not isinstance(end_event, Event):
             raise ArgumentTypeError(
-                f"elapsed_time: expected an Event, got {end_event!r}", hint="pass an Event with enable_timing=True"
+                f"expected an Event, got {end_event!r}",
+                hint="pass an Event with enable_timing=True",
+                operator="elapsed_time",
             )
         for name, event in (("start", self), ("end", end_event)):
             if not event.enable_timing:
                 raise ArgumentError(
-                    f"elapsed_time: the {name} event has no timing", hint="make it with enable_timing=True"
+                    f"the {name} event has no timing", hint="make it with enable_timing=True", operator="elapsed_time"
                 )
             if event._machine is None:
                 raise ArgumentError(
-                    f"elapsed_time: the {name} event was never recorded", hint="call record() on it first"
+                    f"the {name} event was never recorded", hint="call record() on it first", operator="elapsed_time"
                 )
         if self.device_index != end_event.device_index:
             raise DeviceMismatchError(
-                f"elapsed_time: the events belong to cuda:{self.device_index} and cuda:{end_event.device_index}",
+                f"the events belong to cuda:{self.device_index} and cuda:{end_event.device_index}",
                 hint="record both on one device",
+                operator="elapsed_time",
             )
         assert self._machine is not None
         return self._machine.driver.event_elapsed(self.handle, end_event.handle)
@@ -316,8 +326,8 @@ class Event:
 def check_alive(stream: Stream, machine: Machine, name: str) -> None:
     """Raise AcceleratorError if a stream is not of that machine, as one that was made before `testing.machine`."""
     if stream.machine is not machine:
-        fact = f"{name}: the stream with handle {stream.handle} belongs to a machine that is gone"
-        raise AcceleratorError(fact, hint="make a new one with cuda.Stream()", error_code=INVALID_HANDLE)
+        fact = f"the stream with handle {stream.handle} belongs to a machine that is gone"
+        raise AcceleratorError(fact, operator=name, hint="make a new one with cuda.Stream()", error_code=INVALID_HANDLE)
 
 
 def _stream_or_current(stream: Any, name: str) -> Stream:
@@ -326,8 +336,9 @@ def _stream_or_current(stream: Any, name: str) -> Stream:
         return state.current_stream(devices.cuda_index())
     if not isinstance(stream, Stream):
         raise ArgumentTypeError(
-            f"{name}: expected a Stream or None, got {stream!r}",
+            f"expected a Stream or None, got {stream!r}",
             hint="pass a torch.cuda.Stream; ExternalStream wraps a raw one",
+            operator=name,
         )
     check_alive(stream, state.machine(), name)
     return stream

@@ -15,7 +15,7 @@ class StreamGuard:
     def __init__(self, stream: Stream | None) -> None:
         if stream is not None and not isinstance(stream, Stream):
             raise ArgumentTypeError(
-                f"stream: expected a Stream or None, got {stream!r}", hint="make one with cuda.Stream()"
+                f"expected a Stream or None, got {stream!r}", hint="make one with cuda.Stream()", operator="stream"
             )
         self.stream = stream
         self._device = -1

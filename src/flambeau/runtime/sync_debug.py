@@ -32,14 +32,16 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
     """
     if isinstance(debug_mode, bool) or not isinstance(debug_mode, (int, str)):
         raise ArgumentTypeError(
-            f"set_sync_debug_mode: expected a text or a number, got {debug_mode!r}",
+            f"expected a text or a number, got {debug_mode!r}",
             hint="use 'default', 'warn' or 'error', or 0, 1 or 2",
+            operator="set_sync_debug_mode",
         )
     known = range(len(LEVELS)) if isinstance(debug_mode, int) else LEVELS
     if debug_mode not in known:
         raise ModeError(
-            f"set_sync_debug_mode: invalid value of debug_mode, got {debug_mode!r}",
+            f"invalid value of debug_mode, got {debug_mode!r}",
             hint="expected one of `default`, `warn`, `error`, or 0, 1, 2",
+            operator="set_sync_debug_mode",
         )
     state.machine().start()
     setting.mode = debug_mode if isinstance(debug_mode, int) else LEVELS.index(debug_mode)

@@ -142,8 +142,9 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
     """
     if not isinstance(stream, (Stream, int, type(None))):
         raise ArgumentTypeError(
-            f"caching_allocator_alloc: expected a Stream or a number, got {stream!r}",
+            f"expected a Stream or a number, got {stream!r}",
             hint="pass a torch.cuda.Stream, or its cuda_stream",
+            operator="caching_allocator_alloc",
         )
     chosen = control.current_stream(device) if stream is None else stream
     handle = (

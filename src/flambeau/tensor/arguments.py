@@ -24,4 +24,4 @@ def _converted(values: Sequence[Any], name: str) -> tuple[int, ...]:
         return tuple([index(each) for each in values])
     except TypeError as error:
         given = ", ".join([shown(each) for each in values])
-        raise ArgumentTypeError(f"{name}: expected ints, got ({given})", hint="as in (2, 3)") from error
+        raise ArgumentTypeError(f"expected ints, got ({given})", hint="as in (2, 3)", operator=name) from error

@@ -35,7 +35,7 @@ def tensor(name: str, what: str, value: object) -> None:
     """Raise ArgumentTypeError unless it is a tensor."""
     if not isinstance(value, TensorCore):
         raise ArgumentTypeError(
-            f"{name}: {what} must be a Tensor, got {shown(value)}", hint="make one with torch.tensor(...)"
+            f"{what} must be a Tensor, got {shown(value)}", hint="make one with torch.tensor(...)", operator=name
         )
 
 
@@ -43,7 +43,9 @@ def number(name: str, what: str, value: Any) -> None:
     """Raise ArgumentTypeError unless it is a real number, or a tensor of one element."""
     if isinstance(value, numbers.Real) or hasattr(value, "__float__") and getattr(value, "shape", None) == ():
         return
-    raise ArgumentTypeError(f"{name}: {what} must be a number, got {shown(value)}", hint="give an int or a float")
+    raise ArgumentTypeError(
+        f"{what} must be a number, got {shown(value)}", hint="give an int or a float", operator=name
+    )
 
 
 def integer(name: str, what: str, value: Any) -> None:
@@ -52,26 +54,28 @@ def integer(name: str, what: str, value: Any) -> None:
     if is_one and isinstance(value, TensorCore):
         is_one = value.numel() == 1 and not value.dtype.is_floating_point
     if not is_one:
-        raise ArgumentTypeError(f"{name}: {what} must be an int, got {shown(value)}", hint="convert it with int(...)")
+        raise ArgumentTypeError(
+            f"{what} must be an int, got {shown(value)}", hint="convert it with int(...)", operator=name
+        )
 
 
 def count(name: str, what: str, value: Any) -> None:
     """Raise ArgumentTypeError unless it is an integer, ValueRangeError if it is negative."""
     integer(name, what, value)
     if value < 0:
-        raise ValueRangeError(f"{name}: {what} must not be negative, got {value}", hint="give 0 or more")
+        raise ValueRangeError(f"{what} must not be negative, got {value}", hint="give 0 or more", operator=name)
 
 
 def flag(name: str, what: str, value: object) -> None:
     """Raise ArgumentTypeError unless it is True or False."""
     if not isinstance(value, bool):
-        raise ArgumentTypeError(f"{name}: {what} must be a bool, got {shown(value)}", hint="give True or False")
+        raise ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="give True or False", operator=name)
 
 
 def function(name: str, what: str, value: object) -> None:
     """Raise ArgumentTypeError unless it can be called."""
     if not callable(value):
-        raise ArgumentTypeError(f"{name}: {what} must be callable, got {shown(value)}", hint="give a function")
+        raise ArgumentTypeError(f"{what} must be callable, got {shown(value)}", hint="give a function", operator=name)
 
 
 def kind(name: str, value: object) -> dtype | None:
@@ -81,7 +85,7 @@ def kind(name: str, value: object) -> dtype | None:
             return found
         meant = dtypes.float32 if value == "float" else BY_NAME.get(str(value).removeprefix("torch."))
         hint = f"use {meant or 'one such as torch.float32'}"
-        raise ArgumentTypeError(f"{name}: dtype must be a torch.dtype, got {shown(value)}", hint=hint)
+        raise ArgumentTypeError(f"dtype must be a torch.dtype, got {shown(value)}", hint=hint, operator=name)
     return value
 
 
@@ -89,7 +93,7 @@ def listed(name: str, what: str, of: str, values: Any) -> tuple[Any, ...]:
     """The entries of a list, or of anything else to go through.  Raises ArgumentTypeError for a tensor or a text."""
     if isinstance(values, (TensorCore, str)) or not isinstance(values, Iterable):
         raise ArgumentTypeError(
-            f"{name}: {what} must be a list of {of}, got {shown(values)}", hint="put it in a list: [...]"
+            f"{what} must be a list of {of}, got {shown(values)}", hint="put it in a list: [...]", operator=name
         )
     return tuple(values)
 
@@ -105,33 +109,43 @@ def tensors(name: str, what: str, values: Any) -> tuple[Any, ...]:
 def entry(name: str, what: str, mapping: Any, key: str) -> Any:
     """What a mapping has under a key.  Raises ArgumentTypeError if it is none, NamingError without the key."""
     if not hasattr(mapping, "keys"):
-        raise ArgumentTypeError(f"{name}: {what} must be a dict, got {shown(mapping)}", hint=f"give one with {key!r}")
+        raise ArgumentTypeError(
+            f"{what} must be a dict, got {shown(mapping)}", hint=f"give one with {key!r}", operator=name
+        )
     if key not in mapping:
         keys = ", ".join(map(repr, mapping)) or "none"
-        raise NamingError(f"{name}: {what} has no {key!r}; its keys: {keys}", hint=f"give one with {key!r}")
+        raise NamingError(f"{what} has no {key!r}; its keys: {keys}", hint=f"give one with {key!r}", operator=name)
     return mapping[key]
 
 
 def sizes(name: str, values: Any) -> None:
     """Raise ArgumentTypeError unless these are sizes, one by one or together; ValueRangeError for a negative one."""
     if not isinstance(values, (tuple, list)):
-        raise ArgumentTypeError(f"{name}: a size must be a tuple of ints, got {shown(values)}", hint="as in (2, 3)")
+        raise ArgumentTypeError(
+            f"a size must be a tuple of ints, got {shown(values)}", hint="as in (2, 3)", operator=name
+        )
     whole = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
     for place, each in enumerate(whole):
         if isinstance(each, (bool, str)) or not hasattr(each, "__index__"):
             raise ArgumentTypeError(
-                f"{name}: sizes must be ints, size {place} is {shown(each)} (all: {list(whole)})", hint="as in (2, 3)"
+                f"sizes must be ints, size {place} is {shown(each)} (all: {list(whole)})",
+                hint="as in (2, 3)",
+                operator=name,
             )
     if any(each < 0 for each in whole):
         raise ValueRangeError(
-            f"{name}: trying to create a tensor with negative dimension: {list(whole)}", hint="sizes are 0 or more"
+            f"trying to create a tensor with negative dimension: {list(whole)}",
+            hint="sizes are 0 or more",
+            operator=name,
         )
 
 
 def named(name: str, sizes: tuple[Any, ...], size: Any) -> tuple[Any]:
     """A size that is given by name alone.  Raises ArgumentTypeError if it is given by place too."""
     if sizes:
-        raise ArgumentTypeError(f"{name}: got two sizes, {list(sizes)} and size={shown(size)}", hint="give one of them")
+        raise ArgumentTypeError(
+            f"got two sizes, {list(sizes)} and size={shown(size)}", hint="give one of them", operator=name
+        )
     return (size,)
 
 
@@ -139,7 +153,7 @@ def made(name: str, size: Any, wanted: Any) -> dtype | None:
     """The type that is meant.  Raises what is wrong with the size or the type of a factory, if something is."""
     meant = kind(name, wanted)
     if not size:
-        raise ArgumentTypeError(f"{name}: got no size", hint=f"as in {name}(2, 3); {name}(()) has no dimensions")
+        raise ArgumentTypeError("got no size", hint=f"as in {name}(2, 3); {name}(()) has no dimensions", operator=name)
     sizes(name, size)
     return meant
 
@@ -149,8 +163,9 @@ def leaf(name: str, value: Any, requires_grad: Any) -> None:
     flag(name, "requires_grad", requires_grad)
     if requires_grad and not value.dtype.is_floating_point:
         raise DtypeError(
-            f"{name}: only floating point tensors can require gradients, this is {value.describe()}",
+            f"only floating point tensors can require gradients, this is {value.describe()}",
             hint="use a dtype such as torch.float32, or convert with .float()",
+            operator=name,
         )
 
 
@@ -163,23 +178,29 @@ def steps(first: Any, last: Any, step: Any) -> None:
     for what, each in (("start", first), ("end", last), ("step", step)):
         number("arange", what, each)
         if not isfinite(each):
-            raise ValueRangeError(f"arange: unsupported range, {what} is {each}: {bounds}", hint="give finite numbers")
+            raise ValueRangeError(
+                f"unsupported range, {what} is {each}: {bounds}", hint="give finite numbers", operator="arange"
+            )
     if step == 0:
         raise ValueRangeError(
-            f"arange: step must be nonzero, got start, end and step {bounds}",
+            f"step must be nonzero, got start, end and step {bounds}",
             hint="linspace takes the number of steps instead",
+            operator="arange",
         )
     if (last - first) * step < 0:
         raise ValueRangeError(
-            f"arange: upper bound and lower bound inconsistent with step sign: {bounds}",
+            f"upper bound and lower bound inconsistent with step sign: {bounds}",
             hint=f"use step={-step}, or exchange the bounds",
+            operator="arange",
         )
 
 
 def not_bool(name: str, wanted: dtype) -> None:
     """Raise NotSupportedError for bool."""
     if wanted is dtypes.bool_:
-        raise NotSupportedError(f"{name}: not implemented for {wanted}", hint="make int64, and convert it with .bool()")
+        raise NotSupportedError(
+            f"not implemented for {wanted}", hint="make int64, and convert it with .bool()", operator=name
+        )
 
 
 def fill_value(name: str, value: Any) -> None:
@@ -188,8 +209,9 @@ def fill_value(name: str, value: Any) -> None:
         return
     if isinstance(value, TensorCore) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(
-            f"{name}: the value must be a number or a tensor of one element, got {shown(value)}",
+            f"the value must be a number or a tensor of one element, got {shown(value)}",
             hint="torch.tensor(...) makes a tensor of several values",
+            operator=name,
         )
 
 
@@ -201,8 +223,9 @@ def fits(name: str, value: Any, wanted: dtype) -> None:
     highest = int(limits.max)
     if not (int(limits.min) if wanted.is_signed else -highest) <= value <= highest:
         raise ValueRangeError(
-            f"{name}: value cannot be converted to type {wanted.name} without overflow: {value}",
+            f"value cannot be converted to type {wanted.name} without overflow: {value}",
             hint=f"{wanted.name} holds {limits.min} to {limits.max}",
+            operator=name,
         )
 
 
@@ -210,17 +233,22 @@ def strided(name: str, size: Any, stride: Any) -> None:
     """Raise ArgumentTypeError, ValueRangeError or ShapeError unless these are sizes, and a step for each."""
     for what, each in (("size", size), ("stride", stride)):
         if not isinstance(each, (tuple, list)):
-            raise ArgumentTypeError(f"{name}: {what} must be a tuple of ints, got {shown(each)}", hint="as in (2, 3)")
+            raise ArgumentTypeError(
+                f"{what} must be a tuple of ints, got {shown(each)}", hint="as in (2, 3)", operator=name
+            )
         for one in each:
             integer(name, f"an entry of {what}", one)
             if one < 0:
                 raise ValueRangeError(
-                    f"{name}: {what} must not have negative entries: {list(each)}", hint="flip() reverses a dimension"
+                    f"{what} must not have negative entries: {list(each)}",
+                    hint="flip() reverses a dimension",
+                    operator=name,
                 )
     if len(size) != len(stride):
         raise ShapeError(
-            f"{name}: dimensionality of size {list(size)} must match dimensionality of stride {list(stride)}",
+            f"dimensionality of size {list(size)} must match dimensionality of stride {list(stride)}",
             hint="give one step, in elements, for each size",
+            operator=name,
         )
 
 
@@ -229,9 +257,10 @@ def fill(value: Any, wanted: dtype) -> None:
     if isinstance(value, TensorCore):
         if value.ndim:
             raise ShapeError(
-                f"fill_: only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions: "
+                f"only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions: "
                 f"{value.describe()}",
                 hint="use copy_()",
+                operator="fill_",
             )
     else:
         fill_value("fill_", value)
@@ -241,16 +270,18 @@ def fill(value: Any, wanted: dtype) -> None:
 def no_scalar(name: str, value: TensorCore) -> ValueRangeError:
     """What is raised where one number is wanted of a tensor that has another number of them."""
     return ValueRangeError(
-        f"{name}: a Tensor with {value.numel()} elements cannot be converted to Scalar: {value.describe()}",
+        f"a Tensor with {value.numel()} elements cannot be converted to Scalar: {value.describe()}",
         hint="use tolist(), or take one element first",
+        operator=name,
     )
 
 
 def no_index(value: TensorCore) -> ArgumentTypeError:
     """What is raised where a tensor should be a list's index, and is no integer."""
     return ArgumentTypeError(
-        f"index: only integer tensors of a single element can be converted to an index, this is {value.describe()}",
+        f"only integer tensors of a single element can be converted to an index, this is {value.describe()}",
         hint="convert it with int(...)" if value.numel() == 1 else "take one element, or tolist()",
+        operator="index",
     )
 
 
@@ -264,6 +295,7 @@ def expandable(name: str, small: tuple[int, ...], whole: tuple[int, ...]) -> Non
     """Raise ShapeError unless broadcasting the small shape gives the whole one."""
     if len(small) > len(whole) or any(a not in (1, b) for a, b in zip(reversed(small), reversed(whole))):
         raise ShapeError(
-            f"{name}: size {list(small)} is not expandable to size {list(whole)}",
+            f"size {list(small)} is not expandable to size {list(whole)}",
             hint="each size must be the tensor's or 1, counted from the last dimension",
+            operator=name,
         )

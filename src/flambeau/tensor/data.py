@@ -18,7 +18,7 @@ def kind_of(array: Any, name: str) -> dtype:
     """The type of a NumPy array.  Raises ArgumentTypeError if there is none."""
     kind = dtypes.from_numpy(array.dtype)
     if kind is None:
-        raise ArgumentTypeError(f"{name}: NumPy type {array.dtype} has no torch type", hint=NUMPY_HINT)
+        raise ArgumentTypeError(f"NumPy type {array.dtype} has no torch type", hint=NUMPY_HINT, operator=name)
     return kind
 
 
@@ -32,8 +32,8 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
         array = np.array(_without_tensors(data), order="C")
     except ValueError as error:
         _check_even(data, name, ())
-        fact = f"{name}: NumPy makes no array of the data: {error}"
-        raise ArgumentError(fact, hint="stack() joins tensors") from error
+        fact = f"NumPy makes no array of the data: {error}"
+        raise ArgumentError(fact, operator=name, hint="stack() joins tensors") from error
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64 and not is_numpy:
         _refuse_leaf(data, name, ())
     if wanted is not None:
@@ -81,15 +81,17 @@ def _check_even(data: Any, name: str, place: tuple[int, ...]) -> None:
         at = _at((*place, each))
         if (first is None) != (here is None):
             raise ArgumentTypeError(
-                f"{name}: data{at} is {shown(entry)} and data{_at((*place, 0))} is {shown(data[0])}: one of them is a "
+                f"data{at} is {shown(entry)} and data{_at((*place, 0))} is {shown(data[0])}: one of them is a "
                 "sequence, the other is not",
                 hint="nest all entries alike",
+                operator=name,
             )
         if first != here:
             raise ArgumentError(
-                f"{name}: the data's nested sequences differ in length: expected sequence of length {first} at dim "
+                f"the data's nested sequences differ in length: expected sequence of length {first} at dim "
                 f"{len(place) + 1} (got {here}, data{at})",
                 hint="fill up the shorter ones, or make a tensor of each",
+                operator=name,
             )
     for each, entry in enumerate(data):
         _check_even(entry, name, (*place, each))
@@ -102,19 +104,22 @@ def _refuse_leaf(data: Any, name: str, place: tuple[int, ...]) -> None:
             _refuse_leaf(entry, name, (*place, each))
     elif isinstance(data, (np.ndarray, np.generic)):
         if dtypes.from_numpy(data.dtype) is None:
-            raise ArgumentTypeError(f"{name}: NumPy type {data.dtype} has no torch type", hint=NUMPY_HINT)
+            raise ArgumentTypeError(f"NumPy type {data.dtype} has no torch type", hint=NUMPY_HINT, operator=name)
     elif isinstance(data, str):
         kind = ArgumentError if place else ArgumentTypeError
-        fact = f"{name}: could not infer dtype of str, data{_at(place)} is {shown(data)}"
+        fact = f"could not infer dtype of str, data{_at(place)} is {shown(data)}"
         raise kind(fact, hint="convert it first, as in float(text)")
     elif isinstance(data, complex):
-        raise DtypeError(f"{name}: data{_at(place)} is complex: {data}", hint="give .real and .imag by themselves")
+        raise DtypeError(
+            f"data{_at(place)} is complex: {data}", hint="give .real and .imag by themselves", operator=name
+        )
     elif isinstance(data, int) and not -(2**63) <= data < 2**63:
-        raise ArgumentError(f"{name}: data{_at(place)} does not fit in int64: {data}", hint="give it as a float")
+        raise ArgumentError(f"data{_at(place)} does not fit in int64: {data}", hint="give it as a float", operator=name)
     elif not isinstance(data, (bool, int, float, TensorCore)):
         raise DtypeError(
-            f"{name}: could not infer dtype of {type(data).__name__}, data{_at(place)} is {shown(data)}",
+            f"could not infer dtype of {type(data).__name__}, data{_at(place)} is {shown(data)}",
             hint="give numbers, nested lists of them, a NumPy array or a tensor",
+            operator=name,
         )
 
 

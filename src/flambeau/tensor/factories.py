@@ -14,7 +14,7 @@ from .. import core, dtypes, transfer
 from ..core import TensorCore
 from ..dispatch import assign, fill_new
 from ..dtypes import dtype
-from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, shown, tell_as, told_as
+from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, name_error, naming, shown
 from ..host import address_of, array_at, np
 from ..ops.operator import REGISTRY
 from ..runtime import storage
@@ -44,16 +44,18 @@ def from_numpy(array: Any) -> Any:
 def _sharing(array: Any, name: str) -> Any:
     if not isinstance(array, np.ndarray):
         raise ArgumentTypeError(
-            f"{name}: expected np.ndarray (got {type(array).__name__}): {shown(array)}",
+            f"expected np.ndarray (got {type(array).__name__}): {shown(array)}",
             hint="torch.as_tensor(...) takes tensors, lists and numbers too",
+            operator=name,
         )
     kind = kind_of(array, name)
     if array.flags.c_contiguous:
         return from_array(array, name)
     if any(step < 0 or step % kind.itemsize for step in array.strides):
         raise ArgumentError(
-            f"{name}: strides of {array.strides} bytes are negative, or no multiple of {kind.itemsize} bytes",
+            f"strides of {array.strides} bytes are negative, or no multiple of {kind.itemsize} bytes",
             hint="copy the array first: np.ascontiguousarray(array)",
+            operator=name,
         )
     strides = tuple(step // kind.itemsize for step in array.strides)
     nbytes = extent(array.shape, strides) * kind.itemsize
@@ -100,7 +102,7 @@ def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory:
 def _retell(error: FlambeauError, name: str) -> None:
     """A wrong device is told in another name."""
     if isinstance(error, checks.OF_DEVICES):
-        tell_as(error, name)
+        name_error(error, name)
 
 
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
@@ -117,7 +119,7 @@ def _as_tensor(name: str, data: Any, wanted: dtype | None, device: Any) -> Any:
         data = _sharing(data, name)
     elif not isinstance(data, TensorCore):
         return _copied(name, data, wanted, device)
-    with told_as(name):
+    with naming(name):
         where = resolve(device) if device is not None or not data.is_cuda else data.device_index
     return transfer.to(data, where, wanted or data.dtype)
 
@@ -130,8 +132,9 @@ def asarray(data: Any, *, dtype: dtype | None = None, device: Any = None, copy: 
     is_new = made is not data and not isinstance(data, np.ndarray)
     if copy is False and (is_new or (isinstance(data, np.ndarray) and made.address() != address_of(data))):
         raise ArgumentError(
-            f"asarray: can't make {made.describe()} of {shown(data)} without copying, and copy is False",
+            f"can't make {made.describe()} of {shown(data)} without copying, and copy is False",
             hint="leave out copy=False",
+            operator="asarray",
         )
     return made.clone() if copy and not is_new else made
 
@@ -162,7 +165,9 @@ def unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: boo
         where = resolve(device)
         if pin_memory is not False and where >= 0 and pin_memory:
             raise ArgumentError(
-                f"{name}: only CPU tensors can be pinned, and device is cuda:{where}", hint="leave out pin_memory"
+                f"only CPU tensors can be pinned, and device is cuda:{where}",
+                hint="leave out pin_memory",
+                operator=name,
             )
         if pin_memory is not False:
             checks.flag(name, "pin_memory", pin_memory)
@@ -172,7 +177,7 @@ def unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: boo
         if meant is not kind:
             return unset(name, size, meant, device, pin_memory)
         if isinstance(error, checks.OF_DEVICES):
-            tell_as(error, name)
+            name_error(error, name)
         raise
 
 
@@ -188,7 +193,7 @@ def run_into(name: str, called: str, made: Any, *arguments: Any, **named: Any) -
         try:
             fill_new(REGISTRY[name], made, arguments, named)
         except FlambeauError as error:
-            error.rename(called)
+            name_error(error, called)
             raise
     return made
 

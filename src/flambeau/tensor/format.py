@@ -59,7 +59,9 @@ def set_printoptions(
     Raises: ArgumentError for an unknown profile.
     """
     if profile is not None and profile not in _PROFILES:
-        raise ArgumentError(f"set_printoptions: unknown profile {profile!r}", hint=f"one of {', '.join(_PROFILES)}")
+        raise ArgumentError(
+            f"unknown profile {profile!r}", hint=f"one of {', '.join(_PROFILES)}", operator="set_printoptions"
+        )
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     changed = {name: value for name, value in given.items() if value is not None}
     for name, value in ((_PROFILES[profile] if profile else {}) | changed).items():

@@ -26,9 +26,10 @@ def want(tensor: TensorCore, requires_grad: Any, name: str) -> None:
         raise kind(f"{name}: must be a bool, got {shown(requires_grad)}", hint="give True or False")
     if tensor._grad_fn is not None and not requires_grad:
         raise AutogradError(
-            f"{name}: you can only change requires_grad flags of leaf variables, this is {tensor.describe()} of "
+            f"you can only change requires_grad flags of leaf variables, this is {tensor.describe()} of "
             f"{tensor._grad_fn}",
             hint="use detach() instead",
+            operator=name,
         )
     if requires_grad and not tensor.dtype.is_floating_point:
         checks.leaf(name, tensor, requires_grad)
@@ -40,27 +41,27 @@ def check_data(tensor: TensorCore, value: Any) -> None:
     checks.tensor("data", "what is assigned", value)
     if tensor._requires_grad and not value.dtype.is_floating_point:
         raise DtypeError(
-            "data: what is assigned to a tensor that requires gradients must be floating point, got "
-            f"{value.describe()}",
+            f"what is assigned to a tensor that requires gradients must be floating point, got {value.describe()}",
             hint="convert it with .float()",
+            operator="data",
         )
 
 
 def check_grad(tensor: TensorCore, grad: Any) -> None:
     """Raise ArgumentTypeError, AutogradError, DtypeError, DeviceMismatchError or ShapeError if it is no gradient."""
     if not isinstance(grad, TensorCore):
-        raise ArgumentTypeError(f"grad: expected a Tensor or None, got {shown(grad)}", hint=ALIKE)
+        raise ArgumentTypeError(f"expected a Tensor or None, got {shown(grad)}", hint=ALIKE, operator="grad")
     if grad is tensor:
-        raise AutogradError(f"grad: {tensor.describe()} cannot be its own gradient", hint="assign a clone()")
+        raise AutogradError(f"{tensor.describe()} cannot be its own gradient", hint="assign a clone()", operator="grad")
     if grad.layout is tensor.layout and grad.storage.device == tensor.storage.device:
         return
-    fact = f"grad: attempting to assign {grad.describe()} as the gradient of {tensor.describe()}"
+    fact = f"attempting to assign {grad.describe()} as the gradient of {tensor.describe()}"
     if grad.dtype is not tensor.dtype:
-        raise DtypeError(fact, hint=f"{ALIKE}: convert it with to({tensor.dtype})")
+        raise DtypeError(fact, operator="grad", hint=f"{ALIKE}: convert it with to({tensor.dtype})")
     if grad.storage.device != tensor.storage.device:
-        raise DeviceMismatchError(fact, hint=f"{ALIKE}: move it with to('{tensor.device}')")
+        raise DeviceMismatchError(fact, operator="grad", hint=f"{ALIKE}: move it with to('{tensor.device}')")
     if grad.shape != tensor.shape:
-        raise ShapeError(fact, hint=ALIKE)
+        raise ShapeError(fact, operator="grad", hint=ALIKE)
 
 
 class Keeper:
@@ -83,7 +84,7 @@ def retain(tensor: TensorCore) -> None:
     Raises: AutogradError if it needs none.
     """
     if not tensor.requires_grad:
-        raise AutogradError(f"retain_grad: {tensor.describe()} does not require a gradient", hint=WANTED)
+        raise AutogradError(f"{tensor.describe()} does not require a gradient", hint=WANTED, operator="retain_grad")
     edge = record.edge_of(tensor)
     if edge is None or tensor._grad_fn is None:
         return
@@ -101,8 +102,9 @@ def register(tensor: TensorCore, hook: Callable[[Any], Any]) -> HookHandle:
     edge = record.edge_of(tensor)
     if edge is None:
         raise AutogradError(
-            f"register_hook: cannot register a hook on a tensor that doesn't require gradient: {tensor.describe()}",
+            f"cannot register a hook on a tensor that doesn't require gradient: {tensor.describe()}",
             hint=WANTED,
+            operator="register_hook",
         )
     node, index = edge
     if tensor._grad_fn is None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from .. import dispatch, dtypes, trace
 from ..core import TensorCore
 from ..dtypes import int32, int64
-from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, shown
+from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, name_error, shown
 from ..host import is_numpy_loaded, np
 from ..ops.advanced import check_mask
 from ..ops.operator import REGISTRY
@@ -34,7 +34,7 @@ def get(tensor: Any, index: Any) -> Any:
     try:
         return _selected(tensor, index)
     except FlambeauError as error:
-        error.rename("index")
+        name_error(error, "index")
         raise
 
 
@@ -71,7 +71,7 @@ def put(tensor: Any, index: Any, value: Any) -> None:
     try:
         _put(tensor, index, value)
     except FlambeauError as error:
-        error.rename("index")
+        name_error(error, "index")
         raise
 
 
@@ -89,8 +89,9 @@ def _check_number(tensor: Any, value: Any) -> None:
     """Raise ArgumentTypeError for what is no number, ValueRangeError for one that the tensor's type does not hold."""
     if not isinstance(value, (bool, int, float)) and not (is_numpy_loaded() and isinstance(value, np.generic)):
         raise ArgumentTypeError(
-            f"index: can't assign a {type(value).__name__} to a {tensor.type()}: {shown(value)}",
+            f"can't assign a {type(value).__name__} to a {tensor.type()}: {shown(value)}",
             hint="give a number, or make a tensor with torch.tensor(...)",
+            operator="index",
         )
     if value and tensor.layout.dtype.category == dtypes.INTEGER:
         checks.fits("index", value, tensor.layout.dtype)
@@ -169,7 +170,7 @@ def _sliced(view: Any, dim: int, item: slice) -> Any:
     start, stop, step = _bound(item.start), _bound(item.stop), _bound(item.step)
     if step is not None and step <= 0:
         raise ArgumentError(
-            f"index: slice step must be greater than zero, got {step}", hint="flip(dim) reverses a dimension"
+            f"slice step must be greater than zero, got {step}", hint="flip(dim) reverses a dimension", operator="index"
         )
     return dispatch.call(REGISTRY["slice"], (view, dim, start, stop, 1 if step is None else step), NO_NAMES)
 
@@ -179,7 +180,9 @@ def _bound(value: Any) -> Any:
         return value
     if not hasattr(value, "__index__"):
         raise ArgumentTypeError(
-            f"index: slice indices must be integers or None, got {shown(value)}", hint="convert it with int(...)"
+            f"slice indices must be integers or None, got {shown(value)}",
+            hint="convert it with int(...)",
+            operator="index",
         )
     return value.__index__()
 
@@ -189,8 +192,9 @@ def _expanded(tensor: Any, items: list[Any]) -> list[Any]:
     used = sum(_width(each) for each in items)
     if used > tensor.ndim:
         raise IndexRangeError(
-            f"index: too many indices for tensor of dimension {tensor.ndim}: {used} for {tensor.describe()}",
+            f"too many indices for tensor of dimension {tensor.ndim}: {used} for {tensor.describe()}",
             hint=f"give {tensor.ndim} at most; None adds a dimension",
+            operator="index",
         )
     found: list[Any] = []
     missing = tensor.ndim - used
@@ -218,7 +222,7 @@ def _item(item: Any, tensor: Any) -> Any:
         return item.__index__()
     kind = ArgumentTypeError if isinstance(item, str) else IndexRangeError
     raise kind(
-        "index: only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid indices "
+        "only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid indices "
         f"(got {type(item).__name__}): {shown(item)}",
         hint=KINDS,
     )

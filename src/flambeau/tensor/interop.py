@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core import TensorCore
 from ..dtypes import BY_NAME
-from ..errors import AutogradError, NotSupportedError, ValueRangeError, shown, told_as
+from ..errors import AutogradError, NotSupportedError, ValueRangeError, naming, shown
 from ..host import np
 from ..runtime import device as devices
 from ..runtime import state
@@ -27,12 +27,15 @@ def dlpack(self: Any, **options: Any) -> Any:
     """
     if self.is_cuda:
         raise NotSupportedError(
-            f"__dlpack__: only CPU tensors can be exported, this is {self.describe()}",
+            f"only CPU tensors can be exported, this is {self.describe()}",
             hint="libraries that read __cuda_array_interface__ can take it",
+            operator="__dlpack__",
         )
     if self.requires_grad:
         raise AutogradError(
-            f"__dlpack__: can't export tensors that require gradient: {self.describe()}", hint="use tensor.detach()"
+            f"can't export tensors that require gradient: {self.describe()}",
+            hint="use tensor.detach()",
+            operator="__dlpack__",
         )
     return self.array().__dlpack__(**options)
 
@@ -41,10 +44,11 @@ def from_dlpack(source: Any) -> Any:
     """A CPU tensor over the memory of any object with `__dlpack__`.  Raises what the exporter raises."""
     if not hasattr(source, "__dlpack__"):
         raise ValueRangeError(
-            f"from_dlpack: {shown(source)} has no __dlpack__ method",
+            f"{shown(source)} has no __dlpack__ method",
             hint="torch.as_tensor(...) takes lists and numbers",
+            operator="from_dlpack",
         )
-    with told_as("from_dlpack"):
+    with naming("from_dlpack"):
         return factories.from_numpy(np.from_dlpack(source))
 
 
@@ -60,8 +64,9 @@ def cuda_array_interface(self: Any) -> dict[str, Any]:
         )
     if self.requires_grad:
         raise AutogradError(
-            f"__cuda_array_interface__: Can't get it on Variable that requires grad: {self.describe()}",
+            f"Can't get it on Variable that requires grad: {self.describe()}",
             hint="use tensor.detach()",
+            operator="__cuda_array_interface__",
         )
     size = self.dtype.itemsize
     strides = None if self.is_contiguous() else tuple(step * size for step in self.strides)
@@ -80,7 +85,9 @@ def reduce(self: Any, protocol: Any = None) -> tuple[Any, ...]:
     """What pickle stores: the dense values, and where they go back to.  Host: waits for a tensor on a GPU."""
     if self.requires_grad and not self.is_leaf:
         raise AutogradError(
-            f"pickle: only leaves of a graph can be pickled, this is {self.describe()}", hint="use tensor.detach()"
+            f"only leaves of a graph can be pickled, this is {self.describe()}",
+            hint="use tensor.detach()",
+            operator="pickle",
         )
     values = self.detach().cpu().contiguous().array().tobytes()
     return _restore, (values, self.dtype.name, tuple(self.shape), str(self.device), self.requires_grad)

@@ -10,7 +10,7 @@ from typing import Any
 from .. import core, dtypes, transfer
 from ..core import TensorCore
 from ..dtypes import dtype
-from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, ValueRangeError, shown, tell_as
+from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, ValueRangeError, name_error, shown
 from ..runtime import device as devices
 from ..strides import Size
 from . import checks, factories
@@ -79,14 +79,17 @@ def make(kind: TensorType, args: tuple[Any, ...], device: Any = None, **other: A
     """
     if other:
         raise ArgumentTypeError(
-            f"{kind}: takes sizes or data, and device=, got {', '.join(other)}", hint="torch.tensor(...) takes dtype="
+            f"takes sizes or data, and device=, got {', '.join(other)}",
+            hint="torch.tensor(...) takes dtype=",
+            operator=kind,
         )
     wanted = ("cuda" if kind.is_cuda else "cpu") if device is None else device
     index = devices.resolve(wanted)
     if (index >= 0) != kind.is_cuda:
         raise ValueRangeError(
-            f"{kind}: legacy constructor expects device type: {'cuda' if kind.is_cuda else 'cpu'}, got {wanted}",
+            f"legacy constructor expects device type: {'cuda' if kind.is_cuda else 'cpu'}, got {wanted}",
             hint="torch.empty(...) and torch.tensor(...) take any device",
+            operator=kind,
         )
     return constructed(kind.dtype, index, args, str(kind))
 
@@ -100,7 +103,7 @@ def constructed(kind: dtype, index: int, args: tuple[Any, ...], name: str) -> An
         try:
             return factories.tensor(args[0], dtype=kind, device=where)
         except FlambeauError as error:
-            tell_as(error, name)
+            name_error(error, name)
             raise
     shape = args[0] if len(args) == 1 and isinstance(args[0], Size) else args or (0,)
     checks.sizes(name, shape)
@@ -110,9 +113,10 @@ def constructed(kind: dtype, index: int, args: tuple[Any, ...], name: str) -> An
 def _shared(source: Any, kind: dtype, index: int, name: str) -> Any:
     if source.dtype is not kind or source.device_index != index:
         raise ArgumentTypeError(
-            f"{name}: expected a tensor of {kind.name} on {'cpu' if index < 0 else devices.cuda(index)}, "
+            f"expected a tensor of {kind.name} on {'cpu' if index < 0 else devices.cuda(index)}, "
             f"got {source.describe()}",
             hint="convert it with .type() or .to()",
+            operator=name,
         )
     return source.detach()
 
@@ -130,14 +134,17 @@ def convert(tensor: TensorCore, kind: Any, non_blocking: bool = False) -> Any:
     """
     if isinstance(kind, str):
         if kind.removeprefix("torch.") not in TYPES or not kind.startswith("torch."):
-            raise ArgumentError(f"type: invalid type: {kind!r}", hint="a name such as 'torch.cuda.FloatTensor'")
+            raise ArgumentError(
+                f"invalid type: {kind!r}", hint="a name such as 'torch.cuda.FloatTensor'", operator="type"
+            )
         kind = TYPES[kind.removeprefix("torch.")]
     if isinstance(kind, dtype):
         return transfer.to(tensor, tensor.device_index, kind, non_blocking)
     if not isinstance(kind, TensorType):
         raise ArgumentTypeError(
-            f"type: dtype must be a type, a class such as torch.FloatTensor or its name, not {shown(kind)}",
+            f"dtype must be a type, a class such as torch.FloatTensor or its name, not {shown(kind)}",
             hint="use torch.float32",
+            operator="type",
         )
     stays = tensor.is_cuda == kind.is_cuda
     index = tensor.device_index if stays else devices.resolve("cuda" if kind.is_cuda else "cpu")

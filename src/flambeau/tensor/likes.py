@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import TensorCore
-from ..errors import ArgumentTypeError, FlambeauError, tell_as
+from ..errors import ArgumentTypeError, FlambeauError, name_error
 from . import checks
 from .factories import empty, full, ones, tensor, zeros
 from .random_factories import rand, randint, randn
@@ -20,11 +20,11 @@ def _like(name: str, make: Any, input: TensorCore, arguments: tuple[Any, ...], o
     try:
         return make(*arguments, **options)
     except FlambeauError as error:
-        tell_as(error, name)
+        name_error(error, name)
         raise
     except TypeError as error:  # an option that there is not
-        fact = f"{name}: {str(error).removeprefix(f'{make.__name__}() ')}"
-        raise ArgumentTypeError(fact, hint=f"its options are those of {make.__name__}()") from error
+        fact = f"{str(error).removeprefix(f'{make.__name__}() ')}"
+        raise ArgumentTypeError(fact, operator=name, hint=f"its options are those of {make.__name__}()") from error
 
 
 def _shape(name: str, input: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import dtypes, transfer
 from ..dtypes import dtype
-from ..errors import told_as
+from ..errors import naming
 from ..ops import advanced, join, views
 from ..ops.operator import Operator
 from ..runtime import device as devices
@@ -54,7 +54,7 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
 
     Host: waits for data on a GPU, else returns at once.
     """
-    with told_as("new"):
+    with naming("new"):
         index = self.device_index if device is None else devices.resolve(device)
     return legacy.constructed(self.dtype, index, args, "new")
 

@@ -7,7 +7,7 @@ from typing import Any
 from .. import transfer
 from ..core import TensorCore
 from ..dtypes import dtype
-from ..errors import ArgumentTypeError, FlambeauError, shown, tell_as
+from ..errors import ArgumentTypeError, FlambeauError, name_error, shown
 from ..runtime.device import CPU_INDEX, cuda_index, resolve
 from . import checks
 
@@ -29,7 +29,7 @@ def _placed(tensor: TensorCore, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     try:
         index = tensor.storage.device if device is None else resolve(device)
     except FlambeauError as error:
-        tell_as(error, "to")
+        name_error(error, "to")
         raise
     return transfer.to(tensor, index, tensor.layout.dtype if wanted is None else wanted, non_blocking, copy)
 
@@ -39,7 +39,7 @@ def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
     try:
         index = cuda_index(device)
     except FlambeauError as error:
-        tell_as(error, "cuda")
+        name_error(error, "cuda")
         raise
     if non_blocking is not False and non_blocking is not True:
         raise _no_flag("cuda", "non_blocking", non_blocking)
@@ -75,7 +75,9 @@ def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, An
             wanted = value
         else:
             raise ArgumentTypeError(
-                f"to: got an unexpected keyword argument {name!r}", hint="use device=, dtype=, non_blocking= and copy="
+                f"got an unexpected keyword argument {name!r}",
+                hint="use device=, dtype=, non_blocking= and copy=",
+                operator="to",
             )
     if wanted is not None and not isinstance(wanted, dtype):
         wanted = checks.kind("to", wanted)
@@ -116,18 +118,21 @@ def _flag(name: str, value: Any) -> bool:
 
 
 def _no_flag(name: str, what: str, value: Any) -> ArgumentTypeError:
-    return ArgumentTypeError(f"{name}: {what} must be a bool, got {shown(value)}", hint="give True or False")
+    return ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="give True or False", operator=name)
 
 
 def _twice(what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ArgumentTypeError:
     """What is raised where a position and a keyword say the same thing."""
     received = ", ".join([shown(each) for each in args] + [f"{name}={shown(kwargs[name])}" for name in kwargs])
-    return ArgumentTypeError(f"to: received ({received}), which says {what} twice", hint="leave out one of them")
+    return ArgumentTypeError(
+        f"received ({received}), which says {what} twice", hint="leave out one of them", operator="to"
+    )
 
 
 def _no_form(args: tuple[Any, ...]) -> ArgumentTypeError:
     received = ", ".join([shown(each) for each in args])
     return ArgumentTypeError(
-        f"to: received ({received}), which is none of its forms",
+        f"received ({received}), which is none of its forms",
         hint="use to(device, dtype), to(dtype) or to(other), and non_blocking= and copy= by name",
+        operator="to",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import TensorCore
-from ..errors import DtypeError, ValueRangeError, told_as
+from ..errors import DtypeError, ValueRangeError, naming
 from . import checks
 
 
@@ -33,7 +33,7 @@ def equal(input: Any, other: Any) -> bool:
     Raises: DeviceMismatchError if they are on different devices.
     """
     _check_both("equal", input, other)
-    with told_as("equal"):
+    with naming("equal"):
         return bool(input.shape == other.shape and (input == other).all().item())
 
 
@@ -44,7 +44,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
     Host:   returns at once.
     Raises: DtypeError if the types differ, ArgumentError for a negative tolerance.
     """
-    with told_as("isclose"):
+    with naming("isclose"):
         return _isclose(input, other, rtol, atol, equal_nan)
 
 
@@ -59,12 +59,15 @@ def _isclose(input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) 
         checks.number("isclose", what, each)
     if input.dtype is not other.dtype:
         raise DtypeError(
-            f"isclose: {input.dtype.name} did not match {other.dtype.name}",
+            f"{input.dtype.name} did not match {other.dtype.name}",
             hint=f"convert one, as in other.to({input.dtype})",
+            operator="isclose",
         )
     if not (rtol >= 0 and atol >= 0):
         raise ValueRangeError(
-            f"isclose: tolerances must not be negative, got rtol={rtol} and atol={atol}", hint="give 0 or more"
+            f"tolerances must not be negative, got rtol={rtol} and atol={atol}",
+            hint="give 0 or more",
+            operator="isclose",
         )
     same = input == other
     if not input.dtype.is_floating_point:
@@ -81,7 +84,7 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
     Host:   waits if they are on a GPU.
     Raises: as isclose.
     """
-    with told_as("allclose"):
+    with naming("allclose"):
         return bool(_isclose(input, other, rtol, atol, equal_nan).all().item())
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core import TensorCore
 from ..dtypes import uint8
-from ..errors import ArgumentTypeError, DeviceNameError, shown, told_as
+from ..errors import ArgumentTypeError, DeviceNameError, naming, shown
 from ..host import np
 from ..runtime import state
 from ..runtime.device import CPU_INDEX, cuda_index
@@ -30,7 +30,9 @@ def _to_bytes(name: str, value: Any) -> bytes:
     if not isinstance(value, TensorCore) or value.dtype is not uint8:
         given = f"one of {value.dtype}" if isinstance(value, TensorCore) else shown(value)
         raise ArgumentTypeError(
-            f"{name}: a state is a tensor of uint8, got {given}", hint="give what get_state or get_rng_state returned"
+            f"a state is a tensor of uint8, got {given}",
+            hint="give what get_state or get_rng_state returned",
+            operator=name,
         )
     return bytes(value.cpu().reshape(-1).tolist())  # type: ignore[attr-defined]
 
@@ -45,7 +47,7 @@ def get_rng_state(device: Any = None) -> Any:
 
 
 def _generator_of(name: str, device: Any) -> Any:
-    with told_as(name):
+    with naming(name):
         return default_generator(CPU_INDEX if device is None else cuda_index(device))
 
 
@@ -92,7 +94,9 @@ def fork_rng(
     Raises: DeviceNameError for another device_type than "cuda" or None.
     """
     if device_type not in (None, "cuda"):
-        raise DeviceNameError(f"fork_rng: there are no devices of type {device_type!r}", hint='use "cuda" or None')
+        raise DeviceNameError(
+            f"there are no devices of type {device_type!r}", hint='use "cuda" or None', operator="fork_rng"
+        )
     if not enabled:
         yield
         return
@@ -107,7 +111,7 @@ def fork_rng(
 
 
 def _chosen(devices: Any) -> list[int]:
-    with told_as("fork_rng"):
+    with naming("fork_rng"):
         return [cuda_index(each) for each in checks.listed("fork_rng", "devices", "devices", devices)]
 
 

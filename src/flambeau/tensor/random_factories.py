@@ -60,13 +60,14 @@ def randint(
     """
     if low is not None and (high is None or bounds_and_size):
         given = ", ".join([*map(shown, bounds_and_size), f"low={shown(low)}", f"high={shown(high)}"])
-        raise ArgumentTypeError(f"randint: low comes with high: {given}", hint="name both, or neither")
+        raise ArgumentTypeError(f"low comes with high: {given}", hint="name both, or neither", operator="randint")
     bounds_and_size += tuple([each for each in (low, high, size) if each is not None])
     if len(bounds_and_size) not in (2, 3):
         raise ArgumentTypeError(
-            f"randint: takes (high, size) or (low, high, size), got {len(bounds_and_size)} arguments: "
+            f"takes (high, size) or (low, high, size), got {len(bounds_and_size)} arguments: "
             f"{', '.join(map(shown, bounds_and_size))}",
             hint="as in randint(10, (2, 3))",
+            operator="randint",
         )
     *bounds, size = bounds_and_size
     low, high = bounds if len(bounds) == 2 else (0, bounds[0])
@@ -75,8 +76,9 @@ def randint(
         checks.integer("randint", "high", high)
     if low >= high:
         raise ValueRangeError(
-            f"randint: expects low to be less than high, got low={low} >= high={high}",
+            f"expects low to be less than high, got low={low} >= high={high}",
             hint="high itself is never drawn",
+            operator="randint",
         )
     if type(size) is int:
         checks.sizes("randint", size)

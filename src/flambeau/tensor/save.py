@@ -78,7 +78,7 @@ def _opened(name: str, f: Any, mode: str) -> Iterator[Any]:
             yield file
     elif not hasattr(f, "write" if name == "save" else "read"):
         raise NoFileError(
-            f"{name}: f must be a path or a binary file, got {shown(f)}", hint="give a path, or an io.BytesIO()"
+            f"f must be a path or a binary file, got {shown(f)}", hint="give a path, or an io.BytesIO()", operator=name
         )
     else:
         yield f
@@ -118,8 +118,9 @@ class _Writer:
             pairs = [[self.encoded(k, path), self.encoded(v, f"{path}[{k!r}]")] for k, v in value.items()]
             return {"ordered" if isinstance(value, OrderedDict) else "dict": pairs}
         raise ArgumentTypeError(
-            f"save: cannot store a {type(value).__name__} at object{path}: {shown(value)}",
+            f"cannot store a {type(value).__name__} at object{path}: {shown(value)}",
             hint="save tensors, numbers, strings and containers of them, such as a module's state_dict()",
+            operator="save",
         )
 
     def _number(self, tensor: Any) -> int:
@@ -146,13 +147,16 @@ class _Writer:
 def _header(file: Any) -> Any:
     if file.read(len(MAGIC)) != MAGIC:
         raise ArgumentError(
-            f"load: this is not a file of flambeau tensors: {shown(getattr(file, 'name', file))}",
+            f"this is not a file of flambeau tensors: {shown(getattr(file, 'name', file))}",
             hint="load() reads what save() wrote",
+            operator="load",
         )
     length = int.from_bytes(file.read(LENGTH_BYTES), "little")
     text = file.read(length)
     if len(text) != length:
-        raise ArgumentError(f"load: the file is cut short: its header has {len(text)} of {length} bytes", hint=CUT_HINT)
+        raise ArgumentError(
+            f"the file is cut short: its header has {len(text)} of {length} bytes", hint=CUT_HINT, operator="load"
+        )
     return json.loads(text)
 
 
@@ -160,7 +164,9 @@ def _tensor(fact: dict[str, Any], data: memoryview, map_location: Any) -> Any:
     kind, shape, start = BY_NAME[fact["dtype"]], fact["shape"], fact["start"]
     end = start + prod(shape) * kind.itemsize
     if end > len(data):
-        raise ArgumentError(f"load: the file is cut short: a tensor ends at byte {end} of {len(data)}", hint=CUT_HINT)
+        raise ArgumentError(
+            f"the file is cut short: a tensor ends at byte {end} of {len(data)}", hint=CUT_HINT, operator="load"
+        )
     made = factories.tensor(np.frombuffer(data[start:end], np.uint8).view(kind.numpy).reshape(shape))
     return _placed(made, fact["device"], map_location).requires_grad_(fact["requires_grad"])
 
@@ -180,8 +186,9 @@ def _placed(made: Any, location: str, map_location: Any) -> Any:
         return made if str(target) == "cpu" else made.to(target)
     except FlambeauError as error:
         raise DeviceIndexError(
-            f"load: a tensor was saved on {location}, and goes to {target}: {error.fact}",
+            f"a tensor was saved on {location}, and goes to {target}: {error.fact}",
             hint="map_location='cpu' loads it to the CPU; a dict such as {'cuda:1': 'cuda:0'} to another device",
+            operator="load",
         ) from error
 
 

@@ -219,8 +219,9 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         """Overwrite this tensor with `src`, broadcast and converted.  Host: as `to`."""
         if not isinstance(src, TensorCore):
             raise ArgumentTypeError(
-                f"copy_: argument 'src' must be a Tensor, not {type(src).__name__}: {shown(src)}",
+                f"argument 'src' must be a Tensor, not {type(src).__name__}: {shown(src)}",
                 hint="fill_() takes a number; torch.tensor(...) makes a tensor of a list",
+                operator="copy_",
             )
         return transfer.copy_(self, src, non_blocking)
 
@@ -240,8 +241,9 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         """A copy in pinned memory; itself if it is there.  Raises ArgumentError for a tensor on a GPU."""
         if self.is_cuda:
             raise ValueRangeError(
-                f"pin_memory: only dense CPU tensors can be pinned, this is {self.describe()}",
+                f"only dense CPU tensors can be pinned, this is {self.describe()}",
                 hint="use .cpu().pin_memory()",
+                operator="pin_memory",
             )
         if self.is_pinned():
             return self
@@ -257,12 +259,13 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         Raises: NotSupportedError on the CPU.
         """
         if not isinstance(stream, Stream):
-            fact = f"record_stream: expected a Stream, got {shown(stream)}"
-            raise ArgumentTypeError(fact, hint="as in torch.cuda.current_stream()")
+            fact = f"expected a Stream, got {shown(stream)}"
+            raise ArgumentTypeError(fact, operator="record_stream", hint="as in torch.cuda.current_stream()")
         if not self.is_cuda:
             raise NotSupportedError(
-                f"record_stream: this is {self.describe()}, and only memory of a GPU can be kept for a stream",
+                f"this is {self.describe()}, and only memory of a GPU can be kept for a stream",
                 hint="record the copy on the GPU, or wait for the stream before the tensor is dropped",
+                operator="record_stream",
             )
         if self.storage.machine is not None:
             check_alive(stream, self.storage.machine, "record_stream")
@@ -288,13 +291,15 @@ class Tensor(TensorCore, metaclass=_TensorClass):
             return self.detach().cpu().numpy()
         if self.is_cuda:
             raise ArgumentTypeError(
-                f"numpy: can't convert {self.device} device type tensor to numpy: {self.describe()}",
+                f"can't convert {self.device} device type tensor to numpy: {self.describe()}",
                 hint="use Tensor.cpu() to copy it to the host first",
+                operator="numpy",
             )
         if self.requires_grad:
             raise AutogradError(
-                f"numpy: Can't call numpy() on Tensor that requires grad: {self.describe()}",
+                f"Can't call numpy() on Tensor that requires grad: {self.describe()}",
                 hint="use tensor.detach().numpy() instead",
+                operator="numpy",
             )
         return self.array()
 
@@ -316,14 +321,17 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ArgumentTypeError(f"len: len() of a 0-d tensor, {self.describe()}", hint="numel() is 1; use item()")
+            raise ArgumentTypeError(
+                f"len() of a 0-d tensor, {self.describe()}", hint="numel() is 1; use item()", operator="len"
+            )
         return self.shape[0]  # type: ignore[return-value]
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
             raise ValueRangeError(
-                f"bool: Boolean value of Tensor with {self.numel()} values is ambiguous: {self.describe()}",
+                f"Boolean value of Tensor with {self.numel()} values is ambiguous: {self.describe()}",
                 hint="use any() or all()",
+                operator="bool",
             )
         return bool(self.item())
 
@@ -344,12 +352,16 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def __iter__(self) -> Any:
         if not self.shape:
-            raise ArgumentTypeError(f"iter: iteration over a 0-d tensor, {self.describe()}", hint="use item()")
+            raise ArgumentTypeError(
+                f"iteration over a 0-d tensor, {self.describe()}", hint="use item()", operator="iter"
+            )
         return iter([self[index] for index in range(self.shape[0])])  # type: ignore[index]
 
     def __contains__(self, value: Any) -> bool:
         if not isinstance(value, (TensorCore, int, float)):
-            raise DtypeError(f"in: expected a tensor or a number, got {shown(value)}", hint="use value in x.tolist()")
+            raise DtypeError(
+                f"expected a tensor or a number, got {shown(value)}", hint="use value in x.tolist()", operator="in"
+            )
         return bool((self == value).any())
 
     def __repr__(self) -> str:
@@ -358,7 +370,9 @@ class Tensor(TensorCore, metaclass=_TensorClass):
     def __format__(self, spec: str) -> str:
         if spec and self.shape:
             raise ArgumentTypeError(
-                f"format: unsupported format string {spec!r} for {self.describe()}", hint="format its elements"
+                f"unsupported format string {spec!r} for {self.describe()}",
+                hint="format its elements",
+                operator="format",
             )
         return format(self.item(), spec) if spec else repr(self)
 
@@ -368,9 +382,10 @@ class Tensor(TensorCore, metaclass=_TensorClass):
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if not self.is_leaf:
             raise AutogradError(
-                "deepcopy: only Tensors created explicitly by the user support the deepcopy protocol, this is "
+                "only Tensors created explicitly by the user support the deepcopy protocol, this is "
                 f"{self.describe()} of {self.grad_fn}",
                 hint="copy tensor.detach()",
+                operator="deepcopy",
             )
         with GradMode(False):
             made = self.clone()

@@ -76,7 +76,7 @@ class Contract:
 
     def make_driver(self) -> Driver:
         """A started driver."""
-        raise NotSupportedError("Contract: a subclass says how to get a driver")
+        raise NotSupportedError("a subclass says how to get a driver", operator="Contract")
 
     def setup_method(self) -> None:
         self.driver = self.make_driver()

@@ -37,7 +37,7 @@ class IpcContract:
 
     def make_driver(self) -> Driver:
         """A started driver."""
-        raise NotSupportedError("IpcContract: a subclass says how to get a driver")
+        raise NotSupportedError("a subclass says how to get a driver", operator="IpcContract")
 
     def setup_method(self) -> None:
         self.driver = self.make_driver()

@@ -35,7 +35,7 @@ def gradcheck(
     for each in checked:
         if each.dtype is not float64:
             raise DtypeError(
-                f"gradcheck: inputs must be float64, got {each.describe()}", hint="make them with .double()"
+                f"inputs must be float64, got {each.describe()}", hint="make them with .double()", operator="gradcheck"
             )
     weights = _weights(function, inputs)
     analytic = functional.grad(_weighted(function, inputs, weights), checked, allow_unused=True)
@@ -49,8 +49,9 @@ def gradcheck(
         if not np.allclose(have, expected, rtol=rtol, atol=atol):
             worst = float(np.max(np.abs(have - expected)))
             raise AutogradError(
-                f"gradcheck: input {number} ({each.describe()}): the derivative differs from central differences "
-                f"by up to {worst:.3g}\nderivative:\n{have}\ndifferences:\n{expected}"
+                f"input {number} ({each.describe()}): the derivative differs from central differences "
+                f"by up to {worst:.3g}\nderivative:\n{have}\ndifferences:\n{expected}",
+                operator="gradcheck",
             )
     return True
 

@@ -31,7 +31,9 @@ def every_schedule(limit: int = MAX_SCHEDULES) -> Iterator[Replay]:
     while pending:
         if count == limit:
             raise ArgumentError(
-                f"every_schedule: there are more than {limit} interleavings", hint="shorten the program or raise limit"
+                f"there are more than {limit} interleavings",
+                hint="shorten the program or raise limit",
+                operator="every_schedule",
             )
         count += 1
         schedule = Replay(pending.pop())

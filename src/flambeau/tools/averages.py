@@ -70,7 +70,9 @@ class EventList(list[FunctionEvent]):
     def total_average(self) -> FunctionEvent:
         """All events as one.  Raises ArgumentError if there is none."""
         if not self:
-            raise ArgumentError("total_average: there are no events, 0 were recorded", hint="profile work first")
+            raise ArgumentError(
+                "there are no events, 0 were recorded", hint="profile work first", operator="total_average"
+            )
         total = self[0]
         for each in self[1:]:
             total = _sum(total, each)
@@ -93,12 +95,12 @@ class EventList(list[FunctionEvent]):
 
 def _by(column: str) -> Callable[[FunctionEvent], float]:
     if not isinstance(column, str):
-        raise ArgumentError(f"table: sort_by={column!r} is unknown", hint=f"use one of {', '.join(COLUMNS)}")
+        raise ArgumentError(f"sort_by={column!r} is unknown", hint=f"use one of {', '.join(COLUMNS)}", operator="table")
     wanted = column.replace("cuda_", "device_")
     if wanted == "self_device_time_total":  # nothing on a device is inside of something else
         wanted = "device_time_total"
     if wanted not in (*COLUMNS, "cpu_time", "device_time"):
-        raise ArgumentError(f"table: sort_by={column!r} is unknown", hint=f"use one of {', '.join(COLUMNS)}")
+        raise ArgumentError(f"sort_by={column!r} is unknown", hint=f"use one of {', '.join(COLUMNS)}", operator="table")
     return lambda each: float(getattr(each, wanted))
 
 

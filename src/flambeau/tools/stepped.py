@@ -51,7 +51,9 @@ def schedule(
     least = {"wait": wait, "warmup": warmup, "repeat": repeat, "skip_first": skip_first, "active": active - 1}
     bad = [f"{name}={value + (name == 'active')}" for name, value in least.items() if value < 0]
     if bad:
-        raise ArgumentError(f"schedule: too small: {', '.join(bad)}", hint="active is at least 1, all others 0")
+        raise ArgumentError(
+            f"too small: {', '.join(bad)}", hint="active is at least 1, all others 0", operator="schedule"
+        )
     cycle = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:
@@ -160,7 +162,9 @@ class SteppedProfile:
 
     def _result(self, name: str) -> Profile:
         if self._found is None:
-            raise ModeError(f"{name}: nothing has been recorded", hint="call it after a recorded step, or after stop()")
+            raise ModeError(
+                "nothing has been recorded", hint="call it after a recorded step, or after stop()", operator=name
+            )
         return self._found
 
     def events(self) -> EventList:
@@ -182,8 +186,9 @@ def _checked(activities: Any) -> frozenset[ProfilerActivity]:
     for place, each in enumerate(found):
         if not isinstance(each, ProfilerActivity):
             raise ArgumentTypeError(
-                f"profile: activities[{place}] must be a ProfilerActivity, got {shown(each)}",
+                f"activities[{place}] must be a ProfilerActivity, got {shown(each)}",
                 hint="use ProfilerActivity.CPU or ProfilerActivity.CUDA",
+                operator="profile",
             )
     return frozenset(found)
 

@@ -72,8 +72,9 @@ class AttentionBackwardFallback:
 def _check(problem: Attention) -> None:
     if problem.dtype.category != FLOATING or max(problem.head_dim, problem.value_dim) > MAX_HEAD_DIM:
         raise NotSupportedError(
-            f"attention: {problem.dtype!r} heads of {problem.head_dim} and {problem.value_dim} dimensions; the kernel "
-            f"takes floating point and up to {MAX_HEAD_DIM}"
+            f"{problem.dtype!r} heads of {problem.head_dim} and {problem.value_dim} dimensions; the kernel "
+            f"takes floating point and up to {MAX_HEAD_DIM}",
+            operator="attention",
         )
 
 

@@ -337,7 +337,9 @@ class BlasPlan:
         alignment = alignment_of(addresses)
         found = self._algorithms.get(alignment) or self.find_algorithm(alignment)
         if found is None:
-            raise AcceleratorError(f"gemm: cuBLASLt has no algorithm for {self._problem} at {alignment}-byte alignment")
+            raise AcceleratorError(
+                f"cuBLASLt has no algorithm for {self._problem} at {alignment}-byte alignment", operator="gemm"
+            )
         return found
 
     def _set_bias(self, address: int) -> None:

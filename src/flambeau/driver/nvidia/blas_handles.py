@@ -32,7 +32,9 @@ def load() -> Any:
             function = getattr(library, name)
             function.argtypes, function.restype = argtypes, c_int
         return library
-    raise NotSupportedError("current_blas_handle: cuBLAS is not installed", hint='pip install "nvidia-cublas"')
+    raise NotSupportedError(
+        "cuBLAS is not installed", hint='pip install "nvidia-cublas"', operator="current_blas_handle"
+    )
 
 
 class BlasHandles:

@@ -64,7 +64,9 @@ class ContextCalls:
     def _make_partition(self, device: int, multiprocessors: int) -> Partition:
         cu, of = self._cu, self._devices.handle(device)
         if multiprocessors < 1:
-            raise AcceleratorError(f"partition: {multiprocessors} multiprocessors are no part of device {device}")
+            raise AcceleratorError(
+                f"{multiprocessors} multiprocessors are no part of device {device}", operator="partition"
+            )
         facts: dict[str, Any] = {"device": device, "multiprocessors": multiprocessors}
         self._devices.use(device)
         kind = cu.CUdevResourceType.CU_DEV_RESOURCE_TYPE_SM
@@ -73,7 +75,7 @@ class ContextCalls:
         parts, count, _ = check(split, "cuDevSmResourceSplitByCount", **facts)
         if not count:
             raise AcceleratorError(
-                f"partition: device {device} has fewer than {multiprocessors} multiprocessors to part"
+                f"device {device} has fewer than {multiprocessors} multiprocessors to part", operator="partition"
             )
         part = parts[0]
         description = check(cu.cuDevResourceGenerateDesc([part], 1), "cuDevResourceGenerateDesc", **facts)

@@ -170,7 +170,9 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
 
     def stream_destroy(self, stream: StreamHandle) -> None:
         if stream in self._default_streams:
-            raise AcceleratorError(f"stream_destroy: stream {stream} is a default stream", error_code=INVALID_HANDLE)
+            raise AcceleratorError(
+                f"stream {stream} is a default stream", error_code=INVALID_HANDLE, operator="stream_destroy"
+            )
         gone = self._streams.remove(stream)
         device = gone.end()
         self._stream_by_raw.pop((device, gone.raw), None)
@@ -223,10 +225,10 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         recorded, of = self._events[event], self._streams[stream]
         if recorded.device != of.device:
             raise AcceleratorError(
-                f"event_record: the event belongs to device {recorded.device}, and stream {stream} to device "
-                f"{of.device}",
+                f"the event belongs to device {recorded.device}, and stream {stream} to device {of.device}",
                 hint=f"record an event of device {of.device}",
                 error_code=INVALID_HANDLE,
+                operator="event_record",
             )
         self._devices.use(of.device)
         if external:
@@ -253,15 +255,19 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         for name, event in (("start", first), ("end", last)):
             if not event.timing:
                 raise AcceleratorError(
-                    f"event_elapsed: the {name} event was made without timing",
+                    f"the {name} event was made without timing",
                     hint="make it with timing=True",
                     error_code=INVALID_HANDLE,
+                    operator="event_elapsed",
                 )
         self._devices.use(first.device)
         result = self._cu.cuEventElapsedTime(first.cu, last.cu)
         if not check_ready(result, "cuEventElapsedTime", start=start, end=end):
             raise AcceleratorError(
-                "event_elapsed: an event is not complete", hint="synchronize with it first", error_code=NOT_READY
+                "an event is not complete",
+                hint="synchronize with it first",
+                error_code=NOT_READY,
+                operator="event_elapsed",
             )
         return float(result[1])
 
@@ -385,6 +391,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
 
 def _elsewhere(name: str, device: int, stream: StreamHandle, of: Stream) -> AcceleratorError:
     return AcceleratorError(
-        f"{name}: loaded on device {device}, launched on stream {stream} of device {of.device}",
+        f"loaded on device {device}, launched on stream {stream} of device {of.device}",
         error_code=INVALID_HANDLE,
+        operator=name,
     )

@@ -84,7 +84,7 @@ def small_kernel(of: dtype) -> Kernel:
 
 def _kernel(name: str, of: dtype) -> Kernel:
     if of.category == BOOL:
-        raise NotSupportedError(f"gemm: there is no matrix product of {of!r} elements")
+        raise NotSupportedError(f"there is no matrix product of {of!r} elements", operator="gemm")
 
     def reference(out: Any, a: Any, b: Any, bias: Any, n: int, activation: int) -> None:
         meaning = Gemm(of, 1, 1, 1, 1, (1, 1, 1), (1, 1, 1), (1, 1, 1), activation=ACTIVATIONS[activation])

@@ -98,8 +98,9 @@ class GraphCalls:
         found, of = self._launchables[graph], self._streams[stream]
         if found.device != of.device:
             raise AcceleratorError(
-                f"graph_launch: captured on device {found.device}, launched on stream {stream} of device {of.device}",
+                f"captured on device {found.device}, launched on stream {stream} of device {of.device}",
                 error_code=INVALID_HANDLE,
+                operator="graph_launch",
             )
         self._devices.use(of.device)
         result = self._cu.cuGraphLaunch(found.cu, of.cu)

@@ -66,7 +66,7 @@ class IpcCalls:
         of = self._events[event]
         if not of.interprocess:
             raise AcceleratorError(
-                "event_ipc_export: the event was made without interprocess=True", error_code=INVALID_VALUE
+                "the event was made without interprocess=True", error_code=INVALID_VALUE, operator="event_ipc_export"
             )
         self._devices.use(of.device)
         handle = check(self._cu.cuIpcGetEventHandle(of.cu), "cuIpcGetEventHandle", event=event, device=of.device)
@@ -76,7 +76,7 @@ class IpcCalls:
         raw = self._unpacked("event_ipc_open", EVENT, device, handle, self._cu.CUipcEventHandle)
         exporter = _exporter(handle)
         if not host.is_process_alive(exporter):  # the driver would open it, and nobody would ever record it
-            raise ProcessGoneError(f"event_ipc_open: process {exporter}, which made the event, has ended")
+            raise ProcessGoneError(f"process {exporter}, which made the event, has ended", operator="event_ipc_open")
         self._devices.use(device)
         result = self._cu.cuIpcOpenEventHandle(raw)
         opened = check(result, "cuIpcOpenEventHandle", device=device, exporter=exporter)
@@ -90,18 +90,21 @@ class IpcCalls:
         """The driver's struct.  Raises ArgumentError for what this driver did not export, or exported right here."""
         if not isinstance(handle, bytes) or len(handle) != _HANDLE.size or not handle.startswith(kind):
             raise ArgumentError(
-                f"{name}: this is not a handle of an NVIDIA GPU's {'memory' if kind == MEMORY else 'event'}: "
+                f"this is not a handle of an NVIDIA GPU's {'memory' if kind == MEMORY else 'event'}: "
                 f"{handle[:16]!r}, {len(handle)} bytes",
                 hint="handles of NVIDIA GPUs and of virtual ones cannot be exchanged",
+                operator=name,
             )
         _, _, process, uuid, raw = _HANDLE.unpack(handle)
         if process == _PROCESS:
             raise ArgumentError(
-                f"{name}: the handle was exported by this very process", hint="use what it was made from"
+                "the handle was exported by this very process", hint="use what it was made from", operator=name
             )
         there, here = uuid.rstrip(b"\0").decode("ascii", "replace"), self._devices.uuid(device)
         if there != here:
-            raise ArgumentError(f"{name}: the handle is of device {there}, and was opened on device {device}, {here}")
+            raise ArgumentError(
+                f"the handle is of device {there}, and was opened on device {device}, {here}", operator=name
+            )
         made = make()
         ctypes.memmove(int(made.getPtr()), raw, CU_HANDLE_BYTES)
         return made

@@ -83,7 +83,7 @@ class Launcher:
         """Queue one launch.  The kernel's device is current.  Raises AcceleratorError."""
         if len(arguments) > MAX_ARGUMENT_BYTES:
             raise ArgumentError(
-                f"{loaded.entry}: {len(arguments)} bytes of arguments; a launch takes {MAX_ARGUMENT_BYTES}"
+                f"{len(arguments)} bytes of arguments; a launch takes {MAX_ARGUMENT_BYTES}", operator=loaded.entry
             )
         (x, y, z), threads, shared = grid
         function = loaded.function(self._cu, shared)

@@ -133,7 +133,7 @@ class Nvml:
     def _code(self, name: str, *arguments: Any) -> int:
         function = getattr(self._library, name, None)
         if function is None:
-            raise NotSupportedError(f"{name}: the installed NVML does not have it", hint="update NVIDIA's driver")
+            raise NotSupportedError("the installed NVML does not have it", hint="update NVIDIA's driver", operator=name)
         return int(function(*arguments))
 
 

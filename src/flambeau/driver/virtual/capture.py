@@ -116,7 +116,9 @@ class Capture:
     def check(self, name: str) -> None:
         """Raises AcceleratorError if the capture is broken."""
         if self.broken:
-            raise AcceleratorError(f"{name}: {self} was broken before: {self.broken}", error_code=CAPTURE_INVALIDATED)
+            raise AcceleratorError(
+                f"{self} was broken before: {self.broken}", error_code=CAPTURE_INVALIDATED, operator=name
+            )
 
     def record(
         self,

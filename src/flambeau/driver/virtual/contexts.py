@@ -36,8 +36,9 @@ class ContextCalls(Calls):
             there_are = self._engine.preset.multi_processor_count
             if not 1 <= multiprocessors <= there_are:
                 raise AcceleratorError(
-                    f"partition: {multiprocessors} multiprocessors; device {device} has {there_are}",
+                    f"{multiprocessors} multiprocessors; device {device} has {there_are}",
                     error_code=INVALID_VALUE,
+                    operator="partition",
                 )
             part = Partition(device, min(-(-multiprocessors // STEP) * STEP, there_are))
             handle = self._partition_handles.get(part)

@@ -37,7 +37,7 @@ class Copies:
     def copy(self, queue: Queue, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
         name = f"copy {kind.value}"
         if nbytes < 0:
-            raise AcceleratorError(f"{name}: {nbytes} bytes cannot be copied", error_code=INVALID_VALUE)
+            raise AcceleratorError(f"{nbytes} bytes cannot be copied", error_code=INVALID_VALUE, operator=name)
         if nbytes == 0:
             return
         target, source = span(dst, nbytes, "w", name), span(src, nbytes, "r", name)
@@ -98,7 +98,9 @@ class Copies:
         to, origin = self._device(target, name), self._device(source, name)
         if not self._faults.is_linked(to, origin):
             raise AcceleratorError(
-                f"{name}: there is no link from device {origin} to device {to}", error_code=PEER_ACCESS_UNSUPPORTED
+                f"there is no link from device {origin} to device {to}",
+                error_code=PEER_ACCESS_UNSUPPORTED,
+                operator=name,
             )
         blocks = [
             engine.memory.find(to, target.low, target.high, name),
@@ -111,14 +113,16 @@ class Copies:
     def _device(self, touch: Touch, name: str) -> int:
         device = device_of(touch.low)
         if device is None or device >= len(self._engine.memory.devices):
-            raise AcceleratorError(f"{name}: {touch.low:#x} is not an address of a device", error_code=INVALID_VALUE)
+            raise AcceleratorError(
+                f"{touch.low:#x} is not an address of a device", error_code=INVALID_VALUE, operator=name
+            )
         self._engine.runner.check(device)
         return device
 
     def fill(self, queue: Queue, dst: int, value: int, nbytes: int) -> None:
         engine = self._engine
         if nbytes < 0 or not 0 <= value <= 255:
-            raise AcceleratorError(f"fill: value {value} in {nbytes} bytes", error_code=INVALID_VALUE)
+            raise AcceleratorError(f"value {value} in {nbytes} bytes", error_code=INVALID_VALUE, operator="fill")
         if nbytes == 0:
             return
         target = span(dst, nbytes, "w", "fill")

@@ -106,7 +106,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             queue = self._streams.get(StreamHandle(raw))
             if queue is None or queue.is_default or queue.device != device:
                 raise AcceleratorError(
-                    f"stream_adopt: {raw} is not a stream of device {device}", error_code=INVALID_HANDLE
+                    f"{raw} is not a stream of device {device}", error_code=INVALID_HANDLE, operator="stream_adopt"
                 )
             return queue.handle
 
@@ -116,7 +116,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             queue = self._queue(stream)
             if queue.is_default:
                 raise AcceleratorError(
-                    f"stream_destroy: stream {stream} is a default stream", error_code=INVALID_HANDLE
+                    f"stream {stream} is a default stream", error_code=INVALID_HANDLE, operator="stream_destroy"
                 )
             if queue.capture is not None:
                 self._captures.check_stream(queue, "stream_destroy")
@@ -154,7 +154,9 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         with self._lock:
             self._call(device)
             if timing and interprocess:
-                raise AcceleratorError("event_create: interprocess events have no timing", error_code=INVALID_VALUE)
+                raise AcceleratorError(
+                    "interprocess events have no timing", error_code=INVALID_VALUE, operator="event_create"
+                )
             handle = EventHandle(next_handle())
             self._events[handle] = Event(handle, device, timing, interprocess)
             return handle
@@ -203,7 +205,9 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             self._call(device)
             if not self.peer_can(device, peer):
                 raise AcceleratorError(
-                    f"peer_enable: device {device} cannot reach device {peer}", error_code=PEER_ACCESS_UNSUPPORTED
+                    f"device {device} cannot reach device {peer}",
+                    error_code=PEER_ACCESS_UNSUPPORTED,
+                    operator="peer_enable",
                 )
             self._engine.memory.peers.add((device, peer))
 
@@ -238,13 +242,16 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             (x, y, z), threads, shared = grid
             if not (0 < x <= MAX_X and 0 < y <= MAX_YZ and 0 < z <= MAX_YZ and 0 < threads <= MAX_THREADS):
                 raise AcceleratorError(
-                    f"{loaded.name}: {grid} cannot be launched: blocks go from 1 to {MAX_X}, {MAX_YZ} and {MAX_YZ}, "
+                    f"{grid} cannot be launched: blocks go from 1 to {MAX_X}, {MAX_YZ} and {MAX_YZ}, "
                     f"threads from 1 to {MAX_THREADS}",
                     error_code=INVALID_VALUE,
+                    operator=loaded.name,
                 )
             if not 0 <= shared <= MAX_SHARED:
                 raise AcceleratorError(
-                    f"{loaded.name}: {shared} bytes of shared memory; {MAX_SHARED} can be had", error_code=INVALID_VALUE
+                    f"{shared} bytes of shared memory; {MAX_SHARED} can be had",
+                    error_code=INVALID_VALUE,
+                    operator=loaded.name,
                 )
             self._enqueue(queue, loaded, bytes(arguments))
 
@@ -252,8 +259,9 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         engine, device, name = self._engine, queue.device, loaded.name
         if loaded.device != device:
             raise AcceleratorError(
-                f"{name}: loaded on device {loaded.device}, launched on stream {queue.handle} of device {device}",
+                f"loaded on device {loaded.device}, launched on stream {queue.handle} of device {device}",
                 error_code=INVALID_HANDLE,
+                operator=name,
             )
         bound = loaded.bound(arguments)
         find = engine.memory.find
@@ -264,7 +272,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
 
     def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
         if problem.kind not in LIBRARIES:
-            raise NotSupportedError(f"library_plan: the virtual driver does not solve {problem.kind!r}")
+            raise NotSupportedError(f"the virtual driver does not solve {problem.kind!r}", operator="library_plan")
         with self._lock:
             self._captures.check_unsafe("library_plan")
             self._check(device)

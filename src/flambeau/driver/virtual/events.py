@@ -59,10 +59,10 @@ class Events:
     def record(self, event: Event, queue: Queue, external: bool = False) -> None:
         if event.device != queue.device:
             raise AcceleratorError(
-                f"event_record: the event belongs to device {event.device}, and stream {queue.handle} to device "
-                f"{queue.device}",
+                f"the event belongs to device {event.device}, and stream {queue.handle} to device {queue.device}",
                 hint=f"record an event of device {queue.device}",
                 error_code=INVALID_HANDLE,
+                operator="event_record",
             )
         now = self._engine.clock.spend(self._engine.preset.record_ns)
         if external:
@@ -85,8 +85,9 @@ class Events:
         """The capture that a stream takes part in, for a call that makes no sense without one."""
         if queue.capture is None:
             raise AcceleratorError(
-                f"{name}: stream {queue.handle} is not capturing, so external=True means nothing",
+                f"stream {queue.handle} is not capturing, so external=True means nothing",
                 error_code=INVALID_VALUE,
+                operator=name,
             )
         return queue.capture
 
@@ -113,8 +114,9 @@ class Events:
         capture = captured.capture
         if capture not in self._engine.captures.active:
             raise AcceleratorError(
-                f"stream_wait_event: the event was last recorded in {capture}, which has ended",
+                f"the event was last recorded in {capture}, which has ended",
                 error_code=CAPTURED_EVENT,
+                operator="stream_wait_event",
             )
         capture.check("stream_wait_event")
         if queue.is_default:
@@ -150,8 +152,9 @@ class Events:
             captures.break_all([captured.capture], f"{name}: not permitted on a captured event", CAPTURED_EVENT)
         if captured is not None:
             raise AcceleratorError(
-                f"{name}: event {event.handle} was last recorded in a capture, {captured.capture}",
+                f"event {event.handle} was last recorded in a capture, {captured.capture}",
                 error_code=CAPTURED_EVENT,
+                operator=name,
             )
         captures.check_unsafe(name)
 
@@ -166,23 +169,28 @@ class Events:
         for name, event in (("start", start), ("end", end)):
             if not event.timing:
                 raise AcceleratorError(
-                    f"event_elapsed: the {name} event was made without timing",
+                    f"the {name} event was made without timing",
                     hint="make it with timing=True",
                     error_code=INVALID_HANDLE,
+                    operator="event_elapsed",
                 )
             if event.latest is None:
-                raise AcceleratorError(f"event_elapsed: the {name} event was never recorded", error_code=INVALID_HANDLE)
+                raise AcceleratorError(
+                    f"the {name} event was never recorded", error_code=INVALID_HANDLE, operator="event_elapsed"
+                )
         if start.device != end.device:
             raise AcceleratorError(
-                f"event_elapsed: the start event is of device {start.device}, the end event of device {end.device}",
+                f"the start event is of device {start.device}, the end event of device {end.device}",
                 error_code=INVALID_VALUE,
+                operator="event_elapsed",
             )
         for name, event in (("start", start), ("end", end)):
             if not self.is_done(event):
                 raise AcceleratorError(
-                    f"event_elapsed: the {name} event is not complete",
+                    f"the {name} event is not complete",
                     hint="synchronize with it first",
                     error_code=NOT_READY,
+                    operator="event_elapsed",
                 )
         assert start.latest is not None and end.latest is not None
         return (end.latest.time_ns - start.latest.time_ns) / 1e6

@@ -79,14 +79,14 @@ class GraphCalls(Calls):
             queue = self._queue(stream)
             if queue.is_default:
                 raise AcceleratorError(
-                    f"capture_begin: stream {stream} is the default stream of device {queue.device}, which cannot be "
-                    f"captured",
+                    f"stream {stream} is the default stream of device {queue.device}, which cannot be captured",
                     hint="capture on a stream of your own",
                     error_code=CAPTURE_UNSUPPORTED,
+                    operator="capture_begin",
                 )
             if queue.capture is not None:
                 raise AcceleratorError(
-                    f"capture_begin: stream {stream} takes part in {queue.capture}", error_code=ILLEGAL_STATE
+                    f"stream {stream} takes part in {queue.capture}", error_code=ILLEGAL_STATE, operator="capture_begin"
                 )
             self._captures.begin(Capture(self._engine.memory, queue, mode, self.faults.capture))
 
@@ -98,14 +98,15 @@ class GraphCalls(Calls):
             self._captures.end(capture)
             if capture.broken:
                 raise AcceleratorError(
-                    f"capture_end: {capture} was broken: {capture.broken}", error_code=CAPTURE_INVALIDATED
+                    f"{capture} was broken: {capture.broken}", error_code=CAPTURE_INVALIDATED, operator="capture_end"
                 )
             if unjoined:
                 raise AcceleratorError(
-                    f"capture_end: {capture} does not follow the work of "
+                    f"{capture} does not follow the work of "
                     f"{', '.join(f'stream {each.handle}' for each in unjoined)}, which joined it",
                     hint="let the first stream wait_stream() for each one before the capture ends",
                     error_code=CAPTURE_UNJOINED,
+                    operator="capture_end",
                 )
             handle = GraphHandle(next_handle())
             self._graphs[handle] = Graph(capture.nodes, [each.device for each in capture.lanes])
@@ -116,11 +117,11 @@ class GraphCalls(Calls):
         capture = queue.capture
         if capture is None or capture.origin is not queue:
             raise AcceleratorError(
-                f"capture_end: no capture began on stream {queue.handle}", error_code=CAPTURE_UNMATCHED
+                f"no capture began on stream {queue.handle}", error_code=CAPTURE_UNMATCHED, operator="capture_end"
             )
         if capture.mode is not CaptureMode.RELAXED and capture.thread != threading.get_ident():
             raise AcceleratorError(
-                f"capture_end: {capture} was begun by another thread", error_code=CAPTURE_WRONG_THREAD
+                f"{capture} was begun by another thread", error_code=CAPTURE_WRONG_THREAD, operator="capture_end"
             )
         return capture
 
@@ -147,7 +148,7 @@ class GraphCalls(Calls):
             Path(path).write_text(text, encoding="utf-8")
         except OSError as failure:
             raise AcceleratorError(
-                f"graph_write: {path!r} cannot be written: {failure}", error_code=OPERATING_SYSTEM
+                f"{path!r} cannot be written: {failure}", error_code=OPERATING_SYSTEM, operator="graph_write"
             ) from failure
 
     def graph_raw(self, graph: GraphHandle | GraphExecHandle) -> int:
@@ -170,12 +171,15 @@ class GraphCalls(Calls):
             queue = self._queue(stream)
             found = self._lookup(self._launchables, graph, "graph")
             if queue.capture is not None:
-                raise NotSupportedError(f"graph_launch: stream {stream} is capturing; graphs in graphs cannot be had")
+                raise NotSupportedError(
+                    f"stream {stream} is capturing; graphs in graphs cannot be had", operator="graph_launch"
+                )
             if queue.device != found.graph.devices[0]:
                 raise AcceleratorError(
-                    f"graph_launch: captured on device {found.graph.devices[0]}, launched on stream {stream} of "
+                    f"captured on device {found.graph.devices[0]}, launched on stream {stream} of "
                     f"device {queue.device}",
                     error_code=INVALID_HANDLE,
+                    operator="graph_launch",
                 )
             blocks = [self._blocks(node) for node in found.graph.nodes]
             self._launch_graph(found, queue, blocks)
@@ -244,7 +248,8 @@ class GraphCalls(Calls):
 
 def _gone(node: Node, touch: Touch, why: str) -> AccessError:
     return AccessError(
-        f"graph_launch: {node.name}, captured at {node.site}: bytes [{touch.low:#x}, {touch.high:#x}): {why}",
+        f"{node.name}, captured at {node.site}: bytes [{touch.low:#x}, {touch.high:#x}): {why}",
         hint="keep a reference to every tensor that the graph uses",
         error_code=ILLEGAL_ADDRESS,
+        operator="graph_launch",
     )

@@ -111,7 +111,7 @@ class Ipc:
     # answering other processes, in the channel's thread: reads of what the interpreter's lock keeps whole
     def asked(self, peer: Peer, request: bytes) -> Answer:
         if len(request) != _REQUEST.size:
-            raise ArgumentError(f"ipc_open: a request of {len(request)} bytes")
+            raise ArgumentError(f"a request of {len(request)} bytes", operator="ipc_open")
         kind, number = _REQUEST.unpack(request)
         if kind == EVENT and EventHandle(number) in self._events:
             return _NOTHING
@@ -132,15 +132,16 @@ class Ipc:
         what = "ipc_open" if kind == MEMORY else "event_ipc_open"
         if not isinstance(handle, bytes) or len(handle) != _HANDLE.size or not handle.startswith(kind):
             raise ArgumentError(
-                f"{what}: this is not a handle of a virtual GPU's {'memory' if kind == MEMORY else 'event'}: "
+                f"this is not a handle of a virtual GPU's {'memory' if kind == MEMORY else 'event'}: "
                 f"{handle[:16]!r}, {len(handle)} bytes",
                 hint="handles of NVIDIA GPUs and of virtual ones cannot be exchanged",
+                operator=what,
             )
         _, name, service, number = _HANDLE.unpack(handle)
         name = name.rstrip(b"\0")
         if name == channel.endpoint().name:
             raise ArgumentError(
-                f"{what}: the handle was exported by this very process", hint="use what it was made from"
+                "the handle was exported by this very process", hint="use what it was made from", operator=what
             )
         connection = channel.endpoint().connect(name)
         return connection, *connection.ask(service, _REQUEST.pack(kind, number))
@@ -152,16 +153,21 @@ class Ipc:
     def bring_in(self, device: int, handle: bytes, connection: Connection, answer: bytes, files: list[int]) -> Import:
         """Map what the exporter sent.  The lock is held."""
         if len(answer) != _SEGMENT.size or len(files) != 1:
-            raise ArgumentError(f"ipc_open: process {connection.pid} sent {len(answer)} bytes and {len(files)} files")
+            raise ArgumentError(
+                f"process {connection.pid} sent {len(answer)} bytes and {len(files)} files", operator="ipc_open"
+            )
         of, offset, nbytes = _SEGMENT.unpack(answer)
         found = os.fstat(files[0])
         if found.st_uid != os.geteuid() or offset + nbytes > found.st_size or nbytes == 0:
             raise ArgumentError(
-                f"ipc_open: process {connection.pid} sent a file of user {found.st_uid} with {found.st_size} bytes, "
-                f"for {nbytes} bytes at {offset}"
+                f"process {connection.pid} sent a file of user {found.st_uid} with {found.st_size} bytes, "
+                f"for {nbytes} bytes at {offset}",
+                operator="ipc_open",
             )
         if of != device:
-            raise ArgumentError(f"ipc_open: the memory lies on device {of}, and was opened on device {device}")
+            raise ArgumentError(
+                f"the memory lies on device {of}, and was opened on device {device}", operator="ipc_open"
+            )
         length = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
         buffer = mmap.mmap(files[0], min(length, found.st_size - offset), offset=offset)
         made = Import(handle, connection, self._engine.memory.devices[device].bring_in(nbytes, buffer))
@@ -176,7 +182,9 @@ class Ipc:
         found = self._imports_at.get(address)
         if found is None or device_of(address) != device:
             raise AcceleratorError(
-                f"ipc_close: device {device} has nothing of another process at {address:#x}", error_code=INVALID_VALUE
+                f"device {device} has nothing of another process at {address:#x}",
+                error_code=INVALID_VALUE,
+                operator="ipc_close",
             )
         found.count -= 1
         if found.count == 0:
@@ -250,7 +258,9 @@ class IpcCalls(Calls):
         with self._lock:
             if not self._event(event).interprocess:
                 raise AcceleratorError(
-                    "event_ipc_export: the event was made without interprocess=True", error_code=INVALID_VALUE
+                    "the event was made without interprocess=True",
+                    error_code=INVALID_VALUE,
+                    operator="event_ipc_export",
                 )
             return self._ipc.export_event(event)
 

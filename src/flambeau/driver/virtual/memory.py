@@ -98,7 +98,9 @@ class DeviceMemory:
     def allocate(self, nbytes: int) -> Address:
         """A new segment, unwritten.  Raises OutOfMemoryError."""
         if nbytes <= 0:
-            raise AcceleratorError(f"mem_alloc: {nbytes} bytes cannot be allocated", error_code=INVALID_VALUE)
+            raise AcceleratorError(
+                f"{nbytes} bytes cannot be allocated", error_code=INVALID_VALUE, operator="mem_alloc"
+            )
         low = self._room.first_fit(_granules(nbytes))
         if low is None:
             raise self._out_of_memory(nbytes)
@@ -114,8 +116,9 @@ class DeviceMemory:
 
     def _out_of_memory(self, nbytes: int) -> OutOfMemoryError:
         return OutOfMemoryError(
-            f"mem_alloc: {nbytes} bytes do not fit on virtual device {self.device}: {self.total - self.used} of "
-            f"{self.total} bytes are free, the largest free range has {self._room.largest()}"
+            f"{nbytes} bytes do not fit on virtual device {self.device}: {self.total - self.used} of "
+            f"{self.total} bytes are free, the largest free range has {self._room.largest()}",
+            operator="mem_alloc",
         )
 
     def segment(self, address: int, name: str) -> Segment:
@@ -123,7 +126,9 @@ class DeviceMemory:
         segment = self._segments.at.get(address)
         if segment is None:
             raise AcceleratorError(
-                f"{name}: {address:#x} does not begin an allocation of device {self.device}", error_code=INVALID_VALUE
+                f"{address:#x} does not begin an allocation of device {self.device}",
+                error_code=INVALID_VALUE,
+                operator=name,
             )
         return segment
 
@@ -167,15 +172,17 @@ class DeviceMemory:
         segment = self._segments.find(low)
         if segment is None or high > segment.high or low >= high:
             raise AccessError(
-                f"block_taken: bytes [{low:#x}, {high:#x}) do not lie in one allocation of device {self.device}",
+                f"bytes [{low:#x}, {high:#x}) do not lie in one allocation of device {self.device}",
                 error_code=ILLEGAL_ADDRESS,
+                operator="block_taken",
             )
         live = self.live.overlapping(low, high)
         if segment.carved and live:
             raise AccessError(
-                f"block_taken: bytes [{low:#x}, {high:#x}) of device {self.device} overlap the block "
+                f"bytes [{low:#x}, {high:#x}) of device {self.device} overlap the block "
                 f"[{live[0].low:#x}, {live[0].high:#x}), which was not given back",
                 error_code=ILLEGAL_ADDRESS,
+                operator="block_taken",
             )
         return live + self.dead.overlapping(low, high)
 
@@ -204,7 +211,9 @@ class DeviceMemory:
         block = self.live.at.get(low)
         if block is None or block.high != high:
             raise AcceleratorError(
-                f"block_given: device {self.device} has no live block [{low:#x}, {high:#x})", error_code=INVALID_VALUE
+                f"device {self.device} has no live block [{low:#x}, {high:#x})",
+                error_code=INVALID_VALUE,
+                operator="block_given",
             )
         self.live.remove(block)
         self.dead.add(block)
@@ -251,7 +260,9 @@ class PinnedMemory:
 
     def allocate(self, nbytes: int) -> Address:
         if nbytes <= 0:
-            raise AcceleratorError(f"host_alloc: {nbytes} bytes cannot be allocated", error_code=INVALID_VALUE)
+            raise AcceleratorError(
+                f"{nbytes} bytes cannot be allocated", error_code=INVALID_VALUE, operator="host_alloc"
+            )
         buffer = (ctypes.c_uint8 * nbytes).from_buffer(mmap.mmap(-1, nbytes))
         self._add(ctypes.addressof(buffer), nbytes, buffer)
         return Address(ctypes.addressof(buffer))
@@ -260,12 +271,15 @@ class PinnedMemory:
         """Pin memory that something else owns."""
         if self.blocks.overlapping(address, address + nbytes):
             raise AcceleratorError(
-                f"host_register: bytes [{address:#x}, {address + nbytes:#x}) are pinned already",
+                f"bytes [{address:#x}, {address + nbytes:#x}) are pinned already",
                 error_code=HOST_MEMORY_ALREADY_REGISTERED,
+                operator="host_register",
             )
         if nbytes <= 0 or address <= 0 or device_of(address) is not None:
             raise AcceleratorError(
-                f"host_register: {nbytes} bytes at {address:#x} are not host memory", error_code=INVALID_VALUE
+                f"{nbytes} bytes at {address:#x} are not host memory",
+                error_code=INVALID_VALUE,
+                operator="host_register",
             )
         self._add(address, nbytes, (ctypes.c_uint8 * nbytes).from_address(address))
 
@@ -277,7 +291,7 @@ class PinnedMemory:
         block = self.blocks.at.get(address)
         if block is None:
             raise AcceleratorError(
-                f"{name}: {address:#x} is not the start of pinned memory", error_code=HOST_MEMORY_NOT_REGISTERED
+                f"{address:#x} is not the start of pinned memory", error_code=HOST_MEMORY_NOT_REGISTERED, operator=name
             )
         return block
 

@@ -16,7 +16,9 @@ class MemoryCalls(Calls):
             self._captures.check_unsafe("mem_alloc")
             self._call(device, self._engine.preset.mem_alloc_ns)
             if self.faults.allocation.strikes():
-                raise OutOfMemoryError(f"mem_alloc: {nbytes} bytes on virtual device {device} fail on demand")
+                raise OutOfMemoryError(
+                    f"{nbytes} bytes on virtual device {device} fail on demand", operator="mem_alloc"
+                )
             return self._engine.memory.devices[device].allocate(nbytes)
 
     def mem_free(self, device: int, address: Address) -> None:
@@ -62,8 +64,9 @@ class MemoryCalls(Calls):
             queue = self._queue(stream)
             if queue.device != device:
                 raise AcceleratorError(
-                    f"block_taken: stream {stream} belongs to device {queue.device}, the block to device {device}",
+                    f"stream {stream} belongs to device {queue.device}, the block to device {device}",
                     error_code=INVALID_HANDLE,
+                    operator="block_taken",
                 )
             self._engine.take_block(queue, address, address + nbytes)
 

@@ -30,10 +30,14 @@ class VirtualMonitor:
         return 0 if self._started is None else self._started.memory_used(device)
 
     def temperature(self, device: int) -> int:
-        raise NotSupportedError("temperature: virtual GPUs have none: their model is of work and time", hint=HINT)
+        raise NotSupportedError(
+            "virtual GPUs have none: their model is of work and time", hint=HINT, operator="temperature"
+        )
 
     def power_draw(self, device: int) -> int:
-        raise NotSupportedError("power_draw: virtual GPUs draw none: their model is of work and time", hint=HINT)
+        raise NotSupportedError(
+            "virtual GPUs draw none: their model is of work and time", hint=HINT, operator="power_draw"
+        )
 
     def clock_rate(self, device: int) -> int:
         return self._preset.clock_mhz

@@ -218,7 +218,8 @@ def _failure(command: Command, error: Exception) -> AcceleratorError:
     what = trace.operator_of(command.name, command.called)
     where = f"device {command.queue.device}, {command.queue.label}, launched at {command.site}"
     return AcceleratorError(
-        f"{what}: failed on {where}: {type(error).__name__}: {getattr(error, 'fact', error)}",
+        f"failed on {where}: {type(error).__name__}: {getattr(error, 'fact', error)}",
         error_code=code,
         sticky=True,
+        operator=what,
     )

@@ -234,10 +234,11 @@ def _race_error(conflict: Conflict, queue: Queue, name: str, call: tuple[str, st
     if name == TAKING:
         hint = f"what {there} used was freed too early: call its record_stream with that stream, or, {hint}"
     return RaceError(
-        f"{_told(name, called)}: {_mode(touch, name)} bytes [{low:#x}, {high:#x}) of {where} on {here} "
+        f"{_mode(touch, name)} bytes [{low:#x}, {high:#x}) of {where} on {here} "
         f"at {site}, and nothing orders this after {_told(older.name, older.called)}, which "
         f"{_mode(entry.touch, older.name)} them on {there} at {older.site}",
         hint=hint,
+        operator=_told(name, called),
     )
 
 

@@ -79,7 +79,9 @@ class Replay(Schedule):
         step = len(self.taken)
         choice = self.choices[step] if step < len(self.choices) else 0
         if not 0 <= choice < len(ready):
-            raise ArgumentError(f"Replay: choice {choice} at step {step}, but {len(ready)} streams are ready")
+            raise ArgumentError(
+                f"choice {choice} at step {step}, but {len(ready)} streams are ready", operator="Replay"
+            )
         self.taken.append(choice)
         self.ready_counts.append(len(ready))
         return choice

@@ -30,8 +30,9 @@ class Touch:
         low, mode = access.address, access.mode
         if low % access.dtype.itemsize:
             raise AccessError(
-                f"{name}: {low:#x} is not a multiple of {access.dtype.itemsize}, the size of {access.dtype.name}",
+                f"{low:#x} is not a multiple of {access.dtype.itemsize}, the size of {access.dtype.name}",
                 error_code=MISALIGNED_ADDRESS,
+                operator=name,
             )
         self._access = access
         self.low = low

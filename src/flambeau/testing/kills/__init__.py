@@ -152,7 +152,8 @@ def run(rounds: int, seed: int, late: bool = False) -> Figures:
             after = figures()
             if any(now > then for now, then in zip(after, before)):
                 raise LeakError(
-                    f"kills: round {number} of seed {seed} left {after}, before it {before}\n{control.ipc_report()}"
+                    f"round {number} of seed {seed} left {after}, before it {before}\n{control.ipc_report()}",
+                    operator="kills",
                 )
         state.machine().devices[0].allocator.empty_cache()
         return before
