@@ -20,7 +20,7 @@ DIRECTIVES = {
 
 
 def extensions() -> list[Extension]:
-    """One for each .py file with a .pxd beside it, and for each .pyx file."""
+    """One for each .pyx file, and for each other .py file with a .pxd beside it."""
     if os.environ.get("FLAMBEAU_PURE", "0") not in ("", "0"):
         return []
     try:
@@ -30,7 +30,8 @@ def extensions() -> list[Extension]:
         return []
     if version == BROKEN_CYTHON:
         sys.exit(f"setup.py: Cython {version} compiles loops wrongly; install another, or set FLAMBEAU_PURE=1")
-    sources = [each.with_suffix(".py") for each in ROOT.rglob("*.pxd")] + list(ROOT.rglob("*.pyx"))
+    sources = set(ROOT.rglob("*.pyx"))
+    sources |= {each.with_suffix(".py") for each in ROOT.rglob("*.pxd") if each.with_suffix(".pyx") not in sources}
     wanted = [
         Extension(
             ".".join(each.relative_to(ROOT).with_suffix("").parts),

@@ -103,12 +103,12 @@ def launch(_: Sizes) -> Take:
 
 def product(_: Sizes) -> Take:
     """Microseconds of host time per cublasLtMatmul of two such matrices."""
-    from flambeau.runtime import state
+    from flambeau.core import thread
 
     in_c, x = loop(), flambeau.ones(SIDE, SIDE, device="cuda")
     out, workspace = x @ x, flambeau.empty(WORKSPACE, dtype=flambeau.uint8, device="cuda")
     steps = (SIDE * SIDE, SIDE, 1)
-    plan = state.machine().driver._planner._cublas_plan(0, Gemm(flambeau.float32, 1, SIDE, SIDE, SIDE, *[steps] * 3))
+    plan = thread.machine().driver._planner._cublas_plan(0, Gemm(flambeau.float32, 1, SIDE, SIDE, SIDE, *[steps] * 3))
     if plan is None:
         raise Missing("cuBLAS did not do it")
     blas, algorithm = plan._blas, plan.find_algorithm(256)
@@ -141,10 +141,10 @@ def executions(kind: str, make: Callable[[Any, Sizes], Work]) -> Callable[[Sizes
 
 def _executed(kind: str, address: int) -> tuple[Any, int]:
     """The plan of cuDNN's, and its pack of addresses, that wrote its first result there."""
+    from flambeau.core import thread
     from flambeau.driver.nvidia.dnn import DnnPlan
-    from flambeau.runtime import state
 
-    driver = state.machine().driver
+    driver = thread.machine().driver
     plans = [driver._plans[plan][1] for (_, problem), plan in driver._plan_handles.items() if problem.kind == kind]
     for plan in reversed(plans):
         for (addresses, _), pack in reversed(plan._packs.items()) if isinstance(plan, DnnPlan) else ():
@@ -162,9 +162,9 @@ def _execute(dnn: Any, plan: int, pack: int) -> int:
 
 def launchable(graph: Any) -> int:
     """The CUgraphExec of a CUDAGraph of flambeau's."""
-    from flambeau.runtime import state
+    from flambeau.core import thread
 
-    return int(state.machine().driver._launchables[graph._launchable].cu)
+    return int(thread.machine().driver._launchables[graph._launchable].cu)
 
 
 def replays(graph: int, count: int) -> Take:

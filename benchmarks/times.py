@@ -97,9 +97,9 @@ def libraries() -> dict[str, Any]:
 
 
 def is_real() -> bool:
-    from flambeau.runtime import state
+    from flambeau.core import thread
 
-    return state.machine().choice.kind == "nvidia"
+    return thread.machine().choice.kind == "nvidia"
 
 
 def measure(rows: Iterable[Row], only: str = "", rounds: int = ROUNDS, sizes: Sizes | None = None) -> Iterator[Any]:

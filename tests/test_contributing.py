@@ -328,7 +328,7 @@ chosen = [(operator, kind, sample) for operator, kind, sample in kernels.chosen(
 assert chosen
 for each in chosen:
     kernels.call(*each)
-machine = torch.runtime.state.machine()
+machine = torch.core.thread.machine()
 assert any(kernel.entry.startswith(name + "_") for kernel in machine.devices[0].kernels)
 """
 

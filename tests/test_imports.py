@@ -34,9 +34,9 @@ def test_importing_flambeau_loads_nothing_heavy():
 def test_importing_any_module_makes_no_driver_call(module):
     program = f"""
 import importlib, sys
-from flambeau.runtime import state
+from flambeau.core import thread
 importlib.import_module("flambeau.{module}")
-assert not state.has_machine(), "a machine was made"
+assert not thread.has_machine(), "a machine was made"
 assert "cuda" not in sys.modules, "cuda.bindings was imported"
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
@@ -45,8 +45,8 @@ assert "cuda" not in sys.modules, "cuda.bindings was imported"
 def test_cpu_work_starts_no_machine():
     program = """
 import flambeau
-from flambeau.runtime import state
+from flambeau.core import thread
 assert (flambeau.ones(3) + 1).tolist() == [2.0, 2.0, 2.0]
-assert not state.has_machine() or not state.machine().is_started
+assert not thread.has_machine() or not thread.machine().is_started
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -123,9 +123,13 @@ class Kernel:
     in the order of `params`; it writes the arrays that are not "r".  An absent operand is None.
     operations: arithmetic operations per element of the largest operand, for the modelled clock.
     offsets: where each parameter begins in the buffer, in bytes.
+    body: where NumPy can make the only result of the operands as they lie, the function that does, called with what the
+    reference is called with after the result; else None.  computes: the type of each of these.
     """
 
-    __slots__ = ("__weakref__", "entry", "offsets", "operations", "params", "reference", "source", "_struct")
+    __slots__ = (
+        "__weakref__", "_struct", "body", "computes", "entry", "offsets", "operations", "params", "reference", "source",
+    )  # fmt: skip
 
     def __init__(
         self, entry: str, source: str, params: Sequence[Param], reference: Callable[..., None], operations: float = 1.0
@@ -135,6 +139,8 @@ class Kernel:
         self.params = tuple(params)
         self.reference = reference
         self.operations = operations
+        self.body: Callable[..., Any] | None = None
+        self.computes: tuple[dtype, ...] = ()
         formats = [_format_of(param) for param in self.params]
         self.offsets = tuple(_offset_of(formats, index) for index in range(len(formats)))
         self._struct = struct.Struct("@" + "".join(formats))

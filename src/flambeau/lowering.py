@@ -1,84 +1,68 @@
-"""Lowering: what one call of an operator takes and queues, said once for all calls like it.
+"""Lowering: what one call of an operator takes and queues, worked out once for all calls with the same key.
 
 - A lowering (see ops/operator.py) runs once for operands of given layouts, numbers of given types and attributes of
-  given values.  It meets a `Call`, which writes down what it takes and queues, and `Slot`s, which lie nowhere yet.
-- So a lowering decides by layouts, attributes and number types alone.  What depends on values is a composite.
-- What comes of it is a `Plan` (plan.py), which calls of the same kind run.
+  given values.  It is given a `Call`, which records what it takes and queues, and tensors over placeholders, which have
+  a layout and no memory.  So a lowering decides by layouts, attributes and number types alone.
+- A composite is lowered by running its body on placeholders: the operators that it calls are lowered into its own Call.
+  If it comes to one call of one operator, later calls go to that operator at once (`Delegation`).  If it needs a value,
+  its body runs in every call.
+- The outcome is a `Plan` (core/plan.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index as as_int
 from typing import Any
 
-from . import core, trace
 from . import strides as st
-from .core import TensorCore
+from . import trace, transfer
+from .core import call as calls
+from .core import storage, tensor, thread
+from .core.call import Delegation, MovedScalars, RunBody
+from .core.layout import Layout, dense_layout, layout_of
+from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
+from .core.plan import Drawn, Launch, LibraryCall, Part, Plan, direct_call, host_call
+from .core.storage import NO_PLACE, NotLowerable
+from .core.tensor import TensorBase
+from .core.thread import Device
 from .dtypes import dtype
-from .errors import ArgumentTypeError, DeviceMismatchError
+from .errors import ArgumentTypeError, DeviceMismatchError, ShapeError
 from .kernel import Grid, Kernel
-from .layout import Layout, dense_layout, layout_of
-from .ops.operator import REGISTRY, Number, Operator
+from .operands import MISUSES, check_types, device_of, misuse
 from .ops.pointwise import uncastable, unlike_result
-from .placement import MISUSES, check_arguments, device_name, misused
-from .plan import Drawn, Launch, Library, Plan, also_read
 from .problem import Problem
-from .runtime import state, storage
-from .runtime.generator import check_generator
-
-
-class Slot:
-    """An operand, a result or scratch memory of a call that is lowered.
-
-    place: its index among what the call's steps use (see Plan);  start: how many bytes behind that address it begins.
-    """
-
-    __slots__ = ("layout", "place", "start")
-
-    def __init__(self, place: int, layout: Layout, start: int = 0) -> None:
-        self.place = place
-        self.layout = layout
-        self.start = start
-
-    def __repr__(self) -> str:
-        return f"a tensor of {self.dtype} and shape {tuple(self.shape)}"
-
-    @property
-    def dtype(self) -> dtype:
-        return self.layout.dtype
-
-    @property
-    def shape(self) -> st.Size:
-        return self.layout.shape
-
-    @property
-    def strides(self) -> st.Shape:
-        return self.layout.strides
-
-    def numel(self) -> int:
-        return self.layout.numel
-
-    def is_contiguous(self) -> bool:
-        return self.layout.dense
-
-    def is_aligned(self) -> bool:
-        return self.layout.aligned
+from .runtime.device import device
+from .runtime.generator import Generator, check_generator
 
 
 class Call:
-    """One call of an operator while it is lowered: what the lowering may ask for (see ops/operator.py)."""
+    """One call while it is lowered: what a lowering may ask for (see ops/operator.py), and what it has asked for.
 
-    def __init__(self, operator: Operator, device: int, operands: int) -> None:
+    name: the operator's;  called: what the user calls it.  given: the tensor that takes the result, or None.
+    """
+
+    def __init__(self, operator: Operator, device: Device, operands: int) -> None:
         self.name = operator.name
         self.called = operator.called
         self.device = device
-        self.given: Slot | None = None
-        self.accelerator: Any = state.machine().devices[device] if device >= 0 else None
-        self.places = operands  # how many there are so far
+        self.is_on_host = device.index < 0
+        self.given: Any = None
+        self.places = operands  # what the plan uses so far
         self.taken: list[Layout] = []
-        self.steps: list[Launch | Library] = []
+        self.steps: list[Any] = []
         self.draws: list[tuple[int, Any]] = []
+        self.inlined: list[tuple[Operator, Sequence[Any], Any]] = []
+
+    def operand(self, source: TensorBase, place: int) -> Any:
+        """A tensor that stands for an operand of the call, which has a place among what the plan uses."""
+        if source.layout.device is not self.device:
+            raise NotLowerable("several devices")
+        return self._placed(source.layout, place)
+
+    def _placed(self, layout: Layout, place: int) -> Any:
+        memory = storage.placeholder(self.device, layout.nbytes, place)
+        memory.aligned = layout.aligned
+        return tensor.new_tensor(memory, layout)
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
         """A new contiguous result, or what is to be written, if that has this shape and type.
@@ -86,28 +70,28 @@ class Call:
         strides: of a result that is not contiguous, and leaves no gaps.
         """
         if strides is not None:
-            return self._take(layout_of(dtype, st.Size(shape), tuple(strides)))
-        layout = dense_layout(dtype, st.Size(shape))
+            return self.take(layout_of(self.device, dtype, st.Size(shape), tuple(strides)))
+        layout = dense_layout(self.device, dtype, st.Size(shape))
         given = self.given
         if given is not None and given.dtype is dtype and given.shape == layout.shape and given.is_contiguous():
             return given
-        return self._take(layout)
+        return self.take(layout)
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
         """Contiguous memory that is free again once this call's launches are done."""
-        return self._take(dense_layout(dtype, core.checked_size(shape, self.name)))
+        return self.take(dense_layout(self.device, dtype, tensor.checked_size(shape, self.name)))
 
-    def _take(self, layout: Layout) -> Slot:
+    def take(self, layout: Layout) -> Any:
+        """New memory of a layout without gaps."""
+        if layout.device is not self.device:
+            raise NotLowerable("several devices")
         self.taken.append(layout)
         self.places += 1
-        return Slot(self.places - 1, layout)
+        return self._placed(layout, self.places - 1)
 
     def part(self, operand: Any, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
         """A part of a contiguous operand, by its shape, strides and offset in elements."""
-        start = offset * operand.dtype.itemsize
-        aligned = operand.is_aligned() and start % storage.WIDEST_ACCESS == 0
-        layout = layout_of(operand.dtype, st.Size(shape), tuple(strides), aligned)
-        return Slot(operand.place, layout, operand.start + start)
+        return tensor.alias_of(operand, shape, strides, operand.offset + offset)
 
     def contiguous(self, operand: Any, dtype: dtype | None = None) -> Any:
         """The operand itself if it is contiguous and of that dtype, else a copy that is."""
@@ -121,104 +105,234 @@ class Call:
     def assign(self, target: Any, source: Any) -> None:
         """Write `source`, converted and broadcast, into `target`."""
         steps = st.expand(source.shape, source.strides, target.shape)
-        view = Slot(source.place, layout_of(source.dtype, target.shape, steps, source.is_aligned()), source.start)
         before, self.given = self.given, target
-        REGISTRY["convert"].lower(self, view)
+        REGISTRY["convert"].lower(self, tensor.alias_of(source, target.shape, steps, source.offset))
         self.given = before
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
         """Queue a kernel; on the CPU, run its reference."""
         trace.uses(kernel.entry, self.name)
-        handle = None if self.accelerator is None else self.accelerator.kernel(kernel)
+        handle = None if self.is_on_host else self.device.kernel(kernel)  # type: ignore[attr-defined]
         self.steps.append(Launch(kernel, handle, grid, values, self.called))
 
     def library(self, problem: Problem, *operands: Any) -> None:
         """Queue a library call, with a workspace from the caching allocator."""
         trace.uses(problem.kind, self.name)
-        handle, nbytes = (None, 0) if self.accelerator is None else self.accelerator.library_plan(problem)
-        self.steps.append(Library(problem, handle, nbytes, operands))
+        handle, nbytes = (None, 0) if self.is_on_host else self.device.library_plan(problem)  # type: ignore[attr-defined]
+        self.steps.append(LibraryCall(problem, handle, nbytes, operands, self.called))
 
     def random(self, count: int, source: Any = None) -> tuple[Any, Any, Any]:
         """Reserve `count` Philox counters of a generator (None: the device's own): (state, seed, first counter)."""
         if source is not None:
             check_generator(self.name, source)
-            if source.device_index != self.device:
+            if source.device_index != self.device.index:
                 raise DeviceMismatchError(
-                    f"expected a generator of {device_name(self.device)}, got one of {source.device}",
-                    hint=f'make one there: torch.Generator("{device_name(self.device)}")',
+                    f"expected a generator of {self.device}, got one of {source.device}",
+                    hint=f'make one there: torch.Generator("{self.device}")',
                     operator=self.name,
                 )
         self.draws.append((count, source))
         place = 3 * len(self.draws) - 3
         return Drawn(place), Drawn(place + 1), Drawn(place + 2)
 
+    def inline(self, operator: Operator, bound: Sequence[Any], given: Any) -> Any:
+        """Lower a call that a composite makes into this one.  given: the tensor that takes the result, or None."""
+        for each in (*bound, given):
+            _check_placed(each)
+        if operator.host == "waits" or operator.mutates:
+            raise NotLowerable(operator.name)
+        if operator.kind is COMPOSITE:
+            result = operator.body(*bound)
+            if given is not None:
+                self.assign(given, result)
+            return result if given is None else given
+        before = self.given, self.name
+        self.given, self.name = given, operator.name
+        try:
+            result = operator.lower(self, *bound)
+        finally:
+            self.given, self.name = before
+        self.inlined.append((operator, bound, result))
+        return result
 
-def lowered(operator: Operator, bound: Sequence[Any], given: Any, device: int) -> Plan:
-    """Lower a call.  given: the tensor to write, or None.  Raises what the operator raises."""
-    check_arguments(operator, bound)
-    try:
-        return _lowered(operator, bound, given, device)
-    except MISUSES as error:
-        raise misused(operator, bound, error)  # noqa: B904  (most often it is that error)
+    def plan(self, members: list[tuple[int, int]], has_given: bool, result: Any) -> Plan:
+        """What was recorded.  result: what the lowering returned, or the body of a composite."""
+        steps = [host_call(each) for each in self.steps] if self.is_on_host else self.steps
+        return Plan(self.device, members, has_given, self.taken, steps, self.draws, result)
 
 
-def laid_out(operator: Operator, bound: Sequence[Any]) -> tuple[list[int], list[int], int]:
-    """The shape, the strides and the offset from its source of a view.  Raises what the operator raises."""
-    check_arguments(operator, bound)
-    try:
-        shape, strides, step = operator.body(*bound)
-        return [as_int(each) for each in shape], [as_int(each) for each in strides], as_int(step)
-    except MISUSES as error:
-        raise misused(operator, bound, error)  # noqa: B904  (most often it is that error)
+def _check_placed(value: Any) -> None:
+    """Raise NotLowerable for a tensor with memory: another call would find another one in its place."""
+    if isinstance(value, TensorBase):
+        if value.storage.place == NO_PLACE:
+            raise NotLowerable("a tensor that is no argument")
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            _check_placed(each)
 
 
-def _lowered(operator: Operator, bound: Sequence[Any], given: Any, device: int) -> Plan:
-    arguments, members = _as_slots(operator, bound)
-    count = len(bound) + len(members)
-    call = Call(operator, device, count + (given is not None))
-    if given is None:
-        return Plan(call, members, False, _places(operator.lower(call, *arguments)))
-    target = call.given = Slot(count, given.layout)
-    for index in also_read(bound, given):
-        arguments[index] = target
+def entry_for(operator: Operator, bound: list[Any], given: Any) -> Any:
+    """What later calls with the same key do.  Raises what the operator raises."""
+    check_types(operator, bound)
+    device, scalars = device_of(operator, bound)
+    if given is not None:
+        _check_given(operator, device, given)
+    if scalars:
+        return MovedScalars(scalars, device.index)
+    if operator.kind is COMPOSITE:
+        return _composite_entry(operator, bound, device)
+    members = [(index, at) for index, each in enumerate(bound) if _lists_tensors(each) for at in range(len(each))]
+    call = Call(operator, device, len(bound) + len(members) + (given is not None))
+    arguments = _arguments(call, operator, bound)
+    if given is not None:
+        call.given = call.operand(given, call.places - 1)
+        for index, each in enumerate(bound):
+            if isinstance(each, TensorBase) and is_same(each, given):
+                arguments[index] = call.given
     result = operator.lower(call, *arguments)
-    check_single(operator.called, result)
-    if result.place != target.place:
-        check_fits(operator.name, result, target)
-        call.assign(target, result)
-    return Plan(call, members, True, target.place)
+    if given is not None:
+        result = _written(call, result)
+    plan = call.plan(members, given is not None, _places(result))
+    if call.is_on_host and operator.kind is POINTWISE and result is not call.given and len(call.steps) == 1:
+        plan.direct = direct_call(call.steps[0], call.taken[0])
+    return plan
 
 
-def _as_slots(operator: Operator, bound: Sequence[Any]) -> tuple[list[Any], list[tuple[int, int]]]:
-    """The arguments as a lowering sees them, and where those operands are that are members of lists."""
+def _check_given(operator: Operator, device: Device, given: TensorBase) -> None:
+    """Raise DeviceMismatchError or ShapeError if a call on a device cannot write this tensor."""
+    if given.layout.device is not device:
+        raise DeviceMismatchError(
+            f"the tensor to write is {given.describe()}, the operands are on {device}",
+            hint=f'write into one of that device: torch.empty_like(out, device="{device}")',
+            operator=operator.called,
+        )
+    if not given.layout.dense and st.overlaps_itself(given.layout.shape, given.layout.strides):
+        raise ShapeError(
+            f"more than one element of the written-to tensor {given.describe()} refers to a single memory location "
+            f"(strides {list(given.layout.strides)})",
+            hint="clone() the tensor before writing it",
+            operator=operator.called,
+        )
+
+
+def is_same(one: TensorBase, other: TensorBase) -> bool:
+    """Whether two tensors are the same elements in the same layout."""
+    return one.storage is other.storage and one.offset == other.offset and one.layout is other.layout
+
+
+def _lists_tensors(value: Any) -> bool:
+    return type(value) in (list, tuple) and bool(value) and isinstance(value[0], TensorBase)
+
+
+def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any]:
+    """The arguments as a lowering sees them: placeholders for tensors, a Number for a number that travels."""
     arguments: list[Any] = []
-    members: list[tuple[int, int]] = []
-
-    def member(tensor: TensorCore, index: int, at: int) -> Slot:
-        members.append((index, at))
-        return Slot(len(bound) + len(members) - 1, tensor.layout)
-
+    member = len(bound)
     for index, value in enumerate(bound):
-        if isinstance(value, TensorCore):
-            arguments.append(Slot(index, value.layout))
-        elif type(value) in (list, tuple) and value and isinstance(value[0], TensorCore):
-            arguments.append([member(each, index, at) for at, each in enumerate(value)])
-        elif index in operator.number_indexes and type(value) in (int, float, bool):
+        if isinstance(value, TensorBase):
+            arguments.append(call.operand(value, index))
+        elif _lists_tensors(value):
+            arguments.append([call.operand(each, member + at) for at, each in enumerate(value)])
+            member += len(value)
+        elif operator.travels[index] and type(value) in (int, float, bool):
             arguments.append(Number(index, type(value)))
         else:
             arguments.append(value)
-    return arguments, members
+    return arguments
+
+
+def _written(call: Call, result: Any) -> Any:
+    """The tensor that the caller wants written, after what writes `result` there is recorded."""
+    check_single(call.called, result)
+    if result is not call.given:
+        check_fits(call.name, result, call.given)
+        call.assign(call.given, result)
+    return call.given
 
 
 def _places(result: Any) -> Any:
-    """What the lowering returned, with places for slots."""
-    if type(result) is Slot:
-        return result.place
+    """What a lowering returned, with places for tensors."""
+    if isinstance(result, TensorBase):
+        return result.storage.place
     if isinstance(result, tuple):
         made = [_places(each) for each in result]
         return tuple(made) if type(result) is tuple else type(result)(*made)
     assert result is None, f"a lowering returned {result!r}"
     return None
+
+
+# composites
+
+
+def _composite_entry(operator: Operator, bound: list[Any], device: Device) -> Any:
+    """A Delegation or a Plan for a composite that needs no values; else RunBody."""
+    if operator.host == "waits":
+        return RunBody()
+    members = [(index, at) for index, each in enumerate(bound) if _lists_tensors(each) for at in range(len(each))]
+    call = Call(operator, device, len(bound) + len(members))
+    now, failed = thread.here(), False
+    try:
+        arguments = _arguments(call, operator, bound)
+        now.lowering = call
+        result = operator.body(*arguments)
+        return _delegation(call, arguments, result) or call.plan(members, False, _parts(call, arguments, result))
+    except NotLowerable:
+        return RunBody()
+    except MISUSES:
+        failed = True
+    finally:
+        now.lowering = None
+    if failed:
+        operator.body(*bound)  # a mistake is reported about the tensors that were given
+    return RunBody()
+
+
+def _delegation(call: Call, arguments: Sequence[Any], result: Any) -> Delegation | None:
+    """A composite that is one call of one operator with its own operands."""
+    if len(call.inlined) != 1:
+        return None
+    operator, bound, made = call.inlined[0]
+    part = -1
+    if result is not made:
+        if not isinstance(made, tuple) or not any(each is result for each in made):
+            return None
+        part = next(at for at, each in enumerate(made) if each is result)
+    sources: list[tuple[int, int]] = []
+    for place, value in enumerate(bound):
+        if isinstance(value, TensorBase) or _lists_tensors(value):
+            found = [at for at, each in enumerate(arguments) if each is value]
+            if not found:
+                return None
+            sources.append((found[0], place))
+    template = [None if isinstance(each, TensorBase) or _lists_tensors(each) else each for each in bound]
+    return Delegation(operator, template, sources, part)
+
+
+def _parts(call: Call, arguments: Sequence[Any], result: Any) -> Any:
+    """What a composite returned, with places for tensors.  Raises NotLowerable for views of operands."""
+    if isinstance(result, TensorBase):
+        place = result.storage.place
+        if place == NO_PLACE:
+            raise NotLowerable("a tensor that is no argument")
+        first = call.places - len(call.taken)
+        if place >= first:
+            layout = call.taken[place - first]
+            is_whole = result.layout is layout and result.offset == 0
+            return place if is_whole else Part(place, result.layout, result.offset)
+        if any(each is result for each in arguments):
+            return place
+        raise NotLowerable("a view of an operand")
+    if type(result) in (tuple, list):
+        return tuple([_parts(call, arguments, each) for each in result]) if type(result) is tuple else _refuse()
+    if result is None:
+        return None
+    if isinstance(result, tuple):
+        return type(result)(*[_parts(call, arguments, each) for each in result])
+    return _refuse()
+
+
+def _refuse() -> Any:
+    raise NotLowerable("another result")
 
 
 def check_single(name: str, result: Any) -> None:
@@ -235,3 +349,36 @@ def check_fits(name: str, result: Any, target: Any) -> None:
         raise unlike_result(name, result.shape, target.shape)
     if result.dtype.category > target.dtype.category:
         raise uncastable(name, result.dtype, target.dtype)
+
+
+class _Lowering(calls.Lowering):
+    """What the core asks of the modules above it."""
+
+    __slots__ = ()
+    misuses = MISUSES
+
+    def entry_for(self, operator: Operator, bound: list[Any], given: Any) -> Any:
+        return entry_for(operator, bound, given)
+
+    def misuse(self, operator: Operator, bound: list[Any], error: Exception) -> Exception:
+        return misuse(operator, bound, error)
+
+    def moved(self, tensor: TensorBase, device: int) -> TensorBase:
+        return transfer.move(tensor, device)  # type: ignore[no-any-return]
+
+    def copy_(self, target: TensorBase, source: TensorBase) -> Any:
+        return transfer.copy_(target, source)
+
+    def check_given(self, operator: Operator, given: Any, result: Any) -> None:
+        check_single(operator.called, result)
+        check_fits(operator.called, result, given)
+
+
+def _public_operator() -> Any:
+    return thread.here().operator
+
+
+calls.set_lowering(_Lowering())
+trace.public_operator = _public_operator
+calls.allow_in_keys(device)
+calls.allow_in_keys(Generator)

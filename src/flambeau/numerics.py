@@ -18,10 +18,10 @@ from types import ModuleType
 from typing import Any
 
 from . import config
+from .core import thread
 from .errors import ArgumentTypeError, ModeError, NotSupportedError
 from .ops import linalg
 from .runtime import device as devices
-from .runtime import state
 
 INHERIT, IEEE, TF32 = "none", "ieee", "tf32"
 GENERIC, CUDA, MATMUL, CONV, RNN = "generic", "cuda", "matmul", "conv", "rnn"
@@ -202,7 +202,7 @@ def cublas_workspace_size(size: int | None = None) -> int:
             operator="cublas_workspace_size",
         )
     index = devices.cuda_index()
-    return state.machine().driver.product_workspace(index)
+    return thread.machine().driver.product_workspace(index)
 
 
 class Flag:

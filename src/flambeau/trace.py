@@ -8,31 +8,21 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from .hooks import hooks
-from .kernel import Access
+suspects: Callable[[], list[str]] | None = None  # what may have failed, the latest first; None where nothing is known
 
-suspects: Callable[[], list[str]] | None = None  # what may have failed, the latest first; None where nobody knows
-handing: Callable[[], str] = str  # what the program called that hands its call over, "" if nothing does
+
+def _none() -> Any:
+    return None
+
+
+public_operator: Callable[[], Any] = _none  # the operator that the program called in this thread; None between calls
 
 _operators: dict[str, list[str]] = {}  # by the name of a kernel or library problem
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _INNER = tuple(_PACKAGE + each for each in ("driver" + os.sep, "trace.", "runtime" + os.sep + "strict."))
-
-_OPERATORS = (_PACKAGE + "ops" + os.sep, _PACKAGE + "tensor" + os.sep + "operators.")
-
-
-def touched_by_host(values: Iterable[Any]) -> None:
-    """Tell the hooks about every array among the arguments of a reference that runs on the host."""
-    for each in values:
-        if isinstance(each, list):
-            touched_by_host(each)
-        elif isinstance(each, Access):
-            hook = hooks.on_host_write if each.mode == "w" else hooks.on_host_read
-            if hook is not None:
-                hook(each)
 
 
 def uses(entry: str, operator: str) -> None:
@@ -61,17 +51,17 @@ def call_site() -> str:
 
 
 def call() -> tuple[str, str]:
-    """As `call_site`, and which operator or method was called there, "" if that cannot be said."""
+    """As `call_site`, and the public operator or method that was called there, "" if that cannot be said."""
     frame: Any = sys._getframe(1)
     inner: Any = None
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, inner = frame.f_back, frame
     site = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
-    name = "" if inner is None else _called(inner)
+    name = "" if inner is None else str(inner.f_code.co_qualname)
     if name.startswith("Tensor.") or name.endswith(".step"):
         return site, name
-    is_operator = name.isidentifier() and inner.f_code.co_filename.startswith(_OPERATORS)
-    return site, name if is_operator else handing()
+    operator = public_operator()
+    return site, "" if operator is None else operator.name
 
 
 def source_at(site: str) -> str:
@@ -114,13 +104,13 @@ def caller() -> str:
 
 
 def _called(frame: Any) -> str:
-    """The name of what a frame runs: an operator's, where it runs one."""
+    """The public operator that the thread is serving, else the name of what a frame runs."""
+    operator = public_operator()
+    if operator is not None:
+        return str(operator.called)
     if frame.f_code.co_filename.startswith(_INNER):  # what called it is compiled, and has no frame
         return "a call"
-    values = frame.f_locals
-    operator = values.get("operator") or (values.get("self") if frame.f_code.co_name == "__call__" else None)
-    named = getattr(operator, "name", None)
-    return named if isinstance(named, str) else str(frame.f_code.co_qualname)
+    return str(frame.f_code.co_qualname)
 
 
 def call_stack(limit: int) -> list[str]:

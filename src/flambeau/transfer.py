@@ -8,37 +8,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import core
 from . import strides as st
 from .autograd import record
-from .core import TensorCore
-from .dispatch import assign, call_two
+from .core import thread
+from .core.call import assign, call_two
+from .core.tensor import TensorBase, empty_tensor, overlap_of
 from .dtypes import dtype
 from .errors import ShapeError
 from .hooks import hooks
 from .ops.operator import COMPOSITE, REGISTRY, Operator
-from .runtime import state
 from .runtime.copy import copy_bytes
 from .runtime.route import route_of
 
 
-def dense(tensor: TensorCore, wanted: dtype) -> TensorCore:
+def dense(tensor: TensorBase, wanted: dtype) -> TensorBase:
     """The tensor itself if it is contiguous and of that type, else a copy that is, on the same device."""
     if tensor.dtype is wanted and tensor.is_contiguous():
         return tensor
     return dense_copy(tensor, wanted)
 
 
-def to_device(tensor: TensorCore, device: int, non_blocking: bool) -> TensorCore:
+def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase:
     """A contiguous copy on another device (-1: the CPU), unknown to autograd.  Host: as runtime/copy says."""
     source = dense(tensor, tensor.dtype)
-    pinned = device < 0 and non_blocking and tensor.storage.device >= 0
-    target = core.empty(source.shape, source.dtype, device, pin_memory=pinned, name="to")
+    pinned = device < 0 and non_blocking and tensor.device_index >= 0
+    target = empty_tensor(source.shape, source.dtype, device, pin_memory=pinned, name="to")
     _move(target, source, non_blocking)
     return target
 
 
-def _move(target: TensorCore, source: TensorCore, non_blocking: bool) -> None:
+def _move(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
     """Copy between two dense tensors of one type and size."""
     size = source.dtype.itemsize
     nbytes = source.numel() * size
@@ -84,7 +83,7 @@ def to(input: Any, device: int, wanted: dtype, non_blocking: bool = False, copy:
 
     Host: from the device to the host it waits unless non_blocking; see runtime/copy.
     """
-    here = input.storage.device
+    here = input.device_index
     if here == device:
         if input.layout.dtype is wanted and not copy:
             return input
@@ -100,7 +99,7 @@ def to(input: Any, device: int, wanted: dtype, non_blocking: bool = False, copy:
 def _converted(input: Any, wanted: dtype) -> Any:
     """A dense copy as a type, on the same device; differentiable."""
     if hooks.on_convert is not None:
-        hooks.on_convert(input, wanted, input.storage.device)
+        hooks.on_convert(input, wanted, input.device_index)
     return call_two(_convert, input, wanted)
 
 
@@ -124,12 +123,12 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     return target
 
 
-def _write(target: TensorCore, source: TensorCore, non_blocking: bool) -> None:
-    here, there = source.storage.device, target.storage.device
+def _write(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
+    here, there = source.device_index, target.device_index
     if target.numel() == 0 or target is source:
         return
     if here == there:
-        if core.overlap(source, target) == "partial":
+        if overlap_of(source, target) == "partial":
             source = dense_copy(source, source.dtype)
         _within(target, source)
         return
@@ -141,22 +140,27 @@ def _write(target: TensorCore, source: TensorCore, non_blocking: bool) -> None:
         _within(target, to_device(ready, there, non_blocking and there >= 0))
 
 
-def _within(target: TensorCore, source: TensorCore) -> None:
+def _within(target: TensorBase, source: TensorBase) -> None:
     """Write one tensor into another of the same device."""
     if hooks.on_convert is not None and (source.dtype is not target.dtype or not target.is_contiguous()):
-        hooks.on_convert(source, target.dtype, target.storage.device)
+        hooks.on_convert(source, target.dtype, target.device_index)
     elif hooks.on_route is not None:
-        stream = state.current_stream(target.storage.device) if target.storage.device >= 0 else None
+        stream = thread.current_stream(target.device_index) if target.device_index >= 0 else None
         hooks.on_route(
             route_of(target.storage, source.storage, True), stream, None, source.numel() * source.dtype.itemsize
         )
     assign(target, source)
 
 
-def dense_copy(tensor: TensorCore, wanted: dtype) -> TensorCore:
+def dense_copy(tensor: TensorBase, wanted: dtype) -> TensorBase:
     """A contiguous copy of that type on the same device, unknown to autograd."""
     if hooks.on_convert is not None:
-        hooks.on_convert(tensor, wanted, tensor.storage.device)
-    target = core.empty(tensor.shape, wanted, tensor.storage.device, False, "to")
+        hooks.on_convert(tensor, wanted, tensor.device_index)
+    target = empty_tensor(tensor.shape, wanted, tensor.device_index, False, "to")
     assign(target, tensor)
     return target
+
+
+def read(tensor: TensorBase) -> Any:
+    """A tensor's values as a NumPy array of its own memory or a copy.  Host: waits for the tensor's current stream."""
+    return tensor.array() if tensor.device_index < 0 else to_device(tensor, -1, False).array()

@@ -294,15 +294,15 @@ def test_the_thread_works_on_the_consumer_s_device(gpus):
 
 def test_without_an_accelerator_it_warns_and_does_not_pin(monkeypatch):
     monkeypatch.setenv("FLAMBEAU_GPUS", "none")
-    from flambeau.runtime import state
+    from flambeau.core import thread
     from flambeau.runtime.machine import Machine
 
-    previous = state.swap_machine(Machine.from_environment())
+    previous = thread.swap_machine(Machine.from_environment())
     try:
         with pytest.warns(UserWarning, match="there is no accelerator: batches are not pinned"):
             (batch,) = DataLoader(Numbers(1), pin_memory=True)
     finally:
-        state.swap_machine(previous)
+        thread.swap_machine(previous)
     assert (batch.tolist(), batch.is_pinned()) == ([0.0], False)
 
 

@@ -3,10 +3,10 @@
 import pytest
 
 import flambeau as torch
+from flambeau.core import thread
 from flambeau.errors import AccessError, OutOfMemoryError
 from flambeau.memory.caching import CachingAllocator
 from flambeau.memory.settings import EXACT, Settings
-from flambeau.runtime import state
 from flambeau.testing import machine
 
 from .fake import MIB, FakeDriver
@@ -145,10 +145,10 @@ def test_one_byte_too_many_and_a_use_after_free_are_found(uncached):
     stream = torch.cuda.current_stream().handle
     x = torch.zeros(25, device="cuda")
     address = x.data_ptr()
-    state.machine().driver.fill(address, 0, 100, stream)
+    thread.machine().driver.fill(address, 0, 100, stream)
     with pytest.raises(AccessError, match="the access ends 1 bytes beyond it"):
-        state.machine().driver.fill(address, 0, 101, stream)
+        thread.machine().driver.fill(address, 0, 101, stream)
     del x
     torch.zeros(1, device="cuda")
     with pytest.raises(AccessError):
-        state.machine().driver.fill(address + 64, 0, 1, stream)
+        thread.machine().driver.fill(address + 64, 0, 1, stream)

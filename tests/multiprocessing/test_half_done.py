@@ -6,8 +6,9 @@ import pytest
 
 import flambeau as torch
 from flambeau import channel
+from flambeau.core import thread
 from flambeau.errors import ProcessGoneError
-from flambeau.runtime import ipc, shared_memory, state
+from flambeau.runtime import ipc, shared_memory
 from flambeau.runtime.ledger import Ledger
 
 DEVICES = pytest.mark.parametrize("device", ["cpu", "cuda"])
@@ -19,7 +20,7 @@ def nothing_is_on_its_way():
 
 
 def ledger(device):
-    return shared_memory.host_side().ledger if device == "cpu" else ipc.of(state.machine()).ledger
+    return shared_memory.host_side().ledger if device == "cpu" else ipc.of(thread.machine()).ledger
 
 
 def message_of(device):
@@ -38,7 +39,7 @@ class Sender:
 
 
 def test_two_threads_may_open_events(gpus):
-    exchange = ipc.of(state.machine())
+    exchange = ipc.of(thread.machine())
     opened = exchange._opened_events
 
     def meets_another(sender):

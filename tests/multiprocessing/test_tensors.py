@@ -385,9 +385,10 @@ def test_pipes_carry_tensors_too(others, context):
 
 
 def test_messages_that_are_none_are_refused(gpus):
-    from flambeau.runtime import ipc, shared_memory, state
+    from flambeau.core import thread
+    from flambeau.runtime import ipc, shared_memory
 
-    exchange = ipc.of(state.machine())
+    exchange = ipc.of(thread.machine())
     for receive in (exchange.receive, shared_memory.host_side().receive):
         for bad in (b"", b"x" * 88, "text", bytes(200)):
             with pytest.raises(ValueError, match="no message of a"):

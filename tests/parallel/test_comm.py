@@ -306,12 +306,12 @@ def test_there_must_be_something_to_add_or_copy(gpus):
 
 def test_there_must_be_a_gpu(monkeypatch):
     from flambeau.config import Gpus
-    from flambeau.runtime import state
+    from flambeau.core import thread
     from flambeau.runtime.machine import Machine
 
-    previous = state.swap_machine(Machine(Gpus("none")))
+    previous = thread.swap_machine(Machine(Gpus("none")))
     try:
         with pytest.raises(NoDeviceError):
             comm.broadcast(torch.ones(1), [0])
     finally:
-        state.swap_machine(previous)
+        thread.swap_machine(previous)

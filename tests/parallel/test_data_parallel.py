@@ -7,9 +7,9 @@ import pytest
 import flambeau as torch
 from flambeau import nn, optim
 from flambeau.config import Gpus
+from flambeau.core import thread
 from flambeau.errors import ArgumentError, DeviceMismatchError
 from flambeau.nn import functional as F
-from flambeau.runtime import state
 from flambeau.runtime.machine import Machine
 from flambeau.testing import machine
 
@@ -144,14 +144,14 @@ def test_one_device_needs_no_threads(gpus):
 
 
 def test_without_a_gpu_the_module_is_called():
-    previous = state.swap_machine(Machine(Gpus("none")))
+    previous = thread.swap_machine(Machine(Gpus("none")))
     try:
         net = nn.DataParallel(Scaled())
         assert net.device_ids == []
         assert net(torch.ones(2))["y"].tolist() == [2.0, 2.0]
         assert nn.parallel.data_parallel(Scaled(), torch.ones(1))["y"].tolist() == [2.0]
     finally:
-        state.swap_machine(previous)
+        thread.swap_machine(previous)
 
 
 def test_the_module_must_be_on_the_first_device(gpus):

@@ -5,8 +5,8 @@ import pytest
 import flambeau as torch
 from flambeau import errors
 from flambeau.config import Gpus
+from flambeau.core import thread
 from flambeau.driver.nvidia import nvrtc, shipped
-from flambeau.runtime import state
 from flambeau.runtime.machine import Machine
 from flambeau.testing import machine
 
@@ -23,10 +23,10 @@ def chosen():
     former = []
 
     def choose(kind):
-        former.append(state.swap_machine(Machine(Gpus(kind))))
+        former.append(thread.swap_machine(Machine(Gpus(kind))))
 
     yield choose
-    state.swap_machine(former[0])
+    thread.swap_machine(former[0])
 
 
 def test_without_gpus_there_are_no_architectures(chosen):
@@ -39,7 +39,7 @@ def test_on_nvidia_what_is_shipped_and_what_can_be_compiled(chosen, monkeypatch)
     monkeypatch.setattr(shipped, "architectures", lambda: {"sm_90": 3, "sm_80": 3})
     monkeypatch.setattr(nvrtc, "supported", lambda: ["sm_90", "sm_100"])
     assert torch.cuda.get_arch_list() == ["sm_80", "sm_90", "sm_100"]
-    assert not state.machine().is_started
+    assert not thread.machine().is_started
 
 
 def test_a_code_of_the_runtime():

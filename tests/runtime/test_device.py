@@ -8,7 +8,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import config
-from flambeau.runtime import state
+from flambeau.core import thread
 from flambeau.runtime.machine import Machine
 from flambeau.testing import machine
 
@@ -100,7 +100,7 @@ def without_gpus() -> Machine:
 
 
 def test_without_gpus_cpu_tensors_work_and_cuda_says_what_to_do():
-    previous = state.swap_machine(without_gpus())
+    previous = thread.swap_machine(without_gpus())
     try:
         assert torch.cuda.is_available() is False and torch.cuda.device_count() == 0
         assert (torch.ones(2) + 1).tolist() == [2.0, 2.0]
@@ -112,12 +112,12 @@ def test_without_gpus_cpu_tensors_work_and_cuda_says_what_to_do():
             with pytest.raises(RuntimeError, match=expected):
                 use()
     finally:
-        state.swap_machine(previous)
+        thread.swap_machine(previous)
 
 
 def test_nothing_starts_before_the_first_use():
     made = Machine(config.parse_gpus("virtual:3"))
-    previous = state.swap_machine(made)
+    previous = thread.swap_machine(made)
     try:
         assert torch.cuda.device_count() == 3 and torch.cuda.is_available() and not torch.cuda.is_initialized()
         assert torch.cuda.memory_stats() == {} and torch.cuda.memory_allocated() == 0
@@ -126,12 +126,12 @@ def test_nothing_starts_before_the_first_use():
         assert not made.is_started
         assert torch.cuda.initial_seed() == 8 and made.is_started
     finally:
-        state.swap_machine(previous)
+        thread.swap_machine(previous)
 
 
 def test_threads_that_start_the_machine_together_start_it_once():
     made = Machine(config.parse_gpus("virtual:2"))
-    previous = state.swap_machine(made)
+    previous = thread.swap_machine(made)
     try:
         drivers = []
         gate = threading.Barrier(8)
@@ -148,7 +148,7 @@ def test_threads_that_start_the_machine_together_start_it_once():
             each.join()
         assert len(drivers) == 8 and len(set(map(id, drivers))) == 1
     finally:
-        state.swap_machine(previous)
+        thread.swap_machine(previous)
 
 
 def test_virtual_refuses_once_the_machine_has_started():
@@ -162,14 +162,14 @@ def test_virtual_refuses_once_the_machine_has_started():
 )
 def test_visible_devices(monkeypatch, value, count):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", value)
-    previous = state.swap_machine(Machine(config.parse_gpus("virtual:3")))
+    previous = thread.swap_machine(Machine(config.parse_gpus("virtual:3")))
     try:
         assert torch.cuda.device_count() == count
         if count:
             torch.cuda.init()
-            assert len(state.machine().devices) == count
+            assert len(thread.machine().devices) == count
     finally:
-        state.swap_machine(previous)
+        thread.swap_machine(previous)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.config import virtual_gpus
-from flambeau.runtime import state
+from flambeau.core import thread
 from flambeau.runtime.machine import Machine
 from flambeau.testing import machine
 
@@ -45,12 +45,12 @@ def test_any_use_in_the_child_says_who_started_cuda_and_where():
 
 
 def test_the_line_that_started_cuda_comes_first_with_what_it_did():
-    previous = state.swap_machine(Machine(virtual_gpus(1)))
+    previous = thread.swap_machine(Machine(virtual_gpus(1)))
     try:
         torch.ones(1, device="cuda")
         _, text = in_child(torch.cuda.current_device)
     finally:
-        state.swap_machine(previous)
+        thread.swap_machine(previous)
     name = "test_the_line_that_started_cuda_comes_first_with_what_it_did"
     line = globals()[name].__code__.co_firstlineno + 3
     assert f'had started CUDA, at {__file__}:{line} in {name} (`torch.ones(1, device="cuda")`), called from ' in text
@@ -95,12 +95,12 @@ def test_the_child_knows_its_state_and_its_cpu_works():
 
 def test_a_fork_before_the_start_is_free():
     with machine() as made:
-        former = torch.runtime.state.swap_machine(torch.runtime.machine.Machine(made.choice))
+        former = torch.core.thread.swap_machine(torch.runtime.machine.Machine(made.choice))
         try:
             assert in_child(lambda: torch.ones(2, device="cuda").tolist()) == [1.0, 1.0]
             assert not torch.cuda.is_initialized()
         finally:
-            torch.runtime.state.swap_machine(former)
+            torch.core.thread.swap_machine(former)
 
 
 def test_an_event_that_dies_in_the_child_asks_nothing_of_the_driver():
@@ -129,14 +129,14 @@ def test_the_parent_goes_on():
 
 def test_asking_nvidia_s_driver_for_devices_counts_as_a_start(monkeypatch):
     from flambeau.config import Gpus
+    from flambeau.core import thread
     from flambeau.driver.nvidia import library
     from flambeau.runtime import machine as machines
-    from flambeau.runtime import state
 
     monkeypatch.setattr(library, "_first", [(os.getpid(), ["train.py:3 in main"])])
-    former = state.swap_machine(machines.Machine(Gpus("nvidia")))
+    former = thread.swap_machine(machines.Machine(Gpus("nvidia")))
     try:
         name, text = in_child(lambda: torch.ones(1, device="cuda"))
     finally:
-        state.swap_machine(former)
+        thread.swap_machine(former)
     assert name == "AcceleratorError" and "had started CUDA, at train.py:3 in main" in text

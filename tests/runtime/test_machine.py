@@ -7,7 +7,7 @@ import pytest
 import flambeau as torch
 from flambeau import errors
 from flambeau.config import Gpus
-from flambeau.runtime import state
+from flambeau.core import thread
 from flambeau.runtime.machine import Machine, choose
 from flambeau.testing import machine
 
@@ -80,8 +80,8 @@ def test_machines_nest_and_each_thread_falls_back_to_device_0():
     with machine(devices=2) as outer:
         torch.cuda.set_device(1)
         with machine(devices=1) as inner:
-            assert state.machine() is inner and torch.cuda.current_device() == 0
-        assert state.machine() is outer
+            assert thread.machine() is inner and torch.cuda.current_device() == 0
+        assert thread.machine() is outer
 
 
 def test_the_allocator_settings_of_the_environment_are_used(monkeypatch):

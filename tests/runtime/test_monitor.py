@@ -8,7 +8,7 @@ import pytest
 import flambeau as torch
 from flambeau import errors
 from flambeau.config import virtual_gpus
-from flambeau.runtime import state
+from flambeau.core import thread
 from flambeau.runtime.machine import Machine
 from flambeau.testing import machine
 
@@ -93,11 +93,11 @@ def test_what_cannot_be_asked():
 
 def test_asking_starts_nothing():
     made = Machine(virtual_gpus(1))
-    former = state.swap_machine(made)
+    former = thread.swap_machine(made)
     try:
         found = torch.cuda.utilization(), torch.cuda.memory_usage(), torch.cuda.device_memory_used()
         assert found == (0, 0, 0) and torch.cuda.clock_rate() == 1980
         assert torch.cuda.list_gpu_processes() == "GPU:0\nno processes are running"
         assert not made.is_started
     finally:
-        state.swap_machine(former)
+        thread.swap_machine(former)

@@ -97,14 +97,14 @@ def test_a_range_that_began_before_anybody_watched_has_no_begin(monkeypatch):
 
 def test_nothing_starts_a_machine():
     from flambeau.config import virtual_gpus
-    from flambeau.runtime import state
+    from flambeau.core import thread
     from flambeau.runtime.machine import Machine
 
     made = Machine(virtual_gpus(1))
-    former = state.swap_machine(made)
+    former = thread.swap_machine(made)
     try:
         with nvtx.range("cold"):
             nvtx.mark("moment")
         assert not made.is_started
     finally:
-        state.swap_machine(former)
+        thread.swap_machine(former)

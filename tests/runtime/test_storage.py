@@ -5,7 +5,8 @@ import gc
 import pytest
 
 import flambeau as torch
-from flambeau.runtime import state, storage
+from flambeau.core import storage, thread
+from flambeau.core.thread import CPU
 from flambeau.testing import machine
 
 
@@ -69,7 +70,7 @@ def test_versions_count_writes_of_all_views():
 
 def test_host_memory_is_aligned_and_shared_with_the_array_it_came_from():
     made = storage.on_host(100)
-    assert made.address() % 64 == 0 and made.device == -1 and not made.is_pinned and made.array().nbytes == 100
+    assert made.address() % 64 == 0 and made.device is CPU and not made.is_pinned and made.array().nbytes == 100
     shared = storage.from_array(made.array())
     assert shared.address() == made.address()
 
@@ -84,4 +85,4 @@ def test_out_of_memory_leaves_everything_as_it_was():
         after = torch.cuda.memory_stats()
         changed = {key for key in after if after[key] != before[key]}
         assert changed <= {"num_ooms", "num_alloc_retries", "num_sync_all_streams"}
-        assert (kept + 1).sum().item() == 2 << 20 and state.machine().is_started
+        assert (kept + 1).sum().item() == 2 << 20 and thread.machine().is_started

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import flambeau as torch
+from flambeau.core import thread
 from flambeau.nn import DataParallel, Linear
-from flambeau.runtime import state
 from flambeau.runtime.strict import unwatch
 from flambeau.testing import machine
 
@@ -213,13 +213,13 @@ def test_streams_are_chosen_and_asked_for_in_any_order_of_devices():
     with machine(devices=3):
         last = torch.cuda.Stream(2)
         torch.cuda.set_stream(last)
-        assert state.streams() == {2: last}
+        assert thread.streams() == {2: last}
         first = torch.cuda.current_stream(0)
         assert first == torch.cuda.default_stream(0) and torch.cuda.current_stream(2) is last
-        assert state.streams() == {0: first, 2: last}
+        assert thread.streams() == {0: first, 2: last}
         side = torch.cuda.Stream(1)
-        state.choose(1, [side], True)
-        assert state.streams() == {1: side}
+        thread.choose(1, [side], True)
+        assert thread.streams() == {1: side}
         assert [torch.cuda.current_stream(each) for each in range(3)] == [
             first, side, torch.cuda.default_stream(2)
         ]  # fmt: skip

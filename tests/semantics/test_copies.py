@@ -156,9 +156,9 @@ def test_type_and_layout_change_between_host_and_device(torch, non_blocking):
 @pytest.mark.virtual("the driver's calls are watched")
 @pytest.mark.devices(2)
 def test_peer_access_is_turned_on_at_the_first_copy_and_not_before(torch, monkeypatch):
-    from flambeau.runtime import state
+    from flambeau.core import thread
 
-    driver, asked = state.machine().driver, []
+    driver, asked = thread.machine().driver, []
     for name in ("peer_can", "peer_enable"):
         monkeypatch.setattr(driver, name, _telling(asked, name, getattr(driver, name)))
     x = torch.arange(5, device="cuda:0")

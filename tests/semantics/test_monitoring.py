@@ -88,9 +88,9 @@ def test_the_gate_of_profilers_opens_and_closes_at_any_time(torch):
 @pytest.mark.rule("1.20.2", since="1.0")
 @pytest.mark.virtual("the driver knows whether it is open")
 def test_the_gate_is_open_inside_the_block_alone(torch):
-    from flambeau.runtime import state
+    from flambeau.core import thread
 
-    seen, driver = [], state.machine().driver
+    seen, driver = [], thread.machine().driver
     with pytest.raises(KeyError), torch.cuda.profiler.profile():
         seen.append(driver.is_profiled)
         raise KeyError

@@ -82,8 +82,8 @@ answer(sorted(seen))
 @pytest.mark.virtual("calls are put off by flambeau's own means")
 def test_a_call_that_was_put_off_and_fails_is_reported_at_the_start(program):
     found = program("""
-from flambeau.runtime import state
-state.machine().at_start(lambda: {}["seed"])
+from flambeau.core import thread
+thread.machine().at_start(lambda: {}["seed"])
 answer(torch.cuda.is_initialized())
 try:
     torch.cuda.init()

@@ -7,8 +7,8 @@ import pytest
 
 import flambeau as torch
 from flambeau import errors
+from flambeau.core import thread
 from flambeau.hooks import NAMES, hooks, subscribe, unsubscribe
-from flambeau.runtime import state
 from flambeau.testing import machine
 from flambeau.tools.profile import Profile
 from flambeau.tools.recorders import EventRecorder
@@ -115,8 +115,8 @@ def test_fills_and_the_parts_of_a_graph():
 def test_events_give_the_same_spans(by_events):
     with machine(devices=2):
         found, side, _ = work()
-        kept = {each.mark for each in state.machine().streams.values()} - {None}
-        assert set(state.machine().driver._events) == kept
+        kept = {each.mark for each in thread.machine().streams.values()} - {None}
+        assert set(thread.machine().driver._events) == kept
     assert [(each.device, each.stream, each.name, each.nbytes) for each in found.spans] == [
         (0, 0, ADD, 12 * MIB),
         (0, side.cuda_stream, "copy h2d", 4 * MIB),
@@ -272,12 +272,12 @@ def test_without_a_gpu_there_is_nothing_to_profile():
     from flambeau.config import Gpus
     from flambeau.runtime.machine import Machine
 
-    former = state.swap_machine(Machine(Gpus("none")))
+    former = thread.swap_machine(Machine(Gpus("none")))
     try:
         with pytest.raises(errors.NoDeviceError):
             torch.profile().__enter__()
     finally:
-        state.swap_machine(former)
+        thread.swap_machine(former)
 
 
 def test_the_table_sums_by_name_and_says_whose_times_they_are():

@@ -2,8 +2,8 @@
 
 import flambeau as torch
 from flambeau.config import virtual_gpus
-from flambeau.kinds import MAX_PLANS
-from flambeau.runtime import state
+from flambeau.core import thread
+from flambeau.core.thread import MAX_ENTRIES
 from flambeau.runtime.machine import Machine
 from flambeau.testing import machine
 
@@ -20,15 +20,15 @@ def test_kinds_of_calls_are_counted_per_device_and_operator():
         assert found["cuda:1"]["plans"]["add"] - before.get("add", 0) == 2
         assert found["cuda:1"]["plans"]["matmul"] == 1
         assert found["cuda:1"]["library_plans"] == 1
-        assert found["cuda:1"]["max_plans"] == MAX_PLANS
-        assert found["cuda:0"] == {"plans": {}, "max_plans": MAX_PLANS, "kernels": 0, "library_plans": 0}
+        assert found["cuda:1"]["max_plans"] == MAX_ENTRIES
+        assert found["cuda:0"] == {"plans": {}, "max_plans": MAX_ENTRIES, "kernels": 0, "library_plans": 0}
 
 
 def test_nothing_is_started():
     made = Machine(virtual_gpus(1))
-    previous = state.swap_machine(made)
+    previous = thread.swap_machine(made)
     try:
         assert list(torch.statistics()) == ["cpu"]
         assert not made.is_started
     finally:
-        state.swap_machine(previous)
+        thread.swap_machine(previous)

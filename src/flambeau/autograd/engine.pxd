@@ -1,13 +1,14 @@
 cimport cython
-from .. cimport core
-from ..core cimport TensorCore
-from ..layout cimport Layout
-from ..lock cimport Lock
-from ..ops.operator cimport Operator
-from ..runtime cimport state
+
+from ..core.tensor cimport TensorBase
+from ..core.layout cimport Layout
+from ..core.native cimport Lock, identity
+from ..core.tensor cimport new_tensor
+from ..core.operator cimport Operator
+from ..core cimport thread
 from ..runtime.queue cimport Queue
-from ..runtime.state cimport Thread
-from ..runtime.storage cimport Storage
+from ..core.thread cimport Thread
+from ..core.storage cimport Storage
 from .node cimport AccumulateGrad, Node
 
 @cython.final
@@ -24,9 +25,6 @@ cdef class Waiting:
 @cython.locals(made=Waiting)
 cdef Waiting _waiting(Node node)
 
-cdef extern from "Python.h":
-    object _id "PyLong_FromVoidPtr"(object)
-
 @cython.final
 cdef class GraphTask:
     cdef public bint keep_graph
@@ -39,7 +37,7 @@ cdef class GraphTask:
     cdef public dict leaf_streams
     cdef public dict moved
 
-    @cython.locals(thread=Thread, recorded=bint, waiting=Waiting, grad=TensorCore, edge=tuple, place=Py_ssize_t)
+    @cython.locals(now=Thread, recorded=bint, waiting=Waiting, grad=TensorBase, edge=tuple, place=Py_ssize_t)
     cpdef list run(self, list roots, list grads)
     @cython.locals(waiting=Waiting)
     cpdef _captured_at(self, tuple edge)
@@ -55,15 +53,15 @@ cdef class GraphTask:
     cpdef Waiting _popped(self)
     @cython.locals(node=Node)
     cpdef _deliver(self, Waiting waiting, Py_ssize_t index, grad, dict made_on)
-    cpdef _order(self, Node node, TensorCore grad, dict made_on)
+    cpdef _order(self, Node node, TensorBase grad, dict made_on)
     cpdef dict _streams(self, Node node)
     @cython.locals(node=Node, streams=dict, grads=list, edge=tuple, place=Py_ssize_t, above=Waiting)
     cpdef _run_node(self, Waiting waiting)
     @cython.locals(node=Node)
     cpdef _found(self, Waiting waiting, list grads)
-    cpdef _accumulate(self, TensorCore leaf, grad)
+    cpdef _accumulate(self, TensorBase leaf, grad)
     @cython.locals(layout=Layout, storage=Storage)
-    cpdef _owned(self, TensorCore grad)
+    cpdef _owned(self, TensorBase grad)
     @cython.locals(stream=Queue)
     cpdef _apply(self, Node node, list grads)
 
@@ -82,4 +80,4 @@ cpdef _leave(int former_device, list former)
 cpdef list initial_grads(name, list outputs, list grads)
 cpdef _check_given(name, grad, output)
 @cython.locals(fill=Operator)
-cpdef _one_like(TensorCore output)
+cpdef _one_like(TensorBase output)

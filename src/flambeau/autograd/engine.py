@@ -12,18 +12,17 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from .. import core
+from ..core import thread
+from ..core.native import Lock, identity
+from ..core.operator import REGISTRY
+from ..core.tensor import TensorBase, in_graph, new_tensor
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError, shown
-from ..lock import Lock
-from ..ops.operator import REGISTRY
-from ..runtime import state
 from ..runtime.stream import Stream
 from . import graph
 from .node import NO_STREAMS, AccumulateGrad, Edge, Node
 
 NOTHING: tuple[Any, ...] = ()
 NOWHERE: dict[int, Stream] = {}  # no stream but the current ones
-globals()["_id"] = id  # compiled, the name is that of a function in C: see the .pxd
 _accumulating = Lock()  # several threads may run backward into one leaf
 
 
@@ -72,12 +71,12 @@ class GraphTask:
     def run(self, roots: Sequence[Edge], grads: Sequence[Any]) -> list[Any]:
         """Send `grads` in at `roots`, and run every node that is needed; the targets' gradients."""
         self._plan([node for node, _ in roots])
-        thread = state.here()
-        recorded, thread.grad_enabled = thread.grad_enabled, self.create_graph
+        now = thread.here()
+        recorded, now.grad_enabled = now.grad_enabled, self.create_graph
         try:
             for place, edge in enumerate(roots):
                 grad = grads[place]
-                self.shared.add(_id(grad.storage))  # type: ignore[name-defined]  # noqa: F821
+                self.shared.add(identity(grad.storage))
                 self._deliver(self.waiting[edge[0]], edge[1], grad, NOWHERE)
             for waiting in [self.waiting[node] for node in {edge[0] for edge in roots}]:
                 if waiting.left == 0 and waiting.is_needed:
@@ -85,7 +84,7 @@ class GraphTask:
             while self.next is not None:
                 self._run_node(self._popped())
         finally:
-            thread.grad_enabled = recorded
+            now.grad_enabled = recorded
         self._join_leaves()
         return [] if self.targets is None else [self._captured_at(edge) for edge in self.targets]
 
@@ -160,11 +159,11 @@ class GraphTask:
 
     def _order(self, node: Node, grad: Any, made_on: dict[int, Stream]) -> None:
         """Let the consumer's stream wait for the one on which the gradient was made."""
-        device = grad.storage.device
+        device = grad.layout.device.index
         consumer = self._streams(node).get(device)
         if consumer is None:
             return
-        producer = made_on.get(device) or state.current_stream(device)
+        producer = made_on.get(device) or thread.current_stream(device)
         if consumer is not producer:
             if isinstance(node, AccumulateGrad):
                 graph.mismatch(consumer, producer)
@@ -242,7 +241,7 @@ class GraphTask:
             return [None] * len(node.edges)
         found = node.apply(grads)
         if node.shares:
-            self.shared.update([_id(each.storage) for each in found if each is not None])  # type: ignore[name-defined]  # noqa: F821
+            self.shared.update([identity(each.storage) for each in found if each is not None])
         if not self.keep_graph:
             node.release()
         return found
@@ -259,15 +258,15 @@ class GraphTask:
         """The gradient itself if nobody else can see it, else a copy."""
         layout, storage = grad.layout, grad.storage
         whole = grad.offset == 0 and layout.dense and layout.nbytes == storage.nbytes
-        number = _id(storage)  # type: ignore[name-defined]  # noqa: F821
+        number = identity(storage)
         if not whole or number in self.shared:
             return grad.detach().contiguous().clone()
         self.shared.add(number)
-        return core.new(storage, layout)
+        return new_tensor(storage, layout)
 
     def _join_leaves(self) -> None:
         for stream in self.leaf_streams.values():
-            current = state.current_stream(stream.device_index)
+            current = thread.current_stream(stream.device_index)
             if current is not stream:
                 current.wait_stream(stream)
 
@@ -283,32 +282,32 @@ def _are_current(streams: dict[int, Stream]) -> bool:
     """Whether nothing need be done to work on these: what nearly every node finds."""
     if streams is NO_STREAMS:
         return True
-    device = state.current_device()
+    device = thread.current_device()
     if device not in streams:
         return False
-    stream = state.current_stream(device)
+    stream = thread.current_stream(device)
     return streams is stream.alone
 
 
 def _enter(streams: dict[int, Stream]) -> tuple[int, list[Stream]]:
     """Make streams current, and the device of the first of them; the device and the streams that were."""
-    former_device, former = state.current_device(), []
+    former_device, former = thread.current_device(), []
     for device, stream in streams.items():
-        before = state.current_stream(device)
+        before = thread.current_stream(device)
         if before is not stream:
             former.append(before)
-            state.set_stream(stream)
+            thread.set_stream(stream)
     for device in streams:
         if device != former_device:
-            state.set_device(device)
+            thread.set_device(device)
         break
     return former_device, former
 
 
 def _leave(former_device: int, former: list[Stream]) -> None:
     for stream in former:
-        state.set_stream(stream)
-    state.set_device(former_device)
+        thread.set_stream(stream)
+    thread.set_device(former_device)
 
 
 def _call_hooks(called: Sequence[tuple[int, Any]], grads: list[Any]) -> None:
@@ -322,20 +321,20 @@ def _call_hooks(called: Sequence[tuple[int, Any]], grads: list[Any]) -> None:
 
 def _check_changed(changed: Any, grad: Any) -> None:
     """Raise ArgumentTypeError, ShapeError, DtypeError or DeviceMismatchError for what a hook may not return."""
-    if not isinstance(changed, core.TensorCore):
+    if not isinstance(changed, TensorBase):
         raise ArgumentTypeError(
             f"the hook returned {shown(changed)} for a gradient, {grad.describe()}",
             hint="return a tensor like it, or None to leave it as it is",
             operator="register_hook",
         )
-    if changed.layout is grad.layout and changed.storage.device == grad.storage.device:
+    if changed.layout is grad.layout and changed.layout.device.index == grad.layout.device.index:
         return
     fact = f"the hook returned {changed.describe()} for a gradient, {grad.describe()}"
     if changed.shape != grad.shape:
         raise ShapeError(fact, operator="register_hook", hint="return a tensor of the same shape")
     if changed.dtype is not grad.dtype:
         raise DtypeError(fact, operator="register_hook", hint=f"convert it with .to({grad.dtype})")
-    if changed.storage.device != grad.storage.device:
+    if changed.layout.device.index != grad.layout.device.index:
         raise DeviceMismatchError(fact, operator="register_hook", hint=f'move it with .to("{grad.device}")')
 
 
@@ -353,13 +352,13 @@ def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> li
     result = []
     for place, output in enumerate(outputs):
         grad = grads[place]
-        if not isinstance(output, core.TensorCore):
+        if not isinstance(output, TensorBase):
             raise ArgumentTypeError(
                 f"element {place} of tensors must be a Tensor, got {shown(output)}",
                 hint="give what was computed, such as a loss",
                 operator=name,
             )
-        if not core.in_graph(output):
+        if not in_graph(output):
             raise AutogradError(
                 f"element {place} of tensors does not require grad and does not have a grad_fn: {output.describe()}",
                 hint="set requires_grad=True on an input, and do not compute it under no_grad()",
@@ -378,7 +377,7 @@ def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> li
 
 
 def _check_given(name: str, grad: Any, output: Any) -> None:
-    if not isinstance(grad, core.TensorCore):
+    if not isinstance(grad, TensorBase):
         raise ArgumentTypeError(
             f"a gradient is a tensor or None, not {shown(grad)}", hint="as in torch.ones_like(output)", operator=name
         )
@@ -388,7 +387,7 @@ def _check_given(name: str, grad: Any, output: Any) -> None:
             hint="make it with torch.ones_like(output)",
             operator=name,
         )
-    if grad.storage.device != output.storage.device:
+    if grad.layout.device.index != output.layout.device.index:
         raise DeviceMismatchError(
             f"the gradient is {grad.describe()}, the output {output.describe()}",
             hint="move the gradient to the device of the output",
@@ -397,5 +396,5 @@ def _check_given(name: str, grad: Any, output: Any) -> None:
 
 
 def _one_like(output: Any) -> Any:
-    fill, like = REGISTRY["fill"], core.new(output.storage, output.layout, output.offset)
+    fill, like = REGISTRY["fill"], new_tensor(output.storage, output.layout, output.offset)
     return fill.run((like, 1))  # as an operand it is not read

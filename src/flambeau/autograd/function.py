@@ -6,8 +6,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from .. import core
-from ..core import TensorCore
+from ..core.tensor import TensorBase, alias_of, empty_tensor
 from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
 from . import record
 from .mode import GradMode, mode
@@ -27,7 +26,7 @@ class FunctionContext:
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep inputs or outputs for backward; writes in place to them are noticed."""
         for place, each in enumerate(tensors):
-            if each is not None and not isinstance(each, TensorCore):
+            if each is not None and not isinstance(each, TensorBase):
                 raise ArgumentTypeError(
                     f"can only save tensors, argument {place} is {shown(each)}",
                     hint="keep anything else as an attribute: ctx.name = value",
@@ -53,7 +52,7 @@ class FunctionContext:
 
 def _check_tensors(name: str, tensors: Sequence[Any]) -> None:
     for place, each in enumerate(tensors):
-        if not isinstance(each, TensorCore):
+        if not isinstance(each, TensorBase):
             raise AutogradError(
                 f"can only accept tensors, argument {place} is {shown(each)}", hint="leave it out", operator=name
             )
@@ -67,13 +66,13 @@ class FunctionNode(Node):
     def __init__(
         self, function: type[Function], context: FunctionContext, inputs: Sequence[Any], outputs: Sequence[Any]
     ) -> None:
-        edges = [record.edge_of(each) if isinstance(each, TensorCore) else None for each in inputs]
-        tensors = [each for each in (*inputs, *outputs) if isinstance(each, TensorCore)]
+        edges = [record.edge_of(each) if isinstance(each, TensorBase) else None for each in inputs]
+        tensors = [each for each in (*inputs, *outputs) if isinstance(each, TensorBase)]
         super().__init__(f"{function.__name__}Backward", edges, streams_of(tensors), len(outputs))
         self.function = function
         self.context = context
-        self.metas = [(e.layout, e.storage.device) if isinstance(e, TensorCore) else None for e in inputs]
-        self.shapes = [(e.layout, e.storage.device) if isinstance(e, TensorCore) else None for e in outputs]
+        self.metas = [(e.layout, e.device_index) if isinstance(e, TensorBase) else None for e in inputs]
+        self.shapes = [(e.layout, e.device_index) if isinstance(e, TensorBase) else None for e in outputs]
         self.shares = True
         self.released = False
         self.saved = [self._save(each, outputs) for each in context._to_save]
@@ -116,7 +115,7 @@ class FunctionNode(Node):
         ]
 
     def _fitted(self, place: int, grad: Any, meta: tuple[Any, ...]) -> Any:
-        if not isinstance(grad, TensorCore):
+        if not isinstance(grad, TensorBase):
             raise AutogradError(
                 f"returned {shown(grad)} as the gradient of input {place}",
                 hint="a gradient is a tensor or None",
@@ -132,7 +131,7 @@ class FunctionNode(Node):
 
 def _zeros(meta: tuple[Any, ...]) -> Any:
     layout, device = meta
-    return core.empty(layout.shape, layout.dtype, device).zero_()  # type: ignore[attr-defined]
+    return empty_tensor(layout.shape, layout.dtype, device).zero_()  # type: ignore[attr-defined]
 
 
 class Function:
@@ -165,7 +164,7 @@ class Function:
     def apply(cls, *args: Any) -> Any:
         """Run forward on `args`; its results carry a gradient if an input does."""
         context = FunctionContext()
-        context.needs_input_grad = tuple(isinstance(each, TensorCore) and each.requires_grad for each in args)
+        context.needs_input_grad = tuple(isinstance(each, TensorBase) and each.requires_grad for each in args)
         if cls.forward is Function.forward:
             raise NotSupportedError(
                 "forward is not defined", hint="define it as a static method", operator=cls.__name__
@@ -184,7 +183,7 @@ class Function:
         context._node = weakref.ref(node)
         for index, each in enumerate(fresh):
             if (
-                isinstance(each, TensorCore)
+                isinstance(each, TensorBase)
                 and each.dtype.is_floating_point
                 and outputs[index] not in _Identity(context._constant)
             ):
@@ -217,8 +216,8 @@ def _check_dirty(name: str, written: Any, outputs: Sequence[Any]) -> None:
 
 def _fresh(output: Any, args: Sequence[Any], context: FunctionContext) -> Any:
     """An input that forward returned as it is becomes a tensor of its own, unless forward wrote it."""
-    if isinstance(output, TensorCore) and output in _Identity(args) and output not in _Identity(context._dirty):
-        return core.alias(output, output.shape, output.strides, output.offset)
+    if isinstance(output, TensorBase) and output in _Identity(args) and output not in _Identity(context._dirty):
+        return alias_of(output, output.shape, output.strides, output.offset)
     if output in _Identity(context._dirty):
         output.storage.version += 1
     return output

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, shown
 from . import record
 from .engine import GraphTask, initial_grads
@@ -66,7 +66,7 @@ def grad(
 
 def as_list(name: str, what: str, values: Any) -> list[Any]:
     """One tensor, or a sequence of them, as a list.  Raises ArgumentTypeError for what is neither."""
-    if isinstance(values, TensorCore) or values is None:
+    if isinstance(values, TensorBase) or values is None:
         return [values]
     if not isinstance(values, (list, tuple, Iterable)):  # to ask the last one takes long
         fact = f"{what} must be a tensor or a list of them, got {shown(values)}"
@@ -104,7 +104,7 @@ def _check_inputs(name: str, inputs: Sequence[Any]) -> None:
     if not inputs:
         raise AutogradError(f"inputs cannot be empty, got {inputs}", hint="leave it out for all leaves", operator=name)
     for place, each in enumerate(inputs):
-        if not isinstance(each, TensorCore):
+        if not isinstance(each, TensorBase):
             raise AutogradError(
                 f"all inputs have to be Tensors, inputs[{place}] is {shown(each)}",
                 hint="name the leaves that shall have gradients",

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from ..core import thread
 from ..errors import ArgumentTypeError, shown
-from ..runtime import state
 
 
 class _Mode:
     @property
     def enabled(self) -> bool:
-        return state.here().grad_enabled
+        return thread.here().grad_enabled
 
     @enabled.setter
     def enabled(self, value: bool) -> None:
-        state.here().grad_enabled = value
+        thread.here().grad_enabled = value
 
 
 mode = _Mode()

@@ -1,11 +1,13 @@
 cimport cython
-from .. cimport core
-from ..core cimport TensorCore
-from ..layout cimport Layout
-from ..ops.operator cimport Need, Operator
-from ..runtime cimport state
+
+from ..core.tensor cimport TensorBase
+from ..core.layout cimport Layout
+from ..core.native cimport next_number
+from ..core.tensor cimport new_tensor
+from ..core.operator cimport Need, Operator
+from ..core cimport thread
 from ..runtime.queue cimport Queue
-from ..runtime.storage cimport Storage
+from ..core.storage cimport Storage
 
 @cython.final
 @cython.freelist(32)
@@ -19,16 +21,7 @@ cdef class Saved:
     cpdef unpack(self, name, own)
 
 @cython.locals(made=Saved)
-cpdef Saved save(TensorCore tensor, edge)
-
-cdef extern from *:
-    """
-    static CYTHON_INLINE long long flambeau_next_number(void) {
-      static long long number = 0;
-      return number++;
-    }
-    """
-    long long _next_number "flambeau_next_number"()
+cpdef Saved save(TensorBase tensor, edge)
 
 cdef class Node:
     cdef public tuple edges
@@ -45,10 +38,10 @@ cdef class Node:
     cpdef release(self)
 
 cdef class AccumulateGrad(Node):
-    cdef public TensorCore leaf
+    cdef public TensorBase leaf
 
 @cython.locals(node=AccumulateGrad, device=int, stream=Queue)
-cpdef AccumulateGrad accumulate_grad(TensorCore leaf)
+cpdef AccumulateGrad accumulate_grad(TensorBase leaf)
 
 cdef class OperatorNode(Node):
     cdef public object inputs
@@ -60,15 +53,15 @@ cdef class OperatorNode(Node):
     cpdef apply(self, grads)
     @cython.locals(operator=Operator, values=list, need=Need, place=Py_ssize_t)
     cpdef list flow(self, grads, own)
-    @cython.locals(flat=list, place=Py_ssize_t, grad=TensorCore, layout=Layout, device=int)
+    @cython.locals(flat=list, place=Py_ssize_t, grad=TensorBase, layout=Layout, device=int)
     cpdef list _fitted(self, found)
     @cython.locals(kept=Saved)
     cpdef _value(self, kind, saved, grads, own)
     cpdef release(self)
 
-@cython.locals(first=int, device=int, tensor=TensorCore, stream=Queue)
+@cython.locals(first=int, device=int, tensor=TensorBase, stream=Queue)
 cpdef dict streams_of(tensors)
-cpdef fit(TensorCore grad, Layout layout, int device)
+cpdef fit(TensorBase grad, Layout layout, int device)
 cdef bint _holds_saved(values) except -1
 cpdef list _flatten(values)
 @cython.locals(node=OperatorNode)

@@ -8,45 +8,43 @@
 
 from __future__ import annotations
 
-import itertools
 import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from .. import core
-from ..core import TensorCore
+from ..core import thread
+from ..core.layout import Layout
+from ..core.native import next_number
+from ..core.operator import GRAD, GRADS, NEEDS, Operator
+from ..core.storage import Storage
+from ..core.tensor import TensorBase, empty_tensor, new_tensor
 from ..errors import AutogradError
-from ..layout import Layout
-from ..ops.operator import GRAD, GRADS, NEEDS, Operator
-from ..runtime import state
-from ..runtime.storage import Storage
 from ..runtime.stream import Stream
 
 Edge = tuple["Node", int]
 LAST_NUMBER = 1 << 62  # leaves run as soon as their gradient is complete
 NO_EDGES: tuple[Any, ...] = ()
 NO_STREAMS: dict[int, Stream] = {}
-globals()["_next_number"] = itertools.count().__next__  # compiled, the name is that of a function in C: see the .pxd
 
 
-def streams_of(tensors: Sequence[TensorCore]) -> dict[int, Stream]:
+def streams_of(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
     """The current stream of every CUDA device that the tensors live on; not to be changed."""
     first = -1
     for tensor in tensors:
-        device = tensor.storage.device
+        device = tensor.layout.device.index
         if device >= 0 and device != first:
             if first >= 0:
                 return _streams_of_several(tensors)
             first = device
     if first < 0:
         return NO_STREAMS
-    stream = state.current_stream(first)
+    stream = thread.current_stream(first)
     return stream.alone  # type: ignore[return-value]
 
 
-def _streams_of_several(tensors: Sequence[TensorCore]) -> dict[int, Stream]:
-    devices = [each.storage.device for each in tensors if each.storage.device >= 0]
-    return {device: state.current_stream(device) for device in dict.fromkeys(devices)}
+def _streams_of_several(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
+    devices = [each.layout.device.index for each in tensors if each.layout.device.index >= 0]
+    return {device: thread.current_stream(device) for device in dict.fromkeys(devices)}
 
 
 class Saved:
@@ -59,7 +57,7 @@ class Saved:
     version: int
     edge: Edge | None
 
-    def unpack(self, name: str, own: Node | None) -> TensorCore:
+    def unpack(self, name: str, own: Node | None) -> TensorBase:
         """The tensor as it was, at its place in the graph unless `own`, the node that saved it, is None.
 
         Raises: AutogradError if its memory was written since.
@@ -72,13 +70,13 @@ class Saved:
                 hint="use the out-of-place form, or clone() the tensor before it is written",
                 operator=name,
             )
-        tensor = core.new(self.storage, self.layout, self.offset)
+        tensor = new_tensor(self.storage, self.layout, self.offset)
         if self.edge is not None and own is not None:
             attach(tensor, own if self.edge[0] is None else self.edge[0], self.edge[1])
         return tensor
 
 
-def save(tensor: TensorCore, edge: Edge | None) -> Saved:
+def save(tensor: TensorBase, edge: Edge | None) -> Saved:
     """A tensor as it is now.  edge: its place in the graph."""
     made: Saved = Saved.__new__(Saved)
     made.storage = tensor.storage
@@ -89,7 +87,7 @@ def save(tensor: TensorCore, edge: Edge | None) -> Saved:
     return made
 
 
-def attach(tensor: TensorCore, node: Node, index: int) -> None:
+def attach(tensor: TensorBase, node: Node, index: int) -> None:
     """Make `tensor` an output of `node`; where that is a leaf's accumulator, another name of the leaf."""
     if isinstance(node, AccumulateGrad):
         tensor._requires_grad = True
@@ -117,7 +115,7 @@ class Node:
         self.edges = edges
         self.streams = streams
         self.outputs = outputs
-        self.number = _next_number()  # type: ignore[name-defined]  # noqa: F821
+        self.number = next_number()
         self.pre_hooks: list[tuple[int, Any]] | None = None
         self.shares = False
 
@@ -146,16 +144,16 @@ class AccumulateGrad(Node):
     """The end of the graph at a leaf: adds to its `grad`.  Made by `accumulate_grad`."""
 
     __slots__ = ("leaf",)
-    leaf: TensorCore
+    leaf: TensorBase
 
 
-def accumulate_grad(leaf: TensorCore) -> AccumulateGrad:
+def accumulate_grad(leaf: TensorBase) -> AccumulateGrad:
     """The node of a leaf, on the stream that is current on its device."""
     node: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad)
-    device = leaf.storage.device
+    device = leaf.layout.device.index
     streams = NO_STREAMS
     if device >= 0:
-        stream = state.current_stream(device)
+        stream = thread.current_stream(device)
         streams = stream.alone  # type: ignore[assignment]
     node.begin("AccumulateGrad", NO_EDGES, streams, 1)
     node.number += LAST_NUMBER
@@ -201,7 +199,7 @@ class OperatorNode(Node):
 
     def _fitted(self, found: Any) -> list[Any]:
         """What a derivative returned, each in the shape, type and place of its input; None where there is no edge."""
-        flat: list[Any] = [found] if isinstance(found, TensorCore) else _flatten(found)
+        flat: list[Any] = [found] if isinstance(found, TensorBase) else _flatten(found)
         if len(flat) != len(self.edges):
             raise AutogradError(
                 f"got {len(flat)} gradients for {len(self.edges)} inputs",
@@ -214,14 +212,14 @@ class OperatorNode(Node):
                 flat[place] = None
             elif grad is not None:
                 layout, device = self.inputs[place]
-                if grad.layout is not layout or grad.storage.device != device:
+                if grad.layout is not layout or grad.layout.device.index != device:
                     flat[place] = fit(grad, layout, device)
         return flat
 
     def _value(self, kind: str, saved: Any, grads: Sequence[Any], own: Node) -> Any:
         if isinstance(saved, Saved):
             kept = saved
-            return kept.unpack(self.operator.name, own if state.here().grad_enabled else None)
+            return kept.unpack(self.operator.name, own if thread.here().grad_enabled else None)
         if kind is GRAD:
             return grads[0]
         if kind is GRADS:
@@ -271,7 +269,7 @@ def _flatten(values: Any) -> list[Any]:
 
 
 def _zeros(layout: Layout, device: int) -> Any:
-    return core.empty(layout.shape, layout.dtype, device).zero_()  # type: ignore[attr-defined]
+    return empty_tensor(layout.shape, layout.dtype, device).zero_()  # type: ignore[attr-defined]
 
 
 def fit(grad: Any, layout: Layout, device: int) -> Any:
@@ -279,14 +277,14 @@ def fit(grad: Any, layout: Layout, device: int) -> Any:
 
     Raises: AutogradError if the input does not broadcast to the gradient.
     """
-    if grad.layout is layout and grad.storage.device == device:
+    if grad.layout is layout and grad.layout.device.index == device:
         return grad
     if grad.shape != layout.shape:
         check_broadcast("backward: a derivative returned an invalid gradient", grad, layout.shape)
         grad = grad.sum_to_size(layout.shape)
     if grad.dtype is not layout.dtype:
         grad = grad.to(layout.dtype)
-    return grad if grad.storage.device == device else grad.to("cpu" if device < 0 else device)
+    return grad if grad.layout.device.index == device else grad.to("cpu" if device < 0 else device)
 
 
 def check_broadcast(fact: str, grad: Any, shape: Sequence[int]) -> None:

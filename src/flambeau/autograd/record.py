@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
-from .. import core
 from .. import strides as st
-from ..core import TensorCore
+from ..core import thread
+from ..core.operator import FACT, OUT, OUTS, REGISTRY, VALUE, Need, Operator
+from ..core.tensor import TensorBase, in_graph
 from ..errors import AutogradError
-from ..ops.operator import FACT, OUT, OUTS, REGISTRY, VALUE, Need, Operator
-from ..runtime import state
 from ..runtime.stream import Stream
 from .mode import GradMode
 from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, accumulate_grad, operator_node, save, streams_of
@@ -31,7 +30,7 @@ def edge_of(tensor: Any) -> Edge | None:
     return (accumulator(tensor), 0) if tensor._requires_grad else None
 
 
-def accumulator(leaf: TensorCore) -> AccumulateGrad:
+def accumulator(leaf: TensorBase) -> AccumulateGrad:
     """The node that adds to a leaf's gradient: one as long as any graph holds it."""
     node = leaf.accumulator() if leaf.accumulator is not None else None
     if node is None:
@@ -40,11 +39,11 @@ def accumulator(leaf: TensorCore) -> AccumulateGrad:
     return node  # type: ignore[no-any-return]
 
 
-def _renew_view(view: TensorCore) -> None:
+def _renew_view(view: TensorBase) -> None:
     """A view's base was written since the view was made: the view is now a part of the new base."""
     if _is_of_function(view):
         raise AutogradError(
-            "its result is a view, and the view or its base has been written in place since",
+            f"the result of {view._grad_fn.name} is a view, and the view or its base has been written in place since",
             hint="clone() the result inside the Function",
             operator=view._grad_fn.name,
         )
@@ -54,12 +53,12 @@ def _renew_view(view: TensorCore) -> None:
     view.view_version = view.storage.version
 
 
-def _is_of_function(view: TensorCore) -> bool:
+def _is_of_function(view: TensorBase) -> bool:
     """Whether a user's Function made this view: what its backward does cannot be said in terms of the base."""
     return view._grad_fn is not None and not isinstance(view._grad_fn, OperatorNode)
 
 
-def _part_node(edge: Edge, base: TensorCore, view: TensorCore) -> OperatorNode:
+def _part_node(edge: Edge, base: TensorBase, view: TensorBase) -> OperatorNode:
     """The node of `view` as a part of `base`, whose gradient goes to `edge`."""
     operator = REGISTRY["as_strided"]
     node = operator_node(operator, (edge,), streams_of([base]), [_meta(base)], 1)
@@ -78,18 +77,18 @@ def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
     """Whether this call belongs in a graph."""
     for index in operator.tensor_indexes:
         value = bound[index]
-        if isinstance(value, TensorCore):
+        if isinstance(value, TensorBase):
             tensor = value
             if tensor._requires_grad or tensor._grad_fn is not None:
-                return state.here().grad_enabled
-            if tensor.base is not None and state.here().grad_enabled and edge_of(tensor) is not None:
+                return thread.here().grad_enabled
+            if tensor.base is not None and thread.here().grad_enabled and edge_of(tensor) is not None:
                 return True
         elif (type(value) is list or type(value) is tuple) and any([_needs_grad(each) for each in value]):
-            return state.here().grad_enabled
+            return thread.here().grad_enabled
     return False
 
 
-def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> None:
+def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> None:
     """Make the outputs of a call results of a new node.  Raises AutogradError if the operator has no derivative."""
     if not operator.differentiable:
         return
@@ -101,7 +100,7 @@ def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCor
             out._grad_fn, out.output_index = node, index
 
 
-def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> OperatorNode:
+def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> OperatorNode:
     if operator.backward is None:
         raise AutogradError(
             "the derivative is not implemented", hint="call it under torch.no_grad()", operator=operator.called
@@ -111,7 +110,7 @@ def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore
     tensors = [each for each in outputs if each is not None]
     for index in operator.tensor_indexes:
         value = bound[index]
-        if isinstance(value, TensorCore) or not isinstance(value, (list, tuple)):
+        if isinstance(value, TensorBase) or not isinstance(value, (list, tuple)):
             _add_edge(value, edges, metas, tensors)
         else:
             for each in value:
@@ -121,23 +120,23 @@ def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorCore
     return node
 
 
-def _add_edge(value: Any, edges: list[Edge | None], metas: list[Any], tensors: list[TensorCore]) -> None:
-    if isinstance(value, TensorCore):
+def _add_edge(value: Any, edges: list[Edge | None], metas: list[Any], tensors: list[TensorBase]) -> None:
+    if isinstance(value, TensorBase):
         tensor = value
         tensors.append(tensor)
         edge = edge_of(tensor) if tensor.layout.is_floating else None
         edges.append(edge)
-        metas.append(None if edge is None else (tensor.layout, tensor.storage.device))
+        metas.append(None if edge is None else (tensor.layout, tensor.layout.device.index))
     else:
         edges.append(None)
         metas.append(None)
 
 
-def _meta(tensor: TensorCore) -> tuple[Any, ...]:
-    return tensor.layout, tensor.storage.device
+def _meta(tensor: TensorBase) -> tuple[Any, ...]:
+    return tensor.layout, tensor.layout.device.index
 
 
-def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> Any:
+def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> Any:
     kind = need.kind
     if kind is VALUE:
         return _keep(bound[need.at]) if need.only_for < 0 or _needs_grad(bound[need.only_for]) else None
@@ -151,23 +150,23 @@ def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> An
 
 
 def _fact(value: Any, what: str) -> Any:
-    if isinstance(value, TensorCore) or not isinstance(value, (list, tuple)):
+    if isinstance(value, TensorBase) or not isinstance(value, (list, tuple)):
         return getattr(value, what, None)
     return [getattr(each, what, None) for each in value]
 
 
 def _needs_grad(value: Any) -> bool:
-    if isinstance(value, TensorCore):
+    if isinstance(value, TensorBase):
         tensor = value
-        return tensor.layout.is_floating and core.in_graph(tensor)
+        return tensor.layout.is_floating and in_graph(tensor)
     return False
 
 
 def _keep(value: Any) -> Any:
-    if isinstance(value, TensorCore):
+    if isinstance(value, TensorBase):
         return save(value, edge_of(value))
     kind = type(value)
-    if (kind is list or kind is tuple) and any([isinstance(each, TensorCore) for each in value]):
+    if (kind is list or kind is tuple) and any([isinstance(each, TensorBase) for each in value]):
         return kind([_keep(each) for each in value])
     return value
 
@@ -175,9 +174,9 @@ def _keep(value: Any) -> Any:
 # writes in place
 
 
-def check_inplace(name: str, target: TensorCore) -> None:
+def check_inplace(name: str, target: TensorBase) -> None:
     """Raise AutogradError if writing `target` would lose a gradient."""
-    if not state.here().grad_enabled:
+    if not thread.here().grad_enabled:
         return
     if target._requires_grad and target._grad_fn is None:
         raise AutogradError(
@@ -196,7 +195,7 @@ def check_inplace(name: str, target: TensorCore) -> None:
         _check_view(name, target)
 
 
-def _check_view(name: str, view: TensorCore) -> None:
+def _check_view(name: str, view: TensorBase) -> None:
     if edge_of(view) is None:
         raise AutogradError(
             "a view that was made under no_grad is being modified in place with gradients enabled, and its "
@@ -212,7 +211,7 @@ def _check_view(name: str, view: TensorCore) -> None:
         )
 
 
-def record_inplace(operator: Operator, bound: Sequence[Any], target: TensorCore, recorded: OperatorNode | None) -> None:
+def record_inplace(operator: Operator, bound: Sequence[Any], target: TensorBase, recorded: OperatorNode | None) -> None:
     """`target` was written by a call; `recorded` is the call's node, made before the write, if it needs one."""
     target.storage.version += 1
     if target.base is None:
@@ -225,7 +224,7 @@ def record_inplace(operator: Operator, bound: Sequence[Any], target: TensorCore,
     target.view_version = -1  # made anew from the base when next asked for
 
 
-def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorCore) -> OperatorNode:
+def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorBase) -> OperatorNode:
     """The node of a call that is about to write `target`: what it needs is saved before the write.
 
     Where the derivative needs the values that the call overwrites, a copy of them is kept.
@@ -245,18 +244,18 @@ def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorCor
     return node
 
 
-def _copy(tensor: TensorCore) -> TensorCore:
+def _copy(tensor: TensorBase) -> TensorBase:
     with GradMode(False):
         return REGISTRY["convert"](tensor)  # type: ignore[no-any-return]
 
 
-def _resave_outputs(node: OperatorNode, target: TensorCore) -> None:
+def _resave_outputs(node: OperatorNode, target: TensorBase) -> None:
     for index, name in enumerate(node.operator.backward_needs):
         if name == "out":
             node.saved[index] = save(target, (None, 0))  # type: ignore[arg-type]
 
 
-def _write_through_view(view: TensorCore, node: OperatorNode) -> None:
+def _write_through_view(view: TensorBase, node: OperatorNode) -> None:
     base = view.base
     _resave_outputs(node, view)
     base._grad_fn, base.output_index = CopySlices(node, edge_of(base), base, view), 0
@@ -271,7 +270,7 @@ class CopySlices(Node):
 
     __slots__ = ("inner", "part", "shape", "strides")
 
-    def __init__(self, inner: OperatorNode, base_edge: Edge | None, base: TensorCore, view: TensorCore) -> None:
+    def __init__(self, inner: OperatorNode, base_edge: Edge | None, base: TensorBase, view: TensorBase) -> None:
         streams: dict[int, Stream] = inner.streams
         super().__init__("CopySlices", (base_edge, *inner.edges[1:]), streams)
         self.inner = inner
@@ -301,7 +300,7 @@ class CopySlices(Node):
         self.inner.release()
 
 
-def link_view(operator: Operator, bound: Sequence[Any], view: TensorCore) -> None:
+def link_view(operator: Operator, bound: Sequence[Any], view: TensorBase) -> None:
     """Record a view: its base, and its node where a gradient is wanted."""
     source = bound[0]
     view.base = source if source.base is None else source.base

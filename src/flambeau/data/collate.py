@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import host
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..dtypes import float64
 from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError, naming, shown
 from ..ops.operator import REGISTRY
@@ -33,8 +33,8 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 def _collated(batch: Sequence[Any]) -> Any:
     first = batch[0]
-    if isinstance(first, TensorCore):
-        _check_alike(batch, TensorCore, "a tensor")
+    if isinstance(first, TensorBase):
+        _check_alike(batch, TensorBase, "a tensor")
         return REGISTRY["stack"](list(batch))
     if host.is_numpy_loaded() and isinstance(first, (host.np.ndarray, host.np.generic)):
         return _of_arrays(batch)

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError, naming, shown
 from ..tensor import checks, random_factories
 
@@ -49,7 +49,7 @@ class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
 class TensorDataset(Dataset[tuple[Any, ...]]):
     """Tensors of one length; sample i is the i-th part of each.  Raises ArgumentError if the lengths differ."""
 
-    def __init__(self, *tensors: TensorCore) -> None:
+    def __init__(self, *tensors: TensorBase) -> None:
         checks.tensors("TensorDataset", "tensors", tensors)
         for place, each in enumerate(tensors):
             if not each.shape:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .. import trace
+from ..core import thread
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, naming, shown
-from ..runtime import state
 from ..tensor import checks
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset, length_of
@@ -121,7 +121,7 @@ class DataLoader:
     def _pins(self) -> bool:
         if not self.pin_memory:
             return False
-        machine = state.machine()
+        machine = thread.machine()
         if machine.device_count() == 0:
             trace.warn("DataLoader: pin_memory=True, but there is no accelerator: batches are not pinned")
             return False

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 
 
 def pin_memory(data: Any) -> Any:
@@ -16,7 +16,7 @@ def pin_memory(data: Any) -> Any:
     mutable one is a shallow copy with its entries replaced, others are made anew; one that cannot be made anew
     becomes a dict or a list.  Texts, bytes and everything else stay as they are.
     """
-    if isinstance(data, TensorCore) or hasattr(data, "pin_memory"):
+    if isinstance(data, TensorBase) or hasattr(data, "pin_memory"):
         return data.pin_memory()
     if isinstance(data, (str, bytes)):
         return data

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from ..core import thread
 from ..errors import FlambeauError
-from ..runtime import state
 from .carried import CarriedError
 from .pin import pin_memory
 
@@ -48,7 +48,7 @@ class PinnedBatches:
         self._made_all = False
         self._jobs: SimpleQueue[Any] = SimpleQueue()
         self._done: SimpleQueue[Any] = SimpleQueue()
-        work = (self._jobs, self._done, state.current_device())
+        work = (self._jobs, self._done, thread.current_device())
         self._thread = threading.Thread(target=_pin_all, args=work, name=THREAD_NAME, daemon=True)
         self._stop = weakref.finalize(self, self._jobs.put, None)
         self._thread.start()
@@ -120,7 +120,7 @@ class _Failed:
 
 def _pin_all(jobs: SimpleQueue[Any], done: SimpleQueue[Any], device: int) -> None:
     """Pin what comes until None comes."""
-    state.set_device(device)
+    thread.set_device(device)
     while (job := jobs.get()) is not None:
         done.put(job if job is _End or isinstance(job, _Failed) else _pinned(job, device))
         del job

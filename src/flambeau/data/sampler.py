@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..dtypes import float64
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown
 from ..host import np
@@ -225,13 +225,13 @@ def check_generator(name: str, generator: Any) -> None:
 def _numbers(weights: Any) -> list[float]:
     """Weights as a list.  Raises ArgumentTypeError, ArgumentError for what is no vector of numbers."""
     name = "WeightedRandomSampler"
-    if isinstance(weights, TensorCore) and weights.ndim != 1 or not isinstance(weights, Iterable):
+    if isinstance(weights, TensorBase) and weights.ndim != 1 or not isinstance(weights, Iterable):
         raise ArgumentError(
             f"weights should be a 1d sequence but given weights are {shown(weights)}",
             hint="give one per sample",
             operator=name,
         )
-    found = checks.listed(name, "weights", "numbers", weights.tolist() if isinstance(weights, TensorCore) else weights)
+    found = checks.listed(name, "weights", "numbers", weights.tolist() if isinstance(weights, TensorBase) else weights)
     for index, each in enumerate(found):
         if isinstance(each, str) or not hasattr(each, "__float__"):
             raise ArgumentError(

@@ -2,7 +2,7 @@ cimport cython
 from .pool cimport Block, Pool
 from .statistics cimport Counters, Flow, note_peaks
 from ..hooks cimport Hooks
-from ..lock cimport Lock
+from ..core.native cimport Lock
 
 cdef long long BLOCK_GRAIN
 cdef long long SMALL_LIMIT

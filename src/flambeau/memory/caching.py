@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..core.native import Lock
 from ..driver.api import Driver, StreamHandle
 from ..errors import ArgumentError
 from ..hooks import hooks
-from ..lock import Lock
 from .pending import Pending, RecordEvent
 from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer
 from .private import PoolId, PrivatePool, PrivatePools, relaxed

@@ -7,22 +7,22 @@ import multiprocessing.context
 from typing import Any
 
 from ..config import Gpus
+from ..core import thread
 from ..errors import ArgumentError
-from ..runtime import state
 from ..runtime.machine import Machine
 from . import queues
 
 
 def _choice() -> Gpus | None:
     """What a child must be told about its GPUs: the parent's virtual ones."""
-    chosen = state.machine().choice if state.has_machine() else None
+    chosen = thread.machine().choice if thread.has_machine() else None
     return chosen if chosen is not None and chosen.kind == "virtual" else None
 
 
 def _process(cls: Any, choice: Gpus | None) -> Any:
     """In the child: choose the parent's GPUs, unless something has been chosen, before its arguments are unpickled."""
-    if choice is not None and not state.has_machine():
-        state.swap_machine(Machine(choice))
+    if choice is not None and not thread.has_machine():
+        thread.swap_machine(Machine(choice))
     return cls.__new__(cls)
 
 

@@ -15,14 +15,15 @@ from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from .. import core, trace
-from ..core import TensorCore
+from .. import trace
+from ..core import storage, thread
+from ..core.storage import Storage
+from ..core.tensor import TensorBase, alias_of, tensor_over
 from ..dtypes import BY_NAME
 from ..errors import ArgumentError, AutogradError
 from ..nn.parameter import Buffer, Parameter
 from ..runtime import device as devices
-from ..runtime import ipc, shared_memory, state, storage
-from ..runtime.storage import Storage
+from ..runtime import ipc, shared_memory
 from ..runtime.stream import Event
 from ..strides import extent
 from ..tensor.tensor import Tensor
@@ -78,17 +79,17 @@ def withdraw(owner: object) -> int:
 
 def _withdraw(chosen: Callable[[object], bool]) -> int:
     count = shared_memory.host_side().ledger.withdraw(chosen)
-    exchange = state.machine().exchange if state.has_machine() else None
+    exchange = thread.machine().exchange if thread.has_machine() else None
     return count if exchange is None else count + exchange.ledger.withdraw(chosen)
 
 
 def reduce_storage(of: Storage) -> tuple[Any, ...]:
     """What pickle stores of a storage."""
     if of.nbytes == 0:
-        return _empty_storage, (of.device,)
-    if of.device < 0:
+        return _empty_storage, (of.device.index,)
+    if of.device.index < 0:
         return _receive_host, (shared_memory.host_side().send(of, *_how()),)
-    return _receive_device, (ipc.of(of.machine).send(of, *_how()),)
+    return _receive_device, (ipc.of(of.device.machine).send(of, *_how()),)
 
 
 def _how() -> tuple[str, Route | None]:
@@ -105,7 +106,10 @@ def _site() -> str:
 
 
 def _empty_storage(device: int) -> Storage:
-    return storage.on_host(0) if device < 0 else storage.on_device(state.machine(), devices.cuda_index(device), 0, 0)
+    if device < 0:
+        return storage.on_host(0)
+    index = devices.cuda_index(device)
+    return storage.on_device(thread.machine().devices[index], 0, 0)
 
 
 def _receive_host(message: bytes) -> Storage:
@@ -113,7 +117,7 @@ def _receive_host(message: bytes) -> Storage:
 
 
 def _receive_device(message: bytes) -> Storage:
-    return ipc.of(state.machine()).receive(message)
+    return ipc.of(thread.machine()).receive(message)
 
 
 def reduce_tensor(tensor: Any) -> tuple[Any, ...]:
@@ -154,14 +158,14 @@ def _rebuild_tensor(
             hint="send tensors through torch.multiprocessing's own queues and pipes",
             operator="receive",
         )
-    made: Any = core.over(of, dtype, shape, strides, offset)
+    made: Any = tensor_over(of, dtype, shape, strides, offset)
     made.requires_grad_(requires_grad)
     made.grad = grad
     return made
 
 
 def _plain(tensor: Any) -> Any:
-    return core.alias(tensor, tensor.shape, tensor.strides, tensor.offset)
+    return alias_of(tensor, tensor.shape, tensor.strides, tensor.offset)
 
 
 def reduce_parameter(parameter: Any) -> tuple[Any, ...]:
@@ -169,7 +173,7 @@ def reduce_parameter(parameter: Any) -> tuple[Any, ...]:
     return _rebuild_parameter, (type(parameter), _plain(parameter), parameter.requires_grad, parameter.grad)
 
 
-def _rebuild_parameter(cls: type[Parameter], data: TensorCore, requires_grad: bool, grad: Any) -> Any:
+def _rebuild_parameter(cls: type[Parameter], data: TensorBase, requires_grad: bool, grad: Any) -> Any:
     made = cls(data, requires_grad)
     made.grad = grad
     return made

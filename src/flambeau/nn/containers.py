@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NamingError, NotSupportedError, naming, shown
 from ..tensor import checks
 from . import registering, text
@@ -278,7 +278,7 @@ class ParameterList(Module):
 def _as_parameter(called: str, value: Any) -> Parameter:
     if isinstance(value, Parameter):
         return value
-    if not isinstance(value, TensorCore):
+    if not isinstance(value, TensorBase):
         raise ArgumentTypeError(
             f"entries must be tensors, got {type(value).__name__}: {shown(value)}",
             hint="make them with torch.tensor(...)",

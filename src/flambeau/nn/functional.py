@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops, trace  # noqa: F401  (ops registers the operators)
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..errors import no_attribute as _no_attribute
 from ..ops.operator import REGISTRY
 from ..tensor import checks
@@ -29,21 +29,21 @@ scaled_dot_product_attention = REGISTRY["scaled_dot_product_attention"]
 
 def relu(input: Any, inplace: bool = False) -> Any:
     """max(input, 0); inplace: the input is overwritten."""
-    if not isinstance(input, TensorCore):
+    if not isinstance(input, TensorBase):
         checks.tensor("relu", "input", input)
     return input.relu_() if inplace else input.relu()
 
 
 def relu_(input: Any) -> Any:
     """max(input, 0), in place."""
-    if not isinstance(input, TensorCore):
+    if not isinstance(input, TensorBase):
         checks.tensor("relu_", "input", input)
     return input.relu_()
 
 
 def silu(input: Any, inplace: bool = False) -> Any:
     """input * sigmoid(input); inplace: the input is overwritten."""
-    if not isinstance(input, TensorCore):
+    if not isinstance(input, TensorBase):
         checks.tensor("silu", "input", input)
     return input.silu_() if inplace else REGISTRY["silu"](input)
 
@@ -54,7 +54,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     inplace: the input is overwritten.
     Raises: ArgumentError if p is not in [0, 1].
     """
-    if not isinstance(input, TensorCore):
+    if not isinstance(input, TensorBase):
         checks.tensor("dropout", "input", input)
     if training is not True and training is not False:
         checks.flag("dropout", "training", training)

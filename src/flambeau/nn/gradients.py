@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any
 
 from ..autograd.mode import GradMode
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..dtypes import promote
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, ValueRangeError, naming, shown
 from ..ops.operator import REGISTRY
@@ -15,7 +15,7 @@ from ..tensor import checks, factories
 
 
 def _gradients(name: str, parameters: Any) -> list[Any]:
-    whole = (parameters,) if isinstance(parameters, TensorCore) else _listed(name, "parameters", parameters)
+    whole = (parameters,) if isinstance(parameters, TensorBase) else _listed(name, "parameters", parameters)
     return [each.grad for each in whole if each.grad is not None]
 
 

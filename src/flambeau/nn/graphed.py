@@ -15,7 +15,7 @@ from typing import Any
 from ..autograd.function import Function
 from ..autograd.functional import grad as gradients
 from ..autograd.mode import GradMode
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
 from ..runtime import control
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle
@@ -96,7 +96,7 @@ class Part:
 
     def __init__(self, call: Callable[..., Any], args: tuple[Any, ...], allow_unused: bool) -> None:
         for index, each in enumerate(args):
-            if not isinstance(each, TensorCore):
+            if not isinstance(each, TensorBase):
                 raise ArgumentTypeError(
                     f"sample argument {index} must be a Tensor, not {type(each).__name__}: {shown(each)}",
                     hint="bind anything else first, as with functools.partial",
@@ -246,20 +246,20 @@ def _check_module(module: Any) -> None:
 
 
 def _signature(tensor: Any) -> tuple[Any, ...]:
-    if not isinstance(tensor, TensorCore):
+    if not isinstance(tensor, TensorBase):
         return (type(tensor),)
     return tensor.shape, tensor.dtype, tensor.device, tensor.requires_grad
 
 
 def _described(value: Any) -> str:
-    if not isinstance(value, TensorCore):
+    if not isinstance(value, TensorBase):
         return type(value).__name__
     return f"{value.describe()}, requires_grad={value.requires_grad}"
 
 
 def _flat(found: Any) -> tuple[Any, ...]:
     """The tensors of a result: one, or tuples, lists and dictionaries of them."""
-    if isinstance(found, TensorCore):
+    if isinstance(found, TensorBase):
         return (found,)
     if isinstance(found, dict):
         return tuple(leaf for each in found.values() for leaf in _flat(each))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.function import Function
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, shown
 from ..tensor import checks
 from ..tensor.gradient import HookHandle
@@ -142,7 +142,7 @@ class _Backward:
         self.needs_inputs = False
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        self.input_places = [place for place, each in enumerate(args) if isinstance(each, TensorCore)]
+        self.input_places = [place for place, each in enumerate(args) if isinstance(each, TensorBase)]
         self.input_count = len(args)
         tensors = [args[place] for place in self.input_places]
         self.needs_inputs = any(each.requires_grad for each in tensors)
@@ -150,12 +150,12 @@ class _Backward:
 
     def outputs(self, result: Any) -> Any:
         """Put the second identity behind a result that is a tensor or a tuple; any other is left alone."""
-        if isinstance(result, TensorCore):
+        if isinstance(result, TensorBase):
             self.output_places = [0]
             return _AtOutputs.apply(self, result)[0]
         if not isinstance(result, tuple):
             return result
-        self.output_places = [place for place, each in enumerate(result) if isinstance(each, TensorCore)]
+        self.output_places = [place for place, each in enumerate(result) if isinstance(each, TensorBase)]
         self.output_count = len(result)
         tensors = [result[place] for place in self.output_places]
         values = _spread(result, self.output_places, _AtOutputs.apply(self, *tensors)) if tensors else result
@@ -196,13 +196,13 @@ class _Backward:
             )
         for place, (each, grad) in enumerate(zip(found, whole)):
             wanted = "None" if grad is None else grad.describe()
-            if each is not None and not isinstance(each, TensorCore):
+            if each is not None and not isinstance(each, TensorBase):
                 raise ArgumentTypeError(
                     f"a backward hook returned {shown(each)} as {what}[{place}], which is {wanted}",
                     hint="return a tensor or None",
                     operator=name,
                 )
-            if isinstance(each, TensorCore) and grad is not None and each.shape != grad.shape:
+            if isinstance(each, TensorBase) and grad is not None and each.shape != grad.shape:
                 raise AutogradError(
                     f"a backward hook has changed the size of {what}[{place}] from {wanted} to {shown(each)}",
                     hint="return a tensor of the same shape",

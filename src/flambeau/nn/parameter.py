@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import core
 from ..autograd.mode import GradMode
-from ..core import TensorCore
+from ..core.tensor import TensorBase, empty_tensor, new_tensor_of
 from ..dtypes import float32
 from ..errors import ArgumentTypeError, shown
 from ..tensor.gradient import want
@@ -15,8 +14,8 @@ from ..tensor.tensor import Tensor
 
 def _source(data: Any, kind: str) -> Any:
     if data is None:
-        return core.empty((0,), float32, -1)
-    if not isinstance(data, TensorCore):
+        return empty_tensor((0,), float32, -1)
+    if not isinstance(data, TensorBase):
         raise ArgumentTypeError(
             f"data must be a Tensor or None, not {type(data).__name__}: {shown(data)}",
             hint="make one with torch.tensor(...)",
@@ -32,10 +31,11 @@ class Parameter(Tensor):
     Raises: DtypeError if requires_grad is True and `data` is not floating point.
     """
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         source = _source(data, "Parameter")
-        super().__init__(source.storage, source.layout, source.offset)
-        want(self, requires_grad, "Parameter")
+        made: Any = new_tensor_of(cls, source.storage, source.layout, source.offset)
+        want(made, requires_grad, "Parameter")
+        return made  # type: ignore[no-any-return]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         with GradMode(False):
@@ -56,11 +56,12 @@ class Buffer(Tensor):
     persistent: whether it is part of the module's state_dict.
     """
 
-    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
         source = _source(data, "Buffer")
-        super().__init__(source.storage, source.layout, source.offset)
-        self.requires_grad_(source.requires_grad)
-        self.persistent = persistent
+        made: Any = new_tensor_of(cls, source.storage, source.layout, source.offset)
+        made.requires_grad_(source.requires_grad)
+        made.persistent = persistent
+        return made  # type: ignore[no-any-return]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         with GradMode(False):

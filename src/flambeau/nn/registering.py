@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, NamingError, shown
 from .parameter import Parameter
 
@@ -48,7 +48,7 @@ def check_parameter(called: str, name: str, param: Any) -> None:
 
 def check_buffer(called: str, name: str, tensor: Any) -> None:
     """Raise ArgumentTypeError for what is no tensor, nor None."""
-    if tensor is not None and not isinstance(tensor, TensorCore):
+    if tensor is not None and not isinstance(tensor, TensorBase):
         raise ArgumentTypeError(
             f"cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or None required): "
             f"{shown(tensor)}",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 from ..autograd.mode import GradMode
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, FlambeauError, shown
 
 
@@ -102,7 +102,7 @@ class _Loading:
             self.missing.append(key)
             return
         value = self.state[key]
-        if not isinstance(value, TensorCore):
+        if not isinstance(value, TensorBase):
             self.problems.append(f'"{key}" must be a Tensor, not {type(value).__name__}: {shown(value)}.')
         elif value.shape != tensor.shape:
             self.problems.append(

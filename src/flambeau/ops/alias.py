@@ -7,8 +7,8 @@ from typing import Any
 
 from .. import dtypes
 from .. import strides as st
+from ..core.layout import layout_of
 from ..errors import ShapeError
-from ..layout import layout_of
 from .operator import Array, ErrorSample, Operand, Sample, composite, view
 
 
@@ -58,7 +58,7 @@ def view_dtype(input: Operand, dtype: Any) -> Any:
     made = source.detach()
     aligned = input.is_aligned()
     if old == new:
-        made.layout = layout_of(dtype, input.shape, input.strides, aligned)
+        made.layout = layout_of(source.layout.device, dtype, input.shape, input.strides, aligned)
         return made
     divisible = all(step * old % new == 0 for step in (*input.strides[:-1], made.offset))
     if not input.shape or input.strides[-1] != 1 or input.shape[-1] * old % new or not divisible:
@@ -69,6 +69,7 @@ def view_dtype(input: Operand, dtype: Any) -> Any:
             operator="view",
         )
     shape = st.Size((*input.shape[:-1], input.shape[-1] * old // new))
-    made.layout = layout_of(dtype, shape, (*(step * old // new for step in input.strides[:-1]), 1), aligned)
+    steps = (*(step * old // new for step in input.strides[:-1]), 1)
+    made.layout = layout_of(source.layout.device, dtype, shape, steps, aligned)
     made.offset = made.offset * old // new
     return made

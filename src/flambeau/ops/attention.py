@@ -21,7 +21,7 @@ from .compare import where
 from .convert import fill
 from .dropout import dropout
 from .linalg import matmul
-from .operator import Array, Call, ErrorSample, Handover, Operand, Sample, composite, operator
+from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pattern import tril
 from .softmax import softmax
 
@@ -326,7 +326,7 @@ def scaled_dot_product_attention(
     leads = [each.shape[:-2] for each in operands]
     is_ready = len(query.shape) == 4 and (enable_gqa or leads[0] == leads[1] == leads[2])
     if is_ready and operands[1] is key:
-        return Handover(fused_attention, (query, key, value, is_causal, factor), 0)
+        return fused_attention(query, key, value, is_causal, factor)[0]
     if not is_ready:
         lead = st.broadcast(leads, "scaled_dot_product_attention")
         operands = tuple([_in_four(each, lead) for each in operands])  # type: ignore[assignment]

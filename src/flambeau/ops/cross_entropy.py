@@ -12,7 +12,7 @@ from ..host import np
 from .class_entropy import entropy_each, entropy_total
 from .loss import check_reduction, reduced
 from .nll_loss import IGNORED, class_errors, class_loss, class_samples
-from .operator import Array, ErrorSample, Handover, Operand, Sample, Value, composite
+from .operator import Array, ErrorSample, Operand, Sample, Value, composite
 from .pointwise import floating_only, pointwise
 from .softmax import log_softmax
 
@@ -62,8 +62,8 @@ def cross_entropy(
     is_flat = len(input.shape) <= 2 and input.shape[-1:] != (0,)
     if is_flat and label_smoothing == 0 and not target.dtype.is_floating_point:
         if reduction == "none":
-            return Handover(entropy_each, (input, target, weight, ignore_index), 0)
-        return Handover(entropy_total, (input, target, weight, ignore_index, reduction == "mean"), 0)
+            return entropy_each(input, target, weight, ignore_index)[0]
+        return entropy_total(input, target, weight, ignore_index, reduction == "mean")[0]
     dim = 0 if len(input.shape) <= 1 else 1
     logs: Any = log_softmax(input, dim)
     if target.dtype.is_floating_point:

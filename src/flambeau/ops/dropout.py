@@ -12,7 +12,7 @@ from ..errors import ArgumentError, DtypeError
 from ..host import np
 from ..kernel import Kernel, Pointer, Scalar
 from .generate import check_floating
-from .operator import Array, Call, ErrorSample, Handover, Operand, Sample, composite, operator
+from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .philox import fill_random, narrow_fractions, random_kernel, single_words
 from .pointwise import floating_only, pointwise
 
@@ -109,4 +109,4 @@ def dropout(input: Operand, p: float = 0.5, training: bool = True) -> Any:
     if not training or p == 0:
         return input
     check_floating("dropout", input)
-    return Handover(fused_dropout, (input, p), 1)
+    return fused_dropout(input, p)[1]

@@ -9,7 +9,7 @@ from .. import dtypes
 from ..dtypes import int64
 from ..errors import IndexRangeError
 from .dims import Dims, bad_dims, bad_lists, dims_of, folds, nothing_to_choose, reduced_shape, require_values, restored
-from .operator import REGISTRY, Array, ErrorSample, Handover, Operand, Sample, composite, operator
+from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, composite, operator
 from .reduction import Fold, fold_dims, run_select
 
 LARGEST = Fold("amax", "lowest<A>()", "a > b || a != a ? a : b", "maximum")
@@ -151,11 +151,11 @@ def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     Raises: ShapeError or IndexRangeError if there is nothing to choose from.
     """
     if hasattr(dim, "dtype"):
-        return Handover(REGISTRY["maximum"], (input, dim))
+        return REGISTRY["maximum"](input, dim)
     if dim is not None:
-        return Handover(max_dim, (input, dim, keepdim))
+        return max_dim(input, dim, keepdim)
     require_values("max", input.shape, None)
-    return Handover(amax, (input,))
+    return amax(input)
 
 
 @composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="min")
@@ -168,11 +168,11 @@ def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     Raises: ShapeError or IndexRangeError if there is nothing to choose from.
     """
     if hasattr(dim, "dtype"):
-        return Handover(REGISTRY["minimum"], (input, dim))
+        return REGISTRY["minimum"](input, dim)
     if dim is not None:
-        return Handover(min_dim, (input, dim, keepdim))
+        return min_dim(input, dim, keepdim)
     require_values("min", input.shape, None)
-    return Handover(amin, (input,))
+    return amin(input)
 
 
 @operator(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, differentiable=False)

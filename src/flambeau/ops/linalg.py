@@ -17,7 +17,7 @@ from ..dtypes import bool_, dtype, float32
 from ..errors import DtypeError, ShapeError
 from .convert import fill
 from .gemm_plan import DENSE, IN_PLACE, Matrices, Sizes, plan_of
-from .operator import Array, ErrorSample, Handover, Operand, Sample, Setting, composite, operator
+from .operator import Array, ErrorSample, Operand, Sample, Setting, composite, operator
 
 PRODUCT_TYPES = dtypes.ALL[1:]
 
@@ -291,7 +291,7 @@ def mv(input: Operand, vec: Operand) -> Any:
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
     """
     check_ndim("mv", input=(input, 2), vec=(vec, 1))
-    return Handover(matmul, (input, vec))
+    return matmul(input, vec)
 
 
 @composite(samples=_vector_pairs, errors=_bad_vectors, dtypes=PRODUCT_TYPES)
@@ -309,7 +309,7 @@ def dot(input: Operand, tensor: Operand) -> Any:
             hint=f"shorten one of them, for example [:{min(input.shape[0], tensor.shape[0])}]",
             operator="dot",
         )
-    return Handover(matmul, (input, tensor))
+    return matmul(input, tensor)
 
 
 @composite(samples=_vector_pairs, errors=lambda: list(_bad_vectors())[:1], dtypes=dtypes.ALL)

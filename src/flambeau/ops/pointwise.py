@@ -151,7 +151,10 @@ class Pointwise(Operator):
         tags = [out.name] + [each.name if each else f"n{compute.name}" for each, compute in zip(inputs, computes)]
         entry = "_".join([self.name, *tags])
         source = WALKING + kernel_text(entry, out, list(zip(names, inputs, computes)), self.cuda)
-        return Kernel(entry, source, params, _reference(self.body, computes), self.cost)
+        made = Kernel(entry, source, params, _reference(self.body, computes), self.cost)
+        if all(each in (None, kind) and kind.wide is kind for each, kind in zip(inputs, computes)):
+            made.body, made.computes = self.body, tuple(computes)
+        return made
 
 
 def _number(value: int | float) -> Any:

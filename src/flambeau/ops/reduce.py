@@ -9,7 +9,7 @@ from .. import dtypes
 from ..dtypes import FLOATING_TYPES, bool_, dtype, int64, uint8
 from ..errors import DtypeError
 from .dims import Dims, bad_floats, bad_lists, count_of, dims_of, folds, reduced_shape, restored
-from .operator import REGISTRY, Array, Handover, Operand, Sample, composite, operator, view
+from .operator import REGISTRY, Array, Operand, Sample, composite, operator, view
 from .reduction import SUM, Fold, fold_dims
 from .variance import run_variance
 
@@ -171,7 +171,7 @@ def var(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
     Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
     """
     dim, correction = _correction(dim, unbiased, correction)
-    return Handover(variance, (input, dim, keepdim, correction))
+    return variance(input, dim, keepdim, correction)
 
 
 @composite(samples=_spreads, errors=bad_floats, dtypes=FLOATING_TYPES)
@@ -183,7 +183,7 @@ def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
     Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
     """
     dim, correction = _correction(dim, unbiased, correction)
-    return Handover(deviation, (input, dim, keepdim, correction))
+    return deviation(input, dim, keepdim, correction)
 
 
 # truth

@@ -13,7 +13,7 @@ from ..errors import DtypeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar, Strided
 from .dims import bad_dims
-from .operator import Array, Handover, Operand, Sample, composite, operator
+from .operator import Array, Operand, Sample, composite, operator
 from .pointwise import MAX_BLOCKS, THREADS
 from .reduction import SOURCE, lines_of
 
@@ -82,4 +82,4 @@ def cumsum(input: Operand, dim: int, dtype: Any = None) -> Any:
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range.
     """
-    return Handover(running_sum, (input, dim, dtype))
+    return running_sum(input, dim, dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..dtypes import float32
 from ..errors import ArgumentError, ArgumentTypeError, shown
 from ..ops.operator import REGISTRY
@@ -118,7 +118,7 @@ class Adam(Optimizer):
     def _begin_counter(self, param: Any, amsgrad: bool) -> None:
         """Make what is remembered of a parameter, its number of steps beside it, if that is not there."""
         step = self.state[param].get("step")
-        if isinstance(step, TensorCore) and step.dtype is float32:
+        if isinstance(step, TensorBase) and step.dtype is float32:
             return
         refuse_capture(
             f"{type(self).__name__}.step",
@@ -136,7 +136,7 @@ class Adam(Optimizer):
 
 def _counter(step: Any, param: Any) -> Any:
     """A number of steps as a tensor beside `param`."""
-    if isinstance(step, TensorCore):
+    if isinstance(step, TensorBase):
         return step.to(param.device, float32)  # type: ignore[attr-defined]
     return factories.full((), step, dtype=float32, device=param.device)
 

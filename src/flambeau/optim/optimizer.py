@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import trace
 from ..autograd.mode import GradMode
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, naming, shown
 from ..tensor import checks
 
@@ -143,7 +143,7 @@ class Optimizer:
             }
             for group in self.param_groups
         ]
-        state = {number[id(key)] if isinstance(key, TensorCore) else key: value for key, value in self.state.items()}
+        state = {number[id(key)] if isinstance(key, TensorBase) else key: value for key, value in self.state.items()}
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -194,7 +194,7 @@ def _tensors(params: Any) -> list[Any]:
             hint="use a list instead",
             operator="add_param_group",
         )
-    whole = [params] if isinstance(params, TensorCore) else list(_checked("add_param_group", params))
+    whole = [params] if isinstance(params, TensorBase) else list(_checked("add_param_group", params))
     named = [isinstance(each, tuple) and len(each) == 2 for each in whole]
     if any(named) and not all(named):
         raise ArgumentError(
@@ -204,7 +204,7 @@ def _tensors(params: Any) -> list[Any]:
         )
     found = [each[1] if is_named else each for each, is_named in zip(whole, named)]
     for place, each in enumerate(found):
-        if not isinstance(each, TensorCore):
+        if not isinstance(each, TensorBase):
             raise ArgumentTypeError(
                 "optimizer can only optimize Tensors, but one of the params is "
                 f"{type(each).__name__}: params[{place}] is {shown(each)}",
@@ -222,11 +222,11 @@ def _tensors(params: Any) -> list[Any]:
 
 def _checked(name: str, params: Any) -> Iterable[Any]:
     """What holds parameters, if it can be gone through.  Raises ArgumentTypeError."""
-    if isinstance(params, TensorCore) or hasattr(params, "parameters"):
+    if isinstance(params, TensorBase) or hasattr(params, "parameters"):
         raise ArgumentTypeError(
             "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
             f"{shown(params)}",
-            hint="put it in a list: [...]" if isinstance(params, TensorCore) else "give module.parameters()",
+            hint="put it in a list: [...]" if isinstance(params, TensorBase) else "give module.parameters()",
             operator=name,
         )
     if isinstance(params, dict):
@@ -261,7 +261,7 @@ def _check_same_sizes(groups: Any, own: list[dict[str, Any]]) -> None:
 
 
 def _copied(value: Any, param: Any) -> Any:
-    if isinstance(value, TensorCore):
+    if isinstance(value, TensorBase):
         kind = param.dtype if value.dtype.is_floating_point else value.dtype
         with GradMode(False):
             return value.to(param.device, kind, copy=True)  # type: ignore[attr-defined]
@@ -272,7 +272,7 @@ def _copied(value: Any, param: Any) -> Any:
 
 def _counted(step: Any, param: Any) -> Any:
     """A number of steps, which keeps its type."""
-    return step.to(param.device, copy=True) if isinstance(step, TensorCore) else step
+    return step.to(param.device, copy=True) if isinstance(step, TensorBase) else step
 
 
 def with_gradients(group: dict[str, Any]) -> list[Any]:

@@ -11,9 +11,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from .. import core, transfer
 from .. import strides as st
+from .. import transfer
 from ..autograd.mode import GradMode
+from ..core import thread
+from ..core.tensor import empty_tensor, tensor_over
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -25,7 +27,6 @@ from ..errors import (
 )
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
-from ..runtime import state
 from ..runtime.stream_guard import StreamGuard
 from ..tensor import checks
 from . import splitting
@@ -51,7 +52,7 @@ def place_of(index: int) -> Any:
 
 def to_index(tensor: Any, index: int) -> Any:
     """A tensor on device `index` (-1: the CPU), outside any graph; itself if it is there."""
-    return tensor if tensor.storage.device == index else transfer.to_device(tensor, index, True)
+    return tensor if tensor.device_index == index else transfer.to_device(tensor, index, True)
 
 
 def _indexes(name: str, devices: Any) -> list[int]:
@@ -130,7 +131,7 @@ def broadcast_coalesced(
         raise ArgumentError("got no devices", hint="the first is where the tensors are", operator="broadcast_coalesced")
     tensors = checks.tensors("broadcast_coalesced", "tensors", tensors)
     for place, each in enumerate(tensors):
-        if each.storage.device != indexes[0]:
+        if each.device_index != indexes[0]:
             fact = f"tensors[{place}] is {each.describe()}, devices[0] is cuda:{indexes[0]}"
             raise DeviceMismatchError(
                 fact, operator="broadcast_coalesced", hint="move it there, or name its device first"
@@ -177,7 +178,7 @@ def _check_addends(inputs: Sequence[Any], target: int) -> None:
             fact = f"got {list(each.shape)}, but expected {list(inputs[0].shape)}"
             hint = "give one tensor per device, all of one shape"
             raise ArgumentError(f"input {index} has invalid size: {fact}", hint=hint, operator="reduce_add")
-    if all(each.storage.device != target for each in inputs):
+    if all(each.device_index != target for each in inputs):
         fact = f"it is cuda:{target}, they are on {', '.join(str(each.device) for each in inputs)}"
         raise DeviceMismatchError(
             f"expects destination to be on the same GPU with one of the tensors: {fact}",
@@ -232,7 +233,7 @@ def _flat(tensors: Sequence[Any]) -> Any:
     """A packed buffer seen as numbers of its tensors' type."""
     buffer, kind = pack(tensors, clear_gaps=True), tensors[0].dtype
     count = buffer.numel() // kind.itemsize
-    return core.over(buffer.storage, kind, (count,), (1,))
+    return tensor_over(buffer.storage, kind, (count,), (1,))
 
 
 def scatter(
@@ -280,7 +281,7 @@ def scatter(
 def _scattered_into(tensor: Any, out: Sequence[Any], dim: int, streams: Any) -> tuple[Any, ...]:
     out = _outputs("scatter", out)
     sizes = splitting.sizes_of(out, tensor, dim)
-    chosen = splitting.streams(streams, [each.storage.device for each in out])
+    chosen = splitting.streams(streams, [each.device_index for each in out])
     with GradMode(False):
         for each, part, stream in zip(out, splitting.narrowed(tensor, sizes, dim), chosen):
             with StreamGuard(stream):
@@ -304,7 +305,7 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
     if out is not None and destination is not None:
         raise _exactly_one("gather", "destination", destination, out)
     if out is None:
-        out = core.empty(shape, tensors[0].dtype, _destination(destination), name="gather")
+        out = empty_tensor(shape, tensors[0].dtype, _destination(destination), name="gather")
     checks.tensor("gather", "out", out)
     if list(out.shape) != shape:
         fact = f"out has shape {list(out.shape)}, expected {shape}"
@@ -341,7 +342,7 @@ def _joined_shape(tensors: Sequence[Any], dim: int) -> list[int]:
 
 def _destination(destination: Any) -> int:
     if destination is None:
-        return state.current_device()
+        return thread.current_device()
     if destination == -1 and isinstance(destination, int):
         warnings.warn(
             'gather: using -1 to represent CPU tensor is deprecated; use "cpu" instead', FutureWarning, stacklevel=3

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import trace
+from ..core import thread
 from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, naming, shown
 from ..nn.module import Module
 from ..runtime import device as devices
-from ..runtime import state
 from ..tensor import checks
 from . import comm
 from .parallel_apply import parallel_apply
@@ -40,7 +40,7 @@ class DataParallel(Module):
         _check_module("DataParallel", module, dim)
         self.dim = dim
         self.module = module
-        count = state.machine().device_count()
+        count = thread.machine().device_count()
         self.device_ids = [] if count == 0 else _indexes("DataParallel", device_ids, count)
         if not self.device_ids:
             return
@@ -96,7 +96,7 @@ def data_parallel(
         )
     args = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
     named = module_kwargs or {}
-    count = state.machine().device_count()
+    count = thread.machine().device_count()
     if count == 0:
         return module(*args, **named)
     gpus = _indexes("data_parallel", device_ids, count)
@@ -143,7 +143,7 @@ def _output(name: str, output_device: Any, gpus: Sequence[int]) -> Any:
 def check_place(module: Any, index: int, called: str = "DataParallel") -> None:
     """Raise DeviceMismatchError unless all parameters and buffers are on device `index`."""
     for name, each in (*module.named_parameters(), *module.named_buffers()):
-        if each.storage.device != index:
+        if each.device_index != index:
             raise DeviceMismatchError(
                 f"module must have its parameters and buffers on device cuda:{index} (device_ids[0]) but "
                 f"found one of them on device: {each.device} ({name})",
@@ -153,7 +153,7 @@ def check_place(module: Any, index: int, called: str = "DataParallel") -> None:
 
 
 def _check_balance(gpus: Sequence[int]) -> None:
-    machine = state.machine()
+    machine = thread.machine()
     machine.start()
     for what, name in (("total_memory", "memory"), ("multi_processor_count", "processors")):
         sizes = {index: getattr(machine.devices[index].properties, what) for index in gpus}

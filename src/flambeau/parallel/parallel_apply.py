@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..autograd.mode import GradMode, mode
-from ..core import TensorCore
+from ..core import thread
+from ..core.tensor import TensorBase
 from ..data.carried import CarriedError
 from ..errors import ArgumentError, naming
 from ..runtime import device as devices
-from ..runtime import state
 from ..tensor import checks
 
 
@@ -63,10 +63,10 @@ def _run(calls: list[_Replica]) -> None:
         calls[0].run()
         return
     threads = [threading.Thread(target=call.run, name=f"flambeau-replica-{call.index}") for call in calls]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
 
 
 class _Replica:
@@ -78,30 +78,30 @@ class _Replica:
         self.args = tuple(input) if isinstance(input, (list, tuple)) else (input,)
         self.kwargs = kwargs
         found = _first_device([self.args, kwargs]) if device is None else device
-        self.device = state.current_device() if found is None else found
+        self.device = thread.current_device() if found is None else found
         self.recording = mode.enabled
-        self.streams = state.streams()
+        self.streams = thread.streams()
         self.result: Any = None
 
     def run(self) -> None:
         """Call the module; `result` is what it returns, or a CarriedError."""
-        before = state.current_device()
+        before = thread.current_device()
         for stream in self.streams.values():
-            state.set_stream(stream)
-        state.set_device(self.device)
+            thread.set_stream(stream)
+        thread.set_device(self.device)
         try:
             with GradMode(self.recording):
                 self.result = self.module(*self.args, **self.kwargs)
         except BaseException as error:  # noqa: BLE001  (carried to the thread that asked)
             self.result = CarriedError(error, f"in replica {self.index} on device cuda:{self.device}")
         finally:
-            state.set_device(before)
+            thread.set_device(before)
 
 
 def _first_device(value: Any) -> int | None:
     """The GPU of the first tensor in nested values, None if there is no tensor on a GPU."""
-    if isinstance(value, TensorCore):
-        return value.storage.device if value.is_cuda else None
+    if isinstance(value, TensorBase):
+        return value.device_index if value.is_cuda else None
     entries = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
     for each in entries:
         found = _first_device(each)

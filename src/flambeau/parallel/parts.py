@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .. import core, transfer
 from .. import strides as st
-from ..core import TensorCore, over
+from .. import transfer
+from ..core.storage import Storage, owning
+from ..core.tensor import TensorBase, empty_tensor, tensor_over
 from ..dtypes import uint8
 from ..runtime.copy import copy_bytes
-from ..runtime.storage import Storage
 
 ALIGNMENT = 256  # bytes: where each tensor of a buffer starts, as the driver aligns blocks
 
@@ -19,7 +19,7 @@ class _Kept:
     """Stands for the buffer in its parts: a part's memory is the buffer's, and lives as long as the last part."""
 
     def record_stream(self, buffer: Storage, stream: Any) -> None:
-        buffer.record_stream(buffer.machine.streams[stream])
+        buffer.record_stream(buffer.device.machine.streams[stream])
 
     def free(self, buffer: Storage) -> None:
         """Nothing: the part drops the buffer by itself."""
@@ -28,17 +28,17 @@ class _Kept:
 _KEPT = _Kept()
 
 
-def part(buffer: TensorCore, start: int, like: TensorCore) -> TensorCore:
+def part(buffer: TensorBase, start: int, like: TensorBase) -> TensorBase:
     """A tensor as dense and typed as `like`, `start` bytes into a buffer, with a version count of its own."""
     whole, nbytes = buffer.storage, like.numel() * like.dtype.itemsize
-    memory = Storage(whole.device, nbytes, whole.address() + start, whole, _KEPT, whole.machine)
-    return over(memory, like.dtype, like.shape, st.contiguous(like.shape))
+    memory = owning(whole.device, nbytes, whole.address() + start, whole, _KEPT)
+    return tensor_over(memory, like.dtype, like.shape, st.contiguous(like.shape))
 
 
-def pack(tensors: Sequence[TensorCore], *, clear_gaps: bool = False) -> TensorCore:
+def pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorBase:
     """A uint8 buffer with all tensors of one device in it; clear_gaps: with 0 in between.  Host: returns at once."""
     starts, nbytes = layout(tensors)
-    buffer = core.empty((nbytes,), uint8, tensors[0].storage.device, name="pack")
+    buffer = empty_tensor((nbytes,), uint8, tensors[0].device_index, name="pack")
     if clear_gaps:
         buffer.zero_()  # type: ignore[attr-defined]
     for start, each in zip(starts, tensors):
@@ -48,13 +48,13 @@ def pack(tensors: Sequence[TensorCore], *, clear_gaps: bool = False) -> TensorCo
     return buffer
 
 
-def unpack(buffer: TensorCore, likes: Sequence[TensorCore]) -> list[TensorCore]:
+def unpack(buffer: TensorBase, likes: Sequence[TensorBase]) -> list[TensorBase]:
     """The tensors of a buffer that `pack` made of tensors like these."""
     starts, _ = layout(likes)
     return [part(buffer, start, each) for start, each in zip(starts, likes)]
 
 
-def layout(tensors: Sequence[TensorCore]) -> tuple[list[int], int]:
+def layout(tensors: Sequence[TensorBase]) -> tuple[list[int], int]:
     """Where each tensor starts in a buffer, and the buffer's size, in bytes."""
     starts, end = [], 0
     for each in tensors:
@@ -63,7 +63,7 @@ def layout(tensors: Sequence[TensorCore]) -> tuple[list[int], int]:
     return starts, end
 
 
-def chunks(tensors: Sequence[TensorCore], nbytes: int) -> Iterator[list[int]]:
+def chunks(tensors: Sequence[TensorBase], nbytes: int) -> Iterator[list[int]]:
     """The tensors' places in groups of one type and at most `nbytes` bytes; a bigger tensor is a group by itself."""
     open_groups: dict[Any, tuple[list[int], int]] = {}
     for place, each in enumerate(tensors):

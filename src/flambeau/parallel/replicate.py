@@ -40,7 +40,7 @@ class ReduceAddCoalesced(Function):
     @staticmethod
     def forward(ctx: Any, target: int, count: int, *grads: Any) -> Any:
         groups = [grads[start : start + count] for start in range(0, len(grads), count)]
-        ctx.devices = [each[0].storage.device for each in groups]
+        ctx.devices = [each[0].device_index for each in groups]
         return comm.reduce_add_coalesced(groups, comm.place_of(target))
 
     @staticmethod

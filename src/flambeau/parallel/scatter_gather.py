@@ -14,11 +14,11 @@ from weakref import WeakKeyDictionary
 
 from .. import trace
 from ..autograd.function import Function
-from ..core import TensorCore
+from ..core import thread
+from ..core.tensor import TensorBase
 from ..driver.api import StreamHandle
 from ..errors import ArgumentError, ArgumentTypeError, naming, shown
 from ..runtime import device as devices
-from ..runtime import state
 from ..runtime.machine import Machine
 from ..runtime.stream import Stream
 from ..tensor import checks
@@ -31,7 +31,7 @@ _background: WeakKeyDictionary[Machine, dict[int, StreamHandle]] = (
 
 def background_stream(index: int) -> Stream:
     """The stream that copies to device `index` from the CPU, the same one every time."""
-    machine = state.machine()
+    machine = thread.machine()
     handles = _background.setdefault(machine, {})
     if index not in handles:
         handles[index] = Stream(index).handle
@@ -44,13 +44,13 @@ class Scatter(Function):
     @staticmethod
     def forward(ctx: Any, target_gpus: Sequence[int], chunk_sizes: Any, dim: int, input: Any) -> Any:
         ctx.dim = dim
-        ctx.source = input.storage.device
+        ctx.source = input.device_index
         if ctx.source >= 0:
             return comm.scatter(input, target_gpus, chunk_sizes, dim)
         streams = [background_stream(index) for index in target_gpus]
         parts = comm.scatter(input, target_gpus, chunk_sizes, dim, streams)
         for part, stream in zip(parts, streams):
-            current = state.current_stream(stream.device_index)
+            current = thread.current_stream(stream.device_index)
             current.wait_stream(stream)
             part.record_stream(current)
         return parts
@@ -66,7 +66,7 @@ class Gather(Function):
     @staticmethod
     def forward(ctx: Any, target: Any, dim: int, *inputs: Any) -> Any:
         ctx.dim = dim
-        ctx.devices = [each.storage.device for each in inputs]
+        ctx.devices = [each.device_index for each in inputs]
         ctx.were_scalars = all(each.ndim == 0 for each in inputs) and dim == 0
         if ctx.were_scalars:
             trace.warn("gather: along dimension 0, but all inputs were scalars; they are joined into a vector")
@@ -91,7 +91,7 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
 
 
 def _scatter(value: Any, gpus: list[int], dim: int) -> list[Any]:
-    if isinstance(value, TensorCore):
+    if isinstance(value, TensorBase):
         return list(Scatter.apply(gpus, None, dim, value))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return [type(value)(*each) for each in zip(*[_scatter(entry, gpus, dim) for entry in value])]
@@ -132,7 +132,7 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
     if not outputs:
         raise ArgumentError(f"got no outputs: {outputs}", hint="give one per device", operator="gather")
     first = outputs[0]
-    if isinstance(first, TensorCore):
+    if isinstance(first, TensorBase):
         checks.tensors("gather", "outputs", outputs)
         return Gather.apply(target_device, dim, *outputs)
     if first is None:

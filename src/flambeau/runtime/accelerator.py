@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from . import control, state, usage
+from ..core import thread
+from . import control, usage
 from . import device as devices
 
 
@@ -24,7 +25,7 @@ def device_count() -> int:
 
 def current_accelerator(check_available: bool = False) -> devices.device | None:
     """device("cuda"), or None where the process has none.  Starts nothing."""
-    wanted = state.machine().choice.kind != "none" and (control.is_available() or not check_available)
+    wanted = thread.machine().choice.kind != "none" and (control.is_available() or not check_available)
     return devices.CUDA if wanted else None
 
 

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..core.storage import Storage
 from ..driver.api import EventHandle, StreamHandle
-from .storage import Storage
 from .stream import Event, Stream
 
 MANY = 16  # arrivals of one block: with more, those that are done are dropped first

@@ -7,11 +7,11 @@ from typing import Any
 
 from .. import driver, trace
 from ..config import virtual_gpus
+from ..core import thread
 from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError, ModeError
 from ..hooks import hooks
 from . import device as devices
 from . import machine as machines
-from . import state
 from .properties import Properties, properties_of
 from .report import Report
 from .stream import Stream, check_alive
@@ -37,17 +37,17 @@ def is_available() -> bool:
 
 def device_count() -> int:
     """How many CUDA devices there are; 0 if none.  Never raises, and starts no virtual GPU."""
-    return state.machine().device_count()
+    return thread.machine().device_count()
 
 
 def init() -> None:
     """Start the machine now instead of at its first use.  Raises NoDeviceError if there is no GPU."""
-    state.machine().start()
+    thread.machine().start()
 
 
 def is_initialized() -> bool:
     """Whether the machine has started; False in a process that was forked from one where it had."""
-    return state.has_machine() and state.machine().is_started
+    return thread.has_machine() and thread.machine().is_started
 
 
 def ipc_collect() -> None:
@@ -56,20 +56,20 @@ def ipc_collect() -> None:
     Both happen by themselves soon after; this is for when it must have happened.
     Host: waits for the work of this process that uses what was dropped.
     """
-    exchange = state.machine().exchange if state.has_machine() else None
+    exchange = thread.machine().exchange if thread.has_machine() else None
     if exchange is not None:
         exchange.collect()
 
 
 def ipc_report() -> Report:
     """Who holds what: this process's tensors that others hold, theirs that it holds, and those on their way."""
-    exchange = state.machine().exchange if state.has_machine() else None
+    exchange = thread.machine().exchange if thread.has_machine() else None
     return Report([], [], []) if exchange is None else exchange.report()
 
 
 def is_in_bad_fork() -> bool:
     """Whether this process was forked from one that had started CUDA, so that it cannot use it."""
-    return state.has_machine() and state.machine().forked is not None
+    return thread.has_machine() and thread.machine().forked is not None
 
 
 def current_device() -> int:
@@ -85,14 +85,14 @@ def set_device(device: Any) -> None:
     if isinstance(device, int) and device < 0:
         return
     index = devices.cuda_index(device)
-    if state.machine().stray_contexts:
+    if thread.machine().stray_contexts:
         _report_stray_contexts(index)
-    state.set_device(index)
+    thread.set_device(index)
 
 
 def _report_stray_contexts(chosen: int) -> None:
     """Say which other devices this process uses.  Raises ModeError if that is what was asked for."""
-    machine = state.machine()
+    machine = thread.machine()
     stray = [index for index in range(len(machine.devices)) if index != chosen and machine.driver.has_context(index)]
     if not stray:
         return
@@ -109,18 +109,18 @@ def synchronize(device: Any = None) -> None:
     index = devices.index_or_current(device)
     if hooks.on_wait is not None:
         hooks.on_wait(None, devices.cuda(index))
-    state.machine().driver.device_synchronize(index)
+    thread.machine().driver.device_synchronize(index)
 
 
 def current_stream(device: Any = None) -> Stream:
     """This thread's current stream on a device."""
-    return state.current_stream(devices.index_or_current(device))
+    return thread.current_stream(devices.index_or_current(device))
 
 
 def default_stream(device: Any = None) -> Stream:
     """The default stream of a device."""
     index = devices.cuda_index(device)
-    return state.machine().devices[index].default_stream
+    return thread.machine().devices[index].default_stream
 
 
 def set_stream(stream: Stream | None) -> None:
@@ -130,15 +130,15 @@ def set_stream(stream: Stream | None) -> None:
             raise ArgumentTypeError(
                 f"expected a Stream or None, got {stream!r}", hint="pass a torch.cuda.Stream", operator="set_stream"
             )
-        check_alive(stream, state.machine(), "set_stream")
-        state.set_stream(stream)
-        state.set_device(stream.device_index)
+        check_alive(stream, thread.machine(), "set_stream")
+        thread.set_stream(stream)
+        thread.set_device(stream.device_index)
 
 
 def get_device_properties(device: Any = None) -> Properties:
     """What a device is.  Raises DeviceQueryError if there is no such device."""
     index = _known(device)
-    return properties_of(state.machine().devices[index].properties)
+    return properties_of(thread.machine().devices[index].properties)
 
 
 def get_device_name(device: Any = None) -> str:
@@ -159,7 +159,7 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
         raise DeviceIndexError(
             f"cuda:{one} is not its own peer", hint="name two devices", operator="can_device_access_peer"
         )
-    return state.machine().driver.peer_can(one, other)
+    return thread.machine().driver.peer_can(one, other)
 
 
 def current_blas_handle() -> int:
@@ -168,7 +168,7 @@ def current_blas_handle() -> int:
     On a virtual GPU it is a number that no library takes.  Host: returns at once.
     Raises: NotSupportedError if cuBLAS is not installed.
     """
-    stream = state.current_stream(devices.cuda_index())
+    stream = thread.current_stream(devices.cuda_index())
     return stream.driver.blas_handle(stream.handle)
 
 
@@ -177,7 +177,7 @@ def get_arch_list() -> list[str]:
 
     Empty without a GPU.  Starts nothing.
     """
-    return driver.architectures(state.machine().choice)
+    return driver.architectures(thread.machine().choice)
 
 
 def get_gencode_flags() -> str:

@@ -1,8 +1,8 @@
 cimport cython
-from . cimport state
+from ..core cimport thread
 from ..hooks cimport Hooks
 from .queue cimport Queue
-from .storage cimport Storage
+from ..core.storage cimport Storage
 
 cdef Hooks hooks
 

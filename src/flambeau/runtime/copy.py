@@ -14,15 +14,16 @@ from __future__ import annotations
 import ctypes
 
 from .. import trace
+from ..core import thread
+from ..core.storage import Storage, former_machine
+from ..core.thread import CPU
 from ..driver.api import CopyKind
 from ..errors import AcceleratorError
 from ..hooks import hooks
-from . import arrival, state, sync_debug
+from . import arrival, sync_debug
 from .arrival import HostUse
-from .device import CPU_INDEX
 from .generator import CAPTURE_UNSUPPORTED
 from .route import BETWEEN_DEVICES, ON_DEVICE, ON_HOST, Route, route_of
-from .storage import Storage, former_machine
 from .stream import Stream
 
 HOST_TO_DEVICE, DEVICE_TO_HOST = CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOST
@@ -35,9 +36,9 @@ def copy_bytes(dst: Storage, dst_offset: int, src: Storage, src_offset: int, nby
     """
     if nbytes == 0:
         return
-    machine = state.machine()
+    machine = thread.machine()
     for each in (dst, src):
-        if each.device >= 0 and each.machine is not machine:
+        if each.device is not CPU and each.device.machine is not machine:
             raise former_machine("copy", each)
     to, start = dst.address() + dst_offset, src.address() + src_offset
     route = route_of(dst, src, non_blocking)
@@ -48,7 +49,7 @@ def copy_bytes(dst: Storage, dst_offset: int, src: Storage, src_offset: int, nby
     elif route is BETWEEN_DEVICES:
         _between_devices(to, start, nbytes, src, dst)
     elif route is ON_DEVICE:
-        stream = state.current_stream(src.device)
+        stream = thread.current_stream(src.device.index)
         if hooks.on_route is not None:
             hooks.on_route(route, stream, None, nbytes)
         stream.copy(to, start, nbytes, CopyKind.DEVICE_TO_DEVICE)
@@ -58,8 +59,8 @@ def copy_bytes(dst: Storage, dst_offset: int, src: Storage, src_offset: int, nby
 
 def _with_host(route: Route, to: int, start: int, nbytes: int, src: Storage, dst: Storage) -> None:
     """Copy between the host and a device, on the device's current stream."""
-    is_from_host = src.device == CPU_INDEX
-    stream = state.current_stream(dst.device if is_from_host else src.device)
+    is_from_host = src.device is CPU
+    stream = thread.current_stream((dst if is_from_host else src).device.index)
     if hooks.on_route is not None:
         hooks.on_route(route, stream, None, nbytes)
     if stream.machine.capture is not None:
@@ -103,9 +104,9 @@ def _keep_until_done(memory: Storage, low: int, nbytes: int, is_written: bool, s
 
 
 def _between_devices(to: int, start: int, nbytes: int, src: Storage, dst: Storage) -> None:
-    machine = src.machine
-    machine.devices[src.device].peer(dst.device)
-    copier, other = state.current_stream(src.device), state.current_stream(dst.device)
+    source, target = src.device.index, dst.device.index
+    src.device.machine.devices[source].peer(target)
+    copier, other = thread.current_stream(source), thread.current_stream(target)
     if hooks.on_route is not None:
         hooks.on_route(BETWEEN_DEVICES, copier, other, nbytes)
     copier.follow(other)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from enum import IntEnum
 
+from ..core import thread
 from ..driver.api import Address
 from ..errors import AcceleratorError
 from . import device as devices
-from . import state
 
 
 class cudaError(IntEnum):  # noqa: N801  (the field's name for it)
@@ -57,7 +57,7 @@ class Cudart:
     @staticmethod
     def cudaHostRegister(ptr: int, size: int, flags: int = 0) -> int:  # noqa: N802
         """Pin `size` bytes at `ptr`, for every device.  0, or the driver's code.  flags: not used."""
-        machine = state.machine()
+        machine = thread.machine()
         machine.start()
         try:
             machine.driver.host_register(Address(ptr), size)
@@ -69,7 +69,7 @@ class Cudart:
     @staticmethod
     def cudaHostUnregister(ptr: int) -> int:  # noqa: N802
         """Undo cudaHostRegister, once no queued work uses the memory.  0, or the driver's code."""
-        machine = state.machine()
+        machine = thread.machine()
         machine.start()
         try:
             machine.driver.host_unregister(Address(ptr))
@@ -81,10 +81,10 @@ class Cudart:
     @staticmethod
     def cudaMemGetInfo(device: int) -> tuple[int, int]:  # noqa: N802
         """(free, total) bytes of a device, as its driver sees them."""
-        return state.machine().driver.mem_info(devices.cuda_index(device))
+        return thread.machine().driver.mem_info(devices.cuda_index(device))
 
 
 def cudart() -> type[Cudart]:
     """The runtime library; starts the machine."""
-    state.machine().start()
+    thread.machine().start()
     return Cudart

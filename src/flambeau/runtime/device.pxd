@@ -1,6 +1,5 @@
 cimport cython
-from . cimport state
-from .facts cimport MachineFacts
+from ..core cimport thread
 
 cdef dict _known
 
@@ -8,5 +7,5 @@ cpdef as_device(value)
 cdef dict _places
 cdef int _CPU, _CURRENT
 
-@cython.locals(machine=MachineFacts, index=int, place=int)
+@cython.locals(machine=thread.Machine, index=int, place=int)
 cpdef int resolve(value) except? -2

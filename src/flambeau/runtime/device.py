@@ -10,8 +10,8 @@ from functools import cache, wraps
 from numbers import Integral
 from typing import Any
 
+from ..core import thread
 from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceNameError
-from . import state
 
 CPU_INDEX = -1
 LARGEST_INDEX = (1 << 31) - 1  # that the drivers can be asked for
@@ -65,11 +65,11 @@ class device:  # noqa: N801  (the field's name for it)
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        state.push_default_device(self)
+        thread.push_default_device(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        state.pop_default_device()
+        thread.pop_default_device()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function with this device as the default inside."""
@@ -94,6 +94,7 @@ _known: dict[str, device] = {}  # by the names that were used
 _CPU, _CURRENT = CPU_INDEX, -2  # compiled, numbers of C's
 _places: dict[str, int] = {}  # a CUDA index, _CPU, or _CURRENT for `cuda` without one, by the names that were used
 CPU = _make("cpu", None)
+thread.CPU.public = CPU
 CUDA = _make("cuda", None)
 
 
@@ -134,9 +135,9 @@ def resolve(value: Any) -> int:
     place = _place_of(value) if known is None else known
     if place == _CPU:
         return place
-    machine = state.machine()
+    machine = thread.machine()
     if machine.is_started:
-        index = state.current_device() if place == _CURRENT else place
+        index = thread.current_device() if place == _CURRENT else place
         if index < len(machine.devices):
             return index
     return cuda_index(CUDA if place == _CURRENT else cuda(place))
@@ -157,14 +158,14 @@ def cuda_index(value: Any = None) -> int:
 
     Raises ArgumentError for another kind of device, DeviceIndexError if there is no such device.
     """
-    machine = state.machine()
+    machine = thread.machine()
     machine.start()
     if isinstance(value, DeviceGuard):
         value = value.index
     chosen = CUDA if value is None else as_device(named_by(value))
     if chosen.type != "cuda":
         raise ArgumentError(f"Expected a cuda device, but got: {chosen}", hint="use 'cuda', 'cuda:0' or an index")
-    index = state.current_device() if chosen.index is None else chosen.index
+    index = thread.current_device() if chosen.index is None else chosen.index
     if index >= len(machine.devices):
         raise DeviceIndexError(
             f"cuda:{index}: there is no such device, this machine has {len(machine.devices)} (cuda:0 to "
@@ -187,7 +188,7 @@ def named_by(value: Any) -> Any:
 
 def _default() -> device:
     """The innermost `with torch.device(...)` block's device, else this thread's choice, else the CPU."""
-    return state.default_device() or _chosen.default or CPU
+    return thread.default_device() or _chosen.default or CPU
 
 
 def get_default_device() -> device:
@@ -246,20 +247,21 @@ class DeviceGuard:
         self._previous: list[int] = []
 
     def __enter__(self) -> DeviceGuard:
-        self._previous.append(state.current_device())
+        self._previous.append(thread.current_device())
         if self.index is not None:
-            state.set_device(self.index)
+            thread.set_device(self.index)
         return self
 
     def __exit__(self, *error: object) -> None:
         previous = self._previous.pop()
         if self._restores:
-            state.set_device(previous)
+            thread.set_device(previous)
 
 
 class DeviceOfGuard(DeviceGuard):
     """`with cuda.device_of(tensor):` makes the tensor's device current; nothing for a CPU tensor."""
 
     def __init__(self, obj: Any) -> None:
-        where = obj.device  # a storage has a number: -1 on the host
-        super().__init__(where if isinstance(where, int) or where.type == "cuda" else -1)
+        where = obj.device  # of a storage, the core's own
+        where = where.public if isinstance(where, thread.Device) else where
+        super().__init__(where if where.type == "cuda" else -1)

@@ -14,12 +14,12 @@ import weakref
 from typing import NamedTuple
 
 from .. import trace
+from ..core.storage import Storage
 from ..driver.api import EventHandle, StreamHandle
 from ..errors import EarlyAccessError
 from ..kernel import Access
 from ..order import HOST, Clock, Order, bytes_overlap
 from .arrival import HostUse
-from .storage import Storage
 from .stream import Stream
 
 WRITTEN_HINT = (

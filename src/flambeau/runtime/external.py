@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core import thread
 from ..errors import ArgumentTypeError
 from . import device as devices
-from . import state
 from .stream import Stream
 
 
@@ -25,5 +25,5 @@ def external_stream(raw: Any, device: Any = None) -> Stream:
             operator="ExternalStream",
         )
     index = devices.cuda_index(device)
-    machine = state.machine()
+    machine = thread.machine()
     return Stream.adopt(machine, index, machine.driver.stream_adopt(index, raw))

@@ -12,9 +12,9 @@ import weakref
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import driver, trace
+from ..core import thread
 from ..driver.api import EventHandle, GraphExecHandle, GraphHandle
 from ..errors import AcceleratorError
-from . import state
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -81,7 +81,7 @@ def watch(machine: Machine) -> None:
 
 
 def _in_child() -> None:
-    current = state.machine() if state.has_machine() else None
+    current = thread.machine() if thread.has_machine() else None
     for machine, refusal in list(_started.items()):
         dead: Any = refusal
         for each in machine.devices:
@@ -90,13 +90,13 @@ def _in_child() -> None:
             stream.driver = dead
         machine.driver = dead
         if machine is current:
-            state.replace_after_fork(_refused(machine, refusal))
+            thread.replace_after_fork(_refused(machine, refusal))
             current = None
     _started.clear()
     asked = driver.nvidia_initialized()
     if current is not None and current.choice.kind == "nvidia" and asked is not None and current.forked is None:
         # Nothing was started, but asking NVIDIA's driver for the devices has initialized it.
-        state.replace_after_fork(_refused(current, Refusal(asked[0], 0, asked[1])))
+        thread.replace_after_fork(_refused(current, Refusal(asked[0], 0, asked[1])))
 
 
 def _refused(former: Machine, refusal: Refusal) -> Machine:
@@ -104,7 +104,7 @@ def _refused(former: Machine, refusal: Refusal) -> Machine:
     made = type(former)(former.choice, former.schedule)
     dead: Any = refusal
     made.forked, made.driver, made.devices = refusal, dead, dead
-    made.cpu_generator, made.cpu_plans = former.cpu_generator, former.cpu_plans
+    made.cpu_generator, made.plans = former.cpu_generator, former.plans
     return made
 
 

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError
+from ..core import thread
+from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError, shown
 from . import device as devices
-from . import state
 
 DEFAULT_SEED = 67280421310721
 STATE_BYTES = 16
@@ -74,14 +74,14 @@ class Generator:
         While the device's current stream is capturing, the seed and where to start are what each replay puts into the
         state, so that replays go on where calls would.
         """
-        capture = state.machine().capture
+        capture = thread.machine().capture
         if capture is not None and capture.covers(self.device_index):
             return capture.draw(self, count)  # type: ignore[no-any-return]
         return self.random_state.reserve(count)
 
     def _is_captured(self) -> bool:
         """Whether the device's current stream is capturing."""
-        capture = state.machine().capture
+        capture = thread.machine().capture
         return capture is not None and capture.covers(self.device_index)
 
     def _check_not_captured(self, name: str) -> None:
@@ -192,7 +192,7 @@ def new_default(index: int) -> Generator:
 
 def default_generator(index: int) -> Generator:
     """The generator that calls on a device use when none is given."""
-    machine = state.machine()
+    machine = thread.machine()
     return machine.cpu_generator if index == devices.CPU_INDEX else machine.devices[index].generator
 
 
@@ -200,7 +200,7 @@ def check_generator(name: str, value: object) -> None:
     """Raises ArgumentTypeError if what an operation was given is no generator."""
     if not isinstance(value, Generator):
         raise ArgumentTypeError(
-            f"{value!r} is not a Generator", hint="make one: torch.Generator(device)", operator=name
+            f"{shown(value)} is not a Generator", hint="make one: torch.Generator(device)", operator=name
         )
 
 
@@ -262,7 +262,7 @@ def manual_seed_all(seed: Any) -> None:
 
 
 def _seed_devices(name: str, seed: int) -> None:
-    machine = state.machine()
+    machine = thread.machine()
     machine.at_start(lambda: _seed(name, [each.generator for each in machine.devices], seed))
 
 
@@ -287,8 +287,8 @@ def seed_current(seed: Any) -> None:
     Raises what Generator.manual_seed does.
     """
     chosen = _as_seed("manual_seed", seed)
-    machine = state.machine()
-    machine.at_start(lambda: machine.devices[state.current_device()].generator.manual_seed(chosen))
+    machine = thread.machine()
+    machine.at_start(lambda: machine.devices[thread.current_device()].generator.manual_seed(chosen))
 
 
 def seed() -> int:

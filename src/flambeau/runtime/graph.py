@@ -13,10 +13,11 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from .. import trace
+from ..core import thread
 from ..driver.api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError
 from ..memory.private import PoolId
-from . import arrival, control, state, usage
+from . import arrival, control, usage
 from . import device as devices
 from .arrival import HostUse
 from .generator import CAPTURE_UNSUPPORTED, Generator
@@ -41,9 +42,9 @@ def graph_pool_handle() -> PoolId:
 
 def is_current_stream_capturing() -> bool:
     """Whether the current stream is capturing.  Starts nothing.  Host: returns at once."""
-    if not control.is_initialized() or state.machine().capture is None:
+    if not control.is_initialized() or thread.machine().capture is None:
         return False
-    return state.current_stream(state.current_device()).is_capturing()
+    return thread.current_stream(thread.current_device()).is_capturing()
 
 
 def refuse_capture(name: str, why: str, hint: str) -> None:
@@ -108,7 +109,7 @@ class CUDAGraph(GraphInside):
                 operator="capture_begin",
             )
         index = devices.cuda_index()
-        machine, stream = state.machine(), state.current_stream(index)
+        machine, stream = thread.machine(), thread.current_stream(index)
         if self._machine is not None:
             raise _error("capture_begin: this graph has been captured already", "reset() it first")
         if stream == machine.devices[index].default_stream:
@@ -148,7 +149,7 @@ class CUDAGraph(GraphInside):
                 for.  The graph is empty then.
         """
         machine = self._capturing("capture_end")
-        stream = state.current_stream(devices.cuda_index())
+        stream = thread.current_stream(devices.cuda_index())
         if stream != self._stream:
             raise _error(
                 f"capture_end: the current stream is {stream!r}, the capture began on {self._stream!r}",
@@ -200,7 +201,7 @@ class CUDAGraph(GraphInside):
 
     def covers(self, device: int) -> bool:
         """Whether work on a device's current stream is captured."""
-        return device >= 0 and state.current_stream(device).is_capturing()
+        return device >= 0 and thread.current_stream(device).is_capturing()
 
     def keep(self, use: HostUse) -> None:
         """Hold on to memory that a captured copy uses; every replay uses it again."""
@@ -250,7 +251,7 @@ class CUDAGraph(GraphInside):
         if not self._launchable:
             self._instantiate(machine)
         assert self._stream is not None
-        stream = state.current_stream(self._stream.device_index)
+        stream = thread.current_stream(self._stream.device_index)
         if machine.capture is not None and stream.is_capturing():
             raise _error(f"replay: {stream!r} is capturing", "a graph cannot be part of another one")
         self._inputs.check()
@@ -337,7 +338,7 @@ class graph:  # noqa: N801  (the field's name for it)
         self._guard = StreamGuard(self.capture_stream)
 
     def __enter__(self) -> None:
-        if state.machine().capture is None:  # else capture_begin says what is wrong
+        if thread.machine().capture is None:  # else capture_begin says what is wrong
             control.synchronize(self.capture_stream.device_index)
             hand_idle_memory_back()
         self._guard.__enter__()
@@ -366,7 +367,7 @@ def hand_idle_memory_back() -> None:
 
 
 def _capture_stream(index: int) -> Stream:
-    accelerator = state.machine().devices[index]
+    accelerator = thread.machine().devices[index]
     if accelerator.capture_stream is None:
         accelerator.capture_stream = accelerator.stream_of_its_own()
     return accelerator.capture_stream

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import config
+from ..core.storage import Storage
 from ..errors import AcceleratorError
 from .generator import CAPTURE_UNSUPPORTED
-from .storage import Storage
 from .stream import Stream
 
 POISON = 0xFF
@@ -66,5 +66,5 @@ class StaticInputs:
         self.note()
         for each in self._inputs:
             memory = each.memory()
-            if memory is not None and memory.device == stream.device_index:
+            if memory is not None and memory.device.index == stream.device_index:
                 stream.fill(memory.address(), POISON, memory.nbytes)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import host
+from ..core import storage
 from ..dtypes import int64
 from ..errors import ArgumentError
 from ..kernel import Grid, Kernel, Pointer, Scalar
-from . import storage
 from .generator import Generator, State, check_generator
 from .stream import Stream
 
@@ -48,7 +48,7 @@ class RandomStates:
     def allocate(self, stream: Stream) -> None:
         """Take the memory, for good: replays on any stream follow the taking.  Host: waits for `stream`."""
         nbytes = STATE_BYTES * MAX_GENERATORS
-        self._memory = storage.on_device(stream.machine, stream.device_index, nbytes, stream.handle)
+        self._memory = storage.on_device(stream.machine.devices[stream.device_index], nbytes, stream.handle)
         stream.synchronize()
 
     def register(self, generator: Generator) -> None:

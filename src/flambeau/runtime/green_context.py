@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..core import thread
 from ..driver.api import PartitionHandle
 from ..errors import AcceleratorError, ArgumentTypeError
 from . import device as devices
-from . import state
 from .stream import STREAMS_PER_POOL, Stream
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class GreenContext:
                 f"num_sms must be an int, got {num_sms!r}", hint=SIZE_HINT, operator="GreenContext.create"
             )
         index = devices.cuda_index(device_id)
-        machine = state.machine()
+        machine = thread.machine()
         there_are = machine.properties(index).multi_processor_count
         if not 1 <= num_sms <= there_are:
             raise AcceleratorError(

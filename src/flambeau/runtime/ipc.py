@@ -18,15 +18,15 @@ import weakref
 
 from .. import channel
 from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Connection, Peer
+from ..core import thread
+from ..core.storage import Storage, owning
 from ..driver.api import Address, EventHandle, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, DeviceIndexError, NotSupportedError
-from . import state
 from .borrowing import GIVE_BACK, REQUEST, Place, Returner, Share, tell_given_back
 from .generator import CAPTURE_UNSUPPORTED
 from .ledger import Ledger, Terms, Ticket, ask
 from .machine import Machine
 from .report import Borrowed, InFlight, Lent, Report
-from .storage import Storage
 
 MAGIC = b"flmb-ten"
 _MESSAGE = struct.Struct(f"<8s{NAME_BYTES}s{SERVICE_BYTES}sQ")
@@ -68,7 +68,7 @@ class Exchange:
     def _refuse_capture(self, name: str) -> None:
         if self._machine.capture is None:
             return
-        if any(state.current_stream(each.index).is_capturing() for each in self._machine.devices):
+        if any(thread.current_stream(each.index).is_capturing() for each in self._machine.devices):
             raise AcceleratorError(
                 "tensors of several processes cannot be sent or received in a capture",
                 hint="do it before the capture or after it",
@@ -77,14 +77,14 @@ class Exchange:
             )
 
     def _ticket(self, storage: Storage, route: object, site: str) -> Ticket:
-        driver, device = self._machine.driver, storage.device
+        driver, device = self._machine.driver, storage.device.index
         if not driver.capabilities.ipc:
             raise NotSupportedError(
                 f"cuda:{device} cannot share its memory with other processes",
                 hint="send a copy on the host: tensor.cpu()",
                 operator="multiprocessing",
             )
-        stream, share = state.current_stream(device), storage.block
+        stream, share = thread.current_stream(device), storage.block
         if isinstance(share, Share):  # the receiver asks its owner for the segment
             terms, place, segment = None, share.place, b""
         else:
@@ -99,9 +99,10 @@ class Exchange:
 
     def _first_terms(self, storage: Storage, site: str) -> Terms:
         segment = storage.block.segment.address
-        self._machine.devices[storage.device].allocator.last_resort = channel.settle
-        handle = self._machine.driver.ipc_export(storage.device, segment)
-        uuid = self._machine.devices[storage.device].properties.uuid
+        device = self._machine.devices[storage.device.index]
+        device.allocator.last_resort = channel.settle
+        handle = self._machine.driver.ipc_export(device.index, segment)
+        uuid = device.properties.uuid
         offset = storage.address() - segment
 
         def pack(loan: int) -> bytes:
@@ -177,7 +178,7 @@ class Exchange:
         storage = ticket.storage
         assert storage is not None
         try:
-            state.current_stream(storage.device).wait(EventHandle(ticket.event))
+            thread.current_stream(storage.device.index).wait(EventHandle(ticket.event))
         finally:
             self.ledger.done(number, None)
         return storage
@@ -187,8 +188,8 @@ class Exchange:
             storage = self.ledger.loan(place.loan).storage
         else:
             storage = self._borrow(sender, place)
-        event = self._opened_event(sender, storage.device, place.event)
-        stream = state.current_stream(storage.device)
+        event = self._opened_event(sender, storage.device.index, place.event)
+        stream = thread.current_stream(storage.device.index)
         stream.wait(event)
         storage.record_stream(stream)
         return storage
@@ -215,7 +216,7 @@ class Exchange:
         driver = self._machine.driver
         base = driver.ipc_open(device, place.segment)
         share = Share(driver, owner, place, device, base)
-        storage = Storage(device, place.nbytes, base + place.offset, share, self, self._machine)
+        storage = owning(self._machine.devices[device], place.nbytes, base + place.offset, share, self)
         self._shares.add(share)
         self._returner.start()
         self._received[place.owner, place.service, place.loan] = storage
@@ -269,7 +270,10 @@ class Exchange:
         self._endpoint.settle()
         tickets, loans = self.ledger.accounts()
         return Report(
-            [Lent(each.storage.device, each.storage.nbytes, _by_pid(each.holders), each.terms.site) for each in loans],
+            [
+                Lent(each.storage.device.index, each.storage.nbytes, _by_pid(each.holders), each.terms.site)
+                for each in loans
+            ],
             [
                 Borrowed(each.device, each.place.nbytes, each.owner.pid, each.owner.is_lost)
                 for each in list(self._shares)

@@ -21,7 +21,7 @@ from ..channel import Connection, Peer
 from ..errors import ArgumentError, FlambeauError, ProcessGoneError
 
 if TYPE_CHECKING:
-    from .storage import Storage
+    from ..core.storage import Storage
 
 
 class Terms:
@@ -53,7 +53,7 @@ class Ticket:
     ) -> None:
         self.number = 0
         self.storage: Storage | None = storage
-        self.device = storage.device
+        self.device = storage.device.index
         self.nbytes = storage.nbytes
         self.terms = terms
         self.answer = answer

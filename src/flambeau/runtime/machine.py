@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import config, driver, trace
 from ..config import Gpus
+from ..core import thread
 from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Kernel
@@ -22,10 +23,9 @@ from ..memory.private import relaxed
 from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
 from ..problem import Problem
-from . import forked, state, strict
+from . import forked, strict
 from .cudart import HostRegistry
-from .device import CPU_INDEX
-from .facts import DeviceFacts, MachineFacts
+from .device import CPU_INDEX, device
 from .generator import new_default
 from .green_context import GreenContext
 from .stream import STREAMS_PER_POOL, Stream
@@ -39,19 +39,18 @@ HINT = (
 )
 
 
-class Accelerator(DeviceFacts):
+class Accelerator(thread.Device):
     """One device: its allocator, streams, generator and loaded kernels."""
 
     def __init__(self, machine: Machine, index: int) -> None:
-        self.machine = machine
-        self.index = index
+        super().__init__(index, machine)
+        self.public = device("cuda", index)
         self.driver = machine.driver
         self.properties: DeviceProperties = machine.properties(index)
         self.default_stream = Stream.adopt(machine, index, self.driver.stream_adopt(index, 0))
         self.allocator = CachingAllocator(self.driver, index, machine.record_event, machine.settings)
         self.raw_blocks = RawBlocks(self.allocator)
         self.generator = new_default(index)
-        self.plans = {}
         self.kernels: dict[Kernel, KernelHandle] = {}
         self._library_plans: dict[Problem, tuple[PlanHandle, int]] = {}
         self.capture_stream: Stream | None = None  # of cuda.graph(), made at its first use
@@ -103,7 +102,7 @@ class Accelerator(DeviceFacts):
         self._peers.add(other)
 
 
-class Machine(MachineFacts):
+class Machine(thread.Machine):
     """The process's GPUs.  Nothing is started, and no driver call made, before `start`."""
 
     devices: list[Accelerator]
@@ -235,11 +234,14 @@ class Machine(MachineFacts):
         return event
 
 
+thread.make_machines_by(Machine.from_environment)
+
+
 def choose(gpus: Gpus) -> None:
     """Make these the process's GPUs.  Raises ConfigError once the machine has started."""
-    if state.has_machine() and state.machine().is_started:
+    if thread.has_machine() and thread.machine().is_started:
         raise ConfigError(
-            f"virtual: the machine has started already, with {state.machine().device_count()} devices",
+            f"virtual: the machine has started already, with {thread.machine().device_count()} devices",
             hint="call it before the first use of CUDA, or use flambeau.testing.machine(...) in tests",
         )
-    state.swap_machine(Machine(gpus))
+    thread.swap_machine(Machine(gpus))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core import thread
 from ..driver.api import Monitor
 from ..errors import ArgumentError, DeviceIndexError, NoDeviceError
 from . import device as devices
-from . import state
 
 BYTES_PER_MB = 1 << 20
 
@@ -67,14 +67,14 @@ def list_gpu_processes(device: Any = None) -> str:
 
 def _of(device: Any) -> tuple[Monitor, int]:
     """Whom to ask, and for which index.  Raises NoDeviceError, ArgumentError or DeviceIndexError."""
-    machine = state.machine()
+    machine = thread.machine()
     monitor = machine.monitor()
     if isinstance(device, devices.DeviceGuard):
         device = device.index
     chosen = devices.CUDA if device is None else devices.as_device(devices.named_by(device))
     if chosen.type != "cuda":
         raise ArgumentError(f"Expected a cuda device, but got: {chosen}", hint="use 'cuda', 'cuda:0' or an index")
-    index = state.current_device() if chosen.index is None else chosen.index
+    index = thread.current_device() if chosen.index is None else chosen.index
     count = machine.device_count()
     if index >= count:
         raise DeviceIndexError(

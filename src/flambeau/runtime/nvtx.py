@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from .. import driver
+from ..core import thread
 from ..driver.api import Markers
 from ..errors import ArgumentError
 from ..hooks import hooks
-from . import state
 
 
 class Open(NamedTuple):
@@ -107,10 +107,10 @@ def _report(ended: Open, now_ns: int | None) -> None:
 
 
 def _markers() -> Markers | None:
-    return driver.markers(state.machine().choice)
+    return driver.markers(thread.machine().choice)
 
 
 def _now() -> int | None:
     """The host's clock as the driver has it; None if nobody watches."""
-    machine = state.machine()
+    machine = thread.machine()
     return machine.driver.host_ns() if hooks.on_range is not None and machine.is_started else None

@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from . import state
+from ..core import thread
 
 
 def start() -> None:
     """Let a profiler that waits for it collect from now on.  Starts the machine.  Raises AcceleratorError."""
-    machine = state.machine()
+    machine = thread.machine()
     machine.start()
     machine.driver.profiler_start()
 
 
 def stop() -> None:
     """Let a profiler collect no more.  Starts the machine.  Raises AcceleratorError."""
-    machine = state.machine()
+    machine = thread.machine()
     machine.start()
     machine.driver.profiler_stop()
 

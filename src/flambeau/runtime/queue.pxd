@@ -1,11 +1,11 @@
-from .facts cimport MachineFacts
+from ..core cimport thread
 from ..driver.hot_calls cimport HotCalls
 from ..hooks cimport Hooks
 
 cdef Hooks hooks
 
 cdef class Queue:
-    cdef public MachineFacts machine
+    cdef public thread.Machine machine
     cdef public object driver
     cdef public HotCalls hot
     cdef public int device_index

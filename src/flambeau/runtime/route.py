@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..core.storage import Storage
+from ..core.thread import CPU
 from ..driver.api import CopyKind
-from .device import CPU_INDEX
-from .storage import Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ _TO_HOST = {
 def route_of(target: Storage, source: Storage, non_blocking: bool) -> Route:
     """The way from one storage to another."""
     here, there = source.device, target.device
-    if here == there:
-        return ON_HOST if here == CPU_INDEX else ON_DEVICE
-    if here == CPU_INDEX:
+    if here is there:
+        return ON_HOST if here is CPU else ON_DEVICE
+    if here is CPU:
         return _FROM_HOST[source.is_pinned, bool(non_blocking)]
-    return _TO_HOST[target.is_pinned, bool(non_blocking)] if there == CPU_INDEX else BETWEEN_DEVICES
+    return _TO_HOST[target.is_pinned, bool(non_blocking)] if there is CPU else BETWEEN_DEVICES

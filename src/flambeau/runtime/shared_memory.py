@@ -27,13 +27,13 @@ from pathlib import Path
 
 from .. import channel, host
 from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Peer
+from ..core import storage as storages
+from ..core.storage import Storage
 from ..dtypes import uint8
 from ..errors import ArgumentError, ConfigError
 from ..hooks import hooks
 from ..kernel import Access
-from . import storage as storages
 from .ledger import Ledger, Ticket, ask
-from .storage import Storage
 
 STRATEGIES = ("file_descriptor", "file_system")
 MAGIC = b"flmb-hst"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from ..core import storage, thread
 from ..dtypes import int64
 from ..errors import ArgumentError, ArgumentTypeError
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from . import device as devices
-from . import state, storage
 
 SOURCE = """
 extern "C" __global__ void spin(long long* spent, long long cycles)
@@ -49,7 +49,7 @@ def sleep(cycles: int) -> None:
         )
     cycles = int(cycles)
     index = devices.cuda_index()
-    machine, stream = state.machine(), state.current_stream(index)
+    machine, stream = thread.machine(), thread.current_stream(index)
     kernel = _kernel(cycles if machine.driver.capabilities.modelled_time else 0)
-    memory = storage.on_device(machine, index, int64.itemsize, stream.handle)
+    memory = storage.on_device(machine.devices[index], int64.itemsize, stream.handle)
     stream.launch(machine.devices[index].kernel(kernel), ONE_THREAD, kernel.pack((memory.address(), cycles)))

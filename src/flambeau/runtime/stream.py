@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
+from ..core import thread
 from ..driver.api import (
     CaptureStatus,
     EventHandle,
@@ -18,7 +19,6 @@ from ..driver.api import (
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError
 from ..hooks import hooks
 from . import device as devices
-from . import state
 from .queue import Queue
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Stream(Queue):
                 operator="Stream",
             )
         index = devices.index_or_current(device)
-        return state.machine().devices[index].side_stream(priority)
+        return thread.machine().devices[index].side_stream(priority)
 
     @classmethod
     def adopt(cls, machine: Machine, index: int, handle: StreamHandle, priority: int = 0) -> Stream:
@@ -146,16 +146,16 @@ class Stream(Queue):
     # as a context manager: this stream and its device are current inside
 
     def __enter__(self) -> Stream:
-        previous = state.current_device()
-        state.set_device(self.device_index)
-        self._restore.append((previous, state.current_stream(self.device_index)))
-        state.set_stream(self)
+        previous = thread.current_device()
+        thread.set_device(self.device_index)
+        self._restore.append((previous, thread.current_stream(self.device_index)))
+        thread.set_stream(self)
         return self
 
     def __exit__(self, *error: object) -> None:
         previous, stream = self._restore.pop()
-        state.set_stream(stream)
-        state.set_device(previous)
+        thread.set_stream(stream)
+        thread.set_device(previous)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and other.machine is self.machine and other.handle == self.handle
@@ -239,7 +239,7 @@ class Event:
                 "the event is of this process alone", hint="make it with interprocess=True", operator="Event.ipc_handle"
             )
         if not self.handle:
-            self._create(state.current_stream(devices.cuda_index()))
+            self._create(thread.current_stream(devices.cuda_index()))
         assert self._machine is not None
         return self._machine.driver.event_ipc_export(self.handle)
 
@@ -256,7 +256,7 @@ class Event:
             )
         made = cls(interprocess=True)
         index = devices.cuda_index(device)
-        machine = state.machine()
+        machine = thread.machine()
         made.handle = machine.driver.event_ipc_open(index, handle)
         made._machine, made.device_index = machine, index
         return made
@@ -333,12 +333,12 @@ def check_alive(stream: Stream, machine: Machine, name: str) -> None:
 def _stream_or_current(stream: Any, name: str) -> Stream:
     """The stream that a call was given, or the current one."""
     if stream is None:
-        return state.current_stream(devices.cuda_index())
+        return thread.current_stream(devices.cuda_index())
     if not isinstance(stream, Stream):
         raise ArgumentTypeError(
             f"expected a Stream or None, got {stream!r}",
             hint="pass a torch.cuda.Stream; ExternalStream wraps a raw one",
             operator=name,
         )
-    check_alive(stream, state.machine(), name)
+    check_alive(stream, thread.machine(), name)
     return stream

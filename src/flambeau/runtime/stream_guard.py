@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..core import thread
 from ..errors import ArgumentTypeError
-from . import state
 from .stream import Stream, check_alive
 
 
@@ -24,14 +24,14 @@ class StreamGuard:
     def __enter__(self) -> Stream | None:
         stream = self.stream
         if stream is not None:
-            check_alive(stream, state.machine(), "stream")
-            self._device = state.current_device()
-            self._stream = state.current_stream(stream.device_index)
-            state.set_stream(stream)
-            state.set_device(stream.device_index)
+            check_alive(stream, thread.machine(), "stream")
+            self._device = thread.current_device()
+            self._stream = thread.current_stream(stream.device_index)
+            thread.set_stream(stream)
+            thread.set_device(stream.device_index)
         return stream
 
     def __exit__(self, *error: object) -> None:
         if self._stream is not None:
-            state.set_stream(self._stream)
-            state.set_device(self._device)
+            thread.set_stream(self._stream)
+            thread.set_device(self._device)

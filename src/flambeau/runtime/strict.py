@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import trace
+from ..core import thread
 from ..driver.api import CopyKind, EventHandle, StreamHandle
 from ..hooks import subscribe, unsubscribe
 from ..kernel import Access
-from . import state
 from .device import device
 from .early import EarlyUses
 from .launches import Launches
@@ -50,7 +50,7 @@ def unwatch() -> None:
 
 
 def _suspects() -> list[str]:
-    strict = state.machine().strict if state.has_machine() else None
+    strict = thread.machine().strict if thread.has_machine() else None
     return strict.launches.suspects() if strict is not None else []
 
 
@@ -123,12 +123,12 @@ def _streams_of(machine: Machine, awaited: Stream | Event | device) -> list[Stre
 def _machine_of(awaited: Stream | Event | device) -> Machine | None:
     if isinstance(awaited, Stream):
         return awaited.machine
-    return awaited._machine if isinstance(awaited, Event) else state.machine()
+    return awaited._machine if isinstance(awaited, Event) else thread.machine()
 
 
 @_on("on_host_read")
 @_on("on_host_write")
 def _touched(access: Access) -> None:
-    strict = state.machine().strict if state.has_machine() else None
+    strict = thread.machine().strict if thread.has_machine() else None
     if strict is not None:
         strict.host.check(access)

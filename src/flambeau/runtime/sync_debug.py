@@ -9,8 +9,8 @@ from __future__ import annotations
 import warnings
 
 from .. import trace
+from ..core import thread
 from ..errors import ArgumentTypeError, ModeError, SynchronizationError
-from . import state
 
 LEVELS = ("default", "warn", "error")
 
@@ -43,7 +43,7 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
             hint="expected one of `default`, `warn`, `error`, or 0, 1, 2",
             operator="set_sync_debug_mode",
         )
-    state.machine().start()
+    thread.machine().start()
     setting.mode = debug_mode if isinstance(debug_mode, int) else LEVELS.index(debug_mode)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import trace
-from . import state
+from ..core import thread
 from .stream import Stream
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class Choice(NamedTuple):
     @staticmethod
     def here() -> Choice:
         """This thread's."""
-        machine = state.machine() if state.has_machine() else None
-        return Choice(machine, state.current_device(), tuple(state.streams().values()), state.has_chosen())
+        machine = thread.machine() if thread.has_machine() else None
+        return Choice(machine, thread.current_device(), tuple(thread.streams().values()), thread.has_chosen())
 
     def adopt(self) -> None:
         """Make it this thread's, as its own choice."""
@@ -47,8 +47,8 @@ class Choice(NamedTuple):
 
     def restore(self) -> None:
         """Make it this thread's.  Nothing where the process has another machine by now."""
-        if self.machine in (None, state.machine()):
-            state.choose(self.device, self.streams, self.is_own)
+        if self.machine in (None, thread.machine()):
+            thread.choose(self.device, self.streams, self.is_own)
 
     def side_streams(self) -> list[Stream]:
         """Its streams that are not their device's default one."""
@@ -90,18 +90,18 @@ class Parents:
 
     def worked(self, stream: Stream) -> None:
         """The calling thread put work on a stream."""
-        thread = threading.current_thread()
-        parent = thread.__dict__.pop(_PARENT, None)
-        if parent is None or parent[1].machine is not stream.machine or state.has_chosen():
+        current = threading.current_thread()
+        parent = current.__dict__.pop(_PARENT, None)
+        if parent is None or parent[1].machine is not stream.machine or thread.has_chosen():
             return
         name, choice = parent
-        warnings.warn_explicit(_missed(thread.name, name, choice, stream), UserWarning, *trace.place())
+        warnings.warn_explicit(_missed(current.name, name, choice, stream), UserWarning, *trace.place())
 
 
-def _missed(thread: str, parent: str, choice: Choice, stream: Stream) -> str:
+def _missed(child: str, parent: str, choice: Choice, stream: Stream) -> str:
     had = [f"device cuda:{choice.device}", *(repr(each) for each in choice.side_streams())]
     return (
-        f"{trace.call_site()}: thread {thread!r} works on {stream!r}; when thread {parent!r} started it, that had "
+        f"{trace.call_site()}: thread {child!r} works on {stream!r}; when thread {parent!r} started it, that had "
         f"chosen {', '.join(had)}, which new threads do not inherit\n"
         f"hint: start it with cuda.carry(function), or choose a device or a stream in the thread"
     )
@@ -114,12 +114,12 @@ def _remember_parents() -> None:
         return
 
     @functools.wraps(start)
-    def remembering(thread: threading.Thread) -> None:
-        if state.has_machine() and state.machine().strict is not None:
+    def remembering(started: threading.Thread) -> None:
+        if thread.has_machine() and thread.machine().strict is not None:
             choice = Choice.here()
             if not choice.is_as_in_new_threads():
-                thread.__dict__[_PARENT] = (threading.current_thread().name, choice)
-        start(thread)
+                started.__dict__[_PARENT] = (threading.current_thread().name, choice)
+        start(started)
 
     remembering.is_strict = True  # type: ignore[attr-defined]
     threading.Thread.start = remembering  # type: ignore[method-assign, assignment]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core import thread
 from ..errors import ArgumentTypeError
 from ..memory.caching import CachingAllocator
-from . import control, state
+from . import control
 from . import device as devices
 from .stream import Stream
 
@@ -28,7 +29,7 @@ UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 def _allocator(device: Any) -> CachingAllocator:
     index = devices.cuda_index(device)
-    return state.machine().devices[index].allocator
+    return thread.machine().devices[index].allocator
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
@@ -102,13 +103,13 @@ def reset_accumulated_memory_stats(device: Any = None) -> None:
 
 def memory_snapshot() -> list[dict[str, object]]:
     """Every segment of every device and its blocks."""
-    return [segment for each in state.machine().devices for segment in each.allocator.snapshot()]
+    return [segment for each in thread.machine().devices for segment in each.allocator.snapshot()]
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """(free, total) bytes of a device, as its driver sees them."""
     index = devices.cuda_index(device)
-    return state.machine().driver.mem_info(index)
+    return thread.machine().driver.mem_info(index)
 
 
 def empty_cache() -> None:
@@ -116,13 +117,13 @@ def empty_cache() -> None:
 
     Host: waits for work that may still use it.
     """
-    for each in state.machine().devices:
+    for each in thread.machine().devices:
         each.allocator.empty_cache()
 
 
 def allocated_bytes() -> int:
     """Bytes that have an owner, on all devices; whatever was dropped by now has none."""
-    return sum(each.allocator.allocated_bytes for each in state.machine().devices)
+    return sum(each.allocator.allocated_bytes for each in thread.machine().devices)
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
@@ -150,38 +151,38 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
     handle = (
         chosen.handle
         if isinstance(chosen, Stream)
-        else state.machine().driver.stream_adopt(devices.cuda_index(device), chosen)
+        else thread.machine().driver.stream_adopt(devices.cuda_index(device), chosen)
     )
-    return state.machine().devices[devices.cuda_index(device)].raw_blocks.allocate(size, handle)
+    return thread.machine().devices[devices.cuda_index(device)].raw_blocks.allocate(size, handle)
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
     """Give back what `caching_allocator_alloc` gave.  Raises AcceleratorError for another address."""
-    owner = next((each for each in state.machine().devices if each.allocator.owns(mem_ptr)), None)
-    (owner or state.machine().devices[0]).raw_blocks.free(mem_ptr)
+    owner = next((each for each in thread.machine().devices if each.allocator.owns(mem_ptr)), None)
+    (owner or thread.machine().devices[0]).raw_blocks.free(mem_ptr)
 
 
 def host_memory_stats() -> dict[str, int]:
     """Every counter of the pinned memory cache; empty before the machine has started."""
-    return state.machine().pinned.statistics() if control.is_initialized() else {}
+    return thread.machine().pinned.statistics() if control.is_initialized() else {}
 
 
 def reset_peak_host_memory_stats() -> None:
     """Let every peak of the pinned memory cache start from the current value; nothing before the start."""
     if control.is_initialized():
-        state.machine().pinned.reset_peak_statistics()
+        thread.machine().pinned.reset_peak_statistics()
 
 
 def reset_accumulated_host_memory_stats() -> None:
     """Let every counter of the pinned memory cache that only grows start from 0; nothing before the start."""
     if control.is_initialized():
-        state.machine().pinned.reset_accumulated_statistics()
+        thread.machine().pinned.reset_accumulated_statistics()
 
 
 def empty_host_cache() -> None:
     """Hand idle pinned memory back to the driver."""
     if control.is_initialized():
-        state.machine().pinned.empty_cache()
+        thread.machine().pinned.empty_cache()
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:

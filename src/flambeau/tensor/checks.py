@@ -11,7 +11,7 @@ from math import isfinite
 from typing import Any
 
 from .. import dtypes
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..dtypes import BY_NAME, dtype
 from ..errors import (
     ArgumentError,
@@ -33,7 +33,7 @@ OF_DEVICES = (DeviceNameError, DeviceIndexError, ArgumentError, ArgumentTypeErro
 
 def tensor(name: str, what: str, value: object) -> None:
     """Raise ArgumentTypeError unless it is a tensor."""
-    if not isinstance(value, TensorCore):
+    if not isinstance(value, TensorBase):
         raise ArgumentTypeError(
             f"{what} must be a Tensor, got {shown(value)}", hint="make one with torch.tensor(...)", operator=name
         )
@@ -51,7 +51,7 @@ def number(name: str, what: str, value: Any) -> None:
 def integer(name: str, what: str, value: Any) -> None:
     """Raise ArgumentTypeError unless it is an integer, Python's or NumPy's, or a tensor with one."""
     is_one = hasattr(value, "__index__") and not isinstance(value, bool)
-    if is_one and isinstance(value, TensorCore):
+    if is_one and isinstance(value, TensorBase):
         is_one = value.numel() == 1 and not value.dtype.is_floating_point
     if not is_one:
         raise ArgumentTypeError(
@@ -91,7 +91,7 @@ def kind(name: str, value: object) -> dtype | None:
 
 def listed(name: str, what: str, of: str, values: Any) -> tuple[Any, ...]:
     """The entries of a list, or of anything else to go through.  Raises ArgumentTypeError for a tensor or a text."""
-    if isinstance(values, (TensorCore, str)) or not isinstance(values, Iterable):
+    if isinstance(values, (TensorBase, str)) or not isinstance(values, Iterable):
         raise ArgumentTypeError(
             f"{what} must be a list of {of}, got {shown(values)}", hint="put it in a list: [...]", operator=name
         )
@@ -205,9 +205,9 @@ def not_bool(name: str, wanted: dtype) -> None:
 
 def fill_value(name: str, value: Any) -> None:
     """Raise ArgumentTypeError unless it is a number, or a tensor of one element."""
-    if isinstance(value, TensorCore) and value.numel() == 1:
+    if isinstance(value, TensorBase) and value.numel() == 1:
         return
-    if isinstance(value, TensorCore) or not isinstance(value, numbers.Real):
+    if isinstance(value, TensorBase) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(
             f"the value must be a number or a tensor of one element, got {shown(value)}",
             hint="torch.tensor(...) makes a tensor of several values",
@@ -254,7 +254,7 @@ def strided(name: str, size: Any, stride: Any) -> None:
 
 def fill(value: Any, wanted: dtype) -> None:
     """Raise what `fill_` says of a value that cannot fill a tensor of that type."""
-    if isinstance(value, TensorCore):
+    if isinstance(value, TensorBase):
         if value.ndim:
             raise ShapeError(
                 f"only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions: "
@@ -267,7 +267,7 @@ def fill(value: Any, wanted: dtype) -> None:
         fits("fill_", value, wanted)
 
 
-def no_scalar(name: str, value: TensorCore) -> ValueRangeError:
+def no_scalar(name: str, value: TensorBase) -> ValueRangeError:
     """What is raised where one number is wanted of a tensor that has another number of them."""
     return ValueRangeError(
         f"a Tensor with {value.numel()} elements cannot be converted to Scalar: {value.describe()}",
@@ -276,7 +276,7 @@ def no_scalar(name: str, value: TensorCore) -> ValueRangeError:
     )
 
 
-def no_index(value: TensorCore) -> ArgumentTypeError:
+def no_index(value: TensorBase) -> ArgumentTypeError:
     """What is raised where a tensor should be a list's index, and is no integer."""
     return ArgumentTypeError(
         f"only integer tensors of a single element can be converted to an index, this is {value.describe()}",
@@ -285,7 +285,7 @@ def no_index(value: TensorCore) -> ArgumentTypeError:
     )
 
 
-def dimension(name: str, dim: Any, of: TensorCore) -> None:
+def dimension(name: str, dim: Any, of: TensorBase) -> None:
     """Raise ArgumentTypeError or IndexRangeError unless the tensor has such a dimension."""
     integer(name, "dim", dim)
     wrap_dim(dim, of.ndim, name)

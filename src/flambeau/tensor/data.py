@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, shown
 from ..host import np
@@ -46,7 +46,7 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
 
 def _without_tensors(data: Any) -> Any:
     """Nested lists whose leaves may be tensors, as nested lists of numbers."""
-    return _plain(data) if isinstance(_first_leaf(data), TensorCore) else data
+    return _plain(data) if isinstance(_first_leaf(data), TensorBase) else data
 
 
 def _first_leaf(data: Any) -> Any:
@@ -56,7 +56,7 @@ def _first_leaf(data: Any) -> Any:
 
 
 def _plain(data: Any) -> Any:
-    if isinstance(data, TensorCore):
+    if isinstance(data, TensorBase):
         return data.tolist()  # type: ignore[attr-defined]
     return [_plain(each) for each in data] if isinstance(data, (list, tuple)) else data
 
@@ -67,7 +67,7 @@ def _at(place: tuple[int, ...]) -> str:
 
 def _length(value: Any) -> int | None:
     """How many entries a level of nested data has, None for a number."""
-    if isinstance(value, TensorCore) or hasattr(value, "ndim"):
+    if isinstance(value, TensorBase) or hasattr(value, "ndim"):
         return len(value) if value.ndim else None
     return len(value) if isinstance(value, (list, tuple)) else None
 
@@ -115,7 +115,7 @@ def _refuse_leaf(data: Any, name: str, place: tuple[int, ...]) -> None:
         )
     elif isinstance(data, int) and not -(2**63) <= data < 2**63:
         raise ArgumentError(f"data{_at(place)} does not fit in int64: {data}", hint="give it as a float", operator=name)
-    elif not isinstance(data, (bool, int, float, TensorCore)):
+    elif not isinstance(data, (bool, int, float, TensorBase)):
         raise DtypeError(
             f"could not infer dtype of {type(data).__name__}, data{_at(place)} is {shown(data)}",
             hint="give numbers, nested lists of them, a NumPy array or a tensor",

@@ -1,6 +1,6 @@
-from .. cimport core
-from ..core cimport TensorCore
+
+from ..core.tensor cimport TensorBase
 from ..runtime.device cimport resolve
 
 cpdef tuple _sizes(values)
-cpdef TensorCore unset(name, size, kind, device, pin_memory=*)
+cpdef TensorBase unset(name, size, kind, device, pin_memory=*)

@@ -10,14 +10,14 @@ from math import ceil
 from operator import index
 from typing import Any
 
-from .. import core, dtypes, transfer
-from ..core import TensorCore
-from ..dispatch import assign, fill_new
+from .. import dtypes, transfer
+from ..core import storage
+from ..core.call import assign, fill_new
+from ..core.tensor import TensorBase, alias_of, empty_tensor, tensor_over
 from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, name_error, naming, shown
 from ..host import address_of, array_at, np
 from ..ops.operator import REGISTRY
-from ..runtime import storage
 from ..runtime.device import resolve
 from ..strides import contiguous, extent
 from . import checks
@@ -30,7 +30,7 @@ def from_array(array: Any, name: str = "tensor") -> Any:
     """A CPU tensor that shares the memory of a contiguous NumPy array."""
     kind = kind_of(array, name)
     flat = array.reshape(-1).view(np.uint8)
-    return core.over(storage.from_array(flat), kind, array.shape, contiguous(array.shape))
+    return tensor_over(storage.from_array(flat), kind, array.shape, contiguous(array.shape))
 
 
 def from_numpy(array: Any) -> Any:
@@ -60,7 +60,7 @@ def _sharing(array: Any, name: str) -> Any:
     strides = tuple(step // kind.itemsize for step in array.strides)
     nbytes = extent(array.shape, strides) * kind.itemsize
     flat = array_at(address_of(array), dtypes.uint8, (nbytes,), None, array)
-    return core.over(storage.from_array(flat), kind, array.shape, strides)
+    return tensor_over(storage.from_array(flat), kind, array.shape, strides)
 
 
 def tensor(
@@ -84,7 +84,7 @@ def tensor(
 def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory: bool = False) -> Any:
     wanted = checks.kind(name, wanted)
     try:
-        if isinstance(data, TensorCore):
+        if isinstance(data, TensorBase):
             source = data.detach()  # type: ignore[attr-defined]
             where = source.device_index if device is None else resolve(device)
             return transfer.to(source, where, wanted or source.dtype, copy=True)
@@ -117,7 +117,7 @@ def _as_tensor(name: str, data: Any, wanted: dtype | None, device: Any) -> Any:
     wanted = checks.kind(name, wanted)
     if isinstance(data, np.ndarray):
         data = _sharing(data, name)
-    elif not isinstance(data, TensorCore):
+    elif not isinstance(data, TensorBase):
         return _copied(name, data, wanted, device)
     with naming(name):
         where = resolve(device) if device is not None or not data.is_cuda else data.device_index
@@ -171,7 +171,7 @@ def unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: boo
             )
         if pin_memory is not False:
             checks.flag(name, "pin_memory", pin_memory)
-        return core.empty(_sizes(size), kind or dtypes.float32, where, pin_memory=pin_memory, name=name)
+        return empty_tensor(_sizes(size), kind or dtypes.float32, where, pin_memory=pin_memory, name=name)
     except (FlambeauError, AttributeError, TypeError) as error:
         meant = checks.made(name, size, kind)
         if meant is not kind:
@@ -218,7 +218,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: dtype | None = None, device:
     """A tensor with unset values and the given strides, in elements.  Host: returns at once."""
     checks.strided("empty_strided", size, stride)
     flat = unset("empty_strided", (extent(size, stride),), dtype, device)
-    return core.alias(flat, size, stride, 0)
+    return alias_of(flat, size, stride, 0)
 
 
 def zeros(
@@ -265,7 +265,7 @@ def full(
     dtype: None takes the value's: bool, int64 or float32 for a number.
     Host: returns at once.
     """
-    is_tensor = isinstance(fill_value, TensorCore)
+    is_tensor = isinstance(fill_value, TensorBase)
     kind = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.float32))
     if is_tensor and fill_value.numel() != 1 or not is_tensor and type(fill_value) not in (int, float, bool):
         checks.fill_value("full", fill_value)
@@ -337,7 +337,7 @@ def eye(
     if m is not None:
         checks.count("eye", "m", m)
     made = run_into("fill", "eye", unset("eye", (n, n if m is None else m), dtype, device), 0)
-    diagonal = core.alias(made, (min(made.shape),), (made.shape[1] + 1,), 0)
+    diagonal = alias_of(made, (min(made.shape),), (made.shape[1] + 1,), 0)
     if diagonal.numel():
         one = ones((), dtype=made.dtype, device=made.device)
         assign(diagonal, one)

@@ -12,8 +12,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import core, dispatch, dtypes
+from .. import dtypes, transfer
 from ..autograd.mode import GradMode
+from ..core.tensor import alias_of
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
 
@@ -82,10 +83,10 @@ def to_text(tensor: Any) -> str:
 def _values(tensor: Any) -> tuple[Any, bool]:
     """The values that are shown, as a NumPy array, and whether some were left out."""
     cut = tensor.numel() > options.threshold
-    shown = core.alias(tensor, tensor.shape, tensor.strides, tensor.offset)
+    shown = alias_of(tensor, tensor.shape, tensor.strides, tensor.offset)
     if cut:
         shown = _edges(shown)
-    array = dispatch.read(shown)
+    array = transfer.read(shown)
     return (array.astype(tensor.dtype.wide.numpy) if tensor.dtype.compute == "float" else array), cut
 
 

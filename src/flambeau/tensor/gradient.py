@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd import record
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ModeError, ShapeError, shown
 from . import checks
 
@@ -15,7 +15,7 @@ WANTED = "call requires_grad_() on it, or on what it is computed from"
 ALIKE = "a gradient has the shape, type and device of its tensor"
 
 
-def want(tensor: TensorCore, requires_grad: Any, name: str) -> None:
+def want(tensor: TensorBase, requires_grad: Any, name: str) -> None:
     """Say whether a leaf collects a gradient.
 
     Raises: AutogradError for a non-leaf, DtypeError for integers; for what is no bool, ArgumentTypeError from a method,
@@ -36,7 +36,7 @@ def want(tensor: TensorCore, requires_grad: Any, name: str) -> None:
     tensor._requires_grad = requires_grad if tensor._grad_fn is None else False
 
 
-def check_data(tensor: TensorCore, value: Any) -> None:
+def check_data(tensor: TensorBase, value: Any) -> None:
     """Raise ArgumentTypeError or DtypeError for what cannot be a tensor's `data`."""
     checks.tensor("data", "what is assigned", value)
     if tensor._requires_grad and not value.dtype.is_floating_point:
@@ -47,18 +47,18 @@ def check_data(tensor: TensorCore, value: Any) -> None:
         )
 
 
-def check_grad(tensor: TensorCore, grad: Any) -> None:
+def check_grad(tensor: TensorBase, grad: Any) -> None:
     """Raise ArgumentTypeError, AutogradError, DtypeError, DeviceMismatchError or ShapeError if it is no gradient."""
-    if not isinstance(grad, TensorCore):
+    if not isinstance(grad, TensorBase):
         raise ArgumentTypeError(f"expected a Tensor or None, got {shown(grad)}", hint=ALIKE, operator="grad")
     if grad is tensor:
         raise AutogradError(f"{tensor.describe()} cannot be its own gradient", hint="assign a clone()", operator="grad")
-    if grad.layout is tensor.layout and grad.storage.device == tensor.storage.device:
+    if grad.layout is tensor.layout and grad.device_index == tensor.device_index:
         return
     fact = f"attempting to assign {grad.describe()} as the gradient of {tensor.describe()}"
     if grad.dtype is not tensor.dtype:
         raise DtypeError(fact, operator="grad", hint=f"{ALIKE}: convert it with to({tensor.dtype})")
-    if grad.storage.device != tensor.storage.device:
+    if grad.device_index != tensor.device_index:
         raise DeviceMismatchError(fact, operator="grad", hint=f"{ALIKE}: move it with to('{tensor.device}')")
     if grad.shape != tensor.shape:
         raise ShapeError(fact, operator="grad", hint=ALIKE)
@@ -69,7 +69,7 @@ class Keeper:
 
     __slots__ = ("tensor",)
 
-    def __init__(self, tensor: TensorCore) -> None:
+    def __init__(self, tensor: TensorBase) -> None:
         self.tensor = weakref.ref(tensor)
 
     def __call__(self, grad: Any) -> None:
@@ -78,7 +78,7 @@ class Keeper:
             tensor.grad = grad
 
 
-def retain(tensor: TensorCore) -> None:
+def retain(tensor: TensorBase) -> None:
     """Keep the gradient of a tensor in `grad` during backward; a leaf's is kept anyway.
 
     Raises: AutogradError if it needs none.
@@ -93,7 +93,7 @@ def retain(tensor: TensorCore) -> None:
         hooks.append((edge[1], Keeper(tensor)))
 
 
-def register(tensor: TensorCore, hook: Callable[[Any], Any]) -> HookHandle:
+def register(tensor: TensorBase, hook: Callable[[Any], Any]) -> HookHandle:
     """Call `hook` with a tensor's gradient during backward, after the hooks that it has, before the gradient is kept.
 
     Raises: AutogradError if it needs none.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .. import dispatch, dtypes, trace
-from ..core import TensorCore
+from .. import dtypes, trace
+from ..core import call as calls
+from ..core.tensor import TensorBase
 from ..dtypes import int32, int64
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, name_error, shown
 from ..host import is_numpy_loaded, np
@@ -41,21 +42,21 @@ def get(tensor: Any, index: Any) -> Any:
 def _selected(tensor: Any, index: Any) -> Any:
     if type(index) is slice and tensor.layout.shape and index != FULL:
         return _sliced(tensor, 0, index)
-    if isinstance(index, TensorCore) and _lists_rows(tensor, index):
-        return dispatch.call(REGISTRY["index_select"], (tensor, 0, index, True), NO_NAMES)
+    if isinstance(index, TensorBase) and _lists_rows(tensor, index):
+        return calls.call(REGISTRY["index_select"], (tensor, 0, index, True), NO_NAMES)
     chosen = select(tensor, index)
     if chosen.indices:
         return REGISTRY["index"](chosen.view, chosen.indices)
     return REGISTRY["alias"](tensor) if chosen.view is tensor else chosen.view
 
 
-def _lists_rows(tensor: TensorCore, index: TensorCore) -> bool:
+def _lists_rows(tensor: TensorBase, index: TensorBase) -> bool:
     """Whether the index is a vector of integers on the tensor's device: the usual case."""
     kind = index.layout.dtype
     return (
         len(index.layout.shape) == 1
         and (kind is int64 or kind is int32)
-        and index.storage.device == tensor.storage.device
+        and index.device_index == tensor.device_index
         and len(tensor.layout.shape) > 0
     )
 
@@ -66,7 +67,7 @@ def put(tensor: Any, index: Any, value: Any) -> None:
     Host:   as `get`; a value from another device is copied as `copy_` does.
     Raises: IndexRangeError, ArgumentError, ArgumentTypeError, ShapeError.
     """
-    if not isinstance(value, TensorCore):
+    if not isinstance(value, TensorBase):
         _check_number(tensor, value)
     try:
         _put(tensor, index, value)
@@ -78,8 +79,8 @@ def put(tensor: Any, index: Any, value: Any) -> None:
 def _put(tensor: Any, index: Any, value: Any) -> None:
     chosen = select(tensor, index)
     if not chosen.indices:
-        chosen.view.copy_(_fitting(value, chosen.view)) if isinstance(value, TensorCore) else chosen.view.fill_(value)
-    elif (mask := _only_mask(chosen)) is not None and not (isinstance(value, TensorCore) and value.shape):
+        chosen.view.copy_(_fitting(value, chosen.view)) if isinstance(value, TensorBase) else chosen.view.fill_(value)
+    elif (mask := _only_mask(chosen)) is not None and not (isinstance(value, TensorBase) and value.shape):
         _fill_masked(chosen.view, mask, value)
     else:
         chosen.view.index_put_(chosen.indices, _as_values(value, chosen.view))
@@ -104,7 +105,7 @@ def _fitting(value: Any, view: Any) -> Any:
 
 
 def _as_values(value: Any, view: Any) -> Any:
-    if isinstance(value, TensorCore):
+    if isinstance(value, TensorBase):
         return value.to(view.device, view.dtype)  # type: ignore[attr-defined]
     return factories.full((), value, dtype=view.dtype, device=view.device)
 
@@ -120,7 +121,7 @@ def _fill_masked(view: Any, place: tuple[int, Any], value: Any) -> None:
     dim, mask = place
     check_mask(view, mask, dim)
     spread = mask.reshape((*mask.shape, *[1] * (view.ndim - dim - mask.ndim)))
-    if isinstance(value, TensorCore):
+    if isinstance(value, TensorBase):
         value = value.to(view.device, view.dtype)  # type: ignore[attr-defined]
     elif not view.dtype.is_floating_point:
         value = bool(value) if view.dtype is dtypes.bool_ else int(value)
@@ -145,7 +146,7 @@ def select(tensor: Any, index: Any) -> Selection:
             continue
         if isinstance(item, slice):
             view = view if item == FULL else _sliced(view, dim, item)
-        if isinstance(item, TensorCore):
+        if isinstance(item, TensorBase):
             indices += [None] * (dim - len(_spread(indices)))
             indices.append(item)
             dim += _width(item)
@@ -161,7 +162,7 @@ def _spread(indices: list[Any]) -> list[Any]:
 
 def _width(item: Any) -> int:
     """How many dimensions an item takes."""
-    if isinstance(item, TensorCore):
+    if isinstance(item, TensorBase):
         return len(item.shape) if item.dtype in (dtypes.bool_, dtypes.uint8) else 1
     return 0 if item is None or item is Ellipsis or isinstance(item, bool) else 1
 
@@ -172,7 +173,7 @@ def _sliced(view: Any, dim: int, item: slice) -> Any:
         raise ArgumentError(
             f"slice step must be greater than zero, got {step}", hint="flip(dim) reverses a dimension", operator="index"
         )
-    return dispatch.call(REGISTRY["slice"], (view, dim, start, stop, 1 if step is None else step), NO_NAMES)
+    return calls.call(REGISTRY["slice"], (view, dim, start, stop, 1 if step is None else step), NO_NAMES)
 
 
 def _bound(value: Any) -> Any:
@@ -211,7 +212,7 @@ def _item(item: Any, tensor: Any) -> Any:
     """One item of an index: an int, a bool, a slice, None, Ellipsis or an index tensor on the tensor's device."""
     if item is None or item is Ellipsis or isinstance(item, (bool, int, slice)):
         return item
-    if isinstance(item, TensorCore):
+    if isinstance(item, TensorBase):
         return _index_tensor(item, tensor)
     if is_numpy_loaded() and isinstance(item, np.bool_):
         return bool(item)

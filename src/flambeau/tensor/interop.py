@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core import TensorCore
+from ..core import thread
+from ..core.tensor import TensorBase
 from ..dtypes import BY_NAME
 from ..errors import AutogradError, NotSupportedError, ValueRangeError, naming, shown
 from ..host import np
 from ..runtime import device as devices
-from ..runtime import state
 from . import factories
 
 DLPACK_CPU, DLPACK_CUDA = 1, 2  # DLDeviceType
 
 
-def dlpack_device(self: TensorCore) -> tuple[int, int]:
+def dlpack_device(self: TensorBase) -> tuple[int, int]:
     """Where the tensor lives, as DLPack numbers devices."""
     return (DLPACK_CUDA, self.device_index) if self.is_cuda else (DLPACK_CPU, 0)
 
@@ -70,7 +70,7 @@ def cuda_array_interface(self: Any) -> dict[str, Any]:
         )
     size = self.dtype.itemsize
     strides = None if self.is_contiguous() else tuple(step * size for step in self.strides)
-    stream = state.current_stream(self.device_index).cuda_stream
+    stream = thread.current_stream(self.device_index).cuda_stream
     return {
         "shape": tuple(self.shape),
         "typestr": self.dtype.numpy.str,

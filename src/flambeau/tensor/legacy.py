@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import core, dtypes, transfer
-from ..core import TensorCore
+from .. import dtypes, transfer
+from ..core.tensor import TensorBase, empty_tensor
 from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, ValueRangeError, name_error, shown
 from ..runtime import device as devices
@@ -40,7 +40,7 @@ class TensorType(type):
         return make(cls, args, device=device)
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, TensorCore) and (instance.dtype, instance.is_cuda) == (cls.dtype, cls.is_cuda)
+        return isinstance(instance, TensorBase) and (instance.dtype, instance.is_cuda) == (cls.dtype, cls.is_cuda)
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__module__}.{cls.__name__}'>"
@@ -96,7 +96,7 @@ def make(kind: TensorType, args: tuple[Any, ...], device: Any = None, **other: A
 
 def constructed(kind: dtype, index: int, args: tuple[Any, ...], name: str) -> Any:
     """What FloatTensor(*args) and `x.new(*args)` make: unset values for sizes, a copy of data, or a tensor shared."""
-    if len(args) == 1 and isinstance(args[0], TensorCore):
+    if len(args) == 1 and isinstance(args[0], TensorBase):
         return _shared(args[0], kind, index, name)
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
         where = "cpu" if index < 0 else devices.cuda(index)
@@ -107,7 +107,7 @@ def constructed(kind: dtype, index: int, args: tuple[Any, ...], name: str) -> An
             raise
     shape = args[0] if len(args) == 1 and isinstance(args[0], Size) else args or (0,)
     checks.sizes(name, shape)
-    return core.empty(shape, kind, index, name=name)
+    return empty_tensor(shape, kind, index, name=name)
 
 
 def _shared(source: Any, kind: dtype, index: int, name: str) -> Any:
@@ -121,12 +121,12 @@ def _shared(source: Any, kind: dtype, index: int, name: str) -> Any:
     return source.detach()
 
 
-def name_of(tensor: TensorCore) -> str:
+def name_of(tensor: TensorBase) -> str:
     """The name of a tensor's legacy type: 'torch.cuda.FloatTensor'."""
     return str((CUDA_TYPES if tensor.is_cuda else CPU_TYPES)[tensor.dtype])
 
 
-def convert(tensor: TensorCore, kind: Any, non_blocking: bool = False) -> Any:
+def convert(tensor: TensorBase, kind: Any, non_blocking: bool = False) -> Any:
     """A tensor as a dtype, a legacy class or a legacy class's name; itself if nothing changes.
 
     A tensor on a GPU stays on it for a CUDA class; a CPU tensor goes to the current device.
@@ -158,7 +158,7 @@ class _VariableType(type):
         return data.detach().requires_grad_(requires_grad)
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, TensorCore)
+        return isinstance(instance, TensorBase)
 
 
 class Variable(metaclass=_VariableType):

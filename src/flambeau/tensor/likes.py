@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, FlambeauError, name_error
 from . import checks
 from .factories import empty, full, ones, tensor, zeros
 from .random_factories import rand, randint, randn
 
 
-def _like(name: str, make: Any, input: TensorCore, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def _like(name: str, make: Any, input: TensorBase, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
     options.pop("memory_format", None)
     if options.get("device") is None:
         options["device"] = input.device

@@ -1,3 +1,3 @@
-from .. cimport dispatch
-from ..core cimport TensorCore
+from ..core cimport call as calls
+from ..core.tensor cimport TensorBase
 from .arguments cimport sizes

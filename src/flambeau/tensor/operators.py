@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import dispatch, ops  # noqa: F401  (ops registers the operators)
-from ..core import TensorCore
+from .. import lowering, ops  # noqa: F401  (one lowers calls, the other registers the operators)
+from ..core import call as calls
+from ..core.tensor import TensorBase
 from ..dtypes import dtype
 from ..host import is_numpy_loaded, np
 from ..ops.operator import REGISTRY, Operator
@@ -46,7 +47,7 @@ def _install_symbols(cls: Any) -> None:
 
 def _method(operator: Operator) -> Callable[..., Any]:
     def method(*args: Any, **kwargs: Any) -> Any:
-        return dispatch.call(operator, args, kwargs)
+        return calls.call(operator, args, kwargs)
 
     method.__name__, method.__doc__ = operator.name, operator.__doc__
     return method
@@ -54,7 +55,7 @@ def _method(operator: Operator) -> Callable[..., Any]:
 
 def _inplace_method(operator: Operator) -> Callable[..., Any]:
     def method(*args: Any, **kwargs: Any) -> Any:
-        return dispatch.call_inplace(operator, args, kwargs)
+        return calls.call_inplace(operator, args, kwargs)
 
     method.__name__ = operator.called
     method.__doc__ = f"In-place version of `{operator.name}`."
@@ -65,18 +66,18 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
     def view(self: Any, *shape: Any, **named: Any) -> Any:
         """The same memory as another shape (one size may be -1), or as another type of the same size."""
         if named:
-            return dispatch.call(as_dtype if "dtype" in named else as_shape, (self, *shape), named)
+            return calls.call(as_dtype if "dtype" in named else as_shape, (self, *shape), named)
         if len(shape) == 1 and type(shape[0]) is dtype:
-            return dispatch.call(as_dtype, (self, shape[0]), NO_NAMES)
-        return dispatch.call(as_shape, (self, sizes(shape, "view")), NO_NAMES)
+            return calls.call(as_dtype, (self, shape[0]), NO_NAMES)
+        return calls.call(as_shape, (self, sizes(shape, "view")), NO_NAMES)
 
     return view
 
 
 def _binary(operator: Operator, swap: bool) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if isinstance(other, (TensorCore, int, float)) or (is_numpy_loaded() and isinstance(other, np.generic)):
-            return dispatch.call_two(operator, other, self) if swap else dispatch.call_two(operator, self, other)
+        if isinstance(other, (TensorBase, int, float)) or (is_numpy_loaded() and isinstance(other, np.generic)):
+            return calls.call_two(operator, other, self) if swap else calls.call_two(operator, self, other)
         return NotImplemented
 
     return method

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import transfer
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError, FlambeauError, name_error, shown
 from ..runtime.device import CPU_INDEX, cuda_index, resolve
@@ -24,10 +24,10 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     return _placed(self, args, kwargs)
 
 
-def _placed(tensor: TensorCore, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _placed(tensor: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     device, wanted, non_blocking, copy = to_arguments(args, kwargs)
     try:
-        index = tensor.storage.device if device is None else resolve(device)
+        index = tensor.device_index if device is None else resolve(device)
     except FlambeauError as error:
         name_error(error, "to")
         raise
@@ -97,7 +97,7 @@ def _named(args: tuple[Any, ...]) -> dict[str, Any]:
     """What positions say, by the names of keywords."""
     first, rest = args[0], list(args[1:])
     named = {}
-    if isinstance(first, TensorCore):
+    if isinstance(first, TensorBase):
         named = {"device": first.device, "dtype": first.dtype}  # type: ignore[attr-defined]
     elif isinstance(first, TYPES):
         named = {"dtype": first}

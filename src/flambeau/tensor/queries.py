@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..errors import DtypeError, ValueRangeError, naming
 from . import checks
 
 
 def is_tensor(obj: Any) -> bool:
     """Whether `obj` is a tensor."""
-    return isinstance(obj, TensorCore)
+    return isinstance(obj, TensorBase)
 
 
-def is_floating_point(input: TensorCore) -> bool:
+def is_floating_point(input: TensorBase) -> bool:
     """Whether a tensor's type is a floating point type."""
     checks.tensor("is_floating_point", "input", input)
     return input.dtype.is_floating_point
 
 
-def numel(input: TensorCore) -> int:
+def numel(input: TensorBase) -> int:
     """How many elements a tensor has."""
     checks.tensor("numel", "input", input)
     return input.numel()

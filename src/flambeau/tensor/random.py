@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..core import TensorCore
+from ..core import thread
+from ..core.tensor import TensorBase
 from ..dtypes import uint8
 from ..errors import ArgumentTypeError, DeviceNameError, naming, shown
 from ..host import np
-from ..runtime import state
 from ..runtime.device import CPU_INDEX, cuda_index
 from ..runtime.generator import Tensors, default_generator, set_states
 from . import checks
@@ -27,8 +27,8 @@ def _of_bytes(data: bytes) -> Any:
 
 def _to_bytes(name: str, value: Any) -> bytes:
     """What a tensor of bytes holds.  Raises ArgumentTypeError if it is none; `name` is the operation."""
-    if not isinstance(value, TensorCore) or value.dtype is not uint8:
-        given = f"one of {value.dtype}" if isinstance(value, TensorCore) else shown(value)
+    if not isinstance(value, TensorBase) or value.dtype is not uint8:
+        given = f"one of {value.dtype}" if isinstance(value, TensorBase) else shown(value)
         raise ArgumentTypeError(
             f"a state is a tensor of uint8, got {given}",
             hint="give what get_state or get_rng_state returned",
@@ -69,8 +69,8 @@ def cuda_set_rng_state(new_state: Any, device: Any = "cuda") -> None:
 
 def get_rng_state_all() -> list[Any]:
     """The states of all CUDA devices' generators."""
-    state.machine().start()
-    return [each.generator.get_state() for each in state.machine().devices]
+    thread.machine().start()
+    return [each.generator.get_state() for each in thread.machine().devices]
 
 
 def set_rng_state_all(new_states: Iterable[Any]) -> None:
@@ -116,7 +116,7 @@ def _chosen(devices: Any) -> list[int]:
 
 
 def _every_device() -> list[int]:
-    machine = state.machine()
+    machine = thread.machine()
     count = machine.device_count()
     if count > 1 and machine not in _warned:
         _warned.add(machine)

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from math import isfinite, prod
 from typing import Any
 
-from ..core import TensorCore
+from ..core.tensor import TensorBase
 from ..dtypes import BY_NAME, dtype
 from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, FlambeauError, shown
 from ..host import np
@@ -102,7 +102,7 @@ class _Writer:
             return value
         if isinstance(value, float):
             return value if isfinite(value) else {"float": str(value)}
-        if isinstance(value, TensorCore):
+        if isinstance(value, TensorBase):
             return {"tensor": self._number(value)}
         if isinstance(value, dtype):
             return {"dtype": value.name}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..runtime.storage import Storage
+from ..core.storage import Storage
 
 
 def is_shared(self: Any) -> bool:
@@ -12,7 +12,7 @@ def is_shared(self: Any) -> bool:
     from ..runtime import shared_memory
 
     storage: Storage = self.storage
-    return storage.device >= 0 or storage in shared_memory.host_side().files
+    return storage.device.index >= 0 or storage in shared_memory.host_side().files
 
 
 def share_memory_(self: Any) -> Any:
@@ -22,7 +22,7 @@ def share_memory_(self: Any) -> Any:
     """
     from ..runtime import shared_memory
 
-    if self.storage.device < 0:
+    if self.device_index < 0:
         shared_memory.host_side().share(self.storage)
     return self
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import core, dispatch, transfer
+from .. import transfer
 from ..autograd import functional, record
 from ..autograd.mode import GradMode
-from ..core import TensorCore
+from ..core import call as calls
+from ..core.storage import Storage
+from ..core.tensor import TensorBase, alias_of, empty_tensor, make_results
 from ..dtypes import INTEGER
 from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedError, ValueRangeError, shown
 from ..ops.operator import REGISTRY
-from ..runtime.storage import Storage
 from ..runtime.stream import Stream, check_alive
 from . import checks, gradient, legacy, methods, operators, placing
 from .arguments import sizes
 from .format import to_text
 
 PLAIN = (float, int)
-_GRAD: Any = TensorCore.__dict__["grad"]
+_GRAD: Any = TensorBase.__dict__["grad"]
 
 
 class _TensorClass(type):
@@ -31,7 +32,7 @@ class _TensorClass(type):
         return type.__call__(cls, *args, **kwargs)
 
 
-class Tensor(TensorCore, metaclass=_TensorClass):
+class Tensor(TensorBase, metaclass=_TensorClass):
     """An array of one type on one device, that remembers how it was computed where a gradient is wanted."""
 
     __array_priority__ = 1000  # NumPy scalars leave binary operators to the tensor
@@ -81,7 +82,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def detach(self) -> Tensor:
         """The same memory, outside any graph."""
-        return core.alias(self, self.shape, self.strides, self.offset)  # type: ignore[return-value]
+        return alias_of(self, self.shape, self.strides, self.offset)  # type: ignore[return-value]
 
     def detach_(self) -> Tensor:
         """Take this tensor out of its graph."""
@@ -217,7 +218,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         """Overwrite this tensor with `src`, broadcast and converted.  Host: as `to`."""
-        if not isinstance(src, TensorCore):
+        if not isinstance(src, TensorBase):
             raise ArgumentTypeError(
                 f"argument 'src' must be a Tensor, not {type(src).__name__}: {shown(src)}",
                 hint="fill_() takes a number; torch.tensor(...) makes a tensor of a list",
@@ -235,7 +236,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def get_device(self) -> int:
         """The index of the CUDA device, -1 on the CPU."""
-        return self.storage.device
+        return self.device_index
 
     def pin_memory(self) -> Any:
         """A copy in pinned memory; itself if it is there.  Raises ArgumentError for a tensor on a GPU."""
@@ -247,7 +248,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
             )
         if self.is_pinned():
             return self
-        return core.empty(self.shape, self.dtype, -1, pin_memory=True).copy_(self)  # type: ignore[attr-defined]
+        return empty_tensor(self.shape, self.dtype, -1, pin_memory=True).copy_(self)  # type: ignore[attr-defined]
 
     def is_pinned(self) -> bool:
         """Whether it lies in pinned host memory.  Starts nothing."""
@@ -267,8 +268,9 @@ class Tensor(TensorCore, metaclass=_TensorClass):
                 hint="record the copy on the GPU, or wait for the stream before the tensor is dropped",
                 operator="record_stream",
             )
-        if self.storage.machine is not None:
-            check_alive(stream, self.storage.machine, "record_stream")
+        machine = self.storage.device.machine
+        if machine is not None:
+            check_alive(stream, machine, "record_stream")
         self.storage.record_stream(stream)
 
     # values
@@ -277,11 +279,11 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         """The value of a tensor of one element, as a Python number.  Host: waits if it is on a GPU."""
         if self.numel() != 1:
             raise checks.no_scalar("item", self)
-        return dispatch.read(self).reshape(()).astype(self.dtype.wide.numpy, copy=False).item()
+        return transfer.read(self).reshape(()).astype(self.dtype.wide.numpy, copy=False).item()
 
     def tolist(self) -> Any:
         """The values as nested lists.  Host: waits if it is on a GPU."""
-        return dispatch.read(self).astype(self.dtype.wide.numpy, copy=False).tolist()
+        return transfer.read(self).astype(self.dtype.wide.numpy, copy=False).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
         """A NumPy array over the same memory.  Raises ArgumentTypeError on a GPU, AutogradError in a graph."""
@@ -311,9 +313,9 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         """Set every element to a number, or to the value of a tensor of one element."""
         if type(value) not in PLAIN or value and self.layout.dtype.category == INTEGER:
             checks.fill(value, self.dtype)
-        if isinstance(value, TensorCore):
+        if isinstance(value, TensorBase):
             return self.copy_(value)
-        return dispatch.call_inplace(REGISTRY["fill"], (self, value), {})
+        return calls.call_inplace(REGISTRY["fill"], (self, value), {})
 
     def zero_(self) -> Any:
         """Set every element to 0."""
@@ -358,7 +360,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         return iter([self[index] for index in range(self.shape[0])])  # type: ignore[index]
 
     def __contains__(self, value: Any) -> bool:
-        if not isinstance(value, (TensorCore, int, float)):
+        if not isinstance(value, (TensorBase, int, float)):
             raise DtypeError(
                 f"expected a tensor or a number, got {shown(value)}", hint="use value in x.tolist()", operator="in"
             )
@@ -396,4 +398,4 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
 methods.install(Tensor)
 operators.install(Tensor)
-core.make_results(Tensor)
+make_results(Tensor)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..config import virtual_gpus
-from ..runtime import state
+from ..core import thread
 from ..runtime.machine import Machine
 
 
@@ -28,9 +28,9 @@ def machine(
     text = schedule if isinstance(schedule, str) else "submission"
     choice = virtual_gpus(devices, preset=preset, memory=memory, races=races, schedule=text)
     made = Machine(choice, None if isinstance(schedule, str) else schedule)
-    previous = state.swap_machine(made)
+    previous = thread.swap_machine(made)
     try:
         made.start()
         yield made
     finally:
-        state.swap_machine(previous)
+        thread.swap_machine(previous)

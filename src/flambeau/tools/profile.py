@@ -8,9 +8,9 @@ import threading
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+from ..core import thread
 from ..errors import AcceleratorError
 from ..hooks import subscribe, unsubscribe
-from ..runtime import state
 from .recorders import EventRecorder, ModelRecorder, Recorder, Span
 
 HOST = 0  # the host's process in a trace file; device i is process i + 1
@@ -43,7 +43,7 @@ class Profile:
         self.modelled = False
 
     def __enter__(self) -> Profile:
-        machine = state.machine()
+        machine = thread.machine()
         machine.start()
         self.modelled = machine.driver.capabilities.modelled_time
         self._recorder: Recorder = ModelRecorder(machine) if self.modelled else EventRecorder(machine)

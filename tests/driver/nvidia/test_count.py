@@ -9,9 +9,9 @@ import pytest
 
 from flambeau import driver
 from flambeau.config import Gpus
+from flambeau.core import thread
 from flambeau.driver.nvidia import count, library
 from flambeau.errors import NoDeviceError
-from flambeau.runtime import state
 from flambeau.runtime.machine import Machine
 
 
@@ -64,11 +64,11 @@ def test_a_hidden_device_is_there_all_the_same(watched, monkeypatch):
 def test_naming_the_accelerator_starts_nothing(watched, cuda, monkeypatch):
     import flambeau as torch
 
-    former = state.swap_machine(Machine(Gpus("nvidia")))
+    former = thread.swap_machine(Machine(Gpus("nvidia")))
     try:
         assert str(torch.accelerator.current_accelerator()) == "cuda" and torch.cuda.is_available()
     finally:
-        state.swap_machine(former)
+        thread.swap_machine(former)
     assert cuda.calls == []
 
 

@@ -10,9 +10,9 @@ import pytest
 import flambeau as torch
 from flambeau import errors
 from flambeau.config import Gpus
+from flambeau.core import thread
 from flambeau.driver.nvidia import nvml
 from flambeau.driver.nvidia.monitor import NvidiaMonitor
-from flambeau.runtime import state
 from flambeau.runtime.machine import Machine
 
 
@@ -21,10 +21,10 @@ def nvidia(monkeypatch, cuda):
     """A machine of NVIDIA GPUs that has not started."""
     monkeypatch.setattr("flambeau.driver.nvidia.library.driver_bindings", lambda: cuda)
     made = Machine(Gpus("nvidia"))
-    former = state.swap_machine(made)
+    former = thread.swap_machine(made)
     yield made
     assert not made.is_started and cuda.calls == []
-    state.swap_machine(former)
+    thread.swap_machine(former)
 
 
 def test_every_figure(watched, nvidia):

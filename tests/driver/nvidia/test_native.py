@@ -8,13 +8,13 @@ import types
 
 import pytest
 
+from flambeau.core.native import Lock
 from flambeau.driver.api import CopyKind
 from flambeau.driver.nvidia import blas, gemm, library
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError
 from flambeau.kernel import Grid, Kernel, Scalar
-from flambeau.lock import Lock
 from flambeau.problem import Gemm
 
 from .conftest import Code

@@ -10,8 +10,8 @@ import pytest
 import flambeau as torch
 from flambeau import driver
 from flambeau.config import Gpus
+from flambeau.core import thread
 from flambeau.driver.nvidia import nvtx
-from flambeau.runtime import state
 from flambeau.runtime.machine import Machine
 
 
@@ -41,9 +41,9 @@ def library(calls):
 def nvidia(monkeypatch, library):
     made = nvtx.NvtxMarkers(library)
     monkeypatch.setattr(nvtx, "load", lambda: made)
-    former = state.swap_machine(Machine(Gpus("nvidia")))
+    former = thread.swap_machine(Machine(Gpus("nvidia")))
     yield
-    state.swap_machine(former)
+    thread.swap_machine(former)
 
 
 def test_every_call_reaches_the_library(nvidia, calls):
@@ -93,12 +93,12 @@ def test_without_the_library_nobody_listens(monkeypatch):
     monkeypatch.setattr(ctypes, "CDLL", missing)
     nvtx.load.cache_clear()
     assert driver.markers(Gpus("nvidia")) is None
-    former = state.swap_machine(Machine(Gpus("nvidia")))
+    former = thread.swap_machine(Machine(Gpus("nvidia")))
     try:
         with torch.cuda.nvtx.range("alone"):
             torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("too"))
     finally:
-        state.swap_machine(former)
+        thread.swap_machine(former)
         nvtx.load.cache_clear()
 
 

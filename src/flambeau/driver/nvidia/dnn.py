@@ -19,9 +19,9 @@ from functools import cache
 from math import inf
 from typing import Any
 
+from ...core.native import Lock
 from ...dtypes import dtype
 from ...errors import NotSupportedError
-from ...lock import Lock
 from ...problem import Attention, AttentionBackward
 from . import library
 from .attention_graph import Program, attention, attention_backward

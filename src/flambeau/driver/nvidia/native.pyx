@@ -17,7 +17,7 @@ from libc.stdint cimport uintptr_t
 from libc.string cimport memcmp, memcpy
 from posix.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
 
-from ...lock cimport Lock
+from ...core.native cimport Lock
 from ..hot_calls cimport HotCalls
 from .handles cimport Event, Stream
 from .launch cimport LoadedKernel

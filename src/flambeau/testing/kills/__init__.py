@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 
 from ... import config
 from ... import multiprocessing as mp
+from ...core import thread
 from ...errors import FlambeauError, ProcessGoneError
-from ...runtime import control, shared_memory, state, usage
+from ...runtime import control, shared_memory, usage
 from ...tensor import Tensor, full, ones
 from ..machine import machine
 
@@ -155,7 +156,7 @@ def run(rounds: int, seed: int, late: bool = False) -> Figures:
                     f"round {number} of seed {seed} left {after}, before it {before}\n{control.ipc_report()}",
                     operator="kills",
                 )
-        state.machine().devices[0].allocator.empty_cache()
+        thread.machine().devices[0].allocator.empty_cache()
         return before
 
 

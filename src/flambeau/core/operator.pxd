@@ -1,12 +1,17 @@
 cimport cython
-from .parameters cimport Way, is_way
 
 cdef class Operator
 
-cdef class Runner:
-    cpdef run(self, Operator operator, tuple args, dict kwargs)
+cdef class Caller:
+    cpdef call(self, Operator operator, tuple args, dict kwargs)
 
-cdef Runner _runner
+cdef Caller _caller
+
+@cython.final
+cdef class Number:
+    cdef public tuple conversions
+    cdef public Py_ssize_t index
+    cdef public object kind
 
 @cython.final
 cdef class Need:
@@ -19,6 +24,12 @@ cdef class Need:
 cdef class Setting:
     cdef public object value
 
+@cython.final
+cdef class Signature:
+    cdef public Py_ssize_t count
+    cdef public tuple names
+    cdef public list places
+
 cdef class Operator:
     cdef dict __dict__
     cdef public object name
@@ -28,7 +39,7 @@ cdef class Operator:
     cdef public tuple parameters
     cdef public Py_ssize_t positional
     cdef public tuple tensor_indexes
-    cdef public frozenset number_indexes
+    cdef public tuple travels
     cdef public object node_name
     cdef public Setting setting
     cdef public tuple mutates
@@ -38,21 +49,21 @@ cdef class Operator:
     cdef public tuple saves
     cdef public dict only_for
     cdef public dict index_of
-    cdef public list recent
-    cdef public list recent_into
-    cdef Py_ssize_t needed
-    cdef list defaults
-    cdef dict ways
-    cdef Way last_way
+    cdef public list defaults
+    cdef public Py_ssize_t needed
+    cdef public dict signatures
+    cdef public Signature last_signature
     cdef object __weakref__
 
     cpdef run(self, tuple args)
-    @cython.locals(found=Way)
-    cdef Way way_of(self, tuple args, dict kwargs)
+    @cython.locals(found=Signature)
+    cpdef Signature signature_of(self, tuple args, dict kwargs)
 
 @cython.locals(bound=list, place=Py_ssize_t)
 cpdef list bind(Operator operator, tuple args, dict kwargs)
 @cython.locals(bound=list)
 cpdef list bind_two(Operator operator, first, second)
-@cython.locals(bound=list, place=Py_ssize_t, way=Way)
-cpdef list _bind_named(Operator operator, tuple args, dict kwargs)
+@cython.locals(bound=list, place=Py_ssize_t, signature=Signature)
+cdef list _bind_named(Operator operator, tuple args, dict kwargs)
+@cython.locals(place=Py_ssize_t)
+cdef bint _is_like(Signature signature, Py_ssize_t count, dict kwargs) except -1

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from flambeau.lock import Lock
+from flambeau.core.native import Lock
 
 
 def test_what_is_held_is_not_taken_again():

@@ -1,0 +1,1 @@
+"""The compiled core: what a warm call or a backward step executes more than once per operator."""

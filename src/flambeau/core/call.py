@@ -1,0 +1,496 @@
+"""The one path of a call: bind, key, look-up, run, record.
+
+- The key of a call is the operator and its setting, each tensor's layout, the type of each number whose value comes
+  with every call, and the canonical form of every other argument.  Each machine has one dictionary of entries by key.
+- An entry is a Plan, or what stands for one where a call comes to another call.  A call without an entry is lowered.
+- A view is computed; it has no key.
+- The outermost call of a thread is its public one: errors take its name.
+"""
+
+from __future__ import annotations
+
+from operator import index as as_int
+from typing import Any
+
+from .. import host
+from .. import strides as st
+from ..autograd import record
+from ..dtypes import dtype
+from ..errors import ArgumentTypeError, AutogradError, ShapeError, shown
+from . import tensor, thread
+from .layout import WIDEST_ACCESS, layout_of
+from .operator import COMPOSITE, REGISTRY, VIEW, Caller, Operator, bind, bind_two, make_calls_by
+from .plan import Plan
+from .storage import NO_PLACE, former_machine
+from .tensor import TensorBase, in_graph
+from .thread import Thread
+
+_WIDEST = WIDEST_ACCESS  # compiled, a number of C's
+_NO_PLACE = NO_PLACE
+INTO = "into"  # in a key, before the layout of the tensor that is written
+
+
+class Marker:
+    """A value of a key that equals nothing else."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+TRUE, FALSE = Marker("TRUE"), Marker("FALSE")
+_keyed: set[type] = {dtype}  # the classes whose objects are in keys as they are
+
+
+def allow_in_keys(kind: type) -> None:
+    """Let objects of a class, which are hashable and do not change, be attributes of operators."""
+    _keyed.add(kind)
+
+
+class Delegation:
+    """What stands for a composite that is one call of another operator.
+
+    arguments: the other operator's, where `sources` has no (index among the composite's, index among the other's).
+    part: which of several results is the composite's, or -1.  used: as in Plan.
+    """
+
+    __slots__ = ("arguments", "operator", "part", "sources", "used")
+
+    def __init__(self, operator: Operator, arguments: list[Any], sources: list[tuple[int, int]], part: int) -> None:
+        self.operator = operator
+        self.arguments = arguments
+        self.sources = sources
+        self.part = part
+        self.used = 0
+
+
+class MovedScalars:
+    """What stands for a call with zero-dimensional CPU tensors among those of a GPU: they are moved in every call.
+
+    indexes: the arguments that they are;  device: the CUDA device's index.
+    """
+
+    __slots__ = ("device", "indexes", "used")
+
+    def __init__(self, indexes: list[int], device: int) -> None:
+        self.indexes = indexes
+        self.device = device
+        self.used = 0
+
+
+class RunBody:
+    """What stands for a composite that needs values: its body runs in every call."""
+
+    __slots__ = ("used",)
+
+    def __init__(self) -> None:
+        self.used = 0
+
+
+class Lowering:
+    """What the core is given by the modules above it: see `set_lowering`."""
+
+    __slots__ = ()
+    misuses: tuple[type[Exception], ...] = ()
+
+    def entry_for(self, operator: Operator, bound: list[Any], given: Any) -> Any:
+        """The entry of a call that has none."""
+        raise AssertionError("set_lowering says")
+
+    def misuse(self, operator: Operator, bound: list[Any], error: Exception) -> Exception:
+        """What to raise where a call failed with one of `misuses`."""
+        raise AssertionError("set_lowering says")
+
+    def moved(self, tensor: TensorBase, device: int) -> TensorBase:
+        """A tensor on another device; differentiable."""
+        raise AssertionError("set_lowering says")
+
+    def copy_(self, target: TensorBase, source: TensorBase) -> Any:
+        """Overwrite a tensor; differentiable."""
+        raise AssertionError("set_lowering says")
+
+    def check_given(self, operator: Operator, given: Any, result: Any) -> None:
+        """Raise if a composite's result does not fit the tensor that is to take it."""
+        raise AssertionError("set_lowering says")
+
+
+_lowering = Lowering()
+
+
+def set_lowering(lowering: Lowering) -> None:
+    """Give the core what lowers calls and explains their errors."""
+    global _lowering
+    _lowering = lowering
+
+
+# public calls
+
+
+def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an operator on tensors and numbers.
+
+    out=: a tensor of the result's shape to write into.
+    Raises: DeviceMismatchError, and what the operator says; nothing has changed then.
+    """
+    given = kwargs.pop("out", None) if kwargs else None
+    return _served(operator, bind(operator, args, kwargs), given, False)
+
+
+def call_two(operator: Operator, first: Any, second: Any) -> Any:
+    """As `call`, for an operator that needs no more than two arguments."""
+    return _served(operator, bind_two(operator, first, second), None, False)
+
+
+def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an operator and write the result into its first operand, which is returned: `x.add_(y)`."""
+    return _served(operator, bind(operator, args, kwargs), None, True)
+
+
+class _CoreCaller(Caller):
+    __slots__ = ()
+
+    def call(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return call(operator, args, kwargs)
+
+
+make_calls_by(_CoreCaller())
+
+
+def _served(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> Any:
+    """Run a call.  The outermost of a thread gives its name to errors."""
+    now = thread.here()
+    if now.operator is not None:
+        return _inplace(now, operator, bound) if inplace else _called(now, operator, bound, given)
+    now.operator = operator
+    try:
+        return _inplace(now, operator, bound) if inplace else _called(now, operator, bound, given)
+    except _lowering.misuses as error:
+        better = _lowering.misuse(operator, bound, error)
+        if better is error:
+            raise
+        raise better from error
+    finally:
+        now.operator = None
+
+
+def _called(now: Thread, operator: Operator, bound: list[Any], given: Any) -> Any:
+    if operator.kind is VIEW:
+        if given is not None:
+            raise ArgumentTypeError("got an unexpected keyword argument 'out'", hint=operator.usage())
+        return _view(operator, bound)
+    if given is not None:
+        return _call_out(now, operator, bound, given)
+    if operator.mutates:
+        return _call_mutating(now, operator, bound)
+    return _run(now, operator, bound)
+
+
+def _run(now: Thread, operator: Operator, bound: list[Any]) -> Any:
+    """Run a call that makes its results, and record it."""
+    if now.lowering is not None and _is_placed(bound):
+        return now.lowering.inline(operator, bound, None)
+    try:
+        key = _key(operator, bound)
+    except TypeError:
+        if operator.kind is COMPOSITE:
+            return operator.body(*bound)
+        raise
+    joins = now.grad_enabled and _joins(operator, bound)
+    entry = _entry(operator, bound, key, None)
+    if isinstance(entry, Plan):
+        plan = entry
+        if joins:
+            if operator.kind is COMPOSITE:
+                return operator.body(*bound)
+            result = plan.run(bound, None)
+            record.record(operator, bound, result if isinstance(result, tuple) else (result,))
+            return result
+        return plan.run(bound, None)
+    if isinstance(entry, Delegation):
+        return _delegated(now, entry, bound)
+    if isinstance(entry, RunBody):
+        return operator.body(*bound)
+    return _run(now, operator, _with_moved(entry, bound))
+
+
+def _entry(operator: Operator, bound: list[Any], key: list[Any], given: Any) -> Any:
+    """The entry of a call, lowered if it has none."""
+    plans = thread.machine().plans
+    full = tuple(key)
+    entry = plans.entries.get(full)
+    if entry is None:
+        entry = _lowering.entry_for(operator, bound, given)
+        plans.add(full, entry)
+    else:
+        plans.clock += 1
+        entry.used = plans.clock
+    return entry
+
+
+def _delegated(now: Thread, delegation: Delegation, bound: list[Any]) -> Any:
+    arguments = delegation.arguments[:]
+    for source, place in delegation.sources:
+        arguments[place] = bound[source]
+    result = _run(now, delegation.operator, arguments)
+    return result if delegation.part < 0 else result[delegation.part]
+
+
+def _with_moved(moved: MovedScalars, bound: list[Any]) -> list[Any]:
+    arguments = bound[:]
+    for index in moved.indexes:
+        arguments[index] = _lowering.moved(bound[index], moved.device)
+    return arguments
+
+
+# the key of a call
+
+
+def _key(operator: Operator, bound: list[Any]) -> list[Any]:
+    """What the entry of a call depends on.  Numbers of NumPy, and of subclasses, become Python's in `bound`.
+
+    Raises: TypeError for an argument that cannot be in a key.
+    """
+    key: list[Any] = [operator]
+    if operator.setting is not None:
+        key.append(operator.setting.value)
+    for index, value in enumerate(bound):
+        if isinstance(value, TensorBase):
+            operand = value
+            key.append(operand.layout)
+            continue
+        kind = type(value)
+        if kind is int or kind is float or kind is bool:
+            key.append(kind if operator.travels[index] else _canonical(value))
+        elif value is None or kind is str:
+            key.append(value)
+        else:
+            plain = _plain(value)
+            if plain is not value:
+                bound[index] = plain
+                kind = type(plain)
+                key.append(kind if operator.travels[index] else _canonical(plain))
+            else:
+                key.append(_canonical(value))
+    return key
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy number, or an instance of a number's subclass, as the Python number; anything else is itself."""
+    if isinstance(value, (int, float)):
+        return float(value) if isinstance(value, float) else int(value)
+    if host.is_numpy_loaded() and isinstance(value, host.np.generic) and value.dtype.kind in "biuf":
+        return value.item()
+    return value
+
+
+def _canonical(value: Any) -> Any:
+    """An argument as a part of a key: values that compare equal and differ, as 1, True and 1.0 do, are kept apart."""
+    kind = type(value)
+    if kind is int or kind is str or value is None:
+        return value
+    if kind is bool:
+        return TRUE if value else FALSE
+    if kind is float:
+        return float, value.hex()
+    if kind is tuple or kind is list or kind is st.Size:
+        return tuple([_canonical(each) for each in value])
+    if isinstance(value, TensorBase):
+        return value.layout
+    if kind in _keyed:
+        return value
+    plain = _plain(value)
+    if plain is value:
+        raise TypeError(f"{shown(value)} is no argument of an operator")
+    return _canonical(plain)
+
+
+def _is_placed(values: Any) -> bool:
+    """Whether a call has a tensor of the call that is being lowered among its arguments."""
+    for value in values:
+        if isinstance(value, TensorBase):
+            operand = value
+            if operand.storage.place != _NO_PLACE:
+                return True
+        elif (type(value) is list or type(value) is tuple) and _is_placed(value):
+            return True
+    return False
+
+
+def _joins(operator: Operator, bound: list[Any]) -> bool:
+    """Whether a call's operands take part in a graph."""
+    for index in operator.tensor_indexes:
+        value = bound[index]
+        if isinstance(value, TensorBase):
+            if in_graph(value):
+                return True
+        elif (type(value) is list or type(value) is tuple) and _any_joins(value):
+            return True
+    return False
+
+
+def _any_joins(values: Any) -> bool:
+    for value in values:  # noqa: SIM110 (compiled, there are no closures)
+        if isinstance(value, TensorBase) and in_graph(value):
+            return True
+    return False
+
+
+# views
+
+
+def _view(operator: Operator, bound: list[Any]) -> Any:
+    """Another tensor over the first operand's memory, laid out as the operator's body says."""
+    source = bound[0]
+    if not isinstance(source, TensorBase):
+        raise TypeError("the input is no Tensor")
+    operand: TensorBase = source
+    device = operand.layout.device
+    if device.index >= 0 and device.machine is not thread.machine():
+        raise former_machine(operator.called, operand.storage)
+    shape, strides, step = operator.body(*bound)
+    result = view_of(
+        operand, operand.layout.dtype, st.Size(_ints(shape)), _ints(strides), operand.offset + as_int(step)
+    )
+    record.link_view(operator, bound, result)
+    return result
+
+
+def _ints(values: Any) -> tuple[int, ...]:
+    """Sizes or strides as integers.  Raises TypeError for what is none."""
+    for value in values:
+        if type(value) is not int:
+            return tuple([as_int(each) for each in values])
+    return tuple(values)
+
+
+def view_of(source: TensorBase, kind: dtype, shape: st.Size, strides: tuple[int, ...], offset: int) -> TensorBase:
+    """A tensor over the memory of another, unknown to autograd; offset in elements of `kind`."""
+    memory, layout = source.storage, source.layout
+    aligned = memory.aligned and offset * kind.itemsize % _WIDEST == 0
+    return tensor.new_tensor(memory, layout_of(layout.device, kind, shape, strides, aligned), offset)
+
+
+# writing
+
+
+def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
+    """Run a call that writes operands, and is in no graph.  Raises AutogradError where gradients would be lost."""
+    written = [each for name in operator.mutates for each in bound[operator.index_of[name]]]
+    if now.grad_enabled:
+        for each in written:
+            record.check_inplace(operator.called, each)
+        if _joins(operator, bound):
+            raise AutogradError("has no derivative", hint="call it under torch.no_grad()", operator=operator.called)
+    key = _key(operator, bound)
+    result = _entry(operator, bound, key, None).run(bound, None)
+    for each in written:
+        each.storage.version += 1
+    return result
+
+
+def _call_out(now: Thread, operator: Operator, bound: list[Any], given: Any) -> Any:
+    check_out(operator, given)
+    if now.grad_enabled and (in_graph(given) or _joins(operator, bound)):
+        raise AutogradError(
+            "functions with out=... arguments don't support automatic differentiation, and one of "
+            f"the operands, or out ({given.describe()}), requires grad",
+            hint="call it under torch.no_grad(), or without out=",
+            operator=operator.called,
+        )
+    if operator.kind is COMPOSITE:
+        result = _run(now, operator, bound)
+        _lowering.check_given(operator, given, result)
+        assign(given, result)
+    else:
+        write(operator, bound, given)
+    given.storage.version += 1
+    return given
+
+
+def check_out(operator: Operator, given: Any) -> None:
+    """Raise ArgumentTypeError if out= is no tensor."""
+    if not isinstance(given, TensorBase):
+        raise ArgumentTypeError(
+            f"out must be a Tensor, got {shown(given)}", hint="leave it out", operator=operator.called
+        )
+
+
+def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
+    if not isinstance(bound[0], TensorBase):
+        raise TypeError("the tensor to write is no Tensor")
+    target: TensorBase = bound[0]
+    if operator.kind is COMPOSITE:
+        return _lowering.copy_(target, _run(now, operator, bound))
+    if now.lowering is not None and _is_placed(bound):
+        return now.lowering.inline(operator, bound, target)
+    needs_node = now.grad_enabled and _joins(operator, bound)
+    if needs_node or target.base is not None:
+        record.check_inplace(operator.called, target)
+    if needs_node and target.layout.is_floating:
+        return _inplace_recorded(operator, bound, target)
+    write(operator, bound, target)
+    record.record_inplace(operator, bound, target, None)
+    return target
+
+
+def _inplace_recorded(operator: Operator, bound: list[Any], target: TensorBase) -> Any:
+    node = record.node_for_inplace(operator, bound, target)
+    write(operator, bound, target)
+    record.record_inplace(operator, bound, target, node)
+    return target
+
+
+def write(operator: Operator, bound: list[Any], target: TensorBase) -> None:
+    """Run a call whose result goes to `target`; unknown to autograd, and no version is counted."""
+    key = _key(operator, bound)
+    key.append(INTO)
+    key.append(target.layout)
+    for index in range(len(bound)):
+        value = bound[index]
+        if isinstance(value, TensorBase):
+            operand = value
+            if operand.storage is target.storage:
+                if operand is target or _is_same(operand, target):
+                    key.append(index)
+                else:
+                    _check_apart(operator, operand, target)
+    entry = _entry(operator, bound, key, target)
+    if isinstance(entry, MovedScalars):
+        write(operator, _with_moved(entry, bound), target)
+        return
+    entry.run(bound, target)
+
+
+def _is_same(one: TensorBase, other: TensorBase) -> bool:
+    return one.offset == other.offset and one.layout is other.layout
+
+
+def _check_apart(operator: Operator, operand: TensorBase, target: TensorBase) -> None:
+    """Raise ShapeError if an operand and the tensor that is written share elements at other indexes."""
+    if tensor.overlap_of(operand, target) == "partial":
+        raise ShapeError(
+            f"the written-to tensor {target.describe()} partly overlaps an input, {operand.describe()}",
+            hint="clone() the input before writing",
+            operator=operator.called,
+        )
+
+
+def assign(target: TensorBase, source: TensorBase) -> None:
+    """Write `source`, converted and broadcast, into `target` of the same device; unknown to autograd."""
+    steps = st.expand(source.layout.shape, source.layout.strides, target.layout.shape)
+    view = tensor.alias_of(source, target.layout.shape, steps, source.offset)
+    write(REGISTRY["convert"], [view, None], target)
+
+
+def fill_new(operator: Operator, made: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Let an operator write a new tensor, its first operand: unlike a write in place, no version is counted."""
+    bound = bind(operator, (made, *args), kwargs)
+    now = thread.here()
+    if now.lowering is not None and _is_placed(bound):
+        now.lowering.inline(operator, bound, made)
+    else:
+        write(operator, bound, made)

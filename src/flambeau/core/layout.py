@@ -1,0 +1,81 @@
+"""How a tensor lies in its storage, as one object that stands for type, device, shape and strides together.
+
+Equal layouts are the same object, so that the cache of calls finds them by identity.  A layout belongs to a device of
+one machine: a call that mixes devices or machines never finds another call's plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ..dtypes import dtype
+from ..strides import Shape, Size, contiguous, is_contiguous
+from .thread import Device
+
+MAX_LAYOUTS = 1 << 16  # of one device that are kept; after that many, all are forgotten
+WIDEST_ACCESS = 16  # bytes that a GPU's thread reads or writes at once
+
+
+class Layout:
+    """dtype, device, shape and strides (in elements) of a tensor, and what follows from them.
+
+    aligned: whether the first element lies at a multiple of WIDEST_ACCESS bytes.
+    dense: whether the elements lie in row-major order without gaps.
+    plain: the numpy.dtype;  steps: the strides in bytes; both are None until a CPU call asks for them.
+    """
+
+    __slots__ = (
+        "aligned", "dense", "device", "dtype", "is_floating", "itemsize", "nbytes", "numel", "plain", "shape", "steps",
+        "strides",
+    )  # fmt: skip
+
+    def __init__(self, device: Device, dtype: dtype, shape: Size, strides: Shape, aligned: bool) -> None:
+        self.device = device
+        self.dtype = dtype
+        self.shape = shape
+        self.strides = strides
+        self.aligned = aligned
+        self.itemsize = dtype.itemsize
+        self.is_floating = dtype.is_floating_point
+        self.numel = prod(shape)
+        self.nbytes = self.numel * self.itemsize
+        self.dense = is_contiguous(shape, strides)
+        self.plain: Any = None
+        self.steps: Any = None
+
+    def prepare(self) -> None:
+        """Set `plain` and `steps`."""
+        self.steps = tuple([step * self.itemsize for step in self.strides])
+        self.plain = self.dtype.numpy
+
+    def __repr__(self) -> str:
+        return f"Layout({self.dtype.name}{list(self.shape)} on {self.device}, strides {list(self.strides)})"
+
+
+def layout_of(device: Device, dtype: dtype, shape: Size, strides: Shape, aligned: bool = True) -> Layout:
+    """The layout with these properties."""
+    key = (dtype, shape, strides, aligned)
+    found = device.layouts.get(key)
+    if found is None:
+        if len(device.layouts) >= MAX_LAYOUTS:
+            device.layouts.clear()
+            device.dense.clear()
+        found = device.layouts[key] = Layout(device, dtype, shape, strides, aligned)
+    return found
+
+
+def known_dense(device: Device, dtype: dtype, shape: Sequence[int]) -> Layout | None:
+    """The layout that `dense_layout` gives for these sizes, if it was asked before."""
+    return device.dense.get((dtype, shape)) if isinstance(shape, tuple) else None
+
+
+def dense_layout(device: Device, dtype: dtype, shape: Size) -> Layout:
+    """The layout of a new tensor: row-major, without gaps, aligned."""
+    key = (dtype, shape)
+    found = device.dense.get(key)
+    if found is None:
+        found = layout_of(device, dtype, shape, contiguous(shape))  # first: it may clear both tables
+        device.dense[key] = found
+    return found

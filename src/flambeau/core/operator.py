@@ -1,0 +1,362 @@
+"""The operator record: what an operator is called with, how it is bound, and what is in the key of a call.
+
+Parameters are told apart by their annotations:
+
+    Operand            a tensor
+    Operand | None     a tensor that may be absent
+    Operands           a sequence of tensors
+    Value              a tensor or a Python number
+    Number             a Python number that the lowering only passes on: see `Number`
+    anything else      an attribute
+
+A derivative names what it needs, and only that is saved: `grad` (or `grads`, a tuple, when there are several
+results), `out` (or `outs`), any parameter, `<parameter>_shape` for the shape alone, and `needs`, one bool per
+tensor parameter.  It returns one gradient per tensor parameter, None where there is none.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from functools import wraps
+from typing import Any, NamedTuple
+
+from ..dtypes import dtype, meant
+from ..errors import ArgumentTypeError, shown
+
+POINTWISE, LOWERED, VIEW, COMPOSITE = "pointwise", "lowered", "view", "composite"
+TENSOR_ANNOTATIONS = ("Operand", "Operand | None", "Operands", "Value")
+OF_NUMPY = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+
+
+class Sample(NamedTuple):
+    """Inputs for the operator sweep.  In `args`, an `Array` stands for a tensor."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = {}
+
+
+class ErrorSample(NamedTuple):
+    """Inputs that must fail, with the error's class and a regular expression that its text matches."""
+
+    args: tuple[Any, ...]
+    error: type[Exception]
+    match: str
+    kwargs: dict[str, Any] = {}
+
+
+Samples = Callable[[], Iterable[Sample]]
+Errors = Callable[[], Iterable[ErrorSample]]
+REGISTRY: dict[str, Operator] = {}
+
+
+class Parameter(NamedTuple):
+    """One parameter of an operator.  default: inspect.Parameter.empty if it must be given."""
+
+    name: str
+    annotation: str
+    default: Any
+    keyword_only: bool
+
+    @property
+    def is_tensor(self) -> bool:
+        return self.annotation in TENSOR_ANNOTATIONS
+
+    @property
+    def is_needed(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+
+def parameters_of(body: Callable[..., Any], skip_call: bool) -> tuple[Parameter, ...]:
+    """The parameters in a body's signature, without the first if that is the call."""
+    found = list(inspect.signature(body).parameters.values())[1 if skip_call else 0 :]
+    named = inspect.Parameter.KEYWORD_ONLY
+    return tuple(Parameter(each.name, str(each.annotation), each.default, each.kind is named) for each in found)
+
+
+def by_position(body: Callable[..., Any]) -> Callable[..., Any]:
+    """The body, callable with the values of keyword-only parameters in their order, as calls have them."""
+    found = inspect.signature(body).parameters.values()
+    named = [each.name for each in found if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    if not named:
+        return body
+    count = len(found) - len(named)
+
+    @wraps(body)
+    def positional(*values: Any) -> Any:
+        return body(*values[:count], **dict(zip(named, values[count:], strict=True)))
+
+    return positional
+
+
+class Number:
+    """A Python number of a call while it is lowered: its type is known, its value comes with every call.
+
+    index: its place among the call's operands;  kind: bool, int or float;  conversions: what is done to each value.
+    """
+
+    __slots__ = ("conversions", "index", "kind")
+
+    def __init__(self, index: int, kind: type, conversions: tuple[Callable[[Any], Any], ...] = ()) -> None:
+        self.index = index
+        self.kind = kind
+        self.conversions = conversions
+
+    def passed_as(self, conversion: Callable[[Any], Any], kind: type | None = None) -> Number:
+        """The number, converted; `kind` is its new type, if that changes."""
+        return Number(self.index, kind or self.kind, (*self.conversions, conversion))
+
+
+def passed_as(value: Any, conversion: Callable[[Any], Any], kind: type | None = None) -> Any:
+    """A number, or a Number, converted."""
+    return value.passed_as(conversion, kind) if type(value) is Number else conversion(value)
+
+
+VALUE, FACT = "value", "fact"
+OF_BACKWARD = GRAD, GRADS, NEEDS, OUT, OUTS = "grad", "grads", "needs", "out", "outs"  # beside the operator's own names
+
+
+class Need:
+    """What is kept for one parameter of a derivative.
+
+    kind: one of OF_BACKWARD, VALUE (of argument `at`; if only_for is not -1, only where that one needs a gradient)
+    or FACT (`what`, such as its shape, of argument `at`).
+    """
+
+    __slots__ = ("at", "kind", "only_for", "what")
+
+    def __init__(self, kind: str, at: int, what: str, only_for: int) -> None:
+        self.kind = kind
+        self.at = at
+        self.what = what
+        self.only_for = only_for
+
+
+class Setting:
+    """Something that the user sets, by which lowerings decide too."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Signature:
+    """How a call names its arguments: `count` without a keyword, and those with, which go to `places`."""
+
+    __slots__ = ("count", "names", "places")
+
+    def __init__(self, count: int, names: tuple[str, ...], places: list[int]) -> None:
+        self.count = count
+        self.names = names
+        self.places = places
+
+
+class Caller:
+    """What runs calls of operators: the core's own, once that is imported (call.py)."""
+
+    __slots__ = ()
+
+    def call(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise RuntimeError(f"{operator.name}: calls cannot be run yet")
+
+
+_caller = Caller()
+
+
+def make_calls_by(caller: Caller) -> None:
+    """Have operators that are called as functions run by `caller`."""
+    global _caller
+    _caller = caller
+
+
+class Operator:
+    """One operator.
+
+    name: its key;  called: what users call it, with which its errors begin.
+    inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
+    dtypes: the types that the sweep tries.  setting: what the user set that its lowering also decides by.
+    mutates: parameters, sequences of tensors, that a call writes.
+    travels: per parameter, whether a number for it comes with each call and only its type is in the key.
+    """
+
+    by_value = False  # whether a pointwise lowering decides by the values of numbers too
+
+    def __init__(
+        self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
+        dtypes: Sequence[dtype] = (), inplace: bool = False, method: bool = True, function: bool = True,
+        host: str = "never", name: str = "", called: str = "", differentiable: bool = True,
+        setting: Setting | None = None, mutates: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        self.name = name or body.__name__
+        self.__name__ = self.name
+        self.__doc__ = body.__doc__
+        self.called = called or self.name
+        self.body = body if kind == POINTWISE else by_position(body)
+        self.kind = kind
+        self.samples = samples
+        self.errors = errors
+        self.dtypes = tuple(dtypes)
+        self.inplace = inplace
+        self.method = method
+        self.function = function
+        self.host = host
+        self.differentiable = differentiable
+        self.setting = setting
+        self.mutates = tuple(mutates)
+        self.backward: Callable[..., Any] | None = None
+        self.backward_needs: tuple[str, ...] = ()
+        self.saves: tuple[Need, ...] = ()
+        self.only_for: dict[str, str] = {}
+        self.parameters = parameters_of(body, skip_call=kind == LOWERED)
+        self.positional = sum(not each.keyword_only for each in self.parameters)
+        self.tensor_indexes = tuple(index for index, each in enumerate(self.parameters) if each.is_tensor)
+        self.index_of = {each.name: index for index, each in enumerate(self.parameters)}
+        self.travels = tuple(self._travels(each) for each in self.parameters)
+        self.node_name = "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
+        self.defaults = [each.default for each in self.parameters]
+        self.needed = max((count for count, each in enumerate(self.parameters, 1) if each.is_needed), default=0)
+        self.signatures: dict[tuple[Any, ...], Signature] = {}
+        self.last_signature: Signature | None = None
+        REGISTRY[self.name] = self
+
+    def _travels(self, parameter: Parameter) -> bool:
+        if self.kind == POINTWISE and parameter.annotation == "Value":
+            return not self.by_value
+        return self.kind != COMPOSITE and parameter.annotation == "Number"
+
+    def called_as(self, called: str) -> Operator:
+        """This operator for those who call it by another name: `add_`, or `multiply`."""
+        twin = copy(self)
+        twin.called = twin.__name__ = called
+        return twin
+
+    def in_place(self) -> Operator:
+        """This operator for those who let it write its first operand."""
+        return self.called_as(f"{self.called}_")
+
+    def lower(self, call: Any, *arguments: Any) -> Any:
+        """Say what a call with these arguments takes and queues; its results."""
+        return self.body(call, *arguments)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _caller.call(self, args, kwargs)
+
+    def run(self, args: tuple[Any, ...]) -> Any:
+        """`self(*args)`, by a call in C where it is compiled."""
+        return _caller.call(self, args, {})
+
+    def derivative(self, body: Callable[..., Any] | None = None, *, only_for: dict[str, str] | None = None) -> Any:
+        """Attach the derivative, a function of the names that it needs (see the module).
+
+        only_for: {"input": "other"} saves `input` only where `other` needs a gradient; it is None otherwise.
+        """
+        self.only_for = only_for or {}
+        return self.derivative_body if body is None else self.derivative_body(body)
+
+    def derivative_body(self, body: Callable[..., Any]) -> Operator:
+        self.backward = body
+        self.backward_needs = tuple(inspect.signature(body).parameters)
+        self.saves = tuple([self._need(name) for name in self.backward_needs])
+        return self
+
+    def _need(self, name: str) -> Need:
+        """What a derivative's parameter stands for."""
+        if name in OF_BACKWARD:
+            return Need(OF_BACKWARD[OF_BACKWARD.index(name)], -1, "", -1)  # to be told by identity
+        index = self.index_of.get(name)
+        if index is not None:
+            reason = self.only_for.get(name)
+            return Need(VALUE, index, "", -1 if reason is None else self.index_of[reason])
+        parameter, _, what = name.rpartition("_")
+        return Need(FACT, self.index_of[parameter], what, -1)
+
+    def signature_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
+        """How a call names its arguments.  Raises ArgumentTypeError if it cannot be bound."""
+        found = self.signatures.get((len(args), *kwargs))
+        if found is None:
+            found = Signature(len(args), tuple(kwargs), self._places(args, kwargs))
+            self.signatures[found.count, *found.names] = found
+        return found
+
+    def _places(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
+        """Which parameters the keywords are."""
+        if len(args) > self.positional:
+            raise ArgumentTypeError(
+                f"takes {self.positional} positional arguments but {len(args)} were given",
+                hint=self.usage(),
+                operator=self.called,
+            )
+        given = {self._own_name(name, kwargs): value for name, value in kwargs.items()}
+        left = self.parameters[len(args) :]
+        for parameter in left:
+            if parameter.is_needed and parameter.name not in given:
+                raise ArgumentTypeError(
+                    f"missing 1 required positional argument: '{parameter.name}'",
+                    hint=self.usage(),
+                    operator=self.called,
+                )
+        known = {each.name for each in left}
+        for name, value in given.items():
+            if name not in known:
+                raise ArgumentTypeError(
+                    f"got an unexpected keyword argument '{name}': {shown(value)}",
+                    hint=self.usage(),
+                    operator=self.called,
+                )
+        return [self.index_of[name] for name in given]
+
+    def _own_name(self, name: str, others: dict[str, Any]) -> str:
+        """The name here for one of NumPy's, unless that is given too."""
+        own = OF_NUMPY.get(name, name)
+        return name if name in self.index_of or own in others else own
+
+    def usage(self) -> str:
+        """How it is called, as a hint."""
+        listed = [each.name if each.is_needed else f"{each.name}={each.default}" for each in self.parameters]
+        if self.positional < len(listed):
+            listed.insert(self.positional, "*")
+        return f"it is {self.called}({', '.join(listed)})"
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}>"
+
+
+def bind(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Every parameter's value in order.  Raises ArgumentTypeError as a Python call would."""
+    if kwargs or not operator.needed <= len(args) <= operator.positional:
+        return _bind_named(operator, args, kwargs)
+    bound = operator.defaults[:]
+    for place, value in enumerate(args):
+        bound[place] = value
+    return bound
+
+
+def bind_two(operator: Operator, first: Any, second: Any) -> list[Any]:
+    """As `bind`, for an operator that needs no more than two."""
+    bound = operator.defaults[:]
+    bound[0], bound[1] = first, second
+    return bound
+
+
+def _bind_named(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    signature = operator.last_signature
+    if signature is None or not _is_like(signature, len(args), kwargs):
+        signature = operator.last_signature = operator.signature_of(args, kwargs)
+    bound = operator.defaults[:]
+    for place, value in enumerate(args):
+        bound[place] = value
+    for place, value in enumerate(kwargs.values()):
+        bound[signature.places[place]] = meant(value) if isinstance(value, type) else value
+    return bound
+
+
+def _is_like(signature: Signature, count: int, kwargs: dict[str, Any]) -> bool:
+    """Whether a call names its arguments so; keywords in a program's text are the same objects each time."""
+    if signature.count != count or len(signature.names) != len(kwargs):
+        return False
+    for place, name in enumerate(kwargs):  # noqa: SIM110 (compiled, there are no closures)
+        if name is not signature.names[place]:
+            return False
+    return True

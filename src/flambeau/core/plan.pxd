@@ -1,0 +1,107 @@
+cimport cython
+from ..hooks cimport Hooks
+from ..runtime.queue cimport Queue
+from . cimport storage, tensor, thread
+from .layout cimport Layout
+from .native cimport copied, is_unshared, put_address
+from .operator cimport Number
+from .storage cimport Storage
+from .tensor cimport TensorBase
+from .thread cimport Device
+
+cdef Hooks hooks
+cdef int _FIXED
+cdef int _WHOLE
+cdef int _SHAPED
+cdef int _NUMBER
+cdef int _WEAK
+cdef int _DRAWN
+cdef int _LISTED
+
+@cython.final
+cdef class Place:
+    cdef public Py_ssize_t at
+    cdef public Py_ssize_t operand
+    cdef public Py_ssize_t start
+
+cdef class Step:
+    cdef public list addresses
+    cdef public bytearray spare
+    cdef public bytearray template
+    cdef public object called
+
+    @cython.locals(buffer=bytearray, place=Place, operand=TensorBase, address=cython.ulonglong)
+    cpdef bytearray addressed(self, list used)
+
+@cython.final
+cdef class Launch(Step):
+    cdef public object kernel
+    cdef public object handle
+    cdef public object grid
+    cdef public object values
+    cdef public list numbers
+    cdef public list draws
+
+    @cython.locals(buffer=bytearray)
+    cpdef bytearray filled(self, list used, drawn)
+    cpdef _put_numbers(self, bytearray buffer, used, drawn)
+
+@cython.final
+cdef class LibraryCall(Step):
+    cdef public object problem
+    cdef public object handle
+    cdef public Py_ssize_t workspace_nbytes
+
+@cython.final
+cdef class Argument:
+    cdef public int how
+    cdef public Py_ssize_t place
+    cdef public Py_ssize_t start
+    cdef public object value
+    cdef public object plain
+    cdef public object shape
+    cdef public object steps
+    cdef public object last
+    cdef public object made
+
+@cython.final
+cdef class HostCall:
+    cdef public object function
+    cdef public list arguments
+    cdef public object step
+    cdef public bint is_checked
+
+    cpdef run(self, list used, drawn)
+    cdef _run_by_address(self, list used, drawn)
+
+@cython.locals(each=Argument, how=int, values=list)
+cdef list _gathered(list arguments, list used, drawn, step)
+@cython.locals(memory=Storage, layout=Layout, start=Py_ssize_t)
+cdef _shaped(Argument argument, TensorBase operand)
+cdef _number(Argument argument, value, step)
+
+@cython.final
+cdef class Plan:
+    cdef public Device device
+    cdef public bint is_on_host
+    cdef public list members
+    cdef public bint has_given
+    cdef public list taken
+    cdef public list steps
+    cdef public list draws
+    cdef public object result
+    cdef public Py_ssize_t used
+    cdef public HostCall direct
+
+    @cython.locals(stream=Queue, layout=Layout, index=Py_ssize_t, at=Py_ssize_t)
+    cpdef run(self, list bound, given)
+    @cython.locals(call=HostCall, layout=Layout, values=list)
+    cdef _run_direct(self, list bound)
+
+cdef bint _is_one_of(made, list values)
+@cython.locals(buffer=bytearray)
+cdef _launch(Launch step, Queue stream, list used, drawn)
+@cython.locals(packed=bytearray, workspace=Storage)
+cdef _run_library(LibraryCall step, Queue stream, list used)
+@cython.locals(place=Py_ssize_t)
+cdef _built(result, list used)

@@ -1,0 +1,530 @@
+"""Plans: what a warm call of an operator does, on the CPU, on virtual and on real GPUs.
+
+- A plan is made by a lowering (lowering.py) and run by every call with the same key (call.py).
+- On a GPU it takes memory, puts addresses and numbers into prepared argument buffers, and queues.
+- On the CPU each of its steps calls a function on NumPy arrays.  Where one step makes the one result, the array that
+  comes back is the result's memory; else the function writes arrays that were taken before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+from struct import error as StructError
+from typing import Any
+
+from .. import host
+from ..errors import ValueRangeError, shown
+from ..hooks import hooks
+from ..kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar, Strided
+from ..problem import Problem, unpacked
+from . import storage, tensor, thread
+from .layout import Layout
+from .native import copied, is_unshared, put_address
+from .operator import Number
+from .tensor import TensorBase
+from .thread import Device
+
+ADDRESS = Struct("@Q")
+
+# where an argument of a host function comes from
+_FIXED, _WHOLE, _SHAPED, _NUMBER, _WEAK, _DRAWN, _LISTED = range(7)
+
+
+class Drawn:
+    """The state's address, the seed or the first counter of a draw.  place: its index among what the plan draws."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
+class Place:
+    """Where in an argument buffer an address goes.
+
+    at: bytes from its start;  operand: its index among what the steps use;  start: bytes into it.
+    """
+
+    __slots__ = ("at", "operand", "start")
+
+    def __init__(self, at: int, operand: Any) -> None:
+        self.at = at
+        self.operand = operand.storage.place
+        self.start = operand.offset * operand.dtype.itemsize
+
+
+class Step:
+    """What a plan puts on a stream: its argument buffer, and where addresses go in it.
+
+    spare: a buffer of an earlier call that has no other owner.  All that calls differ in is overwritten.
+    called: the operator that it is of.
+    """
+
+    __slots__ = ("addresses", "called", "spare", "template")
+    addresses: list[Place]
+    spare: bytearray | None
+    template: bytearray
+    called: str
+
+    def addressed(self, used: list[Any]) -> bytearray:
+        """A buffer with addresses in their places."""
+        buffer = self.spare
+        if buffer is None:
+            buffer = copied(self.template)
+        else:
+            self.spare = None
+        for place in self.addresses:
+            operand = used[place.operand]
+            address = operand.storage.address() + operand.offset * operand.layout.itemsize + place.start
+            put_address(buffer, place.at, address)
+        return buffer
+
+
+class Launch(Step):
+    """One launch of a plan, and where numbers and draws go in its buffer."""
+
+    __slots__ = ("draws", "grid", "handle", "kernel", "numbers", "values")
+
+    def __init__(self, kernel: Kernel, handle: Any, grid: Grid, values: Sequence[Any], called: str) -> None:
+        self.called = called
+        self.kernel = kernel
+        self.handle = handle
+        self.grid = grid
+        self.values = values
+        self.addresses = []
+        self.spare = None
+        self.numbers: list[tuple[int, Any, Number]] = []
+        self.draws: list[tuple[int, Any, int]] = []
+        fixed = [self._fixed(param, at, value) for param, at, value in zip(kernel.params, kernel.offsets, values)]
+        self.template = bytearray(kernel.pack(fixed))
+
+    def _fixed(self, param: Any, at: int, value: Any) -> Any:
+        """The value to prepare; what only a call knows is noted, and is 0 until then."""
+        if type(param) is Pointer:
+            if type(value) is Drawn:
+                self.draws.append((at, ADDRESS, value.place))
+            elif value is not None:
+                self.addresses.append(Place(at, value))
+            return 0
+        if type(param) is Pointers:
+            for number, each in enumerate(value):
+                self.addresses.append(Place(at + number * Pointers.NBYTES, each))
+            return [(0, each.numel()) for each in value]
+        if type(value) is Number:
+            self.numbers.append((at, param.struct, value))
+            return 0
+        if type(value) is Drawn:
+            self.draws.append((at, param.struct, value.place))
+            return 0
+        return value
+
+    def filled(self, used: list[Any], drawn: Any) -> bytearray:
+        """The argument buffer of one call."""
+        buffer = self.addressed(used)
+        if self.numbers or self.draws:
+            self._put_numbers(buffer, used, drawn)
+        return buffer
+
+    def _put_numbers(self, buffer: bytearray, used: Sequence[Any], drawn: Any) -> None:
+        for at, struct, number in self.numbers:
+            self._put_number(buffer, at, at, struct, number, used[number.index])
+        for at, struct, place in self.draws:
+            struct.pack_into(buffer, at, drawn[place])
+
+    def _put_number(self, buffer: bytearray, place: int, at: int, struct: Any, number: Number, given: Any) -> None:
+        """Write a number `place` bytes into a buffer;  at: the offset of its parameter."""
+        value = given
+        try:
+            for conversion in number.conversions:
+                value = conversion(value)
+            struct.pack_into(buffer, place, value)
+        except (StructError, OverflowError) as error:
+            raise self._overflow(at, given) from error
+
+    def travelled(self, at: int, number: Number, given: Any) -> Any:
+        """A number as the kernel gets it.  Raises ValueRangeError if its parameter does not hold it."""
+        _, struct = _scalar_at(self.kernel, at)
+        buffer = bytearray(struct.size)
+        self._put_number(buffer, 0, at, struct, number, given)
+        return struct.unpack(buffer)[0]
+
+    def _overflow(self, at: int, value: Any) -> ValueRangeError:
+        kind, _ = _scalar_at(self.kernel, at)
+        return ValueRangeError(
+            f"value cannot be converted to type {kind} without overflow: {shown(value)}",
+            hint="integers travel in 64 bits, floating point numbers end at about 1.8e308",
+            operator=self.called,
+        )
+
+    def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
+        """What a call touches, at its addresses: see Kernel.bind."""
+        return self.kernel.bind(self.filled(used, drawn))
+
+    @property
+    def reference(self) -> Any:
+        return self.kernel.reference
+
+
+def _scalar_at(kernel: Kernel, at: int) -> tuple[str, Struct]:
+    """The C type and the struct of the scalar parameter at an offset."""
+    param = kernel.params[kernel.offsets.index(at)]
+    assert isinstance(param, Scalar)
+    return param.ctype, param.struct
+
+
+class LibraryCall(Step):
+    """One call of a vendor's library.  Where an operand is absent, its address stays 0."""
+
+    __slots__ = ("handle", "problem", "workspace_nbytes")
+
+    def __init__(
+        self, problem: Problem, handle: Any, workspace_nbytes: int, operands: Sequence[Any], called: str
+    ) -> None:
+        self.called = called
+        self.problem = problem
+        self.handle = handle
+        self.workspace_nbytes = workspace_nbytes
+        self.template = bytearray(ADDRESS.size * len(operands))
+        self.spare = None
+        self.addresses = [Place(ADDRESS.size * at, each) for at, each in enumerate(operands) if each is not None]
+
+    def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
+        """What a call touches, at its addresses."""
+        return self.problem.accesses(unpacked(self.addressed(used)))
+
+    @property
+    def reference(self) -> Any:
+        return self.problem.reference
+
+
+class Argument:
+    """Where an argument of a host function comes from.
+
+    how: _FIXED, a value;  _WHOLE, an operand as it lies;  _SHAPED, an array over an operand, `start` bytes into it;
+    _NUMBER, a number that travels, `start` bytes into the argument buffer;  _WEAK, one as the type `plain`;
+    _DRAWN, a draw;  _LISTED, a list.
+    """
+
+    __slots__ = ("how", "last", "made", "place", "plain", "shape", "start", "steps", "value")
+
+    def __init__(self, how: int, place: int = 0, value: Any = None) -> None:
+        self.how = how
+        self.place = place
+        self.value = value
+        self.start = 0
+        self.plain: Any = None
+        self.shape: Any = None
+        self.steps: Any = None
+        self.last: Any = None  # the number that was converted last, and what it became
+        self.made: Any = None
+
+
+class HostCall:
+    """A step on the CPU: a function, and where its arguments come from.
+
+    arguments: None where the function's arrays can be found by their addresses alone, from the argument buffer.
+    is_checked: whether the strides of what the function returns may be others than the result's.
+    """
+
+    __slots__ = ("arguments", "function", "is_checked", "step")
+
+    def __init__(self, function: Any, arguments: list[Argument] | None, step: Any, is_checked: bool = False) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.step = step
+        self.is_checked = is_checked
+
+    def run(self, used: list[Any], drawn: Any) -> Any:
+        """Call the function; what it returns."""
+        if self.arguments is None or hooks.on_host_read is not None or hooks.on_host_write is not None:
+            return self._run_by_address(used, drawn)
+        return thread.quietly(self.function, _gathered(self.arguments, used, drawn, self.step))
+
+    def _run_by_address(self, used: list[Any], drawn: Any) -> Any:
+        accesses = self.step.accesses(used, drawn)
+        _note_touched(accesses)
+        return thread.quietly(self.step.reference, [_array_at(each) for each in accesses])
+
+
+def _note_touched(values: Sequence[Any]) -> None:
+    """Tell the hooks about every array among the arguments of a function that runs on the host."""
+    for each in values:
+        if isinstance(each, list):
+            _note_touched(each)
+        elif isinstance(each, Access):
+            hook = hooks.on_host_write if each.mode == "w" else hooks.on_host_read
+            if hook is not None:
+                hook(each)
+
+
+def _array_at(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_array_at(each) for each in value]
+    if isinstance(value, Access):
+        return host.array_at(value.address, value.dtype, value.shape, value.strides)
+    return value
+
+
+def _gathered(arguments: list[Argument], used: list[Any], drawn: Any, step: Any) -> list[Any]:
+    """The arguments of a host function in one call."""
+    values: list[Any] = []
+    for each in arguments:
+        how = each.how
+        if how == _WHOLE:
+            values.append(tensor.array_of(used[each.place]))
+        elif how == _SHAPED:
+            values.append(_shaped(each, used[each.place]))
+        elif how == _FIXED:
+            values.append(each.value)
+        elif how in (_WEAK, _NUMBER):
+            values.append(_number(each, used[each.place], step))
+        elif how == _DRAWN:
+            values.append(drawn[each.place])
+        else:
+            values.append(_gathered(each.value, used, drawn, step))
+    return values
+
+
+def _shaped(argument: Argument, operand: TensorBase) -> Any:
+    memory, layout = operand.storage, operand.layout
+    start = operand.offset * layout.itemsize + argument.start
+    is_whole = start == 0 and memory.whole_layout is layout and layout.dense
+    if is_whole and argument.steps is None and layout.plain is argument.plain and layout.shape == argument.shape:
+        return memory.whole
+    if layout.numel == 0:
+        return host.np.empty(argument.shape, argument.plain)
+    return host.np.ndarray(argument.shape, argument.plain, memory.array(), start, argument.steps)
+
+
+def _number(argument: Argument, value: Any, step: Launch) -> Any:
+    """A number as a host function takes it: what a kernel would get, as the type that the function computes in."""
+    if value is argument.last:
+        return argument.made
+    made = step.travelled(argument.start, argument.value, value)
+    if argument.how == _WEAK:
+        made = _as_type(made, argument.plain)
+    argument.last, argument.made = value, made
+    return made
+
+
+def _as_type(value: int | float, plain: Any) -> Any:
+    """A number as a kernel converts it, as C does: integers wrap."""
+    return thread.quietly((host.np.float64 if isinstance(value, float) else host.np.int64)(value).astype, [plain])
+
+
+def host_call(step: Any) -> HostCall:
+    """A step as a call of its reference on arrays."""
+    marks = bytearray(step.template)
+    for number, place in enumerate(step.addresses):
+        ADDRESS.pack_into(marks, place.at, number + 1)
+    if isinstance(step, LibraryCall):
+        found = step.problem.accesses(unpacked(marks))
+        return HostCall(step.problem.reference, [_argument(each, step) for each in found], step)
+    kernel = step.kernel
+    called = {at: number for at, _, number in step.numbers}
+    draws = {at: place for at, _, place in step.draws}
+    varying = [param.name for param, at in zip(kernel.params, kernel.offsets) if at in called]
+    if any(
+        type(param) is Pointer and not isinstance(param.shape, str) and any(size in varying for size in param.shape)
+        for param in kernel.params
+    ):
+        return HostCall(None, None, step)
+    values = iter(kernel.bind(marks))
+    arguments = []
+    for param, at in zip(kernel.params, kernel.offsets):
+        if type(param) is Strided:
+            continue
+        value = next(values)
+        if at in called:
+            made = Argument(_NUMBER, called[at].index, called[at])
+            made.start = at
+            arguments.append(made)
+        elif at in draws:
+            arguments.append(Argument(_FIXED) if type(param) is Pointer else Argument(_DRAWN, draws[at]))
+        else:
+            arguments.append(_argument(value, step))
+    return HostCall(kernel.reference, arguments, step)
+
+
+def _argument(value: Any, step: Step) -> Argument:
+    """What a reference is given where `bind` says `value`, whose address is the number of one of the step's."""
+    if isinstance(value, list):
+        return Argument(_LISTED, 0, [_argument(each, step) for each in value])
+    if not isinstance(value, Access):
+        return Argument(_FIXED, 0, value)
+    if not value.address:
+        return Argument(_FIXED, 0, host.np.empty(tuple(value.shape), value.dtype.numpy))
+    place = step.addresses[value.address - 1]
+    made = Argument(_SHAPED, place.operand)
+    made.start = place.start
+    made.plain = value.dtype.numpy
+    made.shape = tuple(value.shape)
+    if value.strides is not None and not _is_row_major(value):
+        made.steps = tuple([step * value.dtype.itemsize for step in value.strides])
+    return made
+
+
+def _is_row_major(access: Access) -> bool:
+    expected = 1
+    for size, stride in zip(reversed(access.shape), reversed(access.strides or ())):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def direct_call(step: Any, layout: Layout) -> HostCall | None:
+    """A pointwise launch as a call of its body, which makes the result of `layout`, or None if it has to be written."""
+    kernel = step.kernel
+    if kernel.body is None or step.draws or not layout.shape:
+        return None
+    arguments, same = [], True
+    for each, compute, at in zip(step.values[1:-1], kernel.computes, kernel.offsets[1:-1]):
+        if type(each) is Number:
+            made = Argument(_WEAK, each.index, each)
+            made.plain, made.start = compute.numpy, at
+        elif isinstance(each, TensorBase):
+            if each.offset != 0:
+                return None
+            made = Argument(_WHOLE, each.storage.place)
+            same = same and each.layout.dense and each.layout.shape == layout.shape
+        else:
+            made = Argument(_FIXED, 0, _as_type(each, compute.numpy))
+        arguments.append(made)
+    return HostCall(kernel.body, arguments, step, not (same and layout.dense))
+
+
+class Part:
+    """A result that is a view of memory that a plan takes: the memory's place, and how the result lies in it."""
+
+    __slots__ = ("layout", "offset", "place")
+
+    def __init__(self, place: int, layout: Layout, offset: int) -> None:
+        self.place = place
+        self.layout = layout
+        self.offset = offset
+
+
+class Plan:
+    """What a call takes and queues: run by every call with the same key.
+
+    Its steps use the bound arguments, and what `run` puts behind them: the members of lists, which are at (index of the
+    list, index in it), the tensor that is written, and what the call takes.
+    result: the place of the result among these, a Part, None, or a tuple of such.  used: when it was run last.
+    direct: on the CPU, the call that makes the only result.
+    """
+
+    __slots__ = (
+        "device", "direct", "draws", "has_given", "is_on_host", "members", "result", "steps", "taken", "used",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        device: Device,
+        members: list[tuple[int, int]],
+        has_given: bool,
+        taken: list[Layout],
+        steps: list[Any],
+        draws: list[tuple[int, Any]],
+        result: Any,
+    ) -> None:
+        self.device = device
+        self.is_on_host = device.index < 0
+        self.members = members
+        self.has_given = has_given
+        self.taken = taken
+        self.steps = steps
+        self.draws = draws
+        self.result = result
+        self.used = 0
+        self.direct: HostCall | None = None
+
+    def run(self, bound: list[Any], given: Any) -> Any:
+        """Do the call; what it returns.  Raises: OutOfMemoryError, and what putting work on a stream can."""
+        if self.is_on_host:
+            if self.direct is not None and hooks.on_host_read is None and hooks.on_host_write is None:
+                return self._run_direct(bound)
+            stream = None
+        else:
+            stream = thread.current_stream(self.device.index)
+        for index, at in self.members:
+            bound.append(bound[index][at])
+        if self.has_given:
+            bound.append(given)
+        for layout in self.taken:
+            bound.append(tensor.taken(layout, stream))
+        drawn = self._drawn() if self.draws else None
+        for step in self.steps:
+            if isinstance(step, Launch):
+                _launch(step, stream, bound, drawn)
+            elif isinstance(step, HostCall):
+                step.run(bound, drawn)
+            else:
+                _run_library(step, stream, bound)
+        return _built(self.result, bound)
+
+    def _run_direct(self, bound: list[Any]) -> Any:
+        call, layout = self.direct, self.taken[0]
+        assert call is not None and call.arguments is not None
+        values = _gathered(call.arguments, bound, None, call.step)
+        made = thread.quietly(call.function, values)
+        if (
+            type(made) is not host.np.ndarray
+            or made.dtype is not layout.plain
+            or made.base is not None
+            or _is_one_of(made, values)
+            or (call.is_checked and made.strides != layout.steps)
+        ):
+            made = _own(made, layout)
+        return tensor.new_tensor(storage.of_array(made, layout), layout)
+
+    def _drawn(self) -> list[int]:
+        """The state, the seed and the first counter of every draw."""
+        own = thread.machine().cpu_generator if self.is_on_host else self.device.generator
+        return [number for count, source in self.draws for number in (own if source is None else source).reserve(count)]
+
+
+def _own(made: Any, layout: Layout) -> Any:
+    """What a body returned as an array of its own, in the layout of the result."""
+    own = tensor.array_of(tensor.new_on_host(layout))
+    own[...] = made
+    return own
+
+
+def _is_one_of(made: Any, values: list[Any]) -> bool:
+    for each in values:  # noqa: SIM110 (compiled, there are no closures)
+        if each is made:
+            return True
+    return False
+
+
+def _launch(step: Launch, stream: Any, used: list[Any], drawn: Any) -> None:
+    buffer = step.filled(used, drawn)
+    stream.launch(step.handle, step.grid, buffer)
+    if is_unshared(buffer):
+        step.spare = buffer
+
+
+def _run_library(step: LibraryCall, stream: Any, used: list[Any]) -> None:
+    packed = step.addressed(used)
+    if step.workspace_nbytes:
+        workspace = storage.on_device(stream.machine.devices[stream.device_index], step.workspace_nbytes, stream.handle)
+        stream.library_run(step.handle, packed, workspace.address())
+    else:
+        stream.library_run(step.handle, packed, 0)
+    if is_unshared(packed):
+        step.spare = packed
+
+
+def _built(result: Any, used: list[Any]) -> Any:
+    """What the lowering returned, with tensors in the places."""
+    if type(result) is int:
+        place = result
+        return used[place]
+    if isinstance(result, tuple):
+        made = [_built(each, used) for each in result]
+        return tuple(made) if type(result) is tuple else type(result)(*made)
+    if isinstance(result, Part):
+        return tensor.new_tensor(used[result.place].storage, result.layout, result.offset)
+    return result

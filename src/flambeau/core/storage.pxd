@@ -1,0 +1,38 @@
+cimport cython
+from ..memory.caching cimport CachingAllocator
+from ..memory.pool cimport Block
+from .layout cimport Layout
+from .thread cimport Device
+
+cdef unsigned long long _WIDEST
+
+@cython.final
+cdef class Storage:
+    cdef public Py_ssize_t nbytes
+    cdef public Device device
+    cdef public Py_ssize_t version
+    cdef public Py_ssize_t place
+    cdef public bint aligned
+    cdef unsigned long long _address
+    cdef bint _has_address
+    cdef public object _block
+    cdef CachingAllocator _allocator
+    cdef public object _owner
+    cdef public object _array
+    cdef public object whole
+    cdef public Layout whole_layout
+    cdef object __weakref__
+
+    cpdef unsigned long long address(self) except? 0
+    cdef _find_address(self)
+
+@cython.locals(made=Storage)
+cdef Storage _new(Device device, Py_ssize_t nbytes)
+@cython.locals(made=Storage)
+cpdef Storage owning(Device device, Py_ssize_t nbytes, unsigned long long address, block, owner)
+@cython.locals(made=Storage)
+cpdef Storage placeholder(Device device, Py_ssize_t nbytes, Py_ssize_t place)
+@cython.locals(allocator=CachingAllocator, block=Block, made=Storage)
+cpdef Storage on_device(Device device, Py_ssize_t nbytes, stream)
+@cython.locals(made=Storage)
+cpdef Storage of_array(array, Layout layout)

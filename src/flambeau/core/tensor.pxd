@@ -1,0 +1,49 @@
+cimport cython
+from ..hooks cimport Hooks
+from . cimport storage, thread
+from .layout cimport Layout, dense_layout, known_dense, layout_of
+from .native cimport blank
+from .storage cimport Storage
+from .thread cimport Device
+
+cdef Hooks hooks
+
+cdef class TensorBase:
+    cdef public Storage storage
+    cdef public Layout layout
+    cdef public Py_ssize_t offset
+    cdef public bint _requires_grad
+    cdef public object _grad_fn
+    cdef public Py_ssize_t output_index
+    cdef public object grad
+    cdef public object accumulator
+    cdef public object base
+    cdef public Py_ssize_t view_version
+    cdef public object hooks
+    cdef object __weakref__
+
+    cpdef unsigned long long address(self) except? 0
+    cpdef is_contiguous(self)
+    cpdef is_aligned(self)
+    cpdef numel(self)
+
+@cython.final
+cdef class Result:
+    cdef public object kind
+
+cdef Result _result
+
+@cython.locals(memory=Storage, layout=Layout)
+cpdef array_of(TensorBase tensor)
+@cython.locals(base=TensorBase)
+cpdef bint in_graph(TensorBase tensor) except -1
+cpdef unsigned long long address_of(TensorBase tensor) except? 0
+cpdef TensorBase new_tensor(Storage storage, Layout layout, Py_ssize_t offset=*)
+@cython.locals(made=TensorBase)
+cpdef TensorBase new_tensor_of(kind, Storage storage, Layout layout, Py_ssize_t offset)
+cpdef TensorBase taken(Layout layout, stream)
+cpdef TensorBase new_on_host(Layout layout)
+@cython.locals(layout=Layout, device=Device)
+cpdef TensorBase empty_tensor(shape, dtype, int index, bint pin_memory=*, name=*)
+cpdef TensorBase tensor_over(Storage storage, dtype, shape, strides, Py_ssize_t offset=*)
+cpdef TensorBase alias_of(TensorBase source, shape, strides, Py_ssize_t offset)

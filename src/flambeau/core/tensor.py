@@ -1,0 +1,254 @@
+"""TensorBase: a storage seen through a layout, and what autograd hangs on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from .. import host
+from .. import strides as st
+from ..dtypes import dtype
+from ..errors import OutOfMemoryError, ValueRangeError
+from ..hooks import hooks
+from ..kernel import Access
+from ..strides import Size
+from . import storage, thread
+from .layout import WIDEST_ACCESS, Layout, dense_layout, known_dense, layout_of
+from .native import blank
+from .storage import Storage
+from .thread import Device
+
+MAX_NBYTES = 1 << 60
+
+
+class TensorBase:
+    """A storage seen through a layout, `offset` elements from its start, and what autograd hangs on it.
+
+    grad_fn: the node that made it, None for a leaf;  output_index: which of the node's outputs it is.
+    accumulator: a weak reference to the node that adds to `grad`, for a leaf that was used.
+    base: for a view, the tensor that it views;  view_version: the storage's version when grad_fn was made.
+    """
+
+    storage: Storage
+    layout: Layout
+    offset: int
+    _requires_grad: bool
+    _grad_fn: Any
+    output_index: int
+    grad: Any
+    accumulator: Any
+    base: Any
+    view_version: int
+    hooks: Any
+
+    __slots__ = (
+        "__weakref__", "_grad_fn", "_requires_grad", "accumulator", "base", "grad", "hooks", "layout", "offset",
+        "output_index", "storage", "view_version",
+    )  # fmt: skip
+
+    @property
+    def dtype(self) -> dtype:
+        return self.layout.dtype
+
+    @property
+    def shape(self) -> Size:
+        return self.layout.shape
+
+    @property
+    def strides(self) -> st.Shape:
+        """Steps between neighbours, in elements."""
+        return self.layout.strides
+
+    @property
+    def device(self) -> Any:
+        return self.layout.device.public
+
+    @property
+    def device_index(self) -> int:
+        """The CUDA device's index, or -1 for the CPU."""
+        return self.layout.device.index
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.layout.device.index >= 0
+
+    @property
+    def requires_grad(self) -> bool:
+        return in_graph(self)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.layout.shape)
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.layout.numel
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in row-major order without gaps."""
+        return self.layout.dense
+
+    def is_aligned(self) -> bool:
+        """Whether the first element lies at a multiple of 16 bytes, the widest access of a GPU."""
+        return self.layout.aligned
+
+    def address(self) -> int:
+        """Where the first element lies."""
+        return address_of(self)
+
+    def array(self) -> Any:
+        """A NumPy array over the same host memory, which it keeps alive."""
+        if hooks.on_host_read is not None:
+            hooks.on_host_read(Access(self.address(), self.dtype, "r", self.shape, self.strides))
+        return array_of(self)
+
+    def describe(self) -> str:
+        """As errors name a tensor: `float32[4, 4] on cuda:0`."""
+        return f"{self.layout.dtype.name}{list(self.layout.shape)} on {self.layout.device}"
+
+
+def array_of(tensor: TensorBase) -> Any:
+    """A NumPy array over a CPU tensor's memory, not to be kept where the tensor's may move."""
+    memory, layout = tensor.storage, tensor.layout
+    if memory.whole_layout is layout and tensor.offset == 0:
+        return memory.whole
+    if layout.plain is None:
+        layout.prepare()
+    if layout.numel == 0:
+        return host.np.empty(layout.shape, layout.plain)
+    return host.np.ndarray(layout.shape, layout.plain, memory.array(), tensor.offset * layout.itemsize, layout.steps)
+
+
+def in_graph(tensor: TensorBase) -> bool:
+    """Whether a tensor takes part in a graph."""
+    if tensor._requires_grad or tensor._grad_fn is not None:
+        return True
+    base = tensor.base  # a view joins the graph that its base joined
+    return base is not None and tensor.view_version != tensor.storage.version and in_graph(base)
+
+
+def address_of(tensor: TensorBase) -> int:
+    """Where a tensor's first element lies."""
+    return tensor.storage.address() + tensor.offset * tensor.layout.itemsize
+
+
+class Result:
+    """The class of the tensors that operators make."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self) -> None:
+        self.kind: type[TensorBase] = TensorBase
+
+
+_result = Result()
+
+
+def make_results(kind: type[TensorBase]) -> None:
+    """Let operators make tensors of this class."""
+    _result.kind = kind
+
+
+def new_tensor(storage: Storage, layout: Layout, offset: int = 0) -> TensorBase:
+    """A leaf over a storage: `layout`, `offset` elements from its start."""
+    return new_tensor_of(_result.kind, storage, layout, offset)
+
+
+def new_tensor_of(kind: type[TensorBase], storage: Storage, layout: Layout, offset: int) -> TensorBase:
+    """As `new`, of a class."""
+    made: TensorBase = blank(kind)
+    made.storage = storage
+    made.layout = layout
+    made.offset = offset
+    made._requires_grad = False
+    made._grad_fn = made.grad = made.accumulator = made.base = made.hooks = None
+    made.output_index = made.view_version = 0
+    return made
+
+
+def taken(layout: Layout, stream: Any) -> TensorBase:
+    """A new tensor of a layout without gaps, with unset values; on a GPU its first use is on `stream`.
+
+    Raises: OutOfMemoryError.
+    """
+    if layout.device.index >= 0:
+        return new_tensor(storage.on_device(layout.device, layout.nbytes, stream.handle), layout)
+    return new_on_host(layout)
+
+
+def new_on_host(layout: Layout) -> TensorBase:
+    """A new CPU tensor of a layout without gaps, with unset values, in memory that NumPy took."""
+    if layout.plain is None:
+        layout.prepare()
+    if layout.dense:
+        return new_tensor(storage.of_array(host.np.empty(layout.shape, layout.plain), layout), layout)
+    return new_tensor(storage.on_host(layout.nbytes), layout)
+
+
+def empty_tensor(
+    shape: Sequence[int], dtype: dtype, index: int, pin_memory: bool = False, name: str = "empty"
+) -> TensorBase:
+    """A contiguous tensor with unset values, on CUDA device `index` or, if negative, on the CPU.
+
+    On a GPU its first use is on the current stream.  Raises: ValueRangeError, OutOfMemoryError.
+    """
+    device = thread.device_at(index)
+    layout = known_dense(device, dtype, shape) or _checked_layout(device, shape, dtype, name)
+    lowering = thread.here().lowering
+    if lowering is not None:
+        return lowering.take(layout)  # type: ignore[no-any-return]
+    if pin_memory:
+        return new_tensor(storage.pinned(thread.machine(), layout.nbytes), layout)
+    return taken(layout, thread.current_stream(index) if index >= 0 else None)
+
+
+def _checked_layout(device: Device, shape: Sequence[int], dtype: dtype, name: str) -> Layout:
+    size = checked_size(shape, name)
+    nbytes = prod(size) * dtype.itemsize
+    if nbytes >= MAX_NBYTES:
+        raise OutOfMemoryError(
+            f"{dtype.name}{list(size)} needs {nbytes} bytes, more than 1EB memory",
+            hint="no device holds that: look for a size that was computed wrongly",
+            operator=name,
+        )
+    return dense_layout(device, dtype, size)
+
+
+def checked_size(shape: Sequence[int], name: str) -> Size:
+    """A shape as a Size.  Raises ValueRangeError for a negative dimension."""
+    if any(size < 0 for size in shape):
+        raise ValueRangeError(
+            f"trying to create a tensor with negative dimension: {list(shape)}",
+            hint="sizes are 0 or more",
+            operator=name,
+        )
+    return Size(shape)
+
+
+def tensor_over(
+    storage: Storage, dtype: dtype, shape: Sequence[int], strides: Sequence[int], offset: int = 0
+) -> TensorBase:
+    """A tensor over a storage, by its type, shape, strides and offset (in elements)."""
+    aligned = storage.aligned and offset * dtype.itemsize % WIDEST_ACCESS == 0
+    return new_tensor(storage, layout_of(storage.device, dtype, Size(shape), tuple(strides), aligned), offset)
+
+
+def alias_of(source: TensorBase, shape: Sequence[int], strides: Sequence[int], offset: int) -> TensorBase:
+    """Another tensor over the same storage, unknown to autograd."""
+    return tensor_over(source.storage, source.layout.dtype, shape, strides, offset)
+
+
+def overlap_of(a: TensorBase, b: TensorBase) -> str:
+    """How two tensors of one storage lie: "none", "same" (element for element) or "partial"."""
+    if a.storage is not b.storage:
+        return "none"
+    if a.offset == b.offset and a.layout.strides == b.layout.strides and a.layout.dtype is b.layout.dtype:
+        return "same"
+    first, second = sorted((a, b), key=_start)
+    end = _start(first) + st.extent(first.layout.shape, first.layout.strides) * first.layout.itemsize
+    return "partial" if _start(second) < end else "none"
+
+
+def _start(tensor: TensorBase) -> int:
+    return tensor.offset * tensor.layout.itemsize

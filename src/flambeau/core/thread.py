@@ -1,0 +1,313 @@
+"""The machine that the process works on, its devices, and what each thread has chosen.
+
+Nothing else is ambient: what a call reads without being told is here.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from .. import host
+from ..driver.api import Driver
+from .native import thread_ident
+
+if TYPE_CHECKING:
+    from ..memory.caching import CachingAllocator
+    from ..runtime.generator import Generator
+    from ..runtime.machine import Machine as RunningMachine
+    from ..runtime.stream import Stream
+    from .layout import Layout
+
+CPU_INDEX = -1
+MAX_ENTRIES = 4096  # of the call cache of one machine
+
+
+class Device:
+    """One device of one machine, or the CPU: what a warm call reads of it.
+
+    index: the CUDA device's number, CPU_INDEX for the CPU.  public: its torch.device.
+    layouts: the layouts of its tensors, each once;  dense: those of new tensors, by (dtype, shape).
+    """
+
+    machine: Any
+    allocator: CachingAllocator
+    default_stream: Stream
+    generator: Generator
+    public: Any
+    layouts: dict[Any, Layout]
+    dense: dict[Any, Layout]
+
+    __slots__ = (
+        "__weakref__",
+        "allocator",
+        "default_stream",
+        "dense",
+        "generator",
+        "index",
+        "layouts",
+        "machine",
+        "public",
+    )
+
+    def __init__(self, index: int, machine: Any = None) -> None:
+        self.index = index
+        self.machine = machine
+        self.layouts = {}
+        self.dense = {}
+        self.allocator = self.default_stream = self.generator = self.public = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return "cpu" if self.index < 0 else f"cuda:{self.index}"
+
+
+CPU = Device(CPU_INDEX)
+
+
+class Plans:
+    """The call cache of one machine: plans and other entries by the key of a call.
+
+    With `limit` entries, the quarter that was used least recently is dropped.
+    """
+
+    __slots__ = ("_lock", "clock", "entries", "limit")
+
+    def __init__(self) -> None:
+        self.entries: dict[Any, Any] = {}
+        self.limit = MAX_ENTRIES
+        self.clock = 0
+        self._lock = threading.Lock()
+
+    def add(self, key: Any, entry: Any) -> None:
+        """Keep an entry."""
+        if len(self.entries) >= self.limit:
+            with self._lock:
+                self._evict()
+        self.clock += 1
+        entry.used = self.clock
+        self.entries[key] = entry
+
+    def _evict(self) -> None:
+        by_use = sorted(list(self.entries.items()), key=_last_use)
+        for key, _ in by_use[: len(by_use) // 4]:
+            self.entries.pop(key, None)
+
+
+def _last_use(item: tuple[Any, Any]) -> Any:
+    return item[1].used
+
+
+class Machine:
+    """The GPUs of a process: what a warm call reads of them.
+
+    devices: once it has started, and is_started is True.  capture: the CUDAGraph that is being captured.
+    """
+
+    is_started: bool
+    devices: Any
+    plans: Plans
+    driver: Driver
+    launch_blocking: bool
+    capture: Any
+    cpu_generator: Any
+
+    __slots__ = ("capture", "cpu_generator", "devices", "driver", "is_started", "launch_blocking", "plans")
+
+    def __init__(self) -> None:
+        self.is_started = False
+        self.devices = []
+        self.plans = Plans()
+        self.launch_blocking = False
+        self.capture = None
+
+
+class Thread:
+    """What one host thread has chosen.  A new thread starts at device 0 and on default streams.
+
+    streams: by device, those that were chosen and those that were asked for; None for others.
+    chosen: whether it has made a device or a stream current itself.
+    operator: the public operator that the thread is serving, None between calls.
+    lowering: the Call that operators are being lowered into (see lowering.py), None otherwise.
+    """
+
+    __slots__ = (
+        "_quiet", "chosen", "default_devices", "device", "grad_enabled", "ident", "lowering", "machine", "operator",
+        "streams",
+    )  # fmt: skip
+
+    def __init__(self, ident: int) -> None:
+        self.ident = ident
+        self.machine: Any = None
+        self.device = 0
+        self.chosen = False
+        self.streams: list[Any] = []
+        self.default_devices: list[Any] = []
+        self.grad_enabled = True
+        self.operator: Any = None
+        self.lowering: Any = None
+        self._quiet: Any = None
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.thread = Thread(thread_ident())
+        self.end = _End()
+
+
+class _End:
+    """Destroyed at thread exit: thread ids are reused."""
+
+    def __del__(self) -> None:
+        _forget_last()
+
+
+_local = _Local()
+_last = Thread(0)  # of the thread that asked last: finding it is much cheaper than asking _local
+_lock = threading.RLock()
+_machine: RunningMachine | None = None
+_make_machine: Callable[[], RunningMachine] | None = None
+
+
+def make_machines_by(function: Callable[[], RunningMachine]) -> None:
+    """Have the process's machine made by `function` at its first use."""
+    global _make_machine
+    _make_machine = function
+
+
+def machine() -> RunningMachine:
+    """The process's machine, made at first use from the environment, and not started yet."""
+    global _machine
+    if _machine is None:
+        with _lock:
+            if _machine is None:
+                assert _make_machine is not None
+                _machine = _make_machine()
+    return _machine
+
+
+def has_machine() -> bool:
+    return _machine is not None
+
+
+def swap_machine(new: RunningMachine | None) -> RunningMachine | None:
+    """Make `new` the process's machine; the previous one.  Tensors of the previous one stay bound to it."""
+    global _machine
+    with _lock:
+        previous, _machine = _machine, new
+    return previous
+
+
+def replace_after_fork(new: RunningMachine) -> None:
+    """In a forked child: as `swap_machine`, whatever the parent's other threads held."""
+    global _lock, _machine
+    _lock = threading.RLock()
+    _machine = new
+
+
+def _forget_last() -> None:
+    global _last
+    _last = Thread(0)
+
+
+def here() -> Thread:
+    """What this thread has chosen."""
+    global _last
+    found = _last
+    ident = thread_ident()
+    if found.ident != ident:
+        found = _last = _local.thread
+    if found.machine is not _machine:
+        found.machine = _machine
+        found.device = 0
+        found.chosen = False
+        found.streams = []
+    return found
+
+
+def device_at(index: int) -> Device:
+    """CUDA device `index` of the process's machine, which has started, or the CPU if it is negative."""
+    return CPU if index < 0 else machine().devices[index]
+
+
+def current_device() -> int:
+    """The index of this thread's current device."""
+    return here().device
+
+
+def set_device(index: int) -> None:
+    now = here()
+    now.device = index
+    now.chosen = True
+
+
+def choose(index: int, streams: Iterable[Stream], chosen: bool) -> None:
+    """Make a device and streams current; devices that are missing are on their default stream."""
+    now = here()
+    now.device = index
+    now.streams = []
+    for stream in streams:
+        _put_stream(now, stream)
+    now.chosen = chosen
+
+
+def has_chosen() -> bool:
+    """Whether this thread has made a device or a stream current itself."""
+    return here().chosen
+
+
+def current_stream(index: int) -> Stream:
+    """This thread's current stream on device `index` of a started machine."""
+    now = here()
+    streams = now.streams
+    found: Stream | None = streams[index] if index < len(streams) else None
+    return _put_stream(now, machine().devices[index].default_stream) if found is None else found
+
+
+def _put_stream(now: Thread, stream: Stream) -> Stream:
+    streams, device = now.streams, stream.device_index
+    streams.extend([None] * (device + 1 - len(streams)))
+    streams[device] = stream
+    return stream
+
+
+def set_stream(stream: Stream) -> None:
+    """Make `stream` the current one of its device; the current device does not change."""
+    now = here()
+    _put_stream(now, stream)
+    now.chosen = True
+
+
+def streams() -> dict[int, Stream]:
+    """This thread's streams by device, as a copy; devices that it has not used are missing."""
+    return {device: each for device, each in enumerate(here().streams) if each is not None}
+
+
+def default_device() -> Any:
+    """The device that factories use, or None for the CPU."""
+    chosen = _local.thread.default_devices
+    return chosen[-1] if chosen else None
+
+
+def push_default_device(device: Any) -> None:
+    _local.thread.default_devices.append(device)
+
+
+def pop_default_device() -> None:
+    _local.thread.default_devices.pop()
+
+
+def quietly(function: Any, arguments: list[Any]) -> Any:
+    """Call a function of NumPy's without warnings about floating point values, which GPUs do not give either."""
+    now = here()
+    quiet = now._quiet
+    if quiet is None:
+        context = contextvars.Context()
+        context.run(host.np.seterr, all="ignore")
+        quiet = context.run
+    now._quiet = None  # a finalizer that runs meanwhile may come here: a context cannot be entered twice
+    try:
+        return quiet(function, *arguments)
+    finally:
+        now._quiet = quiet

@@ -1,0 +1,159 @@
+"""Checks of an operator's arguments: their types, and the one device that its tensors are on."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .core import thread
+from .core.operator import Operator, Parameter
+from .core.storage import former_machine
+from .core.tensor import TensorBase
+from .core.thread import CPU, Device
+from .errors import ArgumentTypeError, DeviceMismatchError, FlambeauError, name_error, shown
+
+MISUSES = (FlambeauError, AttributeError, IndexError, TypeError, ValueError, struct.error)  # what `misuse` explains
+
+
+class Accepted(NamedTuple):
+    """What a parameter takes.  text: as errors say it;  takes: whether a value is that;  hint: a way to pass one."""
+
+    text: str
+    takes: Callable[[Any], bool]
+    hint: str = ""
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, TensorBase)
+
+
+def _are_tensors(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all([isinstance(each, TensorBase) for each in value])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) or hasattr(value, "__index__")
+
+
+def _is_value(value: Any) -> bool:
+    return isinstance(value, (TensorBase, int, float))
+
+
+def _is_integer(value: Any) -> bool:
+    return hasattr(value, "__index__")
+
+
+def _are_dims(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all([hasattr(each, "__index__") for each in value])
+    return value is None or hasattr(value, "__index__")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _or_none(takes: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or takes(value)
+
+
+MAKE = "torch.tensor(...) makes a Tensor of numbers"
+ACCEPTED = {  # by a parameter's annotation, see core/operator.py; what is missing takes anything
+    "Operand": Accepted("a Tensor", _is_tensor, MAKE),
+    "Operand | None": Accepted("a Tensor or None", _or_none(_is_tensor), MAKE),
+    "Operands": Accepted("a list or tuple of Tensors", _are_tensors, "as in {}([a, b])"),
+    "Value": Accepted("a Tensor or a number", _is_value, MAKE),
+    "int": Accepted("an int", _is_integer),
+    "int | None": Accepted("an int or None", _or_none(_is_integer)),
+    "Dims": Accepted("an int, a tuple of ints or None", _are_dims),
+    "bool": Accepted("a bool", _is_integer),
+    "float": Accepted("a number", _is_number),
+    "float | None": Accepted("a number or None", _or_none(_is_number)),
+    "Number": Accepted("a number", _is_number),
+    "str": Accepted("a str", _is_text),
+}
+
+
+def check_types(operator: Operator, bound: Sequence[Any]) -> None:
+    """Raise ArgumentTypeError for the first argument that is not what its parameter takes."""
+    for parameter, value in zip(operator.parameters, bound):
+        accepted = ACCEPTED.get(parameter.annotation)
+        if accepted is not None and value is not parameter.default and not accepted.takes(value):
+            raise _unaccepted(operator, parameter, accepted, value)
+
+
+def _unaccepted(operator: Operator, parameter: Parameter, accepted: Accepted, value: Any) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"argument '{parameter.name}' must be {accepted.text}, not {type(value).__name__}: {shown(value)}",
+        hint=accepted.hint.format(operator.called) or f"pass {parameter.name} as {accepted.text}",
+        operator=operator.called,
+    )
+
+
+def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> FlambeauError:
+    """What to raise where a call failed with `error`: an error about a wrong argument that led to it, or itself."""
+    if not isinstance(error, FlambeauError) or isinstance(error, ArgumentTypeError):
+        try:
+            check_types(operator, bound)
+        except ArgumentTypeError as found:
+            return found
+    if isinstance(error, FlambeauError):
+        name_error(error, operator.called, operands_of(operator, bound))
+        return error
+    rest = [index for index in range(len(bound)) if index not in operator.tensor_indexes]
+    listed = ", ".join(f"{operator.parameters[index].name}={shown(bound[index])}" for index in rest)
+    return ArgumentTypeError(f"cannot use {listed}: {error}", hint=operator.usage(), operator=operator.called)
+
+
+def operands_of(operator: Operator, bound: Sequence[Any]) -> tuple[tuple[str, str], ...]:
+    """Each argument of a call by its name, described."""
+    return tuple((each.name, shown(value)) for each, value in zip(operator.parameters, bound))
+
+
+def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[int]]:
+    """The device of a call's tensors, and the indexes of the zero-dimensional CPU tensors that stand for numbers.
+
+    Raises DeviceMismatchError, naming every operand; AcceleratorError for memory of a former machine.
+    """
+    tensors = _named_tensors(operator, bound)
+    devices = {each.layout.device for _, each in tensors}
+    machine = thread.machine()
+    for _, each in tensors:
+        if each.layout.device.index >= 0 and each.layout.device.machine is not machine:
+            raise former_machine(operator.called, each.storage)
+    if len(devices) <= 1:
+        return next(iter(devices), CPU), []
+    on_gpu = [each for each in devices if each.index >= 0]
+    loose = [name for name, each in tensors if each.layout.device is CPU]
+    scalars = [index for index in operator.tensor_indexes if _is_scalar(operator.parameters[index], bound[index])]
+    if len(on_gpu) == 1 and len(scalars) == len(loose):
+        return on_gpu[0], scalars
+    raise _mismatch(operator, tensors)
+
+
+def _is_scalar(parameter: Parameter, value: Any) -> bool:
+    is_wanted = parameter.annotation == "Value" and isinstance(value, TensorBase)
+    return is_wanted and value.layout.device is CPU and not value.shape
+
+
+def _named_tensors(operator: Operator, bound: Sequence[Any]) -> list[tuple[str, TensorBase]]:
+    named: list[tuple[str, TensorBase]] = []
+    for index in operator.tensor_indexes:
+        value, name = bound[index], operator.parameters[index].name
+        if isinstance(value, TensorBase):
+            named.append((name, value))
+        elif isinstance(value, (list, tuple)):
+            named += [(f"{name}[{place}]", each) for place, each in enumerate(value)]
+    return named
+
+
+def _mismatch(operator: Operator, tensors: Sequence[tuple[str, TensorBase]]) -> DeviceMismatchError:
+    listed = ", ".join(f"{name} is {each.describe()}" for name, each in tensors)
+    target = next((each.layout.device for _, each in tensors if each.is_cuda), CPU)
+    mover = next(name for name, each in tensors if each.layout.device is not target)
+    return DeviceMismatchError(
+        f"Expected all tensors to be on the same device: {listed}",
+        hint=f'move one of them, for example {mover}.to("{target}")',
+        operator=operator.called,
+    )
