@@ -15,7 +15,7 @@ from .. import core
 from .. import strides as st
 from ..core import TensorCore
 from ..errors import AutogradError
-from ..ops.operator import FACT, OUT, OUTS, REGISTRY, VALUE, Need, Operator
+from ..ops.operator import FACT, OUT, REGISTRY, VALUE, Need, Operator
 from ..runtime import state
 from ..runtime.stream import Stream
 from .mode import GradMode
@@ -143,9 +143,7 @@ def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> An
     if kind is FACT:
         return _fact(bound[need.at], need.what)
     if kind is OUT:
-        return save(outputs[0], (None, 0))  # type: ignore[arg-type]
-    if kind is OUTS:
-        return [save(out, (None, place)) for place, out in enumerate(outputs)]  # type: ignore[arg-type]
+        return save(outputs[need.at], (None, need.at))  # type: ignore[arg-type]
     return None
 
 

@@ -17,8 +17,9 @@ Parameters are told apart by their annotations:
     anything else      an attribute
 
 A derivative names what it needs, and only that is saved: `grad` (or `grads`, a tuple, when there are several
-results), `out` (or `outs`), any parameter, `<parameter>_shape` for the shape alone, and `needs`, one bool per
-tensor parameter.  It returns one gradient per tensor parameter, None where there is none.
+results), `out` (the first result; `out1` is the second, and so on), any parameter, `<parameter>_shape` for the shape
+alone, and `needs`, one bool per tensor parameter.  It returns one gradient per tensor parameter, None where there is
+none.
 """
 
 from __future__ import annotations
@@ -178,14 +179,15 @@ def run_calls_with(runner: Runner) -> None:
 
 
 VALUE, FACT = "value", "fact"
-OF_BACKWARD = GRAD, GRADS, NEEDS, OUT, OUTS = "grad", "grads", "needs", "out", "outs"  # beside the operator's own names
+OF_BACKWARD = GRAD, GRADS, NEEDS = "grad", "grads", "needs"  # beside results and the operator's own names
+OUT = "out"
 
 
 class Need:
     """What is kept for one parameter of a derivative.
 
-    kind: one of OF_BACKWARD, VALUE (of argument `at`; if only_for is not -1, only where that one needs a gradient)
-    or FACT (`what`, such as its shape, of argument `at`).
+    kind: one of OF_BACKWARD, OUT (result `at`), VALUE (of argument `at`; if only_for is not -1, only where that one
+    needs a gradient) or FACT (`what`, such as its shape, of argument `at`).
     """
 
     __slots__ = ("at", "kind", "only_for", "what")
@@ -304,6 +306,8 @@ class Operator:
         """What a derivative's parameter stands for."""
         if name in OF_BACKWARD:
             return Need(OF_BACKWARD[OF_BACKWARD.index(name)], -1, "", -1)  # to be told by identity
+        if name.startswith(OUT) and (name == OUT or name[len(OUT) :].isdigit()):
+            return Need(OUT, int(name[len(OUT) :] or 0), "", -1)
         index = self.index_of.get(name)
         if index is not None:
             reason = self.only_for.get(name)
