@@ -13,6 +13,8 @@ cdef extern from *:
     """
     object _blank "flambeau_blank"(object kind)
 
+cdef list _watchers
+
 cdef class TensorCore:
     cdef public Storage storage
     cdef public Layout layout
@@ -24,6 +26,8 @@ cdef class TensorCore:
     cdef public object accumulator
     cdef public object base
     cdef public Py_ssize_t view_version
+    cdef public int origin
+    cdef public bint retains_grad
     cdef public object hooks
     cdef object __weakref__
 
@@ -45,4 +49,5 @@ cpdef TensorCore alias(TensorCore source, shape, strides, Py_ssize_t offset)
 cpdef TensorCore empty(shape, dtype, int device, bint pin_memory=*, name=*)
 cpdef begin(TensorCore tensor, Storage storage, Layout layout, Py_ssize_t offset)
 cpdef bint in_graph(TensorCore tensor) except -1
+cpdef before_write(called, TensorCore tensor)
 cpdef unsigned long long address_of(TensorCore tensor)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 from . import host
 from . import strides as st
 from .dtypes import dtype
-from .errors import OutOfMemoryError, ValueRangeError
+from .errors import AutogradError, OutOfMemoryError, ValueRangeError
 from .hooks import hooks
 from .kernel import Access
 from .layout import Layout, dense_layout, known_dense, layout_of
@@ -19,6 +19,9 @@ from .runtime.storage import WIDEST_ACCESS, Storage
 from .strides import Size
 
 MAX_NBYTES = 1 << 60
+_watchers: list[Callable[[Any], None]] = []  # called before writes in place
+# how a view was made, which says whether it may be written where gradients are recorded
+ORDINARY, FROM_FUNCTION, ONE_OF_SEVERAL, IN_NO_GRAD, IN_INFERENCE = range(5)
 
 
 class TensorCore:
@@ -27,6 +30,9 @@ class TensorCore:
     grad_fn: the node that made it, None for a leaf;  output_index: which of the node's outputs it is.
     accumulator: a weak reference to the node that adds to `grad`, for a leaf that was used.
     base: for a view, the tensor that it views;  view_version: the storage's version when grad_fn was made.
+    origin: for a view, how it was made, ORDINARY or one of the other constants.
+    retains_grad: whether a tensor that is not a leaf keeps its gradient in `grad`.
+    hooks: of a leaf, what is called with its gradient (autograd/node_hooks.py), None without any.
     """
 
     storage: Storage
@@ -39,11 +45,13 @@ class TensorCore:
     accumulator: Any
     base: Any
     view_version: int
+    origin: int
+    retains_grad: bool
     hooks: Any
 
     __slots__ = (
         "__weakref__", "_grad_fn", "_requires_grad", "accumulator", "base", "grad", "hooks", "layout", "offset",
-        "output_index", "storage", "view_version",
+        "origin", "output_index", "retains_grad", "storage", "view_version",
     )  # fmt: skip
 
     def __init__(self, storage: Storage, layout: Layout, offset: int = 0) -> None:
@@ -126,6 +134,8 @@ def begin(tensor: TensorCore, storage: Storage, layout: Layout, offset: int) -> 
     tensor.accumulator = None
     tensor.base = None
     tensor.view_version = 0
+    tensor.origin = ORDINARY
+    tensor.retains_grad = False
     tensor.hooks = None
 
 
@@ -134,7 +144,27 @@ def in_graph(tensor: TensorCore) -> bool:
     if tensor._requires_grad or tensor._grad_fn is not None:
         return True
     base = tensor.base  # a view joins the graph that its base joined
-    return base is not None and tensor.view_version != tensor.storage.version and in_graph(base)
+    return base is not None and in_graph(base)
+
+
+def watch_writes(watcher: Callable[[TensorCore], None], is_wanted: bool) -> None:
+    """Have a function called with every tensor that is about to be written in place, or end that."""
+    if is_wanted:
+        _watchers.append(watcher)
+    else:
+        _watchers.remove(watcher)
+
+
+def before_write(called: str, tensor: TensorCore) -> None:
+    """Tell who watches writes in place.  Raises AutogradError for an inference tensor outside inference mode."""
+    if _watchers:
+        for watcher in tuple(_watchers):
+            watcher(tensor)
+    if tensor.storage.version < 0 and not state.here().inference:
+        raise AutogradError(
+            f"{called}: Inplace update to inference tensor outside InferenceMode is not allowed: {tensor.describe()}",
+            hint="write a clone(), or write it inside torch.inference_mode()",
+        )
 
 
 def address_of(tensor: TensorCore) -> int:

@@ -76,7 +76,7 @@ def _composed(operator: Operator, bound: list[Any]) -> Any:
         if handed is None:
             found = operator.body(*bound)
             if type(found) is not Handover:
-                return found
+                return record.part_views(found) if operator.gives_views else found
             handed = _handed(operator, bound, found)
         return _handed_over(operator, handed, bound)
     except MISUSES as error:
@@ -106,9 +106,11 @@ def _handed_over(operator: Operator, handed: Handed, bound: list[Any]) -> Any:
 def _call_mutating(operator: Operator, bound: list[Any], device: int) -> Any:
     """Lower a call that writes operands, and is in no graph.  Raises AutogradError where gradients would be lost."""
     written = [each for name in operator.mutates for each in bound[operator.index_of[name]]]
+    for each in written:
+        core.before_write(operator.called, each)
     if state.here().grad_enabled:
         for each in written:
-            record.check_inplace(operator.called, each)
+            record.check_inplace(operator.called, each, False)
         if record.wants_grad(operator, bound):
             raise AutogradError(f"{operator.called}: has no derivative", hint="call it under torch.no_grad()")
     result = _run(operator, bound, None, device)
@@ -174,6 +176,7 @@ def _call_out(operator: Operator, bound: list[Any], given: Any, device: int) -> 
             f"the operands, or out ({given.describe()}), requires grad",
             hint="call it under torch.no_grad(), or without out=",
         )
+    core.before_write(operator.called, given)
     _run_into(operator, bound, given, device)
     given.storage.version += 1
     return given
@@ -194,8 +197,9 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
 
         return copy_(target, _composed(operator, bound))
     needs_node = record.wants_grad(operator, bound)
+    core.before_write(operator.called, target)
     if needs_node or target.base is not None:
-        record.check_inplace(operator.called, target)
+        record.check_inplace(operator.called, target, needs_node)
     else:
         plan: Plan | None = into(operator, bound)
         if plan is not None:
@@ -207,7 +211,7 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
         needs_node = False
     node = record.node_for_inplace(operator, bound, target) if needs_node else None
     _run_into(operator, bound, target, device)
-    record.record_inplace(operator, bound, target, node)
+    record.record_inplace(target, node)
     return target
 
 
@@ -227,6 +231,7 @@ def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> 
     check_out(operator, given)
     check_single(operator.called, result)
     check_fits(operator.called, result, given)
+    core.before_write(operator.called, given)
     assign(given, result)
     given.storage.version += 1
     return given

@@ -120,7 +120,7 @@ def _way_to_pass(operator: Operator, name: str, wanted: str) -> str:
 
 
 def _settle_mixed(operator: Operator, bound: Any) -> int:
-    """Replace zero-dimensional CPU operands of a pointwise call by their values, if that leaves one device."""
+    """Move zero-dimensional CPU operands of a pointwise call, differentiably, to the one device of the others."""
     tensors = [each for each in _named_tensors(operator, bound)]
     on_gpu = {each.storage.device for _, each in tensors if each.storage.device >= 0}
     loose = [name for name, each in tensors if each.storage.device < 0]
@@ -134,10 +134,10 @@ def _settle_mixed(operator: Operator, bound: Any) -> int:
     ]
     if len(on_gpu) == 1 and len(scalars) == len(loose):
         (device,) = on_gpu
-        from .transfer import to_device
+        from .transfer import move
 
         for index in scalars:
-            bound[index] = to_device(bound[index], device, False)
+            bound[index] = move(bound[index], device)
         return device
     raise _mismatch(operator, tensors)
 

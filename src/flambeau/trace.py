@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import threading
+import traceback
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -121,6 +122,12 @@ def _called(frame: Any) -> str:
     operator = values.get("operator") or (values.get("self") if frame.f_code.co_name == "__call__" else None)
     named = getattr(operator, "name", None)
     return named if isinstance(named, str) else str(frame.f_code.co_qualname)
+
+
+def program_stack() -> list[str]:
+    """The frames outside this package, outermost first, as tracebacks show them."""
+    frames = traceback.extract_stack(sys._getframe(1))
+    return traceback.format_list([each for each in frames if not each.filename.startswith(_PACKAGE)])
 
 
 def call_stack(limit: int) -> list[str]:

@@ -114,12 +114,14 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
             f"copy_: a source of shape {list(source.shape)} does not fit a target of {list(target.shape)}",
             hint="the source is repeated where its sizes are 1, the target is not: give it the source's shape",
         )
-    if record.wants_grad(ASSIGN, [target, source]) or target.base is not None:
-        record.check_inplace("copy_", target)
-    needs_node = record.wants_grad(ASSIGN, [target, source]) and target.dtype.is_floating_point
+    core.before_write("copy_", target)
+    is_recorded = record.wants_grad(ASSIGN, [target, source])
+    if is_recorded or target.base is not None:
+        record.check_inplace("copy_", target, is_recorded)
+    needs_node = is_recorded and target.dtype.is_floating_point
     node = record.node_for_inplace(ASSIGN, [target, source], target) if needs_node else None
     _write(target, source, non_blocking)
-    record.record_inplace(ASSIGN, [target, source], target, node)
+    record.record_inplace(target, node)
     return target
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import core
 from ..core import TensorCore
-from ..errors import AutogradError
+from ..errors import ArgumentTypeError, AutogradError, shown
 from ..layout import Layout
 from ..ops.operator import GRAD, GRADS, NEEDS, Operator
 from ..runtime import state
@@ -50,10 +50,14 @@ def _streams_of_several(tensors: Sequence[TensorCore]) -> dict[int, Stream]:
 
 
 class Saved:
-    """A tensor kept for backward, with its version and its place in the graph.  Made by `save`."""
+    """A tensor kept for backward, with its version and its place in the graph.  Made by `save`.
 
-    __slots__ = ("edge", "layout", "offset", "storage", "version")
-    storage: Storage
+    packed: (hook, value) where saved-tensor hooks hold it, and `hook(value)` gives it back; storage is None then.
+    """
+
+    __slots__ = ("edge", "layout", "offset", "packed", "storage", "version")
+    packed: tuple[Any, Any] | None
+    storage: Storage | None
     layout: Layout
     offset: int
     version: int
@@ -64,6 +68,16 @@ class Saved:
 
         Raises: AutogradError if its memory was written since.
         """
+        if self.storage is None:
+            tensor = self._unpacked(name)
+        else:
+            self._check_version(name)
+            tensor = core.new(self.storage, self.layout, self.offset)
+        if self.edge is not None and own is not None:
+            attach(tensor, own if self.edge[0] is None else self.edge[0], self.edge[1])
+        return tensor
+
+    def _check_version(self, name: str) -> None:
         if self.storage.version != self.version:
             raise AutogradError(
                 f"{name}: one of the variables needed for gradient computation has been modified by an inplace "
@@ -71,15 +85,43 @@ class Saved:
                 f"expected version {self.version}",
                 hint="use the out-of-place form, or clone() the tensor before it is written",
             )
+
+    def pack(self, pack: Any, unpack: Any) -> None:
+        """Hold what `pack` makes of the tensor instead of its memory.  Raises: AutogradError if `pack` writes it."""
+        if self.storage is None:
+            raise AutogradError(
+                "register_hooks: Calling register_hooks on a saved tensor whose hooks have already been set",
+                hint="register them once, outside of saved_tensors_hooks",
+            )
         tensor = core.new(self.storage, self.layout, self.offset)
-        if self.edge is not None and own is not None:
-            attach(tensor, own if self.edge[0] is None else self.edge[0], self.edge[1])
-        return tensor
+        value = pack(tensor)
+        if tensor.storage.version != self.version:
+            raise AutogradError(
+                f"saved_tensors_hooks: a saved tensor pack hook is modifying its input in place: {tensor.describe()}",
+                hint="write a clone() of it",
+            )
+        self.storage, self.packed = None, (unpack, value)
+
+    def _unpacked(self, name: str) -> TensorCore:
+        unpack, value = self.packed  # type: ignore[misc]
+        found = unpack(value)
+        if not isinstance(found, TensorCore):
+            raise ArgumentTypeError(
+                f"{name}: a saved tensor unpack hook must return a Tensor, got {shown(found)}",
+                hint="return the tensor that the pack hook was given, or one like it",
+            )
+        return core.new(found.storage, found.layout, found.offset)
 
 
 def save(tensor: TensorCore, edge: Edge | None) -> Saved:
-    """A tensor as it is now.  edge: its place in the graph."""
+    """A tensor as it is now.  edge: its place in the graph.  Raises AutogradError for an inference tensor."""
+    if tensor.storage.version < 0:
+        raise AutogradError(
+            f"backward: Inference tensors cannot be saved for backward: {tensor.describe()}",
+            hint="use a clone() of it, which is a normal tensor",
+        )
     made: Saved = Saved.__new__(Saved)
+    made.packed = None
     made.storage = tensor.storage
     made.layout = tensor.layout
     made.offset = tensor.offset
@@ -98,14 +140,23 @@ def attach(tensor: TensorCore, node: Node, index: int) -> None:
         tensor.output_index = index
 
 
+def freed(name: str) -> AutogradError:
+    """What is raised where saved values are used that an earlier backward freed."""
+    return AutogradError(
+        f"{name}: trying to backward through the graph a second time, or to read saved tensors that have been freed",
+        hint="Specify retain_graph=True in the first backward",
+    )
+
+
 class Node:
     """Turns gradients of its outputs into gradients of its inputs.
 
     edges: one per input.  streams: per device, the stream that was current in forward; it is current again in `apply`.
-    shares: whether someone else, a user's code, may keep what `apply` returns.
+    shares: whether someone else, a user's code, may keep what `apply` returns; it also runs without any gradient.
+    hooks: a NodeHooks, None without any.  face: a weak reference to what users see of it (autograd/graph.py), or None.
     """
 
-    __slots__ = ("__weakref__", "edges", "name", "number", "outputs", "pre_hooks", "shares", "streams")
+    __slots__ = ("__weakref__", "edges", "face", "hooks", "name", "number", "outputs", "shares", "streams")
 
     def __init__(self, name: str, edges: Sequence[Edge | None], streams: dict[int, Stream], outputs: int = 1) -> None:
         self.begin(name, tuple(edges), streams, outputs)
@@ -117,14 +168,9 @@ class Node:
         self.streams = streams
         self.outputs = outputs
         self.number = _next_number()  # type: ignore[name-defined]  # noqa: F821
-        self.pre_hooks: list[tuple[int, Any]] | None = None
+        self.hooks: Any = None
+        self.face: Any = None
         self.shares = False
-
-    def hooks(self) -> list[tuple[int, Any]]:
-        """Those of its outputs' gradients, by the output's index: to be changed."""
-        if self.pre_hooks is None:
-            self.pre_hooks = []
-        return self.pre_hooks
 
     def apply(self, grads: Sequence[Any]) -> Sequence[Any]:
         """The gradients of the inputs, one per edge.  `grads` holds one per output; None stands for zero."""
@@ -132,10 +178,6 @@ class Node:
 
     def release(self) -> None:
         """Drop what is saved: the graph will not be used again."""
-
-    @property
-    def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        return tuple((None, 0) if edge is None else edge for edge in self.edges)
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -185,10 +227,7 @@ class OperatorNode(Node):
         own: the node that saved results belong to.
         """
         if self.released:
-            raise AutogradError(
-                f"{self.name}: trying to backward through the graph a second time; its saved values have been freed",
-                hint="pass retain_graph=True to the first backward",
-            )
+            raise freed(self.name)
         operator = self.operator
         assert operator.backward is not None
         values: list[Any] = []

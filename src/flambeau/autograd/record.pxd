@@ -5,6 +5,8 @@ from .node cimport AccumulateGrad, OperatorNode, Saved, accumulate_grad, operato
 from ..ops.operator cimport Need, Operator
 from ..runtime cimport state
 
+cdef list _observers
+
 cpdef edge_of(TensorCore tensor)
 @cython.locals(node=AccumulateGrad)
 cpdef AccumulateGrad accumulator(TensorCore leaf)
@@ -13,7 +15,7 @@ cpdef _fact(value, what)
 cdef bint _needs_grad(value) except -1
 cpdef _keep(value)
 @cython.locals(edges=list, metas=list, tensors=list, node=OperatorNode, index=Py_ssize_t)
-cpdef OperatorNode _node(Operator operator, list bound, outputs)
+cpdef OperatorNode _node(Operator operator, list bound, outputs, Py_ssize_t count)
 @cython.locals(tensor=TensorCore)
 cpdef _add_edge(value, list edges, list metas, list tensors)
 cpdef tuple _meta(TensorCore tensor)
@@ -22,5 +24,5 @@ cpdef _save(Need need, list bound, outputs)
 cpdef bint wants_grad(Operator operator, list bound)
 @cython.locals(index=Py_ssize_t, out=TensorCore, node=OperatorNode)
 cpdef record(Operator operator, list bound, outputs)
-@cython.locals(source=TensorCore)
+@cython.locals(source=TensorCore, thread=state.Thread)
 cpdef link_view(Operator operator, list bound, TensorCore view)

@@ -207,9 +207,7 @@ def entropy_total(
 
 
 @entropy_total.derivative
-def _(
-    grads: Any, out1: Any, out2: Any, input: Any, target: Any, weight: Any, ignore_index: int, is_mean: bool
-) -> Any:
+def _(grads: Any, out1: Any, out2: Any, input: Any, target: Any, weight: Any, ignore_index: int, is_mean: bool) -> Any:
     total = out1 if is_mean else None
     return _of_logits((grads[0], grads[2]), out2, input, target, weight, total, ignore_index, False), None, None
 

@@ -215,6 +215,7 @@ class Operator:
     inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
     dtypes: the types that the sweep tries.  setting: what the user set that its lowering also decides by.
     mutates: parameters, sequences of tensors, that a call writes.
+    gives_views: whether a composite returns several views of its input, of which none may be written in a graph.
     """
 
     by_value = False  # whether a pointwise lowering decides by the values of numbers too
@@ -224,7 +225,7 @@ class Operator:
         self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
         dtypes: Sequence[dtype] = (), inplace: bool = False, method: bool = True, function: bool = True,
         host: str = "never", name: str = "", called: str = "", differentiable: bool = True,
-        setting: Setting | None = None, mutates: Sequence[str] = (),
+        setting: Setting | None = None, mutates: Sequence[str] = (), gives_views: bool = False,
     ) -> None:  # fmt: skip
         self.name = name or body.__name__
         self.__name__ = self.name
@@ -242,6 +243,7 @@ class Operator:
         self.differentiable = differentiable
         self.setting = setting
         self.mutates = tuple(mutates)
+        self.gives_views = gives_views
         self.backward: Callable[..., Any] | None = None
         self.backward_needs: tuple[str, ...] = ()
         self.saves: tuple[Need, ...] = ()

@@ -20,9 +20,14 @@ class Thread:
     streams: by device, those that were chosen and those that were asked for; None for others.
     chosen: whether it has made a device or a stream current itself.
     handing: the composite that hands its call over to another operator, "" if none does.
+    task: the backward pass that runs, None outside of any.
+    inference: whether tensors are made for inference only, without version counters.
     """
 
-    __slots__ = ("chosen", "default_devices", "device", "grad_enabled", "handing", "ident", "machine", "streams")
+    __slots__ = (
+        "chosen", "default_devices", "device", "grad_enabled", "handing", "ident", "inference", "machine", "streams",
+        "task",
+    )  # fmt: skip
 
     def __init__(self, ident: int) -> None:
         self.ident = ident
@@ -32,6 +37,8 @@ class Thread:
         self.streams: list[Any] = []
         self.default_devices: list[Any] = []
         self.grad_enabled = True
+        self.inference = False
+        self.task: Any = None
         self.handing = ""
 
 

@@ -1,9 +1,11 @@
 cimport cython
 from ..memory.caching cimport CachingAllocator
 from ..memory.pool cimport Block
+from . cimport state
 from .facts cimport DeviceFacts, MachineFacts
 
 cdef unsigned long long _WIDEST
+cdef Py_ssize_t _INFERENCE
 
 @cython.final
 cdef class Storage:

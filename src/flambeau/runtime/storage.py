@@ -18,9 +18,11 @@ from .device import CPU_INDEX
 
 INVALID_HANDLE = 400  # CUresult
 
+INFERENCE = -(1 << 60)  # version of memory that was made in inference mode, which no write brings up to 0
 WIDEST_ACCESS = 16  # bytes that a GPU's thread reads or writes at once
 
 _WIDEST = WIDEST_ACCESS  # compiled, a number of C's
+_INFERENCE = INFERENCE
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 class Storage:
     """`nbytes` of memory on CUDA device `device`, or on the host where that is CPU_INDEX.
 
-    version counts writes in place, so that autograd sees when a saved value was overwritten.
+    version counts writes in place, so that autograd sees when a saved value was overwritten.  It is negative for memory
+    made in inference mode, which autograd does not save.
     aligned: whether it begins where a GPU may use its widest access; host memory always counts as if.
     """
 
@@ -47,7 +50,7 @@ class Storage:
         self.device = device
         self.nbytes = nbytes
         self.machine = machine
-        self.version = 0
+        self.version = _INFERENCE if state.here().inference else 0
         self.aligned = device < 0 or address % _WIDEST == 0
         self._address = address
         self._block = block
