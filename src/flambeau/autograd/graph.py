@@ -55,11 +55,16 @@ def _count(change: int) -> None:
     global _open
     with _counting:
         _open += change
-        record.observe(_pack_saved, _open > 0)
+        record.observe(_pack_of_node, _open > 0)
 
 
-def _pack_saved(node: Any, saved: Any) -> None:
-    """Pack what a new node saved, with the innermost hooks of this thread."""
+def _pack_of_node(node: Any, saved: Any) -> None:
+    """Pack what a new node saved (see record.observe)."""
+    pack_saved(saved)
+
+
+def pack_saved(saved: Any) -> None:
+    """Pack saved tensors with the innermost hooks of this thread."""
     if _choices.hooks:
         _pack_all(saved, *_choices.hooks[-1])
 
