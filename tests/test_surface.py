@@ -82,7 +82,7 @@ NAMES = {
     """,
     "flambeau.autograd": """
         Function Variable backward grad no_grad enable_grad inference_mode set_grad_enabled set_multithreading_enabled
-        detect_anomaly set_detect_anomaly function graph grad_mode
+        detect_anomaly set_detect_anomaly function graph grad_mode gradcheck gradgradcheck
     """,
     "flambeau.autograd.graph": """
         GradientEdge Node allow_mutation_on_saved_tensors disable_saved_tensors_hooks get_gradient_edge

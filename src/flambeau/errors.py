@@ -20,6 +20,7 @@
     +-- NotSupportedError      (NotImplementedError)   this driver, or this version, does not have the ability
     +-- AutogradError          (RuntimeError)          a gradient cannot be computed
         +-- CheckpointError                            a checkpointed function did not do the same again
+        +-- GradcheckError                             a derivative disagrees with differences
     +-- DeferredCudaCallError  (RuntimeError)          what was asked for before the start failed at the start
     +-- ProcessGoneError       (RuntimeError)          the process that shared something has ended
     +-- OutOfMemoryError       (RuntimeError)          a device has no room, after everything idle was handed back
@@ -140,6 +141,10 @@ class AutogradError(FlambeauError, RuntimeError):
 
 class CheckpointError(AutogradError):
     """A checkpointed function saved other values when it ran again than the first time."""
+
+
+class GradcheckError(AutogradError):
+    """A derivative disagrees with differences."""
 
 
 class DeferredCudaCallError(FlambeauError, RuntimeError):

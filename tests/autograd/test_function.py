@@ -34,6 +34,8 @@ class Product(Function):
     def backward(ctx, grad, other):
         x, y = ctx.saved_tensors
         Product.seen = ctx.needs_input_grad, other
+        if grad is None:
+            return None, None, None
         return grad * y * ctx.scale, grad * x * ctx.scale if ctx.needs_input_grad[1] else None, None
 
 

@@ -6,6 +6,7 @@ from . import mode as grad_mode
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .functional import backward, grad
+from .gradcheck import gradcheck, gradgradcheck
 from .mode import (
     enable_grad,
     inference_mode,
@@ -24,6 +25,8 @@ __all__ = [
     "function",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_grad_enabled",
