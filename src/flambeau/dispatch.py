@@ -76,11 +76,21 @@ def _composed(operator: Operator, bound: list[Any]) -> Any:
         if handed is None:
             found = operator.body(*bound)
             if type(found) is not Handover:
-                return record.part_views(found) if operator.gives_views else found
+                return _own_result(operator, bound, found)
             handed = _handed(operator, bound, found)
         return _handed_over(operator, handed, bound)
     except MISUSES as error:
         raise misused(operator, bound, error)  # noqa: B904  (most often it is that error)
+
+
+def _own_result(operator: Operator, bound: list[Any], found: Any) -> Any:
+    """What a composite returned: views of its operands, or tensors of its own."""
+    if operator.gives_views:
+        return record.part_views(found)
+    for each in found if isinstance(found, tuple) else (found,):
+        if isinstance(each, TensorCore) and each.base is not None:
+            record.disown(each, bound)
+    return found
 
 
 def _handed(operator: Operator, bound: list[Any], found: Handover) -> Handed:

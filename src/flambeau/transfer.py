@@ -64,9 +64,10 @@ def _assign_body(input: Operand, source: Operand) -> Any:  # type: ignore[name-d
     return source
 
 
-_convert = REGISTRY["convert"]
+_convert = REGISTRY["convert"].called_as("convert")  # of its own, for the name of its node
 MOVE = Operator(_move_body, COMPOSITE, samples=tuple, method=False, function=False, name="move")
 ASSIGN = Operator(_assign_body, COMPOSITE, samples=tuple, method=False, function=False, name="copy")
+_convert.node_name = MOVE.node_name
 
 
 @MOVE.derivative

@@ -11,6 +11,7 @@ import flambeau as torch
 from flambeau.autograd import graph
 from flambeau.autograd.handle import RemovableHandle
 from flambeau.errors import AutogradError
+from flambeau.nn import functional as F
 from flambeau.testing import machine
 
 
@@ -29,7 +30,8 @@ def test_a_node_says_what_it_is_and_where_gradients_go():
     assert node.name() == "MulBackward0" and "<MulBackward0 object at 0x" in repr(node)
     (of_x, index), of_number = node.next_functions
     assert of_number == (None, 0) and index == 0
-    assert type(of_x).__name__ == of_x.name() == "AccumulateGrad" and of_x.variable is x
+    assert type(of_x).__name__ == "AccumulateGrad" and of_x.name() == "torch::autograd::AccumulateGrad"
+    assert of_x.variable is x
     assert of_x is (x + 1).grad_fn.next_functions[0][0]
     joined = torch.cat([x, torch.ones(2), y])
     assert [each[0] for each in joined.grad_fn.next_functions] == [of_x, None, node]
@@ -60,6 +62,26 @@ def test_results_of_a_leaf_and_of_nothing_have_no_node():
     assert leaf().grad_fn is None and torch.ones(2).grad_fn is None
     assert (leaf() * 2).output_nr == 0
     assert torch.ones(3, 2, requires_grad=True).max(0)[0].output_nr == 0
+
+
+NAMES = {
+    "CloneBackward0": lambda x: x.clone(),
+    "ToCopyBackward0": lambda x: x.double(),
+    "CatBackward0": lambda x: torch.cat([x, x]),
+    "Log1PBackward0": lambda x: x.log1p(),
+    "MaxBackward0": lambda x: x.max(0)[0],
+    "MmBackward0": lambda x: x @ x,
+    "NllLossBackward0": lambda x: F.cross_entropy(x, torch.tensor([0, 1])),
+    "WhereBackward0": lambda x: torch.where(x > 1, x, x),
+    "GatherBackward0": lambda x: x.gather(0, torch.tensor([[0, 1]])),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nodes_have_pytorch_s_names_and_no_place_for_indices(name):
+    node = NAMES[name](torch.ones(2, 2, requires_grad=True)).grad_fn
+    assert type(node).__name__ == node.name() == name
+    assert all(each is not None for each, _ in node.next_functions) or name == "NllLossBackward0"
 
 
 # hooks of nodes

@@ -64,6 +64,7 @@ cdef class GraphTask:
     cpdef _run_node(self, Waiting waiting)
     @cython.locals(node=Node, is_leaf=bint)
     cpdef _found(self, Waiting waiting, list grads)
+    cpdef _ended(self, Node node, hooks, list grads)
     @cython.locals(stream=Queue)
     cpdef _call_leaf_hooks(self, AccumulateGrad node, list grads)
     cpdef _apply_hooked(self, Node node, hooks, list grads)

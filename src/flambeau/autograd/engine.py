@@ -246,10 +246,26 @@ class GraphTask:
         if waiting.is_target:
             waiting.captured = grads
         if not (self.accumulates if is_leaf else waiting.leads):
-            return [None] * len(node.edges)
+            return self._ended(node, hooks, grads)
         if self.watch is not None:
             return self._watched(node, grads)
         return self._apply(node, grads) if hooks is None else self._apply_hooked(node, hooks, grads)
+
+    def _ended(self, node: Node, hooks: Any, grads: list[Any]) -> Sequence[Any]:
+        """What a node answers beyond which nothing is needed; with `inputs`, backward runs the nodes of these."""
+        nothing = [None] * len(node.edges)
+        if not self.accumulates:
+            return nothing
+        if node.shares:
+            return self._apply(node, grads) if hooks is None else self._apply_hooked(node, hooks, grads)
+        if hooks is not None:
+            if hooks.before:
+                grads = before_node(hooks.before, grads)
+            if hooks.after:
+                after_node(hooks.after, nothing, grads)
+        if not self.keep_graph:
+            node.release()
+        return nothing
 
     def _call_leaf_hooks(self, node: AccumulateGrad, grads: list[Any]) -> None:
         for stream in self._streams(node).values():
@@ -302,6 +318,8 @@ class GraphTask:
         return found
 
     def _add_to_leaf(self, leaf: Any, grad: Any) -> None:
+        if not leaf._requires_grad:  # any more
+            return
         _accumulating.acquire()
         try:
             self._accumulate(leaf, grad)

@@ -40,6 +40,9 @@ class FunctionCtx:
                 )
         self._to_save = tensors
 
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Accepted, and without effect: there are no forward-mode derivatives."""
+
     def mark_dirty(self, *tensors: Any) -> None:
         """Declare the inputs that forward wrote in place; they must be among its results."""
         _check_tensors("mark_dirty", tensors)
@@ -89,7 +92,7 @@ class FunctionNode(Node):
         self.saved: list[Saved | None] = []
 
     def save(self, outputs: Sequence[Any]) -> None:
-        """Keep what forward asked for, after its results have become those of this node."""
+        """Keep what forward asked for.  outputs: those of the results that are this node's, None for others."""
         self.saved = [self._saved(each, outputs) for each in self.context._to_save]
         self.context._to_save = ()
         record.observed(self, self.saved)
@@ -279,23 +282,27 @@ def _as_results(
     for written in context._dirty:
         _check_dirty(name, written, outputs, is_recorded)
         written.storage.version += 1
-    fresh, inputs = [], _Identity(args)
-    for output in outputs:
-        if isinstance(output, TensorCore) and output in inputs and output not in dirty:
-            fresh.append(_view_of(output))
-        else:
-            fresh.append(output)
+    inputs, constant = _Identity(args), _Identity(context._constant)
+    fresh = [_as_result(each, each in inputs, each in dirty, is_recorded and each not in constant) for each in outputs]
     views = [each for each in fresh if isinstance(each, TensorCore) and each.base is not None and each not in dirty]
     for each in views if mode.enabled else ():
         each.origin = core.ONE_OF_SEVERAL if len(outputs) > 1 else core.FROM_FUNCTION
     return fresh
 
 
+def _as_result(output: Any, is_input: bool, is_dirty: bool, is_recorded: bool) -> Any:
+    if not isinstance(output, TensorCore):
+        return output
+    if not is_recorded and output.requires_grad and (is_input or output.base is None):
+        return core.alias(output, output.shape, output.strides, output.offset)
+    return _view_of(output) if is_input and not is_dirty else output
+
+
 def _view_of(tensor: Any) -> Any:
     view = core.alias(tensor, tensor.shape, tensor.strides, tensor.offset)
-    if mode.enabled:
-        view.base = tensor if tensor.base is None else tensor.base
-        view.view_version = tensor.storage.version
+    view.base = tensor if tensor.base is None else tensor.base
+    view.view_version = tensor.storage.version
+    view.origin = core.IN_NO_GRAD
     return view
 
 
@@ -321,8 +328,12 @@ def _link(
     """Make the results those of a node."""
     context._node = weakref.ref(node)
     constant, dirty, inputs = _Identity(context._constant), _Identity(context._dirty), list(map(id, args))
-    for index, each in enumerate(fresh):
-        if not isinstance(each, TensorCore) or not each.layout.is_floating or outputs[index] in constant:
+    made = [
+        each if isinstance(each, TensorCore) and each.layout.is_floating and output not in constant else None
+        for output, each in zip(outputs, fresh)
+    ]
+    for index, each in enumerate(made):
+        if each is None:
             continue
         if each in dirty:
             record.rebase(each, node, index, inputs.index(id(each)))
@@ -330,7 +341,7 @@ def _link(
             each._grad_fn, each.output_index = node, index
     renamed = {id(old): new for old, new in zip(outputs, fresh)}
     context._to_save = tuple(renamed.get(id(each), each) for each in context._to_save)
-    node.save(fresh)
+    node.save(made)
 
 
 class _ErrorNode(Node):

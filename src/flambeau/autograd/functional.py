@@ -11,6 +11,7 @@ from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupport
 from . import record
 from .engine import GraphTask, initial_grads
 from .graph_node import GradientEdge
+from .node import NO_STREAMS, Node
 
 
 def backward(
@@ -131,8 +132,8 @@ def _run(
     started = initial_grads(name, outputs, grads)
     if inputs is not None:
         _check_inputs(name, inputs)
-    targets = None if inputs is None else [_edge(name, each) for each in inputs]
-    roots = [_edge(name, each) for each in outputs]
+    targets = None if inputs is None else [_edge(name, each, True) for each in inputs]
+    roots = [_edge(name, each, False) for each in outputs]
     if targets is not None and accumulates:
         for each in inputs:  # type: ignore[union-attr]
             if isinstance(each, TensorCore):
@@ -153,10 +154,13 @@ def _check_inputs(name: str, inputs: Sequence[Any]) -> None:
             )
 
 
-def _edge(name: str, tensor: Any) -> Any:
+def _edge(name: str, tensor: Any, is_input: bool) -> Any:
+    """The edge of a tensor.  An input that requires gradients and is in no graph has one that no pass goes along."""
     if isinstance(tensor, GradientEdge):
         return tensor.node._node, tensor.output_nr
     edge = record.edge_of(tensor)
+    if edge is None and is_input and tensor.requires_grad:
+        return Node("Unreachable", (), NO_STREAMS), 0
     if edge is None:
         raise AutogradError(
             f"{name}: one of the tensors, {tensor.describe()}, does not require grad",

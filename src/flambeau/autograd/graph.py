@@ -242,9 +242,9 @@ def increment_version(tensor: Any) -> None:
 
 def register_gradient_hook(name: str, tensor: TensorCore, hook: Callable[[Any], Any]) -> RemovableHandle:
     """Call `hook` with a tensor's gradient in backward.  Raises: AutogradError if it requires none."""
-    if tensor._grad_fn is None and tensor._requires_grad:
+    edge = record.edge_of(tensor) if tensor._grad_fn is not None or not tensor._requires_grad else None
+    if edge is None and tensor.requires_grad:  # a leaf, or a view of what requires gradients, made without recording
         return add(hooks_of(tensor, LeafHooks).of_gradient, (0, hook))
-    edge = record.edge_of(tensor)
     if edge is None:
         raise AutogradError(
             f"{name}: cannot register a hook on a tensor that doesn't require gradient: {tensor.describe()}",

@@ -12,6 +12,7 @@ from .handle import RemovableHandle
 from .node import AccumulateGrad, OperatorNode, Saved, freed
 from .node_hooks import add, hooks_of
 
+CONSTANTS = {"condition", "index", "indices", "mask", "pos_weight", "target"}  # operands without a gradient
 SAVED, RAW = "_saved_", "_raw_saved_"  # attributes begin so; what follows is PyTorch's name of the value
 
 
@@ -28,7 +29,8 @@ class Node:
 
     def name(self) -> str:
         """The name of the function, such as MulBackward0."""
-        return self._node.name  # type: ignore[no-any-return]
+        name = self._node.name
+        return name if "Backward" in name else f"torch::autograd::{name}"  # such as AccumulateGrad
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -77,6 +79,15 @@ class _OperatorNode(Node):
     """The node of an operator, with the values that it saved: `_saved_self`, `_saved_result` and so on."""
 
     __slots__ = ()
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """As `Node.next_functions`, without operands that never have a gradient, such as indices."""
+        operator, found = self._node.operator, super().next_functions
+        if len(operator.tensor_indexes) != len(found):
+            return found
+        names = [operator.parameters[index].name for index in operator.tensor_indexes]
+        return tuple([pair for name, pair in zip(names, found) if pair[0] is not None or name not in CONSTANTS])
 
     def __getattr__(self, name: str) -> Any:
         is_raw = name.startswith(RAW)

@@ -183,7 +183,8 @@ def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorCore]) -> An
     if kind is FACT:
         return _fact(bound[need.at], need.what)
     if kind is OUT and outputs:  # of a write in place there is no result yet
-        return save(outputs[need.at], (None, need.at))  # type: ignore[arg-type]
+        out = outputs[need.at]
+        return save(out, (None, need.at) if out.layout.is_floating else None)  # type: ignore[arg-type]
     return None
 
 
@@ -231,14 +232,15 @@ ORIGINS = {  # what a view that may not be written is, and what to do
 def check_inplace(name: str, target: TensorCore, needs_node: bool) -> None:
     """Raise AutogradError if writing `target` would lose a gradient.  needs_node: whether the write is recorded."""
     base = target.base
-    if not state.here().grad_enabled or not (needs_node or core.in_graph(target)):
+    in_graph = core.in_graph(target)
+    if not state.here().grad_enabled or not (needs_node or in_graph):
         return
     if target._requires_grad and target._grad_fn is None:
         raise AutogradError(
             f"{name}: a leaf Variable that requires grad is being used in an in-place operation: {target.describe()}",
             hint="write it under torch.no_grad(), or write a clone()",
         )
-    if base is not None and base._requires_grad and base._grad_fn is None:
+    if base is not None and in_graph and base._grad_fn is None:
         raise AutogradError(
             f"{name}: a view of a leaf Variable that requires grad is being used in an in-place operation: "
             f"{target.describe()} of {base.describe()}",
@@ -362,6 +364,21 @@ class CopySlices(Node):
         self.inner.release()
 
 
+def disown(result: Any, operands: Sequence[Any]) -> None:
+    """Make a composite's result that is a view of what only the composite saw a tensor of its own."""
+    for operand in operands:
+        if isinstance(operand, TensorCore):
+            tensors: Sequence[Any] = (operand,)
+        else:
+            tensors = operand if isinstance(operand, (list, tuple)) else ()
+        for each in tensors:
+            if isinstance(each, TensorCore) and (result.base is each or result.base is each.base):
+                return
+    edge_of(result)
+    result.base = None
+    result.origin = core.ORDINARY
+
+
 def part_views(views: Any) -> Any:
     """Views of one tensor that an operator returns together: none may be written where gradients are recorded."""
     for view in views:
@@ -373,12 +390,13 @@ def part_views(views: Any) -> Any:
 def link_view(operator: Operator, bound: Sequence[Any], view: TensorCore) -> None:
     """Record a view: its base, and its node where a gradient is wanted."""
     source = bound[0]
-    view.base = source if source.base is None else source.base
-    view.view_version = view.storage.version
     thread = state.here()
-    if not thread.grad_enabled:
-        view.origin = core.IN_INFERENCE if thread.inference else core.IN_NO_GRAD
-        return
-    view.origin = source.origin
+    if source.storage.version >= 0:  # a view of an inference tensor is just another one
+        view.base = source if source.base is None else source.base
+        view.view_version = view.storage.version
+        if thread.grad_enabled:
+            view.origin = source.origin
+        else:
+            view.origin = core.IN_INFERENCE if thread.inference else core.IN_NO_GRAD
     if wants_grad(operator, bound):
         record(operator, bound, [view])

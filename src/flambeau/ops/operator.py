@@ -156,6 +156,13 @@ class Handover(NamedTuple):
     part: int = -1
 
 
+NODE_NAMES = {  # of operators that PyTorch calls otherwise, as `grad_fn` and errors of backward show them
+    "convert": "CloneBackward0", "copy": "CopyBackwards", "deviation": "StdBackward0", "move": "ToCopyBackward0",
+    "entropy_each": "NllLossBackward0", "entropy_total": "NllLossBackward0", "fused_dropout": "NativeDropoutBackward0",
+    "linear": "AddmmBackward0", "matmul": "MmBackward0", "max_dim": "MaxBackward0", "min_dim": "MinBackward0",
+    "nll_each": "NllLossBackward0", "nll_total": "NllLossBackward0", "running_sum": "CumsumBackward0",
+    "sort_rows": "SortBackward0", "variance": "VarBackward0", "vector_norm": "LinalgVectorNormBackward0",
+}  # fmt: skip
 Samples = Callable[[], Iterable[Sample]]
 Errors = Callable[[], Iterable[ErrorSample]]
 REGISTRY: dict[str, Operator] = {}
@@ -253,7 +260,7 @@ class Operator:
         self.tensor_indexes = tuple(index for index, each in enumerate(self.parameters) if each.is_tensor)
         self.index_of = {each.name: index for index, each in enumerate(self.parameters)}
         self.number_indexes = frozenset(index for index, each in enumerate(self.parameters) if self._travels(each))
-        self.node_name = "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
+        self.node_name = NODE_NAMES.get(self.name) or f"{self.name.title().replace('_', '')}Backward0"
         self.recent: list[Any] = []  # dispatch's plans of its recent calls
         self.recent_into: list[Any] = []  # and of those that wrote their first operand
         self.defaults = [each.default for each in self.parameters]

@@ -181,7 +181,7 @@ def _facts(tensor: Any) -> list[str]:
         facts.append(f"dtype={tensor.dtype}")
     try:
         node = tensor.grad_fn
-        made_by = None if node is None else node.name()
+        made_by = None if node is None else type(node).__name__
     except AutogradError:  # a view whose base was written, and that may not be used any more
         made_by = "Invalid"
     if made_by is not None:
