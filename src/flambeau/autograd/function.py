@@ -300,9 +300,10 @@ def _as_result(output: Any, is_input: bool, is_dirty: bool, is_recorded: bool) -
 
 def _view_of(tensor: Any) -> Any:
     view = core.alias(tensor, tensor.shape, tensor.strides, tensor.offset)
-    view.base = tensor if tensor.base is None else tensor.base
-    view.view_version = tensor.storage.version
-    view.origin = core.IN_NO_GRAD
+    if tensor.storage.version >= 0:
+        view.base = tensor if tensor.base is None else tensor.base
+        view.view_version = tensor.storage.version
+        view.origin = core.IN_NO_GRAD
     return view
 
 

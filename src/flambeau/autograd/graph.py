@@ -275,7 +275,7 @@ class _MultiHook:
     """Counts the gradients of several tensors in each backward pass, and calls a function."""
 
     def __init__(self, tensors: Sequence[TensorCore], call: Callable[..., None], mode: str) -> None:
-        self.nodes = [record.edge_of(each)[0] for each in tensors]  # type: ignore[index]
+        self.nodes = [_node_reference(each) for each in tensors]
         self.call = call
         self.mode = mode
 
@@ -288,15 +288,29 @@ class _MultiHook:
     def take(self, place: int, grad: Any) -> None:
         """A gradient has come: the last one that this pass computes, or the first, calls the function."""
         task = current_task()
-        seen = task.notes.get(self)
-        if seen is None:
-            seen = task.notes[self] = {}
+        seen = task.notes.setdefault(self, {})
         seen[place] = grad
         if self.mode == "any":
             if len(seen) == 1:
                 self.call(grad)
-        elif len(seen) == sum(task.will_run(node) for node in self.nodes):
-            self.call([seen.get(each) for each in range(len(self.nodes))])
+            return
+        nodes = [find() for find in self.nodes]
+        if len(seen) == sum(node is not None and task.will_run(node) for node in nodes):
+            self.call([seen.get(each) for each in range(len(nodes))])
+
+
+def _node_reference(tensor: TensorCore) -> Callable[[], Any]:
+    """Finds the node that a tensor's gradient goes to, None if it is gone.  A leaf is not used by this."""
+    if tensor._grad_fn is None and tensor._requires_grad:
+        leaf = weakref.ref(tensor)
+
+        def find() -> Any:
+            found = leaf()
+            return None if found is None or found.accumulator is None else found.accumulator()
+
+        return find
+    edge = record.edge_of(tensor)
+    return (lambda: None) if edge is None else weakref.ref(edge[0])
 
 
 def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *, mode: str = "all") -> RemovableHandle:
@@ -306,20 +320,17 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *,
     fn(grad) with the first one.
     Raises: ArgumentError for another mode, AutogradError for a tensor that requires no gradient.
     """
+    name = "register_multi_grad_hook"
     if mode not in ("all", "any"):
-        raise ArgumentError(
-            f"register_multi_grad_hook: Expects mode to be one of ('all', 'any') but got {mode!r}", hint="leave it out"
-        )
+        raise ArgumentError(f"{name}: Expects mode to be one of ('all', 'any') but got {mode!r}", hint="leave it out")
     if not callable(fn):
-        raise ArgumentTypeError(
-            f"register_multi_grad_hook: fn must be a function, got {shown(fn)}", hint="pass a function"
-        )
+        raise ArgumentTypeError(f"{name}: fn must be a function, got {shown(fn)}", hint="pass a function")
     for each in tensors:
-        get_gradient_edge(each)
+        if not isinstance(each, TensorCore) or not each.requires_grad:
+            raise AutogradError(
+                f"{name}: cannot register a hook on what doesn't require gradient: {shown(each)}",
+                hint="call requires_grad_() on it first",
+            )
     hooks = _MultiHook(tensors, fn, mode)
-    return _Handles(
-        [
-            register_gradient_hook("register_multi_grad_hook", each, hooks.hook(place))
-            for place, each in enumerate(tensors)
-        ]
-    )
+    pairs = enumerate(tensors)
+    return _Handles([register_gradient_hook(name, each, hooks.hook(place)) for place, each in pairs])
