@@ -85,6 +85,14 @@ def _composed(operator: Operator, bound: list[Any]) -> Any:
 
 def _own_result(operator: Operator, bound: list[Any], found: Any) -> Any:
     """What a composite returned: views of its operands, or tensors of its own."""
+    if isinstance(found, TensorCore):
+        tensor, first = found, bound[0]
+        if tensor.base is None or tensor.base is first:
+            return found
+        if isinstance(first, TensorCore):
+            source = first
+            if tensor.base is source.base:
+                return found
     if operator.gives_views:
         return record.part_views(found)
     for each in found if isinstance(found, tuple) else (found,):

@@ -1,8 +1,7 @@
 """torch.autograd: gradients, under PyTorch's names."""
 
 from ..errors import no_attribute as _no_attribute
-from . import function, graph
-from . import mode as grad_mode
+from . import function, grad_mode, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .functional import backward, grad

@@ -17,7 +17,7 @@ from ..errors import ArgumentError, AutogradError, CheckpointError
 from ..runtime.device import CPU_INDEX
 from ..runtime.generator import default_generator
 from . import functional, graph
-from .engine import current_task
+from .engine import current_task, notes
 from .function import Function
 from .mode import GradMode, mode
 from .node import Saved, save
@@ -223,8 +223,9 @@ class _Frame:
 
     def unpack(self, place: _Place) -> Any:
         """A tensor that was not kept.  Within a backward pass, one recomputation gives each of them once."""
-        task = current_task()
-        values = {} if task is None else task.notes.setdefault(self, {})
+        values = notes(self)
+        if values is None:
+            values = {}
         if place.index not in values:
             values.update(self._recomputed())
         return values.pop(place.index)

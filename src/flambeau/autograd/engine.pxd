@@ -1,4 +1,5 @@
 cimport cython
+from . cimport record
 from .. cimport core
 from ..core cimport TensorCore
 from ..layout cimport Layout

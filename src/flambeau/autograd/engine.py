@@ -18,7 +18,7 @@ from ..lock import Lock
 from ..ops.operator import REGISTRY
 from ..runtime import state
 from ..runtime.stream import Stream
-from . import anomaly_mode, node_streams
+from . import anomaly_mode, node_streams, record
 from .graph_node import GradientEdge
 from .node import NO_STREAMS, AccumulateGrad, Edge, Node
 from .node_hooks import after_node, before_node, keep, on_tensors
@@ -60,7 +60,7 @@ def _waiting(node: Node) -> Waiting:
 class GraphTask:
     """One backward pass.  targets: whose gradients are asked for, instead of those of all leaves.
 
-    accumulates: whether gradients are added to `grad` of leaves.  notes: what hooks keep for this pass.
+    accumulates: whether gradients are added to `grad` of leaves.  notes: see the function of that name.
     """
 
     def __init__(self, targets: Sequence[Edge] | None, keep_graph: bool, create_graph: bool, accumulates: bool) -> None:
@@ -68,8 +68,8 @@ class GraphTask:
         self.create_graph = create_graph
         self.accumulates = accumulates
         self.targets = targets
-        self.notes: dict[Any, Any] = {}
-        self.watch = anomaly_mode.watch()
+        self.notes: dict[Any, Any] | None = None
+        self.watch = anomaly_mode.watch() if record.is_observed() else None  # anomaly detection observes new nodes
         self.waiting: dict[Node, Waiting] = {}
         self.next: Waiting | None = None  # the ready node with the highest number, mostly the only one
         self.ready: list[tuple[int, Waiting]] = []  # the others, as a heap
@@ -396,6 +396,16 @@ def _leave(former_device: int, former: list[Stream]) -> None:
 def current_task() -> Any:
     """The innermost backward pass that runs in this thread, None outside of any."""
     return state.here().task
+
+
+def notes(owner: Any) -> Any:
+    """A dictionary of one owner's, a hook's for instance, that is kept during the pass that runs; None outside."""
+    task = current_task()
+    if task is None:
+        return None
+    if task.notes is None:
+        task.notes = {}
+    return task.notes.setdefault(owner, {})
 
 
 def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:

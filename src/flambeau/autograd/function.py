@@ -93,17 +93,15 @@ class FunctionNode(Node):
 
     def save(self, outputs: Sequence[Any]) -> None:
         """Keep what forward asked for.  outputs: those of the results that are this node's, None for others."""
-        self.saved = [self._saved(each, outputs) for each in self.context._to_save]
+        places = {id(each): place for place, each in enumerate(outputs) if each is not None}
+        self.saved = [self._saved(each, places.get(id(each))) for each in self.context._to_save]
         self.context._to_save = ()
         record.observed(self, self.saved)
 
-    def _saved(self, tensor: Any, outputs: Sequence[Any]) -> Saved | None:
+    def _saved(self, tensor: Any, index: int | None) -> Saved | None:
         if tensor is None:
             return None
-        for index, out in enumerate(outputs):
-            if out is tensor:
-                return save(tensor, (None, index))  # type: ignore[arg-type]
-        return save(tensor, record.edge_of(tensor))
+        return save(tensor, record.edge_of(tensor) if index is None else (None, index))  # type: ignore[arg-type]
 
     def unpack(self, own: Node | None = None) -> tuple[Any, ...]:
         """The saved tensors.  own: the node whose results the saved ones of this call are, itself if None."""
@@ -267,26 +265,26 @@ def _edge(value: Any) -> Edge | None:
     return record.edge_of(value) if isinstance(value, TensorCore) and value.layout.is_floating else None
 
 
-class _Identity(tuple[Any, ...]):
-    """Membership by identity: tensors compare element by element."""
-
-    def __contains__(self, value: object) -> bool:
-        return any(each is value for each in self)
+def _ids(values: Sequence[Any]) -> set[int]:
+    """What tells values apart: tensors compare element by element."""
+    return set(map(id, values))
 
 
 def _as_results(
     name: str, context: FunctionCtx, args: Sequence[Any], outputs: Sequence[Any], is_recorded: bool
 ) -> list[Any]:
     """What the caller gets: an input that forward returned as it is becomes a view of it, unless forward wrote it."""
-    dirty = _Identity(context._dirty)
+    inputs, constant, dirty, returned = _ids(args), _ids(context._constant), _ids(context._dirty), _ids(outputs)
     for written in context._dirty:
-        _check_dirty(name, written, outputs, is_recorded)
+        _check_dirty(name, written, id(written) in returned, len(outputs), is_recorded)
         written.storage.version += 1
-    inputs, constant = _Identity(args), _Identity(context._constant)
-    fresh = [_as_result(each, each in inputs, each in dirty, is_recorded and each not in constant) for each in outputs]
-    views = [each for each in fresh if isinstance(each, TensorCore) and each.base is not None and each not in dirty]
-    for each in views if mode.enabled else ():
-        each.origin = core.ONE_OF_SEVERAL if len(outputs) > 1 else core.FROM_FUNCTION
+    fresh = []
+    for each in outputs:
+        is_dirty = id(each) in dirty
+        made = _as_result(each, id(each) in inputs, is_dirty, is_recorded and id(each) not in constant)
+        if mode.enabled and not is_dirty and isinstance(made, TensorCore) and made.base is not None:
+            made.origin = core.ONE_OF_SEVERAL if len(outputs) > 1 else core.FROM_FUNCTION
+        fresh.append(made)
     return fresh
 
 
@@ -307,17 +305,18 @@ def _view_of(tensor: Any) -> Any:
     return view
 
 
-def _check_dirty(name: str, written: Any, outputs: Sequence[Any], is_recorded: bool) -> None:
-    if written not in _Identity(outputs):
+def _check_dirty(name: str, written: Any, is_returned: bool, count: int, is_recorded: bool) -> None:
+    """Raise AutogradError for a write that forward may not make.  count: how many tensors it returned."""
+    if not is_returned:
         raise AutogradError(
             f"{name}: an input that mark_dirty names, {written.describe()}, is not returned by forward",
             hint="return it, or leave it out of mark_dirty and clone() it before writing",
         )
     record.check_inplace(name, written, is_recorded)
     if is_recorded and written.base is not None:
-        if len(outputs) > 1:
+        if count > 1:
             raise AutogradError(
-                f"{name}: forward wrote a view in place, {written.describe()}, and returned {len(outputs)} tensors",
+                f"{name}: forward wrote a view in place, {written.describe()}, and returned {count} tensors",
                 hint="write a clone(), or return the view alone",
             )
         record.check_base(name, written)
@@ -328,16 +327,15 @@ def _link(
 ) -> None:
     """Make the results those of a node."""
     context._node = weakref.ref(node)
-    constant, dirty, inputs = _Identity(context._constant), _Identity(context._dirty), list(map(id, args))
-    made = [
-        each if isinstance(each, TensorCore) and each.layout.is_floating and output not in constant else None
-        for output, each in zip(outputs, fresh)
-    ]
-    for index, each in enumerate(made):
-        if each is None:
+    constant, dirty = _ids(context._constant), _ids(context._dirty)
+    made: list[Any] = []
+    for index, (output, each) in enumerate(zip(outputs, fresh)):
+        if not isinstance(each, TensorCore) or not each.layout.is_floating or id(output) in constant:
+            made.append(None)
             continue
-        if each in dirty:
-            record.rebase(each, node, index, inputs.index(id(each)))
+        made.append(each)
+        if id(each) in dirty:
+            record.rebase(each, node, index, next(place for place, arg in enumerate(args) if arg is each))
         else:
             each._grad_fn, each.output_index = node, index
     renamed = {id(old): new for old, new in zip(outputs, fresh)}

@@ -62,15 +62,8 @@ def grad(
     """
     results, wanted = as_list("grad", "outputs", outputs), as_list("grad", "inputs", _values(inputs))
     grads = [None] * len(results) if grad_outputs is None else as_list("grad", "grad_outputs", grad_outputs)
-    _check_flag("grad", "materialize_grads", materialize_grads)
-    if allow_unused is not None:
-        _check_flag("grad", "allow_unused", allow_unused)
-    if materialize_grads and allow_unused is not None and not allow_unused:
-        raise ArgumentError(
-            "grad: Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
-            f"allow_unused={allow_unused}",
-            hint="leave allow_unused out",
-        )
+    if allow_unused is not None or materialize_grads is not False:
+        _check_unused(allow_unused, materialize_grads)
     if is_grads_batched:
         raise NotSupportedError("grad: is_grads_batched=True is not supported", hint="call it once per gradient")
     found = _run("grad", results, grads, wanted, retain_graph, create_graph, False)
@@ -84,6 +77,19 @@ def grad(
                 hint="pass allow_unused=True to get None for it",
             )
     return dict(zip(inputs, found)) if isinstance(inputs, dict) else tuple(found)
+
+
+def _check_unused(allow_unused: Any, materialize_grads: Any) -> None:
+    """Raise ArgumentTypeError or ArgumentError for options that are no bools, or contradict each other."""
+    _check_flag("grad", "materialize_grads", materialize_grads)
+    if allow_unused is not None:
+        _check_flag("grad", "allow_unused", allow_unused)
+        if materialize_grads and not allow_unused:
+            raise ArgumentError(
+                "grad: Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+                f"allow_unused={allow_unused}",
+                hint="leave allow_unused out",
+            )
 
 
 def _values(inputs: Any) -> Any:

@@ -13,7 +13,7 @@ from .. import core, transfer
 from ..core import TensorCore
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
 from . import record
-from .engine import current_task
+from .engine import current_task, notes
 from .graph_node import GradientEdge, Node, face_of
 from .handle import RemovableHandle
 from .node import Saved
@@ -288,7 +288,7 @@ class _MultiHook:
     def take(self, place: int, grad: Any) -> None:
         """A gradient has come: the last one that this pass computes, or the first, calls the function."""
         task = current_task()
-        seen = task.notes.setdefault(self, {})
+        seen = notes(self)
         seen[place] = grad
         if self.mode == "any":
             if len(seen) == 1:

@@ -6,7 +6,9 @@ from ..ops.operator cimport Need, Operator
 from ..runtime cimport state
 
 cdef list _observers
+cdef int _IN_NO_GRAD, _IN_INFERENCE
 
+cpdef bint is_observed()
 cpdef edge_of(TensorCore tensor)
 @cython.locals(node=AccumulateGrad)
 cpdef AccumulateGrad accumulator(TensorCore leaf)

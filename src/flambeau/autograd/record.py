@@ -23,6 +23,7 @@ from .mode import GradMode
 from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, accumulate_grad, operator_node, save, streams_of
 from .node_hooks import hooks_of, move_kept
 
+_IN_NO_GRAD, _IN_INFERENCE = core.IN_NO_GRAD, core.IN_INFERENCE  # compiled, numbers of C's
 STALE = -1  # the version of a view that is made anew from its base when it is next asked for
 _observers: list[Callable[[Any, Any], None]] = []
 _observing = threading.Lock()
@@ -114,6 +115,11 @@ def observe(observer: Callable[[Any, Any], None], is_wanted: bool) -> None:
             _observers.remove(observer)
         if is_wanted:
             _observers.append(observer)
+
+
+def is_observed() -> bool:
+    """Whether anything is called with new nodes."""
+    return bool(_observers)
 
 
 def observed(node: Any, saved: Any) -> None:
@@ -397,6 +403,6 @@ def link_view(operator: Operator, bound: Sequence[Any], view: TensorCore) -> Non
         if thread.grad_enabled:
             view.origin = source.origin
         else:
-            view.origin = core.IN_INFERENCE if thread.inference else core.IN_NO_GRAD
+            view.origin = _IN_INFERENCE if thread.inference else _IN_NO_GRAD
     if wants_grad(operator, bound):
         record(operator, bound, [view])
