@@ -145,3 +145,53 @@ def test_a_hook_sees_the_gradient_of_the_value_that_it_was_registered_on():
     y.register_hook(lambda grad: seen.append(("after", grad.tolist())))
     y.sum().backward()
     assert seen == [("after", [1.0] * 3), ("before", [3.0] * 3)]
+
+
+def test_results_that_are_made_of_temporaries_are_no_views_and_views_of_operands_are():
+    x = torch.tensor([[3.0, 1.0], [2.0, 4.0]], requires_grad=True)
+    for made in (x.sort(0)[0], x.topk(1, 0)[0], x.roll(1, 0)):
+        assert not made._is_view()
+        made.mul_(5)
+    y = x.sort(0)[0]
+    y.mul_(5)
+    y.sum().backward()
+    assert x.grad.tolist() == [[5.0, 5.0], [5.0, 5.0]]
+    assert y.detach_() is y
+    base = torch.ones(2, 3)
+    for view in (base.reshape(6), base.T, base[0].reshape(3, 1), base.flatten(), base.t()):
+        assert view._base is base
+
+
+def test_a_written_view_that_requires_gradients_of_a_plain_base_is_refused():
+    base = torch.ones(3)
+    view = base[:2].requires_grad_()
+    for target in (view, view.view(2)):
+        with pytest.raises(AutogradError, match="mul_: a .*leaf Variable that requires grad"):
+            target.mul_(2)
+    assert base.tolist() == [1.0] * 3
+
+
+def test_views_made_under_no_grad_take_hooks_and_may_be_inputs_without_a_gradient():
+    x = leaf()
+    with torch.no_grad():
+        view = x[:2]
+    seen = []
+    view.register_hook(seen.append)
+    (view * 2).sum().backward()
+    (x.sum() + view.sum()).backward(inputs=[view])
+    assert seen == [] and x.grad is None and view.grad is None
+    assert torch.autograd.grad(x.sum(), [view], allow_unused=True) == (None,)
+
+
+def test_a_leaf_that_no_longer_requires_gradients_gets_none():
+    x = leaf()
+    y = (x * 2).sum()
+    x.requires_grad_(False)
+    y.backward()
+    assert x.grad is None
+
+
+def test_integer_results_are_not_part_of_the_graph():
+    x = leaf(3.0, 1.0, 2.0)
+    (first,) = torch.autograd.grad(x.sort()[0].sum(), x, create_graph=True)
+    assert not first.requires_grad
