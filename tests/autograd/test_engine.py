@@ -443,3 +443,12 @@ def test_second_derivatives_reach_a_number_on_the_cpu(gpus):
     assert (first.item(), second.item()) == (16.0, 8.0)
     with torch.no_grad():
         assert not (number * weight).requires_grad
+
+
+def test_gradients_under_their_former_name():
+    x = leaf(1.0, 2.0)
+    with pytest.warns(FutureWarning, match="grad_variables"):
+        torch.autograd.backward(x * 2, grad_variables=torch.ones(2))
+    assert x.grad.tolist() == [2.0, 2.0]
+    with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match="backward: .*both"):
+        torch.autograd.backward(x * 2, torch.ones(2), grad_variables=torch.ones(2))

@@ -36,7 +36,8 @@ def test_a_node_says_what_it_is_and_where_gradients_go():
     joined = torch.cat([x, torch.ones(2), y])
     assert [each[0] for each in joined.grad_fn.next_functions] == [of_x, None, node]
     node.metadata["note"] = 5
-    assert y.grad_fn.metadata == {"note": 5}
+    assert y.grad_fn.metadata == {"note": 5} and node.requires_grad
+    assert node._sequence_nr() < (y * 2).grad_fn._sequence_nr() < of_x._sequence_nr()
     assert [each is not None and each.tolist() for each in node(torch.ones(3))] == [[2.0] * 3, False]
 
 
@@ -391,6 +392,14 @@ def test_hooks_of_one_saved_tensor():
     y.grad_fn._raw_saved_result.register_hooks(lambda each: each.tolist(), lambda each: torch.tensor(each) * 2)
     with pytest.raises(AutogradError, match="register_hooks"):
         y.grad_fn._raw_saved_result.register_hooks(lambda each: each, lambda each: each)
+    raw = x.exp().grad_fn._raw_saved_result
+    other = x.exp()
+    kept = other.grad_fn._raw_saved_result
+    other.sum().backward()
+    x.grad = None
+    with pytest.raises(AutogradError, match="ExpBackward0: .*freed"):
+        kept.register_hooks(lambda each: each, lambda each: each)
+    raw.register_hooks(lambda each: each, lambda each: each)
     y.sum().backward()
     assert torch.allclose(x.grad, x.exp() * 2)
 
@@ -420,6 +429,8 @@ def test_saved_tensors_may_be_written_where_that_is_allowed():
         out = z.sum()
         out.backward(retain_graph=True)
         assert x.grad.tolist() == [8.0, 16.0, 24.0]
+        with pytest.raises(AutogradError, match="cannot be nested"), graph.allow_mutation_on_saved_tensors():
+            pass
         mutations.clear()
     with pytest.raises(AutogradError, match="outside of the 'allow_mutation_on_saved_tensors' context"):
         out.backward()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .. import core
+from .. import core, trace
 from ..core import TensorCore
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError, shown
 from . import record
@@ -30,7 +30,7 @@ def backward(
     Raises: AutogradError, ShapeError.
     """
     if grad_variables is not None:
-        grad_tensors = grad_variables
+        grad_tensors = _renamed(grad_tensors, grad_variables)
     outputs = as_list("backward", "tensors", tensors)
     grads = [None] * len(outputs) if grad_tensors is None else as_list("backward", "grad_tensors", grad_tensors)
     if inputs is None:
@@ -38,6 +38,17 @@ def backward(
         return
     leaves = as_list("backward", "inputs", _values(inputs))
     _run("backward", outputs, grads, leaves, retain_graph, create_graph, True)
+
+
+def _renamed(grad_tensors: Any, grad_variables: Any) -> Any:
+    """The gradients under their former name, with a warning.  Raises AutogradError if both are given."""
+    trace.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
+    if grad_tensors is not None:
+        raise AutogradError(
+            "backward: `grad_tensors` and `grad_variables` (deprecated) arguments were both passed",
+            hint="pass grad_tensors alone",
+        )
+    return grad_variables
 
 
 def grad(

@@ -39,9 +39,13 @@ __all__ = [
 
 
 class _Choices(threading.local):
-    """What a thread does with saved tensors.  hooks: (pack, unpack), the innermost last;  refusal: why none may be."""
+    """What a thread does with saved tensors.
+
+    hooks: (pack, unpack), the innermost last.  refusal: why there may be none.  is_mutable: whether writes are allowed.
+    """
 
     def __init__(self) -> None:
+        self.is_mutable = False
         self.hooks: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
         self.refusal: str | None = None
 
@@ -201,14 +205,22 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
 
     Backward through what was recorded inside has to run inside, too.
     Memory: a copy of each saved tensor whose memory is written.
+    Raises: AutogradError inside of another such context.
     """
+    if _choices.is_mutable:
+        raise AutogradError(
+            "allow_mutation_on_saved_tensors: allow_mutation_on_saved_tensors contexts cannot be nested",
+            hint="leave the inner one out",
+        )
     mutations = _Mutations()
     _push(mutations.pack, mutations.unpack)
+    _choices.is_mutable = True
     core.watch_writes(mutations.before_write, True)
     try:
         yield mutations
     finally:
         core.watch_writes(mutations.before_write, False)
+        _choices.is_mutable = False
         _pop()
         mutations.is_open = False
         mutations.clear()

@@ -53,6 +53,10 @@ class Node:
         return add(hooks_of(self._node).before, fn)
 
     @property
+    def requires_grad(self) -> bool:
+        """True: nodes are made only where a gradient is wanted."""
+        return True
+
     def _sequence_nr(self) -> int:
         return self._node.number  # type: ignore[no-any-return]
 
@@ -117,20 +121,23 @@ class _FunctionNode(Node):
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
         if self._node.released:
             raise freed(self._node.name)
-        return tuple(SavedTensor(each) for each in self._node.saved)
+        return tuple(None if each is None else SavedTensor(self._node, each) for each in self._node.saved)
 
 
 class SavedTensor:
     """A tensor as a node saved it."""
 
-    def __init__(self, saved: Saved) -> None:
+    def __init__(self, node: Any, saved: Saved) -> None:
+        self._node = node
         self._saved = saved
 
     def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         """Replace the saved tensor by what pack_hook makes of it; unpack_hook gives the tensor back.
 
-        Raises: AutogradError if it has hooks already.
+        Raises: AutogradError if it has hooks already, or was freed.
         """
+        if self._node.released:
+            raise freed(self._node.name)
         self._saved.pack(pack_hook, unpack_hook)
 
 
@@ -154,7 +161,7 @@ def _saved(node: OperatorNode, place: int, is_raw: bool) -> Any:
         raise freed(node.name)
     value = node.saved[place]
     if is_raw:
-        return SavedTensor(value) if isinstance(value, Saved) else value
+        return SavedTensor(node, value) if isinstance(value, Saved) else value
     return _opened(value, node)
 
 
