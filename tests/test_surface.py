@@ -19,7 +19,9 @@ SHELLS = (
     "flambeau.cuda",
     *(f"flambeau.cuda.{name}" for name in CUDA_MODULES),
     "flambeau.profiler",
+    "flambeau.utils.checkpoint",
     "flambeau.utils.data",
+    "flambeau.utils.hooks",
 )
 MODULES = sorted(
     each.name for each in pkgutil.walk_packages(flambeau.__path__, "flambeau.") if not each.name.endswith("__main__")
@@ -78,7 +80,16 @@ NAMES = {
         Dataset IterableDataset TensorDataset Subset random_split DataLoader Sampler RandomSampler SequentialSampler
         BatchSampler default_collate
     """,
-    "flambeau.autograd": "Function Variable backward grad no_grad enable_grad",
+    "flambeau.autograd": """
+        Function Variable backward grad no_grad enable_grad inference_mode set_grad_enabled set_multithreading_enabled
+        detect_anomaly set_detect_anomaly function graph grad_mode gradcheck gradgradcheck
+    """,
+    "flambeau.autograd.graph": """
+        GradientEdge Node allow_mutation_on_saved_tensors disable_saved_tensors_hooks get_gradient_edge
+        increment_version register_multi_grad_hook save_on_cpu saved_tensors_hooks
+    """,
+    "flambeau.utils.checkpoint": "checkpoint checkpoint_sequential set_checkpoint_early_stop CheckpointError",
+    "flambeau.utils.hooks": "RemovableHandle",
     "flambeau.profiler": "profile schedule ProfilerActivity ProfilerAction record_function tensorboard_trace_handler",
     "flambeau.testing": "machine gradcheck gradgradcheck",
 }

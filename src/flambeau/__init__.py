@@ -6,7 +6,15 @@
 import importlib as _importlib
 
 from . import autograd, cuda, errors
-from .autograd.mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from .autograd.mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from .dtypes import (
     bfloat16,
     double,
@@ -75,7 +83,8 @@ __all__ = [
     "are_deterministic_algorithms_enabled", "bfloat16", "bool", "cuda", "device", "double", "dtype", "enable_grad",
     "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
     "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64",
-    "int8", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "long", "manual_seed", "no_grad",
+    "int8", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled",
+    "is_grad_enabled", "is_inference_mode_enabled", "long", "manual_seed", "no_grad",
     "profile", "promote_types", "seed", "set_default_device", "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_grad_enabled", "short", "statistics", "uint8", "use_deterministic_algorithms", "virtual", *_tensor_names,

@@ -19,6 +19,8 @@
     +-- EarlyAccessError       (RuntimeError)          the host used bytes before it had waited for their copy
     +-- NotSupportedError      (NotImplementedError)   this driver, or this version, does not have the ability
     +-- AutogradError          (RuntimeError)          a gradient cannot be computed
+        +-- CheckpointError                            a checkpointed function did not do the same again
+        +-- GradcheckError                             a derivative disagrees with differences
     +-- DeferredCudaCallError  (RuntimeError)          what was asked for before the start failed at the start
     +-- ProcessGoneError       (RuntimeError)          the process that shared something has ended
     +-- OutOfMemoryError       (RuntimeError)          a device has no room, after everything idle was handed back
@@ -201,6 +203,14 @@ class DeviceAssertError(FlambeauError, RuntimeError):
 
 class AutogradError(FlambeauError, RuntimeError):
     """A gradient cannot be computed."""
+
+
+class CheckpointError(AutogradError):
+    """A checkpointed function saved other values when it ran again than the first time."""
+
+
+class GradcheckError(AutogradError):
+    """A derivative disagrees with differences."""
 
 
 class DeferredCudaCallError(FlambeauError, RuntimeError):

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import threading
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -111,6 +112,12 @@ def _called(frame: Any) -> str:
     if frame.f_code.co_filename.startswith(_INNER):  # what called it is compiled, and has no frame
         return "a call"
     return str(frame.f_code.co_qualname)
+
+
+def program_stack() -> list[str]:
+    """The frames outside this package, outermost first, as tracebacks show them."""
+    frames = traceback.extract_stack(sys._getframe(1))
+    return traceback.format_list([each for each in frames if not each.filename.startswith(_PACKAGE)])
 
 
 def call_stack(limit: int) -> list[str]:

@@ -12,7 +12,7 @@ from . import strides as st
 from .autograd import record
 from .core import thread
 from .core.call import assign, call_two
-from .core.tensor import TensorBase, empty_tensor, overlap_of
+from .core.tensor import TensorBase, before_write, empty_tensor, overlap_of
 from .dtypes import dtype
 from .errors import ShapeError
 from .hooks import hooks
@@ -63,9 +63,10 @@ def _assign_body(input: Operand, source: Operand) -> Any:  # type: ignore[name-d
     return source
 
 
-_convert = REGISTRY["convert"]
+_convert = REGISTRY["convert"].called_as("convert")  # of its own, for the name of its node
 MOVE = Operator(_move_body, COMPOSITE, samples=tuple, method=False, function=False, name="move")
 ASSIGN = Operator(_assign_body, COMPOSITE, samples=tuple, method=False, function=False, name="copy")
+_convert.node_name = MOVE.node_name
 
 
 @MOVE.derivative
@@ -114,12 +115,14 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
             hint="the source is repeated where its sizes are 1, the target is not: give it the source's shape",
             operator="copy_",
         )
-    if record.wants_grad(ASSIGN, [target, source]) or target.base is not None:
-        record.check_inplace("copy_", target)
-    needs_node = record.wants_grad(ASSIGN, [target, source]) and target.dtype.is_floating_point
+    before_write("copy_", target)
+    is_recorded = record.wants_grad(ASSIGN, [target, source])
+    if is_recorded or target.base is not None:
+        record.check_inplace("copy_", target, is_recorded)
+    needs_node = is_recorded and target.dtype.is_floating_point
     node = record.node_for_inplace(ASSIGN, [target, source], target) if needs_node else None
     _write(target, source, non_blocking)
-    record.record_inplace(ASSIGN, [target, source], target, node)
+    record.record_inplace(target, node)
     return target
 
 

@@ -58,7 +58,7 @@ def test_a_second_backward_needs_retain_graph():
     y.backward(retain_graph=True)
     y.backward()
     assert x.grad.tolist() == [12.0]
-    with pytest.raises(RuntimeError, match="second time.*\nhint: pass retain_graph=True"):
+    with pytest.raises(RuntimeError, match="second time.*\nhint: Specify retain_graph=True"):
         y.backward()
 
 
@@ -399,3 +399,56 @@ def test_a_gradient_that_is_given_fits_its_output(gpus, given, error, text):
         torch.autograd.grad(y, [x], [given()])
     y.backward(torch.ones(3, device="cuda:0"))
     assert x.grad.tolist() == [2.0] * 3
+
+
+MIXED = {
+    "add": lambda s, w: w + s,
+    "add of a number": lambda s, w: s + w,
+    "sub": lambda s, w: s - w,
+    "mul": lambda s, w: s * w,
+    "div": lambda s, w: w / s,
+    "pow": lambda s, w: w**s,
+    "base": lambda s, w: s**w,
+    "where": lambda s, w: torch.where(w > 1, s, w),
+    "maximum": lambda s, w: torch.maximum(w, s),
+    "clamp": lambda s, w: w.clamp(min=s),
+    "lerp": lambda s, w: torch.lerp(w, w * 2, s),
+    "masked_fill": lambda s, w: w.masked_fill(w > 1, s),
+    "mul_": lambda s, w: (w * 1).mul_(s),
+    "add_": lambda s, w: (w * 1).add_(s, alpha=2),
+    "fill_": lambda s, w: (w * 1).fill_(s),
+}
+
+
+@pytest.mark.devices(1)
+@pytest.mark.parametrize("both", [True, False])
+@pytest.mark.parametrize("name", MIXED)
+def test_a_number_on_the_cpu_among_operands_of_a_gpu_gets_its_gradient(name, both, gpus):
+    found = []
+    for device in ("cpu", "cuda"):
+        number = torch.tensor(2.0, requires_grad=True)
+        weight = torch.tensor([1.0, 0.5, 3.0], device=device, requires_grad=both)
+        MIXED[name](number, weight).sum().backward()
+        assert number.grad.device == torch.device("cpu")
+        found.append([number.grad.item(), *(weight.grad.tolist() if both else [])])
+    assert found[0] == pytest.approx(found[1])
+
+
+@pytest.mark.devices(1)
+def test_second_derivatives_reach_a_number_on_the_cpu(gpus):
+    number = torch.tensor(2.0, requires_grad=True)
+    weight = torch.tensor([1.0, 3.0], device="cuda")
+    (first,) = torch.autograd.grad((number * number * weight).sum(), number, create_graph=True)
+    (second,) = torch.autograd.grad(first, number)
+    assert (first.item(), second.item()) == (16.0, 8.0)
+    with torch.no_grad():
+        assert not (number * weight).requires_grad
+
+
+def test_gradients_under_their_former_name():
+    x = leaf(1.0, 2.0)
+    with pytest.warns(FutureWarning, match="grad_variables"):
+        torch.autograd.backward(x * 2, grad_variables=torch.ones(2))
+    assert x.grad.tolist() == [2.0, 2.0]
+    with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match="backward: .*both"):
+        torch.autograd.backward(x * 2, torch.ones(2), grad_variables=torch.ones(2))

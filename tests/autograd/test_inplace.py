@@ -77,7 +77,7 @@ def test_a_view_made_under_no_grad_is_not_written_with_gradients():
     y = leaf(1.0, 2.0) * 2
     with torch.no_grad():
         part = y[0]
-    with pytest.raises(AutogradError, match="mul_: a view that was made under no_grad.*\nhint"):
+    with pytest.raises(AutogradError, match="mul_: a view that was created in no_grad mode.*\nhint"):
         part.mul_(3)
     assert y.tolist() == [2.0, 4.0]
     with torch.no_grad():
@@ -126,11 +126,11 @@ class Flat(torch.autograd.Function):
 
 def test_a_view_that_a_function_returned_is_not_written():
     y = (leaf(1.0, 2.0) * 1).view(1, 2)
-    with pytest.raises(AutogradError, match="mul_: a view that FlatBackward's forward returned"):
+    with pytest.raises(AutogradError, match="mul_: a view that was returned by the forward of a custom Function"):
         Flat.apply(y).mul_(2)
     flat = Flat.apply(y)
     y.mul_(2)
-    with pytest.raises(AutogradError, match="the result of FlatBackward is a view"):
+    with pytest.raises(AutogradError, match="sum: a view that was returned by .* is used"):
         flat.sum()
 
 

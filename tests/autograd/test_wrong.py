@@ -72,7 +72,7 @@ def twice():
     (
         lambda: leaf().sum().backward(inputs=["x"]),
         RuntimeError,
-        "backward: all inputs have to be Tensors, inputs[0] is 'x'",
+        "backward: all inputs have to be Tensors or GradientEdges, inputs[0] is 'x'",
     ),
     (lambda: leaf().sum().backward(inputs=3), TypeError, "backward: inputs must be a tensor or a list of them, got 3"),
     (lambda: leaf().sum().backward(retain_graph="x"), TypeError, "backward: retain_graph must be a bool, got 'x'"),

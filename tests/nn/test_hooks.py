@@ -106,3 +106,21 @@ def test_a_backward_hook_keeps_tuples_of_outputs():
     a, text, b = net(x)
     (a + b).backward()
     assert (text, x.grad.item(), seen) == ("text", 5.0, [[None, 5.0]])
+
+
+def test_a_backward_hook_is_called_once_when_the_module_is_differentiated_twice():
+    seen = []
+    loss = nn.MSELoss()
+    loss.register_full_backward_hook(lambda module, to, of: seen.append((to[0].tolist(), of[0].item())))
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (first,) = torch.autograd.grad(loss(x, torch.zeros(2)), x, create_graph=True)
+    assert first.tolist() == [1.0, 2.0] and seen == [([1.0, 2.0], 1.0)]
+    first.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0] and len(seen) == 1
+
+
+def test_handles_are_those_of_torch_utils_hooks():
+    net = Double()
+    with net.register_forward_hook(lambda module, args, out: out * 10) as handle:
+        assert net(torch.tensor(1.0)).item() == 20.0 and handle.id in net._forward_hooks
+    assert net(torch.tensor(1.0)).item() == 2.0

@@ -1,21 +1,39 @@
 """torch.autograd: gradients, under PyTorch's names."""
 
 from ..errors import no_attribute as _no_attribute
-from . import graph
+from . import function, grad_mode, graph
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .functional import backward, grad
-from .mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from .gradcheck import gradcheck, gradgradcheck
+from .mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 
 __all__ = [
     "Function",
     "backward",
+    "detect_anomaly",
     "enable_grad",
+    "function",
     "grad",
+    "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_grad_enabled",
+    "is_multithreading_enabled",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 

@@ -3,6 +3,7 @@ cimport cython
 from ..core.tensor cimport TensorBase
 from ..core.layout cimport Layout
 from ..core.native cimport Lock, identity
+from . cimport record
 from ..core.tensor cimport new_tensor
 from ..core.operator cimport Operator
 from ..core cimport thread
@@ -29,6 +30,9 @@ cdef Waiting _waiting(Node node)
 cdef class GraphTask:
     cdef public bint keep_graph
     cdef public bint create_graph
+    cdef public bint accumulates
+    cdef public dict notes
+    cdef public object watch
     cdef public list targets
     cdef public dict waiting
     cdef public Waiting next
@@ -57,12 +61,18 @@ cdef class GraphTask:
     cpdef dict _streams(self, Node node)
     @cython.locals(node=Node, streams=dict, grads=list, edge=tuple, place=Py_ssize_t, above=Waiting)
     cpdef _run_node(self, Waiting waiting)
-    @cython.locals(node=Node)
+    @cython.locals(node=Node, is_leaf=bint)
     cpdef _found(self, Waiting waiting, list grads)
+    cpdef _ended(self, Node node, hooks, list grads)
+    @cython.locals(stream=Queue)
+    cpdef _call_leaf_hooks(self, AccumulateGrad node, list grads)
+    cpdef _apply_hooked(self, Node node, hooks, list grads)
+    cpdef _share(self, grads)
+    cpdef _watched(self, Node node, list grads)
+    cpdef _add_to_leaf(self, TensorBase leaf, grad)
     cpdef _accumulate(self, TensorBase leaf, grad)
     @cython.locals(layout=Layout, storage=Storage)
     cpdef _owned(self, TensorBase grad)
-    @cython.locals(stream=Queue)
     cpdef _apply(self, Node node, list grads)
 
     @cython.locals(stream=Queue)

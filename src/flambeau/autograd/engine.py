@@ -15,11 +15,13 @@ from typing import Any
 from ..core import thread
 from ..core.native import Lock, identity
 from ..core.operator import REGISTRY
-from ..core.tensor import TensorBase, in_graph, new_tensor
-from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError, shown
+from ..core.tensor import TensorBase, empty_tensor, in_graph, new_tensor
+from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError, shown
 from ..runtime.stream import Stream
-from . import graph
+from . import anomaly_mode, node_streams, record
+from .graph_node import GradientEdge
 from .node import NO_STREAMS, AccumulateGrad, Edge, Node
+from .node_hooks import after_node, before_node, keep, on_tensors
 
 NOTHING: tuple[Any, ...] = ()
 NOWHERE: dict[int, Stream] = {}  # no stream but the current ones
@@ -55,12 +57,18 @@ def _waiting(node: Node) -> Waiting:
 
 
 class GraphTask:
-    """One backward pass.  targets: whose gradients are asked for, instead of those of all leaves."""
+    """One backward pass.  targets: whose gradients are asked for, instead of those of all leaves.
 
-    def __init__(self, targets: Sequence[Edge] | None, keep_graph: bool, create_graph: bool) -> None:
+    accumulates: whether gradients are added to `grad` of leaves.  notes: see the function of that name.
+    """
+
+    def __init__(self, targets: Sequence[Edge] | None, keep_graph: bool, create_graph: bool, accumulates: bool) -> None:
         self.keep_graph = keep_graph
         self.create_graph = create_graph
+        self.accumulates = accumulates
         self.targets = targets
+        self.notes: dict[Any, Any] | None = None
+        self.watch = anomaly_mode.watch() if record.is_observed() else None  # anomaly detection observes new nodes
         self.waiting: dict[Node, Waiting] = {}
         self.next: Waiting | None = None  # the ready node with the highest number, mostly the only one
         self.ready: list[tuple[int, Waiting]] = []  # the others, as a heap
@@ -73,6 +81,7 @@ class GraphTask:
         self._plan([node for node, _ in roots])
         now = thread.here()
         recorded, now.grad_enabled = now.grad_enabled, self.create_graph
+        outer, now.task = now.task, self
         try:
             for place, edge in enumerate(roots):
                 grad = grads[place]
@@ -85,8 +94,14 @@ class GraphTask:
                 self._run_node(self._popped())
         finally:
             now.grad_enabled = recorded
+            now.task = outer
         self._join_leaves()
         return [] if self.targets is None else [self._captured_at(edge) for edge in self.targets]
+
+    def will_run(self, node: Node) -> bool:
+        """Whether the pass runs a node, or asks for its gradient."""
+        waiting = self.waiting.get(node)
+        return waiting is not None and waiting.is_needed
 
     def _captured_at(self, edge: Edge) -> Any:
         waiting = self.waiting.get(edge[0])
@@ -166,7 +181,7 @@ class GraphTask:
         producer = made_on.get(device) or thread.current_stream(device)
         if consumer is not producer:
             if isinstance(node, AccumulateGrad):
-                graph.mismatch(consumer, producer)
+                node_streams.mismatch(consumer, producer)
             if producer.machine.capture is not None:
                 consumer = self._captured(node, consumer, producer)
             consumer.wait_stream(producer)
@@ -176,7 +191,7 @@ class GraphTask:
         """The stream that takes part in the capture which the producer takes part in."""
         if not producer.is_capturing() or consumer.is_capturing():
             return consumer
-        chosen = graph.captured(node.name, consumer, producer)
+        chosen = node_streams.captured(node.name, consumer, producer)
         self.moved[node] = {**self._streams(node), chosen.device_index: chosen}
         return chosen
 
@@ -218,33 +233,100 @@ class GraphTask:
     def _found(self, waiting: Waiting, grads: list[Any]) -> Sequence[Any]:
         """What a node answers, its hooks included."""
         node = waiting.node
-        if node.pre_hooks:
-            _call_hooks(node.pre_hooks, grads)
+        hooks = node.hooks
+        is_leaf = isinstance(node, AccumulateGrad)
+        if is_leaf:
+            self._call_leaf_hooks(node, grads)
+        if hooks is not None:
+            if hooks.of_tensors:
+                on_tensors(hooks.of_tensors, grads)
+                self._share(grads)
+            keep(hooks.kept, grads)
         if waiting.is_target:
             waiting.captured = grads
-        if not waiting.leads and not isinstance(node, AccumulateGrad):
-            return [None] * len(node.edges)
-        return self._apply(node, grads)
+        if not (self.accumulates if is_leaf else waiting.leads):
+            return self._ended(node, hooks, grads)
+        if self.watch is not None:
+            return self._watched(node, grads)
+        return self._apply(node, grads) if hooks is None else self._apply_hooked(node, hooks, grads)
+
+    def _ended(self, node: Node, hooks: Any, grads: list[Any]) -> Sequence[Any]:
+        """What a node answers beyond which nothing is needed; with `inputs`, backward runs the nodes of these."""
+        nothing = [None] * len(node.edges)
+        if not self.accumulates:
+            return nothing
+        if node.shares:
+            return self._apply(node, grads) if hooks is None else self._apply_hooked(node, hooks, grads)
+        if hooks is not None:
+            if hooks.before:
+                grads = before_node(hooks.before, grads)
+            if hooks.after:
+                after_node(hooks.after, nothing, grads)
+        if not self.keep_graph:
+            node.release()
+        return nothing
+
+    def _call_leaf_hooks(self, node: AccumulateGrad, grads: list[Any]) -> None:
+        for stream in self._streams(node).values():
+            self.leaf_streams[stream.handle] = stream
+        hooks = node.leaf.hooks
+        if hooks is not None and hooks.of_gradient:
+            on_tensors(hooks.of_gradient, grads)
+            self._share(grads)
+
+    def _apply_hooked(self, node: Node, hooks: Any, grads: list[Any]) -> Sequence[Any]:
+        if hooks.before:
+            grads = before_node(hooks.before, grads)
+            self._share(grads)
+        found = self._apply(node, grads)
+        if hooks.after:
+            found = after_node(hooks.after, found, grads)
+            self._share(found)
+            self._share(grads)
+        return found
+
+    def _share(self, grads: Sequence[Any]) -> None:
+        """Note gradients that a hook saw, and may keep: they do not become the `grad` of a leaf."""
+        self.shared.update([identity(each.storage) for each in grads if each is not None])
+
+    def _watched(self, node: Node, grads: list[Any]) -> Sequence[Any]:
+        """As `_apply_hooked`, under anomaly detection."""
+        before = self.watch.enter(node)
+        try:
+            found = self._apply(node, grads) if node.hooks is None else self._apply_hooked(node, node.hooks, grads)
+            self.watch.check(node, found)
+        except Exception:
+            self.watch.report(node)
+            raise
+        finally:
+            self.watch.leave(before)
+        return found
 
     def _apply(self, node: Node, grads: list[Any]) -> Sequence[Any]:
         if isinstance(node, AccumulateGrad):
-            for stream in self._streams(node).values():
-                self.leaf_streams[stream.handle] = stream
-            if self.targets is None and grads[0] is not None:
-                _accumulating.acquire()
-                try:
-                    self._accumulate(node.leaf, grads[0])
-                finally:
-                    _accumulating.release()
+            if grads[0] is not None:
+                self._add_to_leaf(node.leaf, grads[0])
             return NOTHING
-        if _are_none(grads):
+        if _are_none(grads) and not node.shares:
             return [None] * len(node.edges)
         found = node.apply(grads)
         if node.shares:
-            self.shared.update([identity(each.storage) for each in found if each is not None])
+            self._share(found)
         if not self.keep_graph:
             node.release()
         return found
+
+    def _add_to_leaf(self, leaf: Any, grad: Any) -> None:
+        if not leaf._requires_grad:  # any more
+            return
+        _accumulating.acquire()
+        try:
+            self._accumulate(leaf, grad)
+        finally:
+            _accumulating.release()
+        if leaf.hooks is not None:
+            for hook in tuple(leaf.hooks.accumulated.values()):
+                hook(leaf)
 
     def _accumulate(self, leaf: Any, grad: Any) -> None:
         if leaf.grad is None:
@@ -310,32 +392,19 @@ def _leave(former_device: int, former: list[Stream]) -> None:
     thread.set_device(former_device)
 
 
-def _call_hooks(called: Sequence[tuple[int, Any]], grads: list[Any]) -> None:
-    for index, hook in called:
-        if grads[index] is not None:
-            changed = hook(grads[index])
-            if changed is not None:
-                _check_changed(changed, grads[index])
-                grads[index] = changed
+def current_task() -> Any:
+    """The innermost backward pass that runs in this thread, None outside of any."""
+    return thread.here().task
 
 
-def _check_changed(changed: Any, grad: Any) -> None:
-    """Raise ArgumentTypeError, ShapeError, DtypeError or DeviceMismatchError for what a hook may not return."""
-    if not isinstance(changed, TensorBase):
-        raise ArgumentTypeError(
-            f"the hook returned {shown(changed)} for a gradient, {grad.describe()}",
-            hint="return a tensor like it, or None to leave it as it is",
-            operator="register_hook",
-        )
-    if changed.layout is grad.layout and changed.layout.device.index == grad.layout.device.index:
-        return
-    fact = f"the hook returned {changed.describe()} for a gradient, {grad.describe()}"
-    if changed.shape != grad.shape:
-        raise ShapeError(fact, operator="register_hook", hint="return a tensor of the same shape")
-    if changed.dtype is not grad.dtype:
-        raise DtypeError(fact, operator="register_hook", hint=f"convert it with .to({grad.dtype})")
-    if changed.layout.device.index != grad.layout.device.index:
-        raise DeviceMismatchError(fact, operator="register_hook", hint=f'move it with .to("{grad.device}")')
+def notes(owner: Any) -> Any:
+    """A dictionary of one owner's, a hook's for instance, that is kept during the pass that runs; None outside."""
+    task = current_task()
+    if task is None:
+        return None
+    if task.notes is None:
+        task.notes = {}
+    return task.notes.setdefault(owner, {})
 
 
 def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
@@ -352,6 +421,9 @@ def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> li
     result = []
     for place, output in enumerate(outputs):
         grad = grads[place]
+        if isinstance(output, GradientEdge):
+            result.append(_grad_of_edge(name, grad, output))
+            continue
         if not isinstance(output, TensorBase):
             raise ArgumentTypeError(
                 f"element {place} of tensors must be a Tensor, got {shown(output)}",
@@ -374,6 +446,25 @@ def initial_grads(name: str, outputs: Sequence[Any], grads: Sequence[Any]) -> li
             _check_given(name, grad, output)
         result.append(_one_like(output) if grad is None else grad)
     return result
+
+
+def _grad_of_edge(name: str, grad: Any, edge: Any) -> Any:
+    """The gradient that a pass starts with at a gradient edge.  Raises: AutogradError."""
+    if grad is None:
+        made_of = edge.made_of
+        if made_of is None or made_of[0].numel != 1:
+            raise AutogradError(
+                f"grad can be implicitly created only for scalar outputs, not for an edge of {edge.node!r}",
+                hint="pass a gradient of the shape of the edge's tensor",
+                operator=name,
+            )
+        layout, device = made_of
+        return empty_tensor(layout.shape, layout.dtype, device).fill_(1)  # type: ignore[attr-defined]
+    if not isinstance(grad, TensorBase):
+        raise ArgumentTypeError(
+            f"a gradient is a tensor or None, not {shown(grad)}", hint="as in torch.ones_like(output)", operator=name
+        )
+    return grad
 
 
 def _check_given(name: str, grad: Any, output: Any) -> None:

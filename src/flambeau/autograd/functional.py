@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..core.tensor import TensorBase
-from ..errors import ArgumentTypeError, AutogradError, shown
+from .. import trace
+from ..core.tensor import TensorBase, empty_tensor
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError, shown
 from . import record
 from .engine import GraphTask, initial_grads
+from .graph_node import GradientEdge
+from .node import NO_STREAMS, Node
 
 
 def backward(
@@ -16,24 +19,37 @@ def backward(
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
-    """Add the gradients of `tensors` to the `grad` of their leaves (only of `inputs`, if given).
+    """Add the gradients of `tensors` to the `grad` of their leaves, or only of `inputs`, which then retain theirs.
 
+    tensors: results, or their gradient edges.  grad_variables: the former name of `grad_tensors`.
     Host:   returns at once.
     Order:  each node on the stream of its forward; the current streams then wait for the leaves'.
     Raises: AutogradError, ShapeError.
     """
+    if grad_variables is not None:
+        grad_tensors = _renamed(grad_tensors, grad_variables)
     outputs = as_list("backward", "tensors", tensors)
     grads = [None] * len(outputs) if grad_tensors is None else as_list("backward", "grad_tensors", grad_tensors)
     if inputs is None:
-        _run("backward", outputs, grads, None, retain_graph, create_graph)
+        _run("backward", outputs, grads, None, retain_graph, create_graph, True)
         return
-    leaves = as_list("backward", "inputs", inputs)
-    found = _run("backward", outputs, grads, leaves, retain_graph, create_graph)
-    for leaf, grad in zip(leaves, found):
-        if grad is not None:
-            leaf.grad = grad if leaf.grad is None else leaf.grad + grad
+    leaves = as_list("backward", "inputs", _values(inputs))
+    _run("backward", outputs, grads, leaves, retain_graph, create_graph, True)
+
+
+def _renamed(grad_tensors: Any, grad_variables: Any) -> Any:
+    """The gradients under their former name, with a warning.  Raises AutogradError if both are given."""
+    trace.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
+    if grad_tensors is not None:
+        raise AutogradError(
+            "`grad_tensors` and `grad_variables` (deprecated) arguments were both passed",
+            hint="pass grad_tensors alone",
+            operator="backward",
+        )
+    return grad_variables
 
 
 def grad(
@@ -42,31 +58,77 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    allow_unused: bool = False,
-) -> tuple[Any, ...]:
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
     """The gradients of the sum of `outputs` with respect to `inputs`; no leaf's `grad` is touched.
 
+    outputs, inputs: tensors or gradient edges.  For a dictionary of inputs the result is one of gradients.
+    only_inputs: has no effect.  is_grads_batched: must be False.
+    allow_unused: whether the gradient of an input that was not used is None instead of an error.
+    materialize_grads: whether it is zeros.
     Host:   returns at once.
     Raises: AutogradError if an input was not used and allow_unused is False.
     """
-    results, wanted = as_list("grad", "outputs", outputs), as_list("grad", "inputs", inputs)
+    results, wanted = as_list("grad", "outputs", outputs), as_list("grad", "inputs", _values(inputs))
     grads = [None] * len(results) if grad_outputs is None else as_list("grad", "grad_outputs", grad_outputs)
-    _check_flag("grad", "allow_unused", allow_unused)
-    found = _run("grad", results, grads, wanted, retain_graph, create_graph)
+    if allow_unused is not None or materialize_grads is not False:
+        _check_unused(allow_unused, materialize_grads)
+    if is_grads_batched:
+        raise NotSupportedError(
+            "is_grads_batched=True is not supported", hint="call it once per gradient", operator="grad"
+        )
+    found = _run("grad", results, grads, wanted, retain_graph, create_graph, False)
     for index, each in enumerate(found):
-        if each is None and not allow_unused:
+        if each is None and materialize_grads:
+            found[index] = _zeros_like("grad", wanted[index])
+        elif each is None and not allow_unused:
             raise AutogradError(
-                f"One of the differentiated Tensors (number {index}, {wanted[index].describe()}) appears to not "
+                f"One of the differentiated Tensors (number {index}, {_described(wanted[index])}) appears to not "
                 f"have been used in the graph",
                 hint="pass allow_unused=True to get None for it",
                 operator="grad",
             )
-    return tuple(found)
+    return dict(zip(inputs, found)) if isinstance(inputs, dict) else tuple(found)
+
+
+def _check_unused(allow_unused: Any, materialize_grads: Any) -> None:
+    """Raise ArgumentTypeError or ArgumentError for options that are no bools, or contradict each other."""
+    _check_flag("grad", "materialize_grads", materialize_grads)
+    if allow_unused is not None:
+        _check_flag("grad", "allow_unused", allow_unused)
+        if materialize_grads and not allow_unused:
+            raise ArgumentError(
+                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+                f"allow_unused={allow_unused}",
+                hint="leave allow_unused out",
+                operator="grad",
+            )
+
+
+def _values(inputs: Any) -> Any:
+    return list(inputs.values()) if isinstance(inputs, dict) else inputs
+
+
+def _described(value: Any) -> str:
+    return value.describe() if isinstance(value, TensorBase) else f"an edge of {value.node!r}"
+
+
+def _zeros_like(name: str, value: Any) -> Any:
+    if isinstance(value, TensorBase):
+        return empty_tensor(value.shape, value.dtype, value.device_index).zero_()  # type: ignore[attr-defined]
+    raise AutogradError(
+        f"an unused gradient edge, of {value.node!r}, has no gradient of zeros",
+        hint="give the tensor itself",
+        operator=name,
+    )
 
 
 def as_list(name: str, what: str, values: Any) -> list[Any]:
-    """One tensor, or a sequence of them, as a list.  Raises ArgumentTypeError for what is neither."""
-    if isinstance(values, TensorBase) or values is None:
+    """One tensor or edge, or a sequence of them, as a list.  Raises ArgumentTypeError for what is neither."""
+    if isinstance(values, (TensorBase, GradientEdge)) or values is None:
         return [values]
     if not isinstance(values, (list, tuple, Iterable)):  # to ask the last one takes long
         fact = f"{what} must be a tensor or a list of them, got {shown(values)}"
@@ -81,11 +143,12 @@ def _check_flag(name: str, what: str, value: Any) -> None:
 
 def _run(
     name: str,
-    outputs: Sequence[Any],
-    grads: Sequence[Any],
+    outputs: list[Any],
+    grads: list[Any],
     inputs: Sequence[Any] | None,
     retain: bool | None,
     create_graph: bool,
+    accumulates: bool,
 ) -> list[Any]:
     _check_flag(name, "create_graph", create_graph)
     if retain is not None:
@@ -93,27 +156,36 @@ def _run(
     started = initial_grads(name, outputs, grads)
     if inputs is not None:
         _check_inputs(name, inputs)
-    targets = None if inputs is None else [_edge(name, each) for each in inputs]
-    roots = [_edge(name, each) for each in outputs]
-    task = GraphTask(targets, create_graph if retain is None else retain, create_graph)
+    targets = None if inputs is None else [_edge(name, each, True) for each in inputs]
+    roots = [_edge(name, each, False) for each in outputs]
+    if targets is not None and accumulates:
+        for each in inputs:  # type: ignore[union-attr]
+            if isinstance(each, TensorBase):
+                record.retain(each)
+    task = GraphTask(targets, create_graph if retain is None else retain, create_graph, accumulates)
     return task.run(roots, started)
 
 
 def _check_inputs(name: str, inputs: Sequence[Any]) -> None:
-    """Raise AutogradError unless these are tensors, at least one."""
+    """Raise AutogradError unless these are tensors or gradient edges, at least one."""
     if not inputs:
         raise AutogradError(f"inputs cannot be empty, got {inputs}", hint="leave it out for all leaves", operator=name)
     for place, each in enumerate(inputs):
-        if not isinstance(each, TensorBase):
+        if not isinstance(each, (TensorBase, GradientEdge)):
             raise AutogradError(
-                f"all inputs have to be Tensors, inputs[{place}] is {shown(each)}",
+                f"all inputs have to be Tensors or GradientEdges, inputs[{place}] is {shown(each)}",
                 hint="name the leaves that shall have gradients",
                 operator=name,
             )
 
 
-def _edge(name: str, tensor: Any) -> Any:
+def _edge(name: str, tensor: Any, is_input: bool) -> Any:
+    """The edge of a tensor.  An input that requires gradients and is in no graph has one that no pass goes along."""
+    if isinstance(tensor, GradientEdge):
+        return tensor.node._node, tensor.output_nr
     edge = record.edge_of(tensor)
+    if edge is None and is_input and tensor.requires_grad:
+        return Node("Unreachable", (), NO_STREAMS), 0
     if edge is None:
         raise AutogradError(
             f"one of the tensors, {tensor.describe()}, does not require grad",

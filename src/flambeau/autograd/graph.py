@@ -1,65 +1,361 @@
-"""torch.autograd.graph: what backward says, and does, where streams do not match."""
+"""torch.autograd.graph: nodes and edges of the gradient graph, and hooks on what it saves."""
 
 from __future__ import annotations
 
-from .. import trace
-from ..errors import AcceleratorError, ModeError, shown
-from ..runtime.stream import Stream
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
-CAPTURE_IMPLICIT = 906  # CUresult
+from .. import transfer
+from ..core.tensor import TensorBase, watch_writes
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
+from . import record
+from .engine import current_task, notes
+from .graph_node import GradientEdge, Node, face_of
+from .handle import RemovableHandle
+from .node import Saved
+from .node_hooks import LeafHooks, add, hooks_of
+from .node_streams import set_override_stale_capture_stream, set_warn_on_accumulate_grad_stream_mismatch
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+    "set_override_stale_capture_stream",
+    "set_warn_on_accumulate_grad_stream_mismatch",
+]
 
 
-class _Choices:
-    """The process's own, as in PyTorch: backward runs in whatever thread."""
-
-    warns = True
-    overrides = False
+# hooks on saved tensors
 
 
-def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
-    """Say whether backward warns where a leaf's gradient is made on another stream than the leaf was first used on."""
-    _Choices.warns = _bool("set_warn_on_accumulate_grad_stream_mismatch", enabled)
+class _Choices(threading.local):
+    """What a thread does with saved tensors.
 
-
-def set_override_stale_capture_stream(enabled: bool) -> None:
-    """Say whether backward may move a node whose stream is not captured to the stream that is.
-
-    Without it, a node of a default stream is an error in a capture, and one of another stream is left to the capture.
+    hooks: (pack, unpack), the innermost last.  refusal: why there may be none.  is_mutable: whether writes are allowed.
     """
-    _Choices.overrides = _bool("set_override_stale_capture_stream", enabled)
+
+    def __init__(self) -> None:
+        self.is_mutable = False
+        self.hooks: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
+        self.refusal: str | None = None
 
 
-def _bool(name: str, enabled: bool) -> bool:
-    if not isinstance(enabled, bool):
-        raise ModeError(f"enabled must be a bool, but got {shown(enabled)}", hint="give True or False", operator=name)
-    return enabled
+_choices = _Choices()
+_open = 0  # how many hooks there are, in all threads
+_counting = threading.Lock()
 
 
-def mismatch(leaf: Stream, producer: Stream) -> None:
-    """A leaf's gradient comes from another stream than its own, which waits for it."""
-    if _Choices.warns:
-        trace.warn(
-            f"The AccumulateGrad node's stream does not match the stream of the node that produced the gradient: the "
-            f"leaf was first used on {leaf!r}, its gradient comes from {producer!r}. The two are ordered, which costs "
-            f"a wait, and breaks a capture. Use a leaf on one stream, drop graphs that used it on another one, or "
-            f"silence this with torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)"
-        )
+def _count(change: int) -> None:
+    global _open
+    with _counting:
+        _open += change
+        record.observe(_pack_of_node, _open > 0)
 
 
-def captured(name: str, stale: Stream, capturing: Stream) -> Stream:
-    """The stream on which a node runs whose own is not captured while its gradient's is.
+def _pack_of_node(node: Any, saved: Any) -> None:
+    """Pack what a new node saved (see record.observe)."""
+    pack_saved(saved)
 
-    Raises: AcceleratorError for a default stream.
+
+def pack_saved(saved: Any) -> None:
+    """Pack saved tensors with the innermost hooks of this thread."""
+    if _choices.hooks:
+        _pack_all(saved, *_choices.hooks[-1])
+
+
+def _pack_all(saved: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+    for each in saved:
+        if isinstance(each, Saved):
+            each.pack(pack, unpack)
+        elif isinstance(each, (list, tuple)):
+            _pack_all(each, pack, unpack)
+
+
+class saved_tensors_hooks:  # noqa: N801
+    """A context in which each tensor that is saved for backward is held as what pack_hook makes of it.
+
+    pack_hook: called with the tensor when it is saved; it may not write it.
+    unpack_hook: called in backward with what pack_hook returned; returns a tensor like the saved one.
+    Raises: AutogradError where hooks are disabled.
     """
-    if _Choices.overrides:
-        return capturing
-    if stale == stale.machine.devices[stale.device_index].default_stream:
-        raise AcceleratorError(
-            f"{name} belongs to {stale!r}, which cannot be captured, and its gradient to {capturing!r}, "
-            f"which is capturing",
-            hint="drop every graph from before the capture, or call "
-            "torch.autograd.graph.set_override_stale_capture_stream(True)",
-            error_code=CAPTURE_IMPLICIT,
-            operator="backward",
+
+    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        _push(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *error: object) -> None:
+        _pop()
+
+
+def _push(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+    if _choices.refusal is not None:
+        raise AutogradError(
+            f"{_choices.refusal}",
+            hint="disable_saved_tensors_hooks is in force: leave it first",
+            operator="saved_tensors_hooks",
         )
-    return stale
+    _choices.hooks.append((pack, unpack))
+    _count(1)
+
+
+def _pop() -> None:
+    _choices.hooks.pop()
+    _count(-1)
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801
+    """A context in which tensors that are saved for backward are held on the CPU, and copied back in backward.
+
+    pin_memory: hold them in pinned memory, with copies that the host does not wait for.
+    device_type: of the GPUs whose memory is pinned for; "cuda" is the only one.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        if device_type != "cuda":
+            raise ArgumentError(
+                f'device_type must be "cuda", got {device_type!r}', hint="leave it out", operator="save_on_cpu"
+            )
+
+        def pack(tensor: Any) -> tuple[int, Any]:
+            device = tensor.device_index
+            return device, tensor if device < 0 else transfer.to_device(tensor, -1, pin_memory)
+
+        def unpack(packed: tuple[int, Any]) -> Any:
+            device, tensor = packed
+            return tensor if device < 0 else transfer.to_device(tensor, device, pin_memory)
+
+        super().__init__(pack, unpack)
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """A context in which hooks on saved tensors are an error with this message.
+
+    Raises: AutogradError where such hooks are in force already.
+    """
+    if _choices.hooks:
+        raise AutogradError(
+            f"{error_message}",
+            hint="leave the context of the saved-tensor hooks first",
+            operator="disable_saved_tensors_hooks",
+        )
+    former, _choices.refusal = _choices.refusal, error_message
+    try:
+        yield
+    finally:
+        _choices.refusal = former
+
+
+# writes to saved tensors
+
+
+class _Kept:
+    """A saved tensor that may be written: its memory, or a copy of what it held before the first write."""
+
+    __slots__ = ("__weakref__", "tensor")
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+
+class _Mutations:
+    """The saved tensors of one `allow_mutation_on_saved_tensors`.  original: by memory, those not written yet."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.original: weakref.WeakKeyDictionary[Any, weakref.WeakSet[_Kept]] = weakref.WeakKeyDictionary()
+        self.is_open = True
+
+    def pack(self, tensor: Any) -> _Kept:
+        kept = _Kept(tensor)
+        self.original.setdefault(tensor.storage, weakref.WeakSet()).add(kept)
+        return kept
+
+    def unpack(self, kept: _Kept) -> Any:
+        if not self.is_open:
+            raise AutogradError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the "
+                "graph was originally recorded",
+                hint="call backward inside of the context",
+                operator="backward",
+            )
+        return kept.tensor
+
+    def before_write(self, target: TensorBase) -> None:
+        """Copy what was saved of memory that is about to be written."""
+        if threading.get_ident() != self.thread:
+            return
+        for kept in self.original.pop(target.storage, ()):
+            kept.tensor = transfer.dense_copy(kept.tensor, kept.tensor.dtype)
+
+    def clear(self) -> None:
+        """Forget the saved tensors: later writes copy nothing."""
+        self.original.clear()
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
+    """A context in which tensors that are saved for backward may be written in place, which copies them first.
+
+    Backward through what was recorded inside has to run inside, too.
+    Memory: a copy of each saved tensor whose memory is written.
+    Raises: AutogradError inside of another such context.
+    """
+    if _choices.is_mutable:
+        raise AutogradError(
+            "allow_mutation_on_saved_tensors contexts cannot be nested",
+            hint="leave the inner one out",
+            operator="allow_mutation_on_saved_tensors",
+        )
+    mutations = _Mutations()
+    _push(mutations.pack, mutations.unpack)
+    _choices.is_mutable = True
+    watch_writes(mutations.before_write, True)
+    try:
+        yield mutations
+    finally:
+        watch_writes(mutations.before_write, False)
+        _choices.is_mutable = False
+        _pop()
+        mutations.is_open = False
+        mutations.clear()
+
+
+# edges and hooks
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """Where the gradient of a tensor goes: what `backward` and `grad` take in its place.
+
+    Raises: AutogradError if the tensor requires no gradient.
+    """
+    edge = record.edge_of(tensor) if isinstance(tensor, TensorBase) else None
+    if edge is None:
+        raise AutogradError(
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            f"gradients: {tensor.describe() if isinstance(tensor, TensorBase) else shown(tensor)}",
+            hint="call requires_grad_() on it first",
+            operator="get_gradient_edge",
+        )
+    found = GradientEdge(face_of(edge[0]), edge[1])
+    found.made_of = tensor.layout, tensor.device_index
+    return found
+
+
+def increment_version(tensor: Any) -> None:
+    """Count a write in place that autograd cannot see, of a tensor or of each of several."""
+    for each in (tensor,) if isinstance(tensor, TensorBase) else tensor:
+        each.storage.version += 1
+
+
+def register_gradient_hook(name: str, tensor: TensorBase, hook: Callable[[Any], Any]) -> RemovableHandle:
+    """Call `hook` with a tensor's gradient in backward.  Raises: AutogradError if it requires none."""
+    edge = record.edge_of(tensor) if tensor._grad_fn is not None or not tensor._requires_grad else None
+    if edge is None and tensor.requires_grad:  # a leaf, or a view of what requires gradients, made without recording
+        return add(hooks_of(tensor, LeafHooks).of_gradient, (0, hook))
+    if edge is None:
+        raise AutogradError(
+            f"cannot register a hook on a tensor that doesn't require gradient: {tensor.describe()}",
+            hint="call requires_grad_() on it, or on what it is computed from",
+            operator=name,
+        )
+    return add(hooks_of(edge[0]).of_tensors, (edge[1], hook))
+
+
+class _Handles(RemovableHandle):
+    """Removes several hooks."""
+
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
+        super().__init__(OrderedDict())
+        self._handles = tuple(handles)
+
+    def remove(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+    def __getstate__(self) -> Any:
+        return self.id, self._handles
+
+    def __setstate__(self, stored: Any) -> None:
+        self.id, self._handles = stored
+
+
+class _MultiHook:
+    """Counts the gradients of several tensors in each backward pass, and calls a function."""
+
+    def __init__(self, tensors: Sequence[TensorBase], call: Callable[..., None], mode: str) -> None:
+        self.nodes = [_node_reference(each) for each in tensors]
+        self.call = call
+        self.mode = mode
+
+    def hook(self, place: int) -> Callable[[Any], None]:
+        def on_gradient(grad: Any) -> None:
+            self.take(place, grad)
+
+        return on_gradient
+
+    def take(self, place: int, grad: Any) -> None:
+        """A gradient has come: the last one that this pass computes, or the first, calls the function."""
+        task = current_task()
+        seen = notes(self)
+        seen[place] = grad
+        if self.mode == "any":
+            if len(seen) == 1:
+                self.call(grad)
+            return
+        nodes = [find() for find in self.nodes]
+        if len(seen) == sum(node is not None and task.will_run(node) for node in nodes):
+            self.call([seen.get(each) for each in range(len(nodes))])
+
+
+def _node_reference(tensor: TensorBase) -> Callable[[], Any]:
+    """Finds the node that a tensor's gradient goes to, None if it is gone.  A leaf is not used by this."""
+    if tensor._grad_fn is None and tensor._requires_grad:
+        leaf = weakref.ref(tensor)
+
+        def find() -> Any:
+            found = leaf()
+            return None if found is None or found.accumulator is None else found.accumulator()
+
+        return find
+    edge = record.edge_of(tensor)
+    return (lambda: None) if edge is None else weakref.ref(edge[0])
+
+
+def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *, mode: str = "all") -> RemovableHandle:
+    """Call a function once per backward pass with the gradients of several tensors.
+
+    mode: "all" calls fn(grads) when all gradients that the pass computes are there, None for the others; "any" calls
+    fn(grad) with the first one.
+    Raises: ArgumentError for another mode, AutogradError for a tensor that requires no gradient.
+    """
+    name = "register_multi_grad_hook"
+    if mode not in ("all", "any"):
+        raise ArgumentError(
+            f"Expects mode to be one of ('all', 'any') but got {mode!r}", hint="leave it out", operator=name
+        )
+    if not callable(fn):
+        raise ArgumentTypeError(f"fn must be a function, got {shown(fn)}", hint="pass a function", operator=name)
+    for each in tensors:
+        if not isinstance(each, TensorBase) or not each.requires_grad:
+            raise AutogradError(
+                f"cannot register a hook on what doesn't require gradient: {shown(each)}",
+                hint="call requires_grad_() on it first",
+                operator=name,
+            )
+    hooks = _MultiHook(tensors, fn, mode)
+    pairs = enumerate(tensors)
+    return _Handles([register_gradient_hook(name, each, hooks.hook(place)) for place, each in pairs])

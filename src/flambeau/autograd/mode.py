@@ -1,9 +1,10 @@
-"""The thread's gradient mode: whether calls are recorded for backward."""
+"""The thread's modes: whether calls are recorded for backward, and whether tensors are made for inference only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import wraps
+from inspect import isgeneratorfunction
 from typing import Any
 
 from ..core import thread
@@ -17,13 +18,71 @@ class _Mode:
 
     @enabled.setter
     def enabled(self, value: bool) -> None:
-        thread.here().grad_enabled = value
+        now = thread.here()
+        now.grad_enabled = value and not now.inference  # inference mode records nothing, whatever is nested in it
 
 
 mode = _Mode()
 
 
-class GradMode:
+class _ContextDecorator:
+    """A context manager that also decorates functions and generator functions."""
+
+    def __enter__(self) -> None:
+        raise AssertionError("subclasses say")
+
+    def __exit__(self, *error: object) -> None:
+        raise AssertionError("subclasses say")
+
+    def again(self) -> Any:
+        """A context like this one, for one call of a decorated function."""
+        raise AssertionError("subclasses say")
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(function):
+            raise ArgumentTypeError(
+                f"decorates functions, got {shown(function)}",
+                hint=f"use it as @{type(self).__name__}(), or in a with statement",
+                operator=type(self).__name__,
+            )
+        again = self.again
+        if isgeneratorfunction(function):
+
+            @wraps(function)
+            def generating(*args: Any, **kwargs: Any) -> Any:
+                return _stepped(function(*args, **kwargs), again)
+
+            return generating
+
+        @wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with again():
+                return function(*args, **kwargs)
+
+        return wrapped
+
+
+def _stepped(generator: Any, context: Callable[[], Any]) -> Generator[Any, Any, Any]:
+    """Run each step of a generator inside a context; what the caller does between the steps is outside of it."""
+    step, value = generator.send, None
+    while True:
+        try:
+            with context():
+                item = step(value)
+        except StopIteration as end:
+            return end.value
+        try:
+            value = yield item
+            step = generator.send
+        except GeneratorExit:
+            with context():
+                generator.close()
+            raise
+        except BaseException as error:  # noqa: BLE001  (thrown in by the caller, and meant for the generator)
+            step, value = generator.throw, error
+
+
+class GradMode(_ContextDecorator):
     """Sets this thread's gradient mode inside a `with` block or a decorated function, and restores it."""
 
     def __init__(self, enabled: bool) -> None:
@@ -37,21 +96,8 @@ class GradMode:
     def __exit__(self, *error: object) -> None:
         mode.enabled = self._previous.pop()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if not callable(function):
-            raise ArgumentTypeError(
-                f"decorates functions, got {shown(function)}",
-                hint=f"use it as @{type(self).__name__}(), or in a with statement",
-                operator=type(self).__name__,
-            )
-        enabled = self.enabled
-
-        @wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with GradMode(enabled):
-                return function(*args, **kwargs)
-
-        return wrapped
+    def again(self) -> GradMode:
+        return GradMode(self.enabled)
 
 
 class no_grad(GradMode):  # noqa: N801
@@ -75,16 +121,8 @@ class enable_grad(no_grad):  # noqa: N801
         GradMode.__init__(self, True)
 
 
-class inference_mode(GradMode):  # noqa: N801
-    """As no_grad."""
-
-    def __init__(self, mode: bool = True) -> None:
-        _check_bool("inference_mode", mode)
-        super().__init__(not mode)
-
-
 class set_grad_enabled(GradMode):  # noqa: N801
-    """Sets the mode at once; as a context manager it restores the former one on exit."""
+    """Sets the mode at once; as a context manager or a decorator it restores the former one."""
 
     def __init__(self, mode_: bool) -> None:
         _check_bool("set_grad_enabled", mode_)
@@ -96,6 +134,70 @@ class set_grad_enabled(GradMode):  # noqa: N801
         self._previous.append(self._first)
         mode.enabled = self.enabled
 
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        mode.enabled = self._first
+        return super().__call__(function)
+
+
+class inference_mode(_ContextDecorator):  # noqa: N801
+    """Inside, nothing is recorded, and new tensors are inference tensors: autograd cannot save them later.
+
+    mode: False ends inference mode inside of one, and enables gradients.
+    Outside, writing an inference tensor in place is an error, and so is a view that was made inside of it.
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = object.__new__(cls)
+        if isinstance(mode, bool) or not callable(mode):
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        _check_bool("inference_mode", mode)
+        self.mode = mode
+        self._previous: list[tuple[bool, bool]] = []
+
+    def __enter__(self) -> None:
+        now = thread.here()
+        self._previous.append((now.inference, now.grad_enabled))
+        now.inference, now.grad_enabled = self.mode, not self.mode
+
+    def __exit__(self, *error: object) -> None:
+        now = thread.here()
+        now.inference, now.grad_enabled = self._previous.pop()
+
+    def again(self) -> inference_mode:
+        return inference_mode(self.mode)
+
+
+class set_multithreading_enabled(_ContextDecorator):  # noqa: N801
+    """Keeps PyTorch's setting, which changes nothing: backward always runs in the calling thread.
+
+    As a context manager or a decorator it restores the former setting.
+    """
+
+    enabled = True
+
+    def __init__(self, mode: bool) -> None:
+        _check_bool("set_multithreading_enabled", mode)
+        self.mode = mode
+        self._first = set_multithreading_enabled.enabled
+        set_multithreading_enabled.enabled = mode
+
+    def __enter__(self) -> None:
+        set_multithreading_enabled.enabled = self.mode
+
+    def __exit__(self, *error: object) -> None:
+        set_multithreading_enabled.enabled = self._first
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        set_multithreading_enabled.enabled = self._first
+        return super().__call__(function)
+
+    def again(self) -> set_multithreading_enabled:
+        return set_multithreading_enabled(self.mode)
+
 
 def _check_bool(name: str, value: object) -> None:
     if not isinstance(value, bool):
@@ -105,3 +207,13 @@ def _check_bool(name: str, value: object) -> None:
 def is_grad_enabled() -> bool:
     """Whether calls are recorded in this thread."""
     return mode.enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread makes inference tensors."""
+    return thread.here().inference
+
+
+def is_multithreading_enabled() -> bool:
+    """The setting of `set_multithreading_enabled`."""
+    return set_multithreading_enabled.enabled

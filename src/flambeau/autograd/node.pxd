@@ -17,6 +17,7 @@ cdef class Saved:
     cdef public Py_ssize_t offset
     cdef public Py_ssize_t version
     cdef public object edge
+    cdef public tuple packed
 
     cpdef unpack(self, name, own)
 
@@ -28,7 +29,8 @@ cdef class Node:
     cdef public object name
     cdef public long long number
     cdef public Py_ssize_t outputs
-    cdef public list pre_hooks
+    cdef public object hooks
+    cdef public object face
     cdef public bint shares
     cdef public dict streams
     cdef object __weakref__

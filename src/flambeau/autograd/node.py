@@ -18,7 +18,7 @@ from ..core.native import next_number
 from ..core.operator import GRAD, GRADS, NEEDS, Operator
 from ..core.storage import Storage
 from ..core.tensor import TensorBase, empty_tensor, new_tensor
-from ..errors import AutogradError
+from ..errors import ArgumentTypeError, AutogradError, shown
 from ..runtime.stream import Stream
 
 Edge = tuple["Node", int]
@@ -48,10 +48,14 @@ def _streams_of_several(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
 
 
 class Saved:
-    """A tensor kept for backward, with its version and its place in the graph.  Made by `save`."""
+    """A tensor kept for backward, with its version and its place in the graph.  Made by `save`.
 
-    __slots__ = ("edge", "layout", "offset", "storage", "version")
-    storage: Storage
+    packed: (hook, value) where saved-tensor hooks hold it, and `hook(value)` gives it back; storage is None then.
+    """
+
+    __slots__ = ("edge", "layout", "offset", "packed", "storage", "version")
+    packed: tuple[Any, Any] | None
+    storage: Storage | None
     layout: Layout
     offset: int
     version: int
@@ -62,6 +66,16 @@ class Saved:
 
         Raises: AutogradError if its memory was written since.
         """
+        if self.storage is None:
+            tensor = self._unpacked(name)
+        else:
+            self._check_version(name)
+            tensor = new_tensor(self.storage, self.layout, self.offset)
+        if self.edge is not None and own is not None:
+            attach(tensor, own if self.edge[0] is None else self.edge[0], self.edge[1])
+        return tensor
+
+    def _check_version(self, name: str) -> None:
         if self.storage.version != self.version:
             raise AutogradError(
                 "one of the variables needed for gradient computation has been modified by an inplace "
@@ -70,15 +84,47 @@ class Saved:
                 hint="use the out-of-place form, or clone() the tensor before it is written",
                 operator=name,
             )
+
+    def pack(self, pack: Any, unpack: Any) -> None:
+        """Hold what `pack` makes of the tensor instead of its memory.  Raises: AutogradError if `pack` writes it."""
+        if self.storage is None:
+            raise AutogradError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set",
+                hint="register them once, outside of saved_tensors_hooks",
+                operator="register_hooks",
+            )
         tensor = new_tensor(self.storage, self.layout, self.offset)
-        if self.edge is not None and own is not None:
-            attach(tensor, own if self.edge[0] is None else self.edge[0], self.edge[1])
-        return tensor
+        value = pack(tensor)
+        if tensor.storage.version != self.version:
+            raise AutogradError(
+                f"a saved tensor pack hook is modifying its input in place: {tensor.describe()}",
+                hint="write a clone() of it",
+                operator="saved_tensors_hooks",
+            )
+        self.storage, self.packed = None, (unpack, value)
+
+    def _unpacked(self, name: str) -> TensorBase:
+        unpack, value = self.packed  # type: ignore[misc]
+        found = unpack(value)
+        if not isinstance(found, TensorBase):
+            raise ArgumentTypeError(
+                f"a saved tensor unpack hook must return a Tensor, got {shown(found)}",
+                hint="return the tensor that the pack hook was given, or one like it",
+                operator=name,
+            )
+        return new_tensor(found.storage, found.layout, found.offset)
 
 
 def save(tensor: TensorBase, edge: Edge | None) -> Saved:
-    """A tensor as it is now.  edge: its place in the graph."""
+    """A tensor as it is now.  edge: its place in the graph.  Raises AutogradError for an inference tensor."""
+    if tensor.storage.version < 0:
+        raise AutogradError(
+            f"Inference tensors cannot be saved for backward: {tensor.describe()}",
+            hint="use a clone() of it, which is a normal tensor",
+            operator="backward",
+        )
     made: Saved = Saved.__new__(Saved)
+    made.packed = None
     made.storage = tensor.storage
     made.layout = tensor.layout
     made.offset = tensor.offset
@@ -97,14 +143,24 @@ def attach(tensor: TensorBase, node: Node, index: int) -> None:
         tensor.output_index = index
 
 
+def freed(name: str) -> AutogradError:
+    """What is raised where saved values are used that an earlier backward freed."""
+    return AutogradError(
+        "trying to backward through the graph a second time, or to read saved tensors that have been freed",
+        hint="Specify retain_graph=True in the first backward",
+        operator=name,
+    )
+
+
 class Node:
     """Turns gradients of its outputs into gradients of its inputs.
 
     edges: one per input.  streams: per device, the stream that was current in forward; it is current again in `apply`.
-    shares: whether someone else, a user's code, may keep what `apply` returns.
+    shares: whether someone else, a user's code, may keep what `apply` returns; it also runs without any gradient.
+    hooks: a NodeHooks, None without any.  face: a weak reference to what users see of it (autograd/graph.py), or None.
     """
 
-    __slots__ = ("__weakref__", "edges", "name", "number", "outputs", "pre_hooks", "shares", "streams")
+    __slots__ = ("__weakref__", "edges", "face", "hooks", "name", "number", "outputs", "shares", "streams")
 
     def __init__(self, name: str, edges: Sequence[Edge | None], streams: dict[int, Stream], outputs: int = 1) -> None:
         self.begin(name, tuple(edges), streams, outputs)
@@ -116,14 +172,9 @@ class Node:
         self.streams = streams
         self.outputs = outputs
         self.number = next_number()
-        self.pre_hooks: list[tuple[int, Any]] | None = None
+        self.hooks: Any = None
+        self.face: Any = None
         self.shares = False
-
-    def hooks(self) -> list[tuple[int, Any]]:
-        """Those of its outputs' gradients, by the output's index: to be changed."""
-        if self.pre_hooks is None:
-            self.pre_hooks = []
-        return self.pre_hooks
 
     def apply(self, grads: Sequence[Any]) -> Sequence[Any]:
         """The gradients of the inputs, one per edge.  `grads` holds one per output; None stands for zero."""
@@ -131,10 +182,6 @@ class Node:
 
     def release(self) -> None:
         """Drop what is saved: the graph will not be used again."""
-
-    @property
-    def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        return tuple((None, 0) if edge is None else edge for edge in self.edges)
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
@@ -184,11 +231,7 @@ class OperatorNode(Node):
         own: the node that saved results belong to.
         """
         if self.released:
-            raise AutogradError(
-                "trying to backward through the graph a second time; its saved values have been freed",
-                hint="pass retain_graph=True to the first backward",
-                operator=self.name,
-            )
+            raise freed(self.name)
         operator = self.operator
         assert operator.backward is not None
         values: list[Any] = []

@@ -7,27 +7,42 @@ view's own node is made anew when it is next asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
 from .. import strides as st
 from ..core import thread
-from ..core.operator import FACT, OUT, OUTS, REGISTRY, VALUE, Need, Operator
-from ..core.tensor import TensorBase, in_graph
-from ..errors import AutogradError
+from ..core.operator import FACT, OUT, REGISTRY, VALUE, Need, Operator
+from ..core.tensor import FROM_FUNCTION, IN_INFERENCE, IN_NO_GRAD, ONE_OF_SEVERAL, ORDINARY, TensorBase, in_graph
+from ..errors import AutogradError, name_error
 from ..runtime.stream import Stream
 from .mode import GradMode
 from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, accumulate_grad, operator_node, save, streams_of
+from .node_hooks import hooks_of, move_kept
+
+_IN_NO_GRAD, _IN_INFERENCE = IN_NO_GRAD, IN_INFERENCE  # compiled, numbers of C's
+STALE = -1  # the version of a view that is made anew from its base when it is next asked for
+_observers: list[Callable[[Any, Any], None]] = []
+_observing = threading.Lock()
 
 
 def edge_of(tensor: Any) -> Edge | None:
     """Where the gradient of a tensor goes, or None if it needs none."""
-    if tensor.base is not None and tensor.base.requires_grad and tensor.view_version != tensor.storage.version:
+    if tensor.base is not None and tensor.view_version != tensor.storage.version and in_graph(tensor.base):
         _renew_view(tensor)
     if tensor._grad_fn is not None:
         return tensor._grad_fn, tensor.output_index
     return (accumulator(tensor), 0) if tensor._requires_grad else None
+
+
+def retain(tensor: TensorBase) -> None:
+    """Have a tensor that is not a leaf keep its gradient in `grad`; a leaf's is kept anyway."""
+    edge = edge_of(tensor)
+    if edge is not None and tensor._grad_fn is not None and not tensor.retains_grad:
+        tensor.retains_grad = True
+        hooks_of(edge[0]).kept.append((edge[1], ref(tensor)))
 
 
 def accumulator(leaf: TensorBase) -> AccumulateGrad:
@@ -40,22 +55,26 @@ def accumulator(leaf: TensorBase) -> AccumulateGrad:
 
 
 def _renew_view(view: TensorBase) -> None:
-    """A view's base was written since the view was made: the view is now a part of the new base."""
-    if _is_of_function(view):
+    """Make a view, whose base was written since the view was made, a part of the new base.  Raises AutogradError."""
+    if view.origin != ORDINARY:
+        made, hint = ORIGINS[view.origin]
         raise AutogradError(
-            f"the result of {view._grad_fn.name} is a view, and the view or its base has been written in place since",
-            hint="clone() the result inside the Function",
-            operator=view._grad_fn.name,
+            f"a view that {made} is used, and its base or another view of its base has been modified "
+            f"inplace since: {view.describe()} of {view.base.describe()}",
+            hint=hint,
+            operator=_called(view),
         )
     edge = edge_of(view.base)
     if edge is not None:
-        view._grad_fn, view.output_index = _part_node(edge, view.base, view), 0
+        node = _part_node(edge, view.base, view)
+        if view.retains_grad:
+            move_kept(view, view._grad_fn, node, 0)
+        view._grad_fn, view.output_index = node, 0
     view.view_version = view.storage.version
 
 
-def _is_of_function(view: TensorBase) -> bool:
-    """Whether a user's Function made this view: what its backward does cannot be said in terms of the base."""
-    return view._grad_fn is not None and not isinstance(view._grad_fn, OperatorNode)
+def _called(view: TensorBase) -> str:
+    return "view" if view._grad_fn is None else view._grad_fn.name
 
 
 def _part_node(edge: Edge, base: TensorBase, view: TensorBase) -> OperatorNode:
@@ -79,13 +98,34 @@ def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
         value = bound[index]
         if isinstance(value, TensorBase):
             tensor = value
-            if tensor._requires_grad or tensor._grad_fn is not None:
+            if in_graph(tensor):
                 return thread.here().grad_enabled
-            if tensor.base is not None and thread.here().grad_enabled and edge_of(tensor) is not None:
-                return True
         elif (type(value) is list or type(value) is tuple) and any([_needs_grad(each) for each in value]):
             return thread.here().grad_enabled
     return False
+
+
+def observe(observer: Callable[[Any, Any], None], is_wanted: bool) -> None:
+    """Have a function called with every new node and a list of what it saved, or end that.
+
+    A node of a write in place is told twice: before the write, and after it with what it saved of the result.
+    """
+    with _observing:
+        if observer in _observers:
+            _observers.remove(observer)
+        if is_wanted:
+            _observers.append(observer)
+
+
+def is_observed() -> bool:
+    """Whether anything is called with new nodes."""
+    return bool(_observers)
+
+
+def observed(node: Any, saved: Any) -> None:
+    """Tell the observers what a new node saved."""
+    for observer in tuple(_observers):
+        observer(node, saved)
 
 
 def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> None:
@@ -96,11 +136,11 @@ def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBas
     for index, out in enumerate(outputs):
         if out is not None and out.layout.is_floating:
             if node is None:
-                node = _node(operator, bound, outputs)
+                node = _node(operator, bound, outputs, len(outputs))
             out._grad_fn, out.output_index = node, index
 
 
-def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> OperatorNode:
+def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase], count: int) -> OperatorNode:
     if operator.backward is None:
         raise AutogradError(
             "the derivative is not implemented", hint="call it under torch.no_grad()", operator=operator.called
@@ -115,8 +155,14 @@ def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase
         else:
             for each in value:
                 _add_edge(each, edges, metas, tensors)
-    node = operator_node(operator, tuple(edges), streams_of(tensors), metas, len(outputs))
-    node.saved = [_save(need, bound, outputs) for need in operator.saves]
+    node = operator_node(operator, tuple(edges), streams_of(tensors), metas, count)
+    try:
+        node.saved = [_save(need, bound, outputs) for need in operator.saves]
+    except AutogradError as error:
+        name_error(error, operator.called)
+        raise
+    if _observers and len(outputs) == count:  # what a write in place saves is told later
+        observed(node, node.saved)
     return node
 
 
@@ -142,10 +188,9 @@ def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> An
         return _keep(bound[need.at]) if need.only_for < 0 or _needs_grad(bound[need.only_for]) else None
     if kind is FACT:
         return _fact(bound[need.at], need.what)
-    if kind is OUT:
-        return save(outputs[0], (None, 0))  # type: ignore[arg-type]
-    if kind is OUTS:
-        return [save(out, (None, place)) for place, out in enumerate(outputs)]  # type: ignore[arg-type]
+    if kind is OUT and outputs:  # of a write in place there is no result yet
+        out = outputs[need.at]
+        return save(out, (None, need.at) if out.layout.is_floating else None)  # type: ignore[arg-type]
     return None
 
 
@@ -173,10 +218,28 @@ def _keep(value: Any) -> Any:
 
 # writes in place
 
+ORIGINS = {  # what a view that may not be written is, and what to do
+    FROM_FUNCTION: ("was returned by the forward of a custom Function", "clone() the result inside the Function"),
+    ONE_OF_SEVERAL: (
+        "is the output of a function that returns multiple views",
+        "use the out-of-place form, or write a clone()",
+    ),
+    IN_NO_GRAD: (
+        "was created in no_grad mode",
+        "make the view and write it in the same mode, or write a clone()",
+    ),
+    IN_INFERENCE: (
+        "was created in inference mode",
+        "make the view and write it in the same mode, or write a clone()",
+    ),
+}
 
-def check_inplace(name: str, target: TensorBase) -> None:
-    """Raise AutogradError if writing `target` would lose a gradient."""
-    if not thread.here().grad_enabled:
+
+def check_inplace(name: str, target: TensorBase, needs_node: bool) -> None:
+    """Raise AutogradError if writing `target` would lose a gradient.  needs_node: whether the write is recorded."""
+    base = target.base
+    joins = in_graph(target)
+    if not thread.here().grad_enabled or not (needs_node or joins):
         return
     if target._requires_grad and target._grad_fn is None:
         raise AutogradError(
@@ -184,44 +247,46 @@ def check_inplace(name: str, target: TensorBase) -> None:
             hint="write it under torch.no_grad(), or write a clone()",
             operator=name,
         )
-    if target.base is not None and target.base._requires_grad and target.base._grad_fn is None:
+    if base is not None and joins and base._grad_fn is None:
         raise AutogradError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation: "
-            f"{target.describe()} of {target.base.describe()}",
+            f"{target.describe()} of {base.describe()}",
             hint="write it under torch.no_grad(), or write a clone()",
             operator=name,
         )
-    if target.base is not None and target.base.requires_grad:
-        _check_view(name, target)
-
-
-def _check_view(name: str, view: TensorBase) -> None:
-    if edge_of(view) is None:
+    if base is not None and target.origin != ORDINARY:
+        made, hint = ORIGINS[target.origin]
         raise AutogradError(
-            "a view that was made under no_grad is being modified in place with gradients enabled, and its "
-            f"base requires grad: {view.describe()} of {view.base.describe()}",
-            hint="make the view and write it in the same mode, or write a clone()",
-            operator=name,
-        )
-    if _is_of_function(view):
-        raise AutogradError(
-            f"a view that {view._grad_fn.name}'s forward returned is being modified in place: {view.describe()}",
-            hint="clone() the result inside the Function",
+            f"a view that {made} is being modified inplace with gradients enabled: {target.describe()} of "
+            f"{base.describe()}",
+            hint=hint,
             operator=name,
         )
 
 
-def record_inplace(operator: Operator, bound: Sequence[Any], target: TensorBase, recorded: OperatorNode | None) -> None:
+def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:
     """`target` was written by a call; `recorded` is the call's node, made before the write, if it needs one."""
     target.storage.version += 1
-    if target.base is None:
-        if recorded is not None:
-            _resave_outputs(recorded, target)
-            target._grad_fn, target.output_index = recorded, 0
-        return
     if recorded is not None:
-        _write_through_view(target, recorded)
-    target.view_version = -1  # made anew from the base when next asked for
+        _save_results(recorded, target)
+        rebase(target, recorded, 0, 0)
+    elif target.base is not None:
+        target.view_version = STALE
+
+
+def rebase(target: TensorBase, node: Any, index: int, operand: int) -> None:
+    """Make a tensor that was written in place output `index` of `node`, of which it was edge `operand` before.
+
+    Where it is a view, its base is changed, and the view is made anew from the base when it is next asked for.
+    """
+    base = target.base
+    if base is not None:
+        target.view_version = STALE
+        node = CopySlices(node, operand, edge_of(base), base, target)
+        target, index = base, 0
+    if target.retains_grad:
+        move_kept(target, target._grad_fn, node, index)
+    target._grad_fn, target.output_index = node, index
 
 
 def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorBase) -> OperatorNode:
@@ -230,18 +295,25 @@ def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorBas
     Where the derivative needs the values that the call overwrites, a copy of them is kept.
     Raises: AutogradError.
     """
+    check_base(operator.called, target)
+    node = _node(operator, bound, (), 1)
+    for place, name in enumerate(operator.backward_needs):
+        if operator.index_of.get(name) == 0 and isinstance(node.saved[place], Saved):
+            node.saved[place] = save(_copy(target), node.saved[place].edge)
+    if _observers:
+        observed(node, node.saved)
+    return node
+
+
+def check_base(called: str, target: TensorBase) -> None:
+    """Raise AutogradError if a write of a view cannot be recorded, because elements of its base overlap."""
     if target.base is not None and st.overlaps_itself(target.base.shape, target.base.strides):
         raise AutogradError(
             f"writing a view of {target.base.describe()}, whose elements overlap (strides "
             f"{list(target.base.strides)}), cannot be recorded",
             hint="clone() it before taking the view",
-            operator=operator.called,
+            operator=called,
         )
-    node = _node(operator, bound, [target])
-    for place, name in enumerate(operator.backward_needs):
-        if operator.index_of.get(name) == 0 and isinstance(node.saved[place], Saved):
-            node.saved[place] = save(_copy(target), node.saved[place].edge)
-    return node
 
 
 def _copy(tensor: TensorBase) -> TensorBase:
@@ -249,31 +321,32 @@ def _copy(tensor: TensorBase) -> TensorBase:
         return REGISTRY["convert"](tensor)  # type: ignore[no-any-return]
 
 
-def _resave_outputs(node: OperatorNode, target: TensorBase) -> None:
-    for index, name in enumerate(node.operator.backward_needs):
-        if name == "out":
-            node.saved[index] = save(target, (None, 0))  # type: ignore[arg-type]
-
-
-def _write_through_view(view: TensorBase, node: OperatorNode) -> None:
-    base = view.base
-    _resave_outputs(node, view)
-    base._grad_fn, base.output_index = CopySlices(node, edge_of(base), base, view), 0
-    base.view_version = base.storage.version
+def _save_results(node: OperatorNode, target: TensorBase) -> None:
+    """Save the result of a write in place where the derivative needs it."""
+    saved = []
+    for place, name in enumerate(node.operator.backward_needs):
+        if name == OUT:
+            node.saved[place] = save(target, (None, 0))  # type: ignore[arg-type]
+            saved.append(node.saved[place])
+    if _observers:
+        observed(node, saved)
 
 
 class CopySlices(Node):
-    """A write in place to a part of `base`, done by `inner` on a view of it.
+    """A write in place to a part of `base`, done by `inner` on a view of it, which is its edge `operand`.
 
-    Its first edge is the base's former place.
+    The first edge of this node is the base's former place; the others are those of `inner` but for the view's.
     """
 
-    __slots__ = ("inner", "part", "shape", "strides")
+    __slots__ = ("inner", "operand", "part", "shape", "strides")
 
-    def __init__(self, inner: OperatorNode, base_edge: Edge | None, base: TensorBase, view: TensorBase) -> None:
+    def __init__(self, inner: Any, operand: int, base_edge: Edge | None, base: TensorBase, view: TensorBase) -> None:
         streams: dict[int, Stream] = inner.streams
-        super().__init__("CopySlices", (base_edge, *inner.edges[1:]), streams)
+        others = [edge for place, edge in enumerate(inner.edges) if place != operand]
+        super().__init__("CopySlices", (base_edge, *others), streams)
         self.inner = inner
+        self.operand = operand
+        self.shares = inner.shares
         self.shape = base.shape
         self.strides = base.strides
         self.part = view.shape, view.strides, view.offset - base.offset
@@ -286,11 +359,12 @@ class CopySlices(Node):
         whole = flat if dense else as_strided(flat, self.shape, self.strides, 0)
         part = as_strided(flat, *self.part)
         flowed = self.inner.flow([part.clone()], _part_node((self, 0), whole, part))
-        if flowed[0] is None:
+        of_view = flowed[self.operand]
+        if of_view is None:
             part.zero_()
         else:
-            part.copy_(flowed[0])
-        return [whole, *flowed[1:]]
+            part.copy_(of_view)
+        return [whole, *[each for place, each in enumerate(flowed) if place != self.operand]]
 
     def _laid_out(self, grad: Any) -> Any:
         """The gradient as the base lies, gaps included, in one dimension."""
@@ -300,10 +374,39 @@ class CopySlices(Node):
         self.inner.release()
 
 
+def disown(result: Any, operands: Sequence[Any]) -> None:
+    """Make a composite's result that is a view of what only the composite saw a tensor of its own."""
+    for operand in operands:
+        if isinstance(operand, TensorBase):
+            tensors: Sequence[Any] = (operand,)
+        else:
+            tensors = operand if isinstance(operand, (list, tuple)) else ()
+        for each in tensors:
+            if isinstance(each, TensorBase) and (result.base is each or result.base is each.base):
+                return
+    edge_of(result)
+    result.base = None
+    result.origin = ORDINARY
+
+
+def part_views(views: Any) -> Any:
+    """Views of one tensor that an operator returns together: none may be written where gradients are recorded."""
+    for view in views:
+        if view.origin == ORDINARY:
+            view.origin = ONE_OF_SEVERAL
+    return views
+
+
 def link_view(operator: Operator, bound: Sequence[Any], view: TensorBase) -> None:
     """Record a view: its base, and its node where a gradient is wanted."""
     source = bound[0]
-    view.base = source if source.base is None else source.base
-    view.view_version = view.storage.version
+    now = thread.here()
+    if source.storage.version >= 0:  # a view of an inference tensor is just another one
+        view.base = source if source.base is None else source.base
+        view.view_version = view.storage.version
+        if now.grad_enabled:
+            view.origin = source.origin
+        else:
+            view.origin = _IN_INFERENCE if now.inference else _IN_NO_GRAD
     if wants_grad(operator, bound):
         record(operator, bound, [view])

@@ -4,7 +4,7 @@ from .layout cimport Layout, layout_of
 from .operator cimport Caller, Operator, bind, bind_two
 from .plan cimport Plan
 from .storage cimport Storage
-from .tensor cimport TensorBase, in_graph
+from .tensor cimport TensorBase, before_write, in_graph
 from .thread cimport Device, Plans, Thread
 
 cdef Py_ssize_t _WIDEST
@@ -47,6 +47,8 @@ cdef _called(Thread now, Operator operator, list bound, given)
 cdef _run(Thread now, Operator operator, list bound)
 @cython.locals(plans=Plans, full=tuple, plan=Plan)
 cdef _entry(Operator operator, list bound, list key, given)
+@cython.locals(result=TensorBase)
+cdef _composed(Operator operator, list bound)
 @cython.locals(arguments=list, source=Py_ssize_t, place=Py_ssize_t)
 cdef _delegated(Thread now, Delegation delegation, list bound)
 cdef list _with_moved(MovedScalars moved, list bound)

@@ -22,7 +22,7 @@ from .layout import WIDEST_ACCESS, layout_of
 from .operator import COMPOSITE, REGISTRY, VIEW, Caller, Operator, bind, bind_two, make_calls_by
 from .plan import Plan
 from .storage import NO_PLACE, former_machine
-from .tensor import TensorBase, in_graph
+from .tensor import TensorBase, before_write, in_graph
 from .thread import Thread
 
 _WIDEST = WIDEST_ACCESS  # compiled, a number of C's
@@ -197,7 +197,7 @@ def _run(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         key = _key(operator, bound)
     except TypeError:
         if operator.kind is COMPOSITE:
-            return operator.body(*bound)
+            return _composed(operator, bound)
         raise
     joins = now.grad_enabled and _joins(operator, bound)
     entry = _entry(operator, bound, key, None)
@@ -205,7 +205,7 @@ def _run(now: Thread, operator: Operator, bound: list[Any]) -> Any:
         plan = entry
         if joins:
             if operator.kind is COMPOSITE:
-                return operator.body(*bound)
+                return _composed(operator, bound)
             result = plan.run(bound, None)
             record.record(operator, bound, result if isinstance(result, tuple) else (result,))
             return result
@@ -213,7 +213,7 @@ def _run(now: Thread, operator: Operator, bound: list[Any]) -> Any:
     if isinstance(entry, Delegation):
         return _delegated(now, entry, bound)
     if isinstance(entry, RunBody):
-        return operator.body(*bound)
+        return _composed(operator, bound)
     return _run(now, operator, _with_moved(entry, bound))
 
 
@@ -244,6 +244,19 @@ def _with_moved(moved: MovedScalars, bound: list[Any]) -> list[Any]:
     for index in moved.indexes:
         arguments[index] = _lowering.moved(bound[index], moved.device)
     return arguments
+
+
+def _composed(operator: Operator, bound: list[Any]) -> Any:
+    """Run a composite's body; what it returned: views of its operands, or tensors of its own."""
+    found = operator.body(*bound)
+    if operator.gives_views:
+        return record.part_views(found)
+    for each in found if isinstance(found, tuple) else (found,):
+        if isinstance(each, TensorBase):
+            result = each
+            if result.base is not None:
+                record.disown(result, bound)
+    return found
 
 
 # the key of a call
@@ -380,9 +393,11 @@ def view_of(source: TensorBase, kind: dtype, shape: st.Size, strides: tuple[int,
 def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
     """Run a call that writes operands, and is in no graph.  Raises AutogradError where gradients would be lost."""
     written = [each for name in operator.mutates for each in bound[operator.index_of[name]]]
+    for each in written:
+        before_write(operator.called, each)
     if now.grad_enabled:
         for each in written:
-            record.check_inplace(operator.called, each)
+            record.check_inplace(operator.called, each, False)
         if _joins(operator, bound):
             raise AutogradError("has no derivative", hint="call it under torch.no_grad()", operator=operator.called)
     key = _key(operator, bound)
@@ -404,8 +419,10 @@ def _call_out(now: Thread, operator: Operator, bound: list[Any], given: Any) -> 
     if operator.kind is COMPOSITE:
         result = _run(now, operator, bound)
         _lowering.check_given(operator, given, result)
+        before_write(operator.called, given)
         assign(given, result)
     else:
+        before_write(operator.called, given)
         write(operator, bound, given)
     given.storage.version += 1
     return given
@@ -428,19 +445,20 @@ def _inplace(now: Thread, operator: Operator, bound: list[Any]) -> Any:
     if now.lowering is not None and _is_placed(bound):
         return now.lowering.inline(operator, bound, target)
     needs_node = now.grad_enabled and _joins(operator, bound)
+    before_write(operator.called, target)
     if needs_node or target.base is not None:
-        record.check_inplace(operator.called, target)
+        record.check_inplace(operator.called, target, needs_node)
     if needs_node and target.layout.is_floating:
         return _inplace_recorded(operator, bound, target)
     write(operator, bound, target)
-    record.record_inplace(operator, bound, target, None)
+    record.record_inplace(target, None)
     return target
 
 
 def _inplace_recorded(operator: Operator, bound: list[Any], target: TensorBase) -> Any:
     node = record.node_for_inplace(operator, bound, target)
     write(operator, bound, target)
-    record.record_inplace(operator, bound, target, node)
+    record.record_inplace(target, node)
     return target
 
 

@@ -43,6 +43,7 @@ cdef class Operator:
     cdef public object node_name
     cdef public Setting setting
     cdef public tuple mutates
+    cdef public bint gives_views
     cdef public bint differentiable
     cdef public object backward
     cdef public tuple backward_needs

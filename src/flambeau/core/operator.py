@@ -10,8 +10,9 @@ Parameters are told apart by their annotations:
     anything else      an attribute
 
 A derivative names what it needs, and only that is saved: `grad` (or `grads`, a tuple, when there are several
-results), `out` (or `outs`), any parameter, `<parameter>_shape` for the shape alone, and `needs`, one bool per
-tensor parameter.  It returns one gradient per tensor parameter, None where there is none.
+results), `out` (the first result; `out1` is the second, and so on), any parameter, `<parameter>_shape` for the shape
+alone, and `needs`, one bool per tensor parameter.  It returns one gradient per tensor parameter, None where there is
+none.
 """
 
 from __future__ import annotations
@@ -113,15 +114,23 @@ def passed_as(value: Any, conversion: Callable[[Any], Any], kind: type | None = 
     return value.passed_as(conversion, kind) if type(value) is Number else conversion(value)
 
 
+NODE_NAMES = {  # of operators that PyTorch calls otherwise, as `grad_fn` and errors of backward show them
+    "convert": "CloneBackward0", "copy": "CopyBackwards", "deviation": "StdBackward0", "move": "ToCopyBackward0",
+    "entropy_each": "NllLossBackward0", "entropy_total": "NllLossBackward0", "fused_dropout": "NativeDropoutBackward0",
+    "linear": "AddmmBackward0", "matmul": "MmBackward0", "max_dim": "MaxBackward0", "min_dim": "MinBackward0",
+    "nll_each": "NllLossBackward0", "nll_total": "NllLossBackward0", "running_sum": "CumsumBackward0",
+    "sort_rows": "SortBackward0", "variance": "VarBackward0", "vector_norm": "LinalgVectorNormBackward0",
+}  # fmt: skip
 VALUE, FACT = "value", "fact"
-OF_BACKWARD = GRAD, GRADS, NEEDS, OUT, OUTS = "grad", "grads", "needs", "out", "outs"  # beside the operator's own names
+OF_BACKWARD = GRAD, GRADS, NEEDS = "grad", "grads", "needs"  # beside results and the operator's own names
+OUT = "out"
 
 
 class Need:
     """What is kept for one parameter of a derivative.
 
-    kind: one of OF_BACKWARD, VALUE (of argument `at`; if only_for is not -1, only where that one needs a gradient)
-    or FACT (`what`, such as its shape, of argument `at`).
+    kind: one of OF_BACKWARD, OUT (result `at`), VALUE (of argument `at`; if only_for is not -1, only where that one
+    needs a gradient) or FACT (`what`, such as its shape, of argument `at`).
     """
 
     __slots__ = ("at", "kind", "only_for", "what")
@@ -178,6 +187,7 @@ class Operator:
     inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
     dtypes: the types that the sweep tries.  setting: what the user set that its lowering also decides by.
     mutates: parameters, sequences of tensors, that a call writes.
+    gives_views: whether a composite returns several views of its input, of which none may be written in a graph.
     travels: per parameter, whether a number for it comes with each call and only its type is in the key.
     """
 
@@ -187,7 +197,7 @@ class Operator:
         self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
         dtypes: Sequence[dtype] = (), inplace: bool = False, method: bool = True, function: bool = True,
         host: str = "never", name: str = "", called: str = "", differentiable: bool = True,
-        setting: Setting | None = None, mutates: Sequence[str] = (),
+        setting: Setting | None = None, mutates: Sequence[str] = (), gives_views: bool = False,
     ) -> None:  # fmt: skip
         self.name = name or body.__name__
         self.__name__ = self.name
@@ -205,6 +215,7 @@ class Operator:
         self.differentiable = differentiable
         self.setting = setting
         self.mutates = tuple(mutates)
+        self.gives_views = gives_views
         self.backward: Callable[..., Any] | None = None
         self.backward_needs: tuple[str, ...] = ()
         self.saves: tuple[Need, ...] = ()
@@ -214,7 +225,7 @@ class Operator:
         self.tensor_indexes = tuple(index for index, each in enumerate(self.parameters) if each.is_tensor)
         self.index_of = {each.name: index for index, each in enumerate(self.parameters)}
         self.travels = tuple(self._travels(each) for each in self.parameters)
-        self.node_name = "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
+        self.node_name = NODE_NAMES.get(self.name) or f"{self.name.title().replace('_', '')}Backward0"
         self.defaults = [each.default for each in self.parameters]
         self.needed = max((count for count, each in enumerate(self.parameters, 1) if each.is_needed), default=0)
         self.signatures: dict[tuple[Any, ...], Signature] = {}
@@ -265,6 +276,8 @@ class Operator:
         """What a derivative's parameter stands for."""
         if name in OF_BACKWARD:
             return Need(OF_BACKWARD[OF_BACKWARD.index(name)], -1, "", -1)  # to be told by identity
+        if name.startswith(OUT) and (name == OUT or name[len(OUT) :].isdigit()):
+            return Need(OUT, int(name[len(OUT) :] or 0), "", -1)
         index = self.index_of.get(name)
         if index is not None:
             reason = self.only_for.get(name)

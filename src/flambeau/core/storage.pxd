@@ -2,9 +2,11 @@ cimport cython
 from ..memory.caching cimport CachingAllocator
 from ..memory.pool cimport Block
 from .layout cimport Layout
+from . cimport thread
 from .thread cimport Device
 
 cdef unsigned long long _WIDEST
+cdef Py_ssize_t _INFERENCE
 
 @cython.final
 cdef class Storage:

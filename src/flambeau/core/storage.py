@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from ..runtime.stream import Stream
 
 INVALID_HANDLE = 400  # CUresult
+INFERENCE = -(1 << 60)  # version of memory that was made in inference mode, which no write brings up to 0
 NO_PLACE = -1
 _WIDEST = WIDEST_ACCESS  # compiled, a number of C's
+_INFERENCE = INFERENCE
 
 
 class NotLowerable(Exception):
@@ -34,7 +36,8 @@ class NotLowerable(Exception):
 class Storage:
     """`nbytes` of memory on a device.
 
-    version counts writes in place, so that autograd sees when a saved value was overwritten.
+    version counts writes in place, so that autograd sees when a saved value was overwritten.  It is negative for memory
+    made in inference mode, which autograd does not save.
     aligned: whether it begins where a GPU may use its widest access; host memory always counts as if.
     whole: the array of a tensor that has all of the memory, in the layout `whole_layout`.
     place: of a placeholder, its index among what the plan uses, else NO_PLACE.
@@ -118,7 +121,7 @@ def _new(device: Device, nbytes: int) -> Storage:
     made: Storage = Storage.__new__(Storage)
     made.device = device
     made.nbytes = nbytes
-    made.version = 0
+    made.version = _INFERENCE if thread.here().inference else 0
     made.aligned = True
     made.place = NO_PLACE
     made._address = 0

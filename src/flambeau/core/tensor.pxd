@@ -19,6 +19,8 @@ cdef class TensorBase:
     cdef public object accumulator
     cdef public object base
     cdef public Py_ssize_t view_version
+    cdef public int origin
+    cdef public bint retains_grad
     cdef public object hooks
     cdef object __weakref__
 
@@ -32,11 +34,13 @@ cdef class Result:
     cdef public object kind
 
 cdef Result _result
+cdef list _watchers
 
 @cython.locals(memory=Storage, layout=Layout)
 cpdef array_of(TensorBase tensor)
 @cython.locals(base=TensorBase)
 cpdef bint in_graph(TensorBase tensor) except -1
+cpdef before_write(called, TensorBase tensor)
 cpdef unsigned long long address_of(TensorBase tensor) except? 0
 cpdef TensorBase new_tensor(Storage storage, Layout layout, Py_ssize_t offset=*)
 @cython.locals(made=TensorBase)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 from .. import host
 from .. import strides as st
 from ..dtypes import dtype
-from ..errors import OutOfMemoryError, ValueRangeError
+from ..errors import AutogradError, OutOfMemoryError, ValueRangeError
 from ..hooks import hooks
 from ..kernel import Access
 from ..strides import Size
@@ -20,6 +20,9 @@ from .storage import Storage
 from .thread import Device
 
 MAX_NBYTES = 1 << 60
+_watchers: list[Callable[[Any], None]] = []  # called before writes in place
+# how a view was made, which says whether it may be written where gradients are recorded
+ORDINARY, FROM_FUNCTION, ONE_OF_SEVERAL, IN_NO_GRAD, IN_INFERENCE = range(5)
 
 
 class TensorBase:
@@ -28,6 +31,9 @@ class TensorBase:
     grad_fn: the node that made it, None for a leaf;  output_index: which of the node's outputs it is.
     accumulator: a weak reference to the node that adds to `grad`, for a leaf that was used.
     base: for a view, the tensor that it views;  view_version: the storage's version when grad_fn was made.
+    origin: for a view, how it was made, ORDINARY or one of the other constants.
+    retains_grad: whether a tensor that is not a leaf keeps its gradient in `grad`.
+    hooks: of a leaf, what is called with its gradient (autograd/node_hooks.py), None without any.
     """
 
     storage: Storage
@@ -40,11 +46,13 @@ class TensorBase:
     accumulator: Any
     base: Any
     view_version: int
+    origin: int
+    retains_grad: bool
     hooks: Any
 
     __slots__ = (
         "__weakref__", "_grad_fn", "_requires_grad", "accumulator", "base", "grad", "hooks", "layout", "offset",
-        "output_index", "storage", "view_version",
+        "origin", "output_index", "retains_grad", "storage", "view_version",
     )  # fmt: skip
 
     @property
@@ -125,7 +133,28 @@ def in_graph(tensor: TensorBase) -> bool:
     if tensor._requires_grad or tensor._grad_fn is not None:
         return True
     base = tensor.base  # a view joins the graph that its base joined
-    return base is not None and tensor.view_version != tensor.storage.version and in_graph(base)
+    return base is not None and in_graph(base)
+
+
+def watch_writes(watcher: Callable[[TensorBase], None], is_wanted: bool) -> None:
+    """Have a function called with every tensor that is about to be written in place, or end that."""
+    if is_wanted:
+        _watchers.append(watcher)
+    else:
+        _watchers.remove(watcher)
+
+
+def before_write(called: str, tensor: TensorBase) -> None:
+    """Tell the watchers of writes.  Raises AutogradError for an inference tensor outside inference mode."""
+    if _watchers:
+        for watcher in tuple(_watchers):
+            watcher(tensor)
+    if tensor.storage.version < 0 and not thread.here().inference:
+        raise AutogradError(
+            f"Inplace update to inference tensor outside InferenceMode is not allowed: {tensor.describe()}",
+            hint="write a clone(), or write it inside torch.inference_mode()",
+            operator=called,
+        )
 
 
 def address_of(tensor: TensorBase) -> int:
@@ -163,7 +192,8 @@ def new_tensor_of(kind: type[TensorBase], storage: Storage, layout: Layout, offs
     made.offset = offset
     made._requires_grad = False
     made._grad_fn = made.grad = made.accumulator = made.base = made.hooks = None
-    made.output_index = made.view_version = 0
+    made.output_index = made.view_version = made.origin = 0
+    made.retains_grad = False
     return made
 
 

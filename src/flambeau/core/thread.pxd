@@ -39,6 +39,8 @@ cdef class Thread:
     cdef public list streams
     cdef public list default_devices
     cdef public bint grad_enabled
+    cdef public bint inference
+    cdef public object task
     cdef public object operator
     cdef public object lowering
     cdef object _quiet

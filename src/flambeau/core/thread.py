@@ -129,12 +129,14 @@ class Thread:
     streams: by device, those that were chosen and those that were asked for; None for others.
     chosen: whether it has made a device or a stream current itself.
     operator: the public operator that the thread is serving, None between calls.
+    task: the backward pass that runs, None outside of any.
+    inference: whether tensors are made for inference only, without version counters.
     lowering: the Call that operators are being lowered into (see lowering.py), None otherwise.
     """
 
     __slots__ = (
-        "_quiet", "chosen", "default_devices", "device", "grad_enabled", "ident", "lowering", "machine", "operator",
-        "streams",
+        "_quiet", "chosen", "default_devices", "device", "grad_enabled", "ident", "inference", "lowering", "machine",
+        "operator", "streams", "task",
     )  # fmt: skip
 
     def __init__(self, ident: int) -> None:
@@ -145,6 +147,8 @@ class Thread:
         self.streams: list[Any] = []
         self.default_devices: list[Any] = []
         self.grad_enabled = True
+        self.inference = False
+        self.task: Any = None
         self.operator: Any = None
         self.lowering: Any = None
         self._quiet: Any = None

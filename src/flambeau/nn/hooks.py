@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from ..autograd.function import Function
+from ..autograd.handle import RemovableHandle
+from ..autograd.node_hooks import add
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, shown
 from ..tensor import checks
-from ..tensor.gradient import HookHandle
 
 
 class HookError(ArgumentTypeError, RuntimeError):
     """A hook returned what cannot take the place of what it was given."""
 
 
+Hooks = OrderedDict[int, "Hook"]  # by the ids of their handles
+
+
 class Hook:
-    """One registered function.  Entries are told apart by identity, so one function may be registered twice."""
+    """One registered function."""
 
     __slots__ = ("always", "call", "with_kwargs")
 
@@ -27,31 +32,33 @@ class Hook:
         self.always = always
 
 
-def register(called: str, hooks: list[Hook], hook: Hook, prepend: bool = False) -> HookHandle:
-    """Add a hook, last or first; the handle takes it away again.  Raises ArgumentTypeError if it cannot be called."""
+def register(called: str, hooks: Hooks, hook: Hook, prepend: bool = False) -> RemovableHandle:
+    """Add a hook, last or first; the handle removes it.  Raises ArgumentTypeError if it cannot be called."""
     checks.function(called, "hook", hook.call)
-    hooks.insert(0 if prepend else len(hooks), hook)
-    return HookHandle(hooks, hook)
+    handle = add(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
 
 
 class Hooked:
     """What can be called around a module."""
 
-    _forward_pre_hooks: list[Hook]
-    _forward_hooks: list[Hook]
-    _backward_pre_hooks: list[Hook]
-    _backward_hooks: list[Hook]
-    _load_state_dict_pre_hooks: list[Hook]
+    _forward_pre_hooks: Hooks
+    _forward_hooks: Hooks
+    _backward_pre_hooks: Hooks
+    _backward_hooks: Hooks
+    _load_state_dict_pre_hooks: Hooks
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> HookHandle:
+    ) -> RemovableHandle:
         """Call hook(module, args) before forward; what it returns, if anything, takes the arguments' place."""
         return register("register_forward_pre_hook", self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
-    ) -> HookHandle:
+    ) -> RemovableHandle:
         """Call hook(module, args, output) after forward; what it returns, if anything, takes the output's place.
 
         always_call: also after a forward that raised, with None for the output.
@@ -59,15 +66,15 @@ class Hooked:
         made = Hook(hook, with_kwargs, always_call)
         return register("register_forward_hook", self._forward_hooks, made, prepend)
 
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(module, grad_output) before the module's backward; what it returns takes grad_output's place."""
         return register("register_full_backward_pre_hook", self._backward_pre_hooks, Hook(hook), prepend)
 
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(module, grad_input, grad_output) after the module's backward; a result replaces grad_input."""
         return register("register_full_backward_hook", self._backward_hooks, Hook(hook), prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook` before this module's part of a state_dict is read; it may change that dict, the load's own copy.
 
         Its arguments: module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs.
@@ -84,7 +91,7 @@ def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         result = module.forward(*args, **kwargs)
     except Exception:
-        for hook in tuple(module._forward_hooks):
+        for hook in tuple(module._forward_hooks.values()):
             if hook.always:
                 _call_after(module, hook, args, kwargs, None)
         raise
@@ -95,7 +102,7 @@ def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _before_forward(
     module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    for hook in tuple(module._forward_pre_hooks):
+    for hook in tuple(module._forward_pre_hooks.values()):
         if hook.with_kwargs:
             changed = hook.call(module, args, kwargs)
             if changed is None:
@@ -116,7 +123,7 @@ def _before_forward(
 
 
 def _after_forward(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-    for hook in tuple(module._forward_hooks):
+    for hook in tuple(module._forward_hooks.values()):
         changed = _call_after(module, hook, args, kwargs, result)
         result = result if changed is None else changed
     return result
@@ -134,7 +141,7 @@ class _Backward:
 
     def __init__(self, module: Any) -> None:
         self.module = module
-        self.grad_output: tuple[Any, ...] = ()
+        self.grad_output: tuple[Any, ...] | None = None  # of a backward that has not come to the inputs yet
         self.input_places: list[int] = []
         self.input_count = 0
         self.output_places: list[int] = []
@@ -163,7 +170,7 @@ class _Backward:
 
     def at_outputs(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         whole = _spread((None,) * self.output_count, self.output_places, grads)
-        for hook in tuple(self.module._backward_pre_hooks):
+        for hook in tuple(self.module._backward_pre_hooks.values()):
             changed = hook.call(self.module, whole)
             if changed is not None:
                 whole = self._as_grads("grad_output", changed, whole)
@@ -173,15 +180,17 @@ class _Backward:
         return tuple(whole[place] for place in self.output_places)
 
     def at_inputs(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.grad_output is None:  # a gradient that did not come through the outputs, as in a second derivative
+            return grads
         whole = self._call_hooks(_spread((None,) * self.input_count, self.input_places, grads))
         return tuple(whole[place] for place in self.input_places)
 
     def _call_hooks(self, grad_input: tuple[Any, ...]) -> tuple[Any, ...]:
-        for hook in tuple(self.module._backward_hooks):
+        for hook in tuple(self.module._backward_hooks.values()):
             changed = hook.call(self.module, grad_input, self.grad_output)
             if changed is not None:
                 grad_input = self._as_grads("grad_input", changed, grad_input)
-        self.grad_output = ()
+        self.grad_output = None
         return grad_input
 
     def _as_grads(self, what: str, changed: Any, whole: tuple[Any, ...]) -> tuple[Any, ...]:

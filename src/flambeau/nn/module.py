@@ -46,11 +46,11 @@ class Module(Hooked):
         put("_buffers", {})
         put("_modules", {})
         put("_non_persistent", set())
-        put("_forward_pre_hooks", [])
-        put("_forward_hooks", [])
-        put("_backward_pre_hooks", [])
-        put("_backward_hooks", [])
-        put("_load_state_dict_pre_hooks", [])
+        put("_forward_pre_hooks", OrderedDict())
+        put("_forward_hooks", OrderedDict())
+        put("_backward_pre_hooks", OrderedDict())
+        put("_backward_hooks", OrderedDict())
+        put("_load_state_dict_pre_hooks", OrderedDict())
         put("_is_replica", False)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:

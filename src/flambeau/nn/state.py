@@ -88,7 +88,7 @@ class _Loading:
         self.problems: list[str] = []
 
     def visit(self, module: Any, prefix: str) -> None:
-        for hook in tuple(module._load_state_dict_pre_hooks):
+        for hook in tuple(module._load_state_dict_pre_hooks.values()):
             hook.call(module, self.state, prefix, {}, self.strict, self.missing, self.unexpected, self.problems)
         for name, tensor in _own(module):
             self._match(module, name, tensor, prefix + name)

@@ -93,14 +93,14 @@ def fused_attention(call: Any, query: Operand, key: Operand, value: Operand, is_
 
 
 @fused_attention.derivative
-def _(grads: Any, outs: Any, query: Any, key: Any, value: Any, is_causal: bool, scale: float) -> Any:
+def _(grads: Any, out: Any, out1: Any, query: Any, key: Any, value: Any, is_causal: bool, scale: float) -> Any:
     if grads[1] is not None:
         raise AutogradError(
             "the logarithms of the denominators have no derivative",
             hint="detach() them",
             operator="scaled_dot_product_attention",
         )
-    return attention_backward(grads[0], *outs, query, key, value, is_causal, scale)
+    return attention_backward(grads[0], out, out1, query, key, value, is_causal, scale)
 
 
 def _backward_samples() -> Iterator[Sample]:

@@ -152,8 +152,8 @@ def entropy_each(
 
 
 @entropy_each.derivative
-def _(grads: Any, outs: Any, input: Any, target: Any, weight: Any, ignore_index: int) -> Any:
-    return _of_logits(grads, outs[1], input, target, weight, None, ignore_index, True), None, None
+def _(grads: Any, out1: Any, input: Any, target: Any, weight: Any, ignore_index: int) -> Any:
+    return _of_logits(grads, out1, input, target, weight, None, ignore_index, True), None, None
 
 
 def _of_logits(
@@ -207,9 +207,9 @@ def entropy_total(
 
 
 @entropy_total.derivative
-def _(grads: Any, outs: Any, input: Any, target: Any, weight: Any, ignore_index: int, is_mean: bool) -> Any:
-    total = outs[1] if is_mean else None
-    return _of_logits((grads[0], grads[2]), outs[2], input, target, weight, total, ignore_index, False), None, None
+def _(grads: Any, out1: Any, out2: Any, input: Any, target: Any, weight: Any, ignore_index: int, is_mean: bool) -> Any:
+    total = out1 if is_mean else None
+    return _of_logits((grads[0], grads[2]), out2, input, target, weight, total, ignore_index, False), None, None
 
 
 def _backward_samples() -> Iterator[Sample]:

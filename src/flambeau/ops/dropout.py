@@ -60,10 +60,7 @@ def _(grad: Any, mask: Any, scale: Any) -> Any:
 
 @operator(samples=tuple, dtypes=dtypes.FLOATING_TYPES, method=False, function=False)
 def fused_dropout(call: Call, input: Operand, p: float) -> Any:
-    """(which elements are kept, the input with the others set to 0 and these scaled by 1 / (1 - p)).
-
-    The mask comes first because a derivative's `out` is the first result: nothing else is saved.
-    """
+    """(which elements are kept, the input with the others set to 0 and these scaled by 1 / (1 - p))."""
     mask, result = call.output(input.shape, bool_), call.output(input.shape, input.dtype)
     source = call.contiguous(input)
     fill_random(call, result, _dropout_kernel(input.dtype), 4, (mask, source, float(p), _scale(p)), None)

@@ -120,8 +120,8 @@ def max_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
 
 
 @max_dim.derivative
-def _(grads: Any, outs: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
-    return _placed(grads[0], outs[1], input_shape, dim, keepdim)
+def _(grads: Any, out1: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
+    return _placed(grads[0], out1, input_shape, dim, keepdim)
 
 
 @operator(samples=_choices_of_one, errors=_choice_errors, dtypes=dtypes.ALL, method=False, function=False)
@@ -131,8 +131,8 @@ def min_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
 
 
 @min_dim.derivative
-def _(grads: Any, outs: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
-    return _placed(grads[0], outs[1], input_shape, dim, keepdim)
+def _(grads: Any, out1: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
+    return _placed(grads[0], out1, input_shape, dim, keepdim)
 
 
 def _one_or_all() -> Iterator[Sample]:

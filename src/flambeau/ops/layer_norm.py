@@ -216,9 +216,8 @@ def native_layer_norm(
 
 
 @native_layer_norm.derivative
-def _(grads: Any, outs: Any, input: Any, normalized_shape: Any, weight: Any, needs: Any) -> Any:
-    _, mean, rstd = outs
-    of_input = None
+def _(grads: Any, out1: Any, out2: Any, input: Any, normalized_shape: Any, weight: Any, needs: Any) -> Any:
+    mean, rstd, of_input = out1, out2, None
     if needs[0]:
         of_input = _statistics_gradient(grads[1], grads[2], input, mean, rstd, prod(normalized_shape))
         if grads[0] is not None:

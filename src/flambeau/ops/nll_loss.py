@@ -293,10 +293,10 @@ def run_finish(call: Any, out: Any, total: Any, losses: Any, weights: Any, count
 
 
 @nll_total.derivative
-def _(grads: Any, outs: Any, input_shape: Any, target: Any, weight: Any, ignore_index: int, is_mean: bool) -> Any:
+def _(grads: Any, out1: Any, input_shape: Any, target: Any, weight: Any, ignore_index: int, is_mean: bool) -> Any:
     if grads[0] is None:  # the total weight does not depend on the input
         return None, None, None
-    total = outs[1] if is_mean else None
+    total = out1 if is_mean else None
     return nll_backward(grads[0], target, weight, total, input_shape, ignore_index, False), None, None
 
 

@@ -243,7 +243,7 @@ def _split_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), (1, 1)), ShapeError, r"sum to 3, .* \[1, 1\]")
 
 
-@composite(samples=_split_samples, errors=_split_errors, dtypes=dtypes.ALL)
+@composite(samples=_split_samples, errors=_split_errors, dtypes=dtypes.ALL, gives_views=True)
 def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Views of consecutive pieces of a dimension: of one size, the last perhaps smaller, or of the sizes listed.
 
@@ -308,7 +308,7 @@ def _unbind_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 2)), 1))
 
 
-@composite(samples=_unbind_samples, errors=_unbind_errors, dtypes=dtypes.ALL)
+@composite(samples=_unbind_samples, errors=_unbind_errors, dtypes=dtypes.ALL, gives_views=True)
 def unbind(input: Operand, dim: int = 0) -> Any:
     """Views of every index of a dimension.
 

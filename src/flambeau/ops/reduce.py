@@ -78,11 +78,11 @@ def prod_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dt
 
 
 @prod_.derivative
-def _(grad: Any, input: Any, dim: Any, keepdim: Any) -> Any:
+def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
     is_zero = input == 0
     others = input.masked_fill(is_zero, 1)
-    zeros, product = is_zero.sum(dim, True), others.prod(dim, True)
-    rest = REGISTRY["where"](is_zero, product * (zeros == 1), product / others * (zeros == 0))
+    of_only_zero = others.prod(dim, True) * (is_zero.sum(dim, True) == 1)
+    rest = REGISTRY["where"](is_zero, of_only_zero, restored(out, input.shape, dim, keepdim) / others)
     return restored(grad, input.shape, dim, keepdim) * rest
 
 

@@ -131,10 +131,10 @@ def sort_rows(call: Call, input: Operand, descending: bool = False) -> Any:
 
 
 @sort_rows.derivative
-def _(grads: Any, outs: Any, input_shape: Any) -> Any:
+def _(grads: Any, out1: Any, input_shape: Any) -> Any:
     if grads[0] is None:
         return None
-    return grads[0].new_zeros(input_shape).scatter(-1, outs[1], grads[0])
+    return grads[0].new_zeros(input_shape).scatter(-1, out1, grads[0])
 
 
 def _sort_samples() -> Iterator[Sample]:

@@ -30,7 +30,7 @@ from .legacy import (
     ShortTensor,
 )
 from .likes import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like
-from .queries import allclose, equal, is_floating_point, is_tensor, isclose, numel
+from .queries import allclose, equal, is_floating_point, is_inference, is_tensor, isclose, numel
 from .random import fork_rng, get_rng_state, set_rng_state
 from .random_factories import rand, randint, randn, randperm
 from .save import load, save
@@ -42,7 +42,7 @@ __all__ = [
     "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
     "IntTensor", "LongTensor", "ShortTensor", "Tensor", "allclose", "arange", "as_tensor", "asarray",
     "broadcast_tensors", "empty", "empty_like", "empty_strided", "equal", "eye", "fork_rng", "from_dlpack",
-    "from_numpy", "full", "full_like", "get_rng_state", "is_floating_point", "is_tensor", "isclose", "linspace",
-    "load", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
-    "randperm", "save", "set_printoptions", "set_rng_state", "tensor", "zeros", "zeros_like",
+    "from_numpy", "full", "full_like", "get_rng_state", "is_floating_point", "is_inference", "is_tensor", "isclose",
+    "linspace", "load", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
+    "randn_like", "randperm", "save", "set_printoptions", "set_rng_state", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 from .. import dtypes, transfer
 from ..autograd.mode import GradMode
 from ..core.tensor import alias_of
-from ..errors import ArgumentError
+from ..errors import ArgumentError, AutogradError
 from ..ops.operator import REGISTRY
 
 WIDE_RANGE = 1000.0
@@ -182,8 +182,13 @@ def _facts(tensor: Any) -> list[str]:
         facts += [f"size={tuple(tensor.shape)}"] if tensor.ndim != 1 else []
     if tensor.dtype not in usual:
         facts.append(f"dtype={tensor.dtype}")
-    if tensor.grad_fn is not None:
-        facts.append(f"grad_fn=<{tensor.grad_fn.name}>")
+    try:
+        node = tensor.grad_fn
+        made_by = None if node is None else type(node).__name__
+    except AutogradError:  # a view whose base was written, and that may not be used any more
+        made_by = "Invalid"
+    if made_by is not None:
+        facts.append(f"grad_fn=<{made_by}>")
     elif tensor.requires_grad:
         facts.append("requires_grad=True")
     return facts

@@ -1,12 +1,14 @@
-"""The gradient of a tensor: what may be assigned to it, who keeps it, who sees it on its way."""
+"""The gradient of a tensor: what may be assigned to it, where it is kept, and hooks on it."""
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd import record
+from ..autograd import graph, record
+from ..autograd.handle import RemovableHandle
+from ..autograd.node_hooks import LeafHooks, add, hooks_of
+from ..core import thread
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ModeError, ShapeError, shown
 from . import checks
@@ -33,6 +35,12 @@ def want(tensor: TensorBase, requires_grad: Any, name: str) -> None:
         )
     if requires_grad and not tensor.dtype.is_floating_point:
         checks.leaf(name, tensor, requires_grad)
+    if requires_grad and tensor.storage.version < 0 and not thread.here().inference:
+        raise AutogradError(
+            f"Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: {tensor.describe()}",
+            hint="use a clone() of it",
+            operator=name,
+        )
     tensor._requires_grad = requires_grad if tensor._grad_fn is None else False
 
 
@@ -64,20 +72,6 @@ def check_grad(tensor: TensorBase, grad: Any) -> None:
         raise ShapeError(fact, operator="grad", hint=ALIKE)
 
 
-class Keeper:
-    """Sets `grad` of a tensor that is not a leaf, after the hooks on it."""
-
-    __slots__ = ("tensor",)
-
-    def __init__(self, tensor: TensorBase) -> None:
-        self.tensor = weakref.ref(tensor)
-
-    def __call__(self, grad: Any) -> None:
-        tensor = self.tensor()
-        if tensor is not None:
-            tensor.grad = grad
-
-
 def retain(tensor: TensorBase) -> None:
     """Keep the gradient of a tensor in `grad` during backward; a leaf's is kept anyway.
 
@@ -85,45 +79,35 @@ def retain(tensor: TensorBase) -> None:
     """
     if not tensor.requires_grad:
         raise AutogradError(f"{tensor.describe()} does not require a gradient", hint=WANTED, operator="retain_grad")
-    edge = record.edge_of(tensor)
-    if edge is None or tensor._grad_fn is None:
-        return
-    hooks = edge[0].hooks()
-    if not any(isinstance(hook, Keeper) and hook.tensor() is tensor for _, hook in hooks):
-        hooks.append((edge[1], Keeper(tensor)))
+    record.retain(tensor)
 
 
-def register(tensor: TensorBase, hook: Callable[[Any], Any]) -> HookHandle:
+def register(tensor: TensorBase, hook: Callable[[Any], Any]) -> RemovableHandle:
     """Call `hook` with a tensor's gradient during backward, after the hooks that it has, before the gradient is kept.
 
     Raises: AutogradError if it needs none.
     """
     checks.function("register_hook", "hook", hook)
-    edge = record.edge_of(tensor)
-    if edge is None:
+    return graph.register_gradient_hook("register_hook", tensor, hook)
+
+
+def register_accumulated(tensor: TensorBase, hook: Callable[[Any], None]) -> RemovableHandle:
+    """Call `hook` with a leaf after each accumulation of its gradient.
+
+    Raises: AutogradError if it is no leaf, or needs no gradient.
+    """
+    name = "register_post_accumulate_grad_hook"
+    checks.function(name, "hook", hook)
+    if not tensor.requires_grad:
         raise AutogradError(
             f"cannot register a hook on a tensor that doesn't require gradient: {tensor.describe()}",
             hint=WANTED,
-            operator="register_hook",
+            operator=name,
         )
-    node, index = edge
-    if tensor._grad_fn is None:
-        tensor.hooks = node  # a leaf keeps its accumulator, or the hook would go with the graph
-    entry = (index, hook)
-    hooks = node.hooks()
-    keepers = sum(isinstance(each, Keeper) for _, each in hooks)
-    hooks.insert(len(hooks) - keepers, entry)
-    return HookHandle(hooks, entry)
-
-
-class HookHandle:
-    """Takes a hook away again."""
-
-    def __init__(self, hooks: list[Any], entry: Any) -> None:
-        self._hooks = hooks
-        self._entry = entry
-
-    def remove(self) -> None:
-        """Take the hook away; nothing if it is gone."""
-        if self._entry in self._hooks:
-            self._hooks.remove(self._entry)
+    if not tensor.is_leaf:  # type: ignore[attr-defined]
+        raise AutogradError(
+            f"post accumulate grad hooks cannot be registered on non-leaf tensors: {tensor.describe()}",
+            hint="register_hook() is called with the gradient of any tensor",
+            operator=name,
+        )
+    return add(hooks_of(tensor, LeafHooks).accumulated, hook)

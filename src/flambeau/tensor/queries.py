@@ -20,6 +20,12 @@ def is_floating_point(input: TensorBase) -> bool:
     return input.dtype.is_floating_point
 
 
+def is_inference(input: Any) -> bool:
+    """Whether a tensor was made in inference mode, so that autograd cannot save it."""
+    checks.tensor("is_inference", "input", input)
+    return input.is_inference()  # type: ignore[no-any-return]
+
+
 def numel(input: TensorBase) -> int:
     """How many elements a tensor has."""
     checks.tensor("numel", "input", input)

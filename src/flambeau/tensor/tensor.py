@@ -7,6 +7,8 @@ from typing import Any
 
 from .. import transfer
 from ..autograd import functional, record
+from ..autograd.graph_node import face_of
+from ..autograd.handle import RemovableHandle
 from ..autograd.mode import GradMode
 from ..core import call as calls
 from ..core.storage import Storage
@@ -43,14 +45,41 @@ class Tensor(TensorBase, metaclass=_TensorClass):
     def grad_fn(self) -> Any:
         """The node that made this tensor, None for a leaf."""
         edge = record.edge_of(self) if self.requires_grad else None
-        return None if edge is None or self._grad_fn is None else edge[0]
+        return None if edge is None or self._grad_fn is None else face_of(edge[0])
 
     @property
     def is_leaf(self) -> bool:
-        return self.grad_fn is None
+        """Whether no recorded operation made it."""
+        if self.requires_grad:
+            record.edge_of(self)
+        return self._grad_fn is None
+
+    @property
+    def output_nr(self) -> int:
+        """Which of the results of its `grad_fn` this tensor is."""
+        if self.requires_grad:
+            record.edge_of(self)
+        return self.output_index
+
+    @property
+    def _base(self) -> Any:
+        return self.base
+
+    def _is_view(self) -> bool:
+        return self.base is not None
+
+    def is_inference(self) -> bool:
+        """Whether it was made in inference mode, so that autograd cannot save it."""
+        return self.storage.version < 0
 
     @property
     def _version(self) -> int:
+        if self.is_inference():
+            raise AutogradError(
+                f"Inference tensors do not track version counter: {self.describe()}",
+                hint="clone() does",
+                operator="_version",
+            )
         return self.storage.version
 
     @property
@@ -64,7 +93,8 @@ class Tensor(TensorBase, metaclass=_TensorClass):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Say whether this leaf collects a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers."""
-        if self._grad_fn is None and (requires_grad is False or requires_grad is True and self.layout.is_floating):
+        is_plain = requires_grad is True and self.layout.is_floating and self.storage.version >= 0
+        if self._grad_fn is None and (requires_grad is False or is_plain):
             self._requires_grad = requires_grad
         else:
             gradient.want(self, requires_grad, "requires_grad_")
@@ -85,7 +115,13 @@ class Tensor(TensorBase, metaclass=_TensorClass):
         return alias_of(self, self.shape, self.strides, self.offset)  # type: ignore[return-value]
 
     def detach_(self) -> Tensor:
-        """Take this tensor out of its graph."""
+        """Take this tensor out of its graph.  Raises AutogradError for a view."""
+        if self.base is not None:
+            raise AutogradError(
+                f"Can't detach views in-place: {self.describe()} of {self.base.describe()}",
+                hint="use detach() instead",
+                operator="detach_",
+            )
         self._grad_fn, self._requires_grad = None, False
         return self
 
@@ -108,9 +144,13 @@ class Tensor(TensorBase, metaclass=_TensorClass):
         """Keep the gradient of this non-leaf in `grad` during backward, as its hooks leave it."""
         gradient.retain(self)
 
-    def register_hook(self, hook: Callable[[Any], Any]) -> gradient.HookHandle:
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook` with this tensor's gradient during backward; what it returns, if anything, takes its place."""
         return gradient.register(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
+        """Call `hook` with this leaf after a gradient was added to its `grad`.  Raises AutogradError for a non-leaf."""
+        return gradient.register_accumulated(self, hook)
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
@@ -122,7 +162,7 @@ class Tensor(TensorBase, metaclass=_TensorClass):
         Order: each node runs on the stream of its forward; the current streams wait for the leaves'.
         Raises: AutogradError if the graph was freed or a saved value was overwritten.
         """
-        functional.backward([self], [gradient], retain_graph, create_graph, inputs)
+        functional.backward([self], [gradient], retain_graph, create_graph, None, inputs)
 
     # shape
 

@@ -1,9 +1,9 @@
 """torch.utils."""
 
 from ..errors import no_attribute as _no_attribute
-from . import data
+from . import checkpoint, data, hooks
 
-__all__ = ["data"]
+__all__ = ["checkpoint", "data", "hooks"]
 
 
 def __getattr__(name: str) -> object:

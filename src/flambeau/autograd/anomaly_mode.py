@@ -1,0 +1,145 @@
+"""Anomaly detection: backward names the forward call of a gradient that fails or is NaN."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from .. import trace
+from ..errors import ArgumentTypeError, AutogradError, shown
+from . import record
+from .node_hooks import hooks_of
+
+TRACEBACK, PARENT = "traceback_", "parent_"  # keys of a node's metadata
+
+
+class _Anomaly:
+    """The process's setting, and the node that each thread's backward runs."""
+
+    enabled = False
+    check_nan = True
+    running = threading.local()
+
+
+def _set(enabled: bool, check_nan: bool) -> None:
+    _Anomaly.enabled, _Anomaly.check_nan = enabled, check_nan
+    record.observe(note_forward, enabled)
+
+
+class _Restoring:
+    """A context manager at whose end the former setting is restored."""
+
+    def __init__(self) -> None:
+        self._former = _Anomaly.enabled, _Anomaly.check_nan
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        _set(*self._former)
+
+
+class set_detect_anomaly(_Restoring):  # noqa: N801
+    """Switch anomaly detection on or off; as a context manager it restores the former setting.
+
+    A node that is made while it is on remembers the lines of its forward call.  If it fails in backward, a warning
+    shows them.  check_nan: a gradient that is NaN is an error too.
+    Host: backward waits for every gradient if check_nan is True.
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        _check("set_detect_anomaly", "mode", mode)
+        _check("set_detect_anomaly", "check_nan", check_nan)
+        super().__init__()
+        _set(mode, check_nan)
+
+
+class detect_anomaly(_Restoring):  # noqa: N801
+    """Anomaly detection inside a `with` block, as `set_detect_anomaly` describes it.  Warns that it costs time."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        _check("detect_anomaly", "check_nan", check_nan)
+        self._check_nan = check_nan
+        super().__init__()
+        trace.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging."
+        )
+
+    def __enter__(self) -> None:
+        super().__init__()
+        _set(True, self._check_nan)
+
+
+def _check(name: str, what: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ArgumentTypeError(f"{what} must be a bool, got {shown(value)}", hint="give True or False", operator=name)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly detection is on."""
+    return _Anomaly.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly detection, where it is on, looks for NaN."""
+    return _Anomaly.check_nan
+
+
+def note_forward(node: Any, saved: Any) -> None:
+    """Note the lines of the forward call of a new node, and the node whose backward made it (see record.observe)."""
+    metadata = hooks_of(node).metadata
+    metadata[TRACEBACK] = trace.program_stack()
+    parent = getattr(_Anomaly.running, "node", None)
+    if parent is not None:
+        metadata[PARENT] = parent
+
+
+class Watch:
+    """What one backward pass looks out for."""
+
+    def enter(self, node: Any) -> Any:
+        """`node` is about to run; the one that ran before, which `leave` takes."""
+        before = getattr(_Anomaly.running, "node", None)
+        _Anomaly.running.node = node
+        return before
+
+    def leave(self, before: Any) -> None:
+        _Anomaly.running.node = before
+
+    def check(self, node: Any, found: Sequence[Any]) -> None:
+        """Raise AutogradError if a gradient is NaN.  Host: waits."""
+        for place, grad in enumerate(found) if _Anomaly.check_nan else ():
+            if grad is not None and bool((grad != grad).any()):
+                raise AutogradError(
+                    f"Function '{node.name}' returned nan values in its {place}th output: {grad.describe()}",
+                    hint="the warning above shows the forward call; look for 0/0, log or sqrt of what is not positive",
+                    operator="backward",
+                )
+
+    def report(self, node: Any) -> None:
+        """Warn with the forward call of a node that failed, and of those whose backward made it."""
+        metadata = {} if node.hooks is None else node.hooks.metadata
+        if TRACEBACK not in metadata:
+            trace.warn(
+                f"Error detected in {node.name}. No forward pass information available. Enable detect anomaly during "
+                f"forward pass for more information."
+            )
+            return
+        lines = "".join(metadata[TRACEBACK])
+        trace.warn(f"Error detected in {node.name}. Traceback of forward call that caused the error:\n{lines}")
+        parent = metadata.get(PARENT)
+        while parent is not None:
+            metadata = {} if parent.hooks is None else parent.hooks.metadata
+            lines = "".join(metadata.get(TRACEBACK, ["No forward pass information available.\n"]))
+            trace.warn(
+                f"Previous calculation was induced by {parent.name}. Traceback of forward call that induced the "
+                f"previous calculation:\n{lines}"
+            )
+            parent = metadata.get(PARENT)
+
+
+def watch() -> Watch | None:
+    """What a backward pass that begins now looks out for; None without anomaly detection."""
+    return Watch() if _Anomaly.enabled else None

@@ -1,0 +1,331 @@
+"""Derivatives checked against differences.
+
+- Checked is, for each output, the derivative of its sum with random weights: an error in any one element shows in it.
+- Inputs are changed in place and restored, so that functions which close over them see the change.
+- Source: central differences, error of order step².  In float64 a step of 1e-6 leaves about 1e-9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from .. import strides as st
+from .. import trace
+from ..core.tensor import TensorBase
+from ..dtypes import float64
+from ..errors import ArgumentError, GradcheckError, NotSupportedError, ShapeError, shown
+from ..host import np
+from ..transfer import read
+from . import functional
+from .function import Function
+from .mode import GradMode
+
+SEED = 12345  # of the weights of outputs
+
+
+class _Options(NamedTuple):
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    fast_mode: bool
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Whether the gradients of `func` at `inputs` agree with central differences of step `eps`.
+
+    inputs: arguments of `func`.  Those that require gradients are checked; a warning says which are not float64.
+    raise_exception: whether a disagreement is an error, or False is returned.
+    nondet_tol: by how much the gradients of two backward passes may differ.
+    check_undefined_grad: whether backward must take None for gradients of outputs.
+    check_grad_dtypes: whether gradients must have the type of their input.
+    fast_mode: compare along one random direction per input, which takes two calls per input.
+    masked: has no effect.  Options for batched and forward gradients must be False.
+    Host:   waits.
+    Raises: GradcheckError saying which output and input differ, and by how much; ArgumentError if nothing is checked.
+    """
+    _check_options("gradcheck", check_backward_ad, check_batched_grad, check_batched_forward_grad, check_forward_ad)
+    args = (inputs,) if isinstance(inputs, TensorBase) else tuple(inputs)
+    checked = _checked_inputs(args)
+    options = _Options(eps, atol, rtol, nondet_tol, fast_mode)
+    try:
+        _check_gradients(func, args, checked, options, check_grad_dtypes)
+        if check_undefined_grad:
+            _check_undefined(func, args, checked)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """As `gradcheck`, for the gradients of `func` as functions of its inputs and of the gradients of its outputs.
+
+    grad_outputs: gradients of the outputs; random ones if None, with gaps in memory if gen_non_contig_grad_outputs.
+    """
+    _check_options("gradgradcheck", check_rev_over_rev, check_batched_grad, check_fwd_over_rev)
+    args = (inputs,) if isinstance(inputs, TensorBase) else tuple(inputs)
+    with GradMode(True):
+        outputs = _differentiable(func(*args))
+    if grad_outputs is None:
+        grads = _random_grads(outputs, gen_non_contig_grad_outputs)
+    else:
+        grads = [grad_outputs] if isinstance(grad_outputs, TensorBase) else list(grad_outputs)
+
+    def gradients(*values: Any) -> tuple[Any, ...]:
+        arguments, given = values[: len(args)], values[len(args) :]
+        wanted = [each for each in arguments if isinstance(each, TensorBase) and each.requires_grad]
+        found = functional.grad(
+            _differentiable(func(*arguments)), wanted, list(given), create_graph=True, allow_unused=True
+        )
+        return tuple(each for each in found if each is not None)
+
+    return gradcheck(
+        gradients, (*args, *grads), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+        fast_mode=fast_mode,
+    )  # fmt: skip
+
+
+def _check_options(name: str, checks_backward: bool, *unsupported: bool) -> None:
+    if any(unsupported):
+        raise NotSupportedError(
+            "batched gradients and forward-mode derivatives are not supported",
+            hint="leave their options out",
+            operator=name,
+        )
+    if not checks_backward:
+        raise ArgumentError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True",
+            hint="leave check_backward_ad out",
+            operator=name,
+        )
+
+
+def _checked_inputs(args: Sequence[Any]) -> list[Any]:
+    """The inputs that require gradients.  Raises ArgumentError if there are none, ShapeError for overlapping ones."""
+    checked = []
+    for place, each in enumerate(args):
+        if not isinstance(each, TensorBase) or not each.requires_grad:
+            continue
+        if each.dtype is not float64:
+            trace.warn(
+                f"Input #{place} requires gradient and is not a double precision floating point: {each.describe()}. "
+                f"This check will likely fail if all the inputs are not of double precision floating point."
+            )
+        if st.overlaps_itself(each.shape, each.strides):
+            raise ShapeError(
+                f"input {place}, {each.describe()} with strides {list(each.strides)}, has elements that share memory",
+                hint="pass a clone() of it",
+                operator="gradcheck",
+            )
+        checked.append(each)
+    if not checked:
+        listed = ", ".join(shown(each) for each in args)
+        raise ArgumentError(
+            f"expects at least one input tensor to require gradient, but none of them have: {listed}",
+            hint="call requires_grad_() on an input",
+            operator="gradcheck",
+        )
+    return checked
+
+
+def _outputs(found: Any) -> list[Any]:
+    """The differentiable tensors that a function returned, or, if there are none, the floating point ones."""
+    results = found if isinstance(found, (tuple, list)) else [found]
+    floating = [each for each in results if isinstance(each, TensorBase) and each.dtype.is_floating_point]
+    return _differentiable(floating) or floating
+
+
+def _differentiable(found: Any) -> list[Any]:
+    results = found if isinstance(found, (tuple, list)) else [found]
+    return [each for each in results if isinstance(each, TensorBase) and each.requires_grad]
+
+
+def _check_gradients(
+    func: Callable[..., Any], args: tuple[Any, ...], checked: Sequence[Any], options: _Options, check_dtypes: bool
+) -> None:
+    with GradMode(True):
+        outputs = _outputs(func(*args))
+    generator = np.random.default_rng(SEED)
+    weights = [generator.uniform(0.5, 1.5, each.shape) for each in outputs]
+    found = [_analytic(each, weight, checked, options) for each, weight in zip(outputs, weights)]
+    for place, tensor in enumerate(checked):
+        direction = np.random.default_rng(place).standard_normal(tensor.shape) if options.fast_mode else None
+        expected = _numeric(func, args, tensor, weights, options.eps, direction)
+        for number, (of_output, want) in enumerate(zip(found, expected)):
+            grad = of_output[place]
+            if check_dtypes and grad is not None and grad.dtype is not tensor.dtype:
+                raise GradcheckError(
+                    f"the gradient of input {place} is {grad.describe()}, the input {tensor.describe()}",
+                    operator="gradcheck",
+                )
+            have = np.zeros(tensor.shape) if grad is None else _array(grad)
+            have = have if direction is None else np.sum(have * direction)
+            _compare(have, want, f"output {number} with respect to input {place} ({tensor.describe()})", options)
+
+
+def _analytic(output: Any, weight: Any, checked: Sequence[Any], options: _Options) -> Sequence[Any]:
+    """The gradients of an output's weighted sum, None for those that it does not depend on."""
+    if not output.requires_grad:
+        return [None] * len(checked)
+    given = output.new_tensor(weight)
+    first, second = (
+        functional.grad([output], checked, [given], retain_graph=True, allow_unused=True) for _ in range(2)
+    )
+    for place, (one, other) in enumerate(zip(first, second)):
+        if (
+            one is not None
+            and other is not None
+            and np.max(np.abs(_array(one) - _array(other)), initial=0) > (options.nondet_tol)
+        ):
+            raise GradcheckError(
+                f"Backward is not reentrant: two passes gave different gradients of input {place}: "
+                f"\n{_array(one)}\nand\n{_array(other)}",
+                hint="pass nondet_tol, if that is expected",
+                operator="gradcheck",
+            )
+    return first  # type: ignore[no-any-return]
+
+
+def _numeric(
+    func: Callable[..., Any], args: tuple[Any, ...], tensor: Any, weights: Sequence[Any], eps: float, direction: Any
+) -> list[Any]:
+    """The derivatives of the outputs' weighted sums by an input; along `direction`, if that is given."""
+    if direction is not None:
+        return _slopes(func, args, tensor, weights, eps * direction, eps)
+    results = [np.zeros(tensor.shape) for _ in weights]
+    for index in np.ndindex(*tensor.shape):
+        step = np.zeros(tensor.shape)
+        step[index] = eps
+        for result, slope in zip(results, _slopes(func, args, tensor, weights, step, eps)):
+            result[index] = slope
+    return results
+
+
+def _slopes(
+    func: Callable[..., Any], args: tuple[Any, ...], tensor: Any, weights: Sequence[Any], step: Any, eps: float
+) -> list[float]:
+    """By how much the weighted sums grow per `eps`, as an input goes from a step before to a step after."""
+    ends = []
+    for moved in (step, -step):
+        with _moved(tensor, moved), GradMode(True):
+            ends.append([_array(each) for each in _outputs(func(*args))])
+    return [float(np.sum(weight * (after - before))) / (2 * eps) for weight, after, before in zip(weights, *ends)]
+
+
+@contextmanager
+def _moved(tensor: Any, step: Any) -> Iterator[None]:
+    """A context in which an input has other values."""
+    with GradMode(False):
+        memory, former = tensor.detach(), tensor.detach().clone()
+        memory.copy_(memory.new_tensor(_array(former) + step))
+    try:
+        yield
+    finally:
+        with GradMode(False):
+            memory.copy_(former)
+
+
+def _array(tensor: Any) -> Any:
+    """A tensor's values in float64."""
+    return np.array(read(tensor.detach()), np.float64)
+
+
+def _compare(have: Any, want: Any, what: str, options: _Options) -> None:
+    if np.allclose(have, want, rtol=options.rtol, atol=options.atol):
+        return
+    worst = float(np.max(np.abs(have - want)))
+    raise GradcheckError(
+        f"Jacobian mismatch for {what}: the derivative differs from central differences by up to "
+        f"{worst:.3g}\nderivative:\n{have}\ndifferences:\n{want}",
+        operator="gradcheck",
+    )
+
+
+class _Undefined(Function):
+    """An identity whose gradient is undefined."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Any) -> Any:
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return None
+
+
+def _check_undefined(func: Callable[..., Any], args: tuple[Any, ...], checked: Sequence[Any]) -> None:
+    """Raise GradcheckError unless backward takes None for the gradients of outputs, all together and one by one."""
+    with GradMode(True):
+        count = len(_differentiable(func(*args)))
+    every = set(range(count))
+    for undefined in [every, *({place} for place in every if count > 1)]:
+        with GradMode(True):
+            outputs = _differentiable(func(*args))
+            ends = [_Undefined.apply(each) if place in undefined else each for place, each in enumerate(outputs)]
+        if not ends:
+            return
+        try:
+            found = functional.grad(ends, checked, [each.new_zeros(each.shape) for each in ends], allow_unused=True)
+        except Exception as error:
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads: those of outputs "
+                f"{sorted(undefined)} were undefined, and it raised {type(error).__name__}: {error}",
+                operator="gradcheck",
+            ) from error
+        for place, grad in enumerate(found):
+            if grad is not None and _array(grad).any():
+                raise GradcheckError(
+                    "Expected all input grads to be undefined or zero when all output grads are undefined "
+                    f"or zero, and that of input {place} is\n{_array(grad)}",
+                    operator="gradcheck",
+                )
+
+
+def _random_grads(outputs: Sequence[Any], with_gaps: bool) -> list[Any]:
+    """Gradients of outputs, which require gradients themselves."""
+    generator = np.random.default_rng(SEED)
+    grads = []
+    for output in outputs:
+        made = output.new_tensor(generator.uniform(-1, 1, (*output.shape, 2) if with_gaps else output.shape))
+        grads.append((made.select(-1, 0) if with_gaps else made).detach().requires_grad_())
+    return grads

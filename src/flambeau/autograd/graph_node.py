@@ -1,0 +1,232 @@
+"""What users see of the gradient graph: `grad_fn` objects, named after what made them, and edges between them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from ..core.operator import FACT, OUT, VALUE, Need
+from ..errors import ArgumentTypeError, shown
+from .handle import RemovableHandle
+from .node import AccumulateGrad, OperatorNode, Saved, freed
+from .node_hooks import add, hooks_of
+
+CONSTANTS = {"condition", "index", "indices", "mask", "pos_weight", "target"}  # operands without a gradient
+SAVED, RAW = "_saved_", "_raw_saved_"  # attributes begin so; what follows is PyTorch's name of the value
+
+
+class Node:
+    """A function of the gradient graph, as `grad_fn` of a tensor.
+
+    Its class is named after the operator, such as MulBackward0.  It keeps its part of the graph alive.
+    """
+
+    __slots__ = ("__weakref__", "_node")
+
+    def __init__(self, node: Any) -> None:
+        object.__setattr__(self, "_node", node)
+
+    def name(self) -> str:
+        """The name of the function, such as MulBackward0."""
+        name = self._node.name
+        return name if "Backward" in name else f"torch::autograd::{name}"  # such as AccumulateGrad
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """Per operand, where its gradient goes: a node and the index of its output, or (None, 0)."""
+        return tuple((None, 0) if edge is None else (face_of(edge[0]), edge[1]) for edge in self._node.edges)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for notes on this node; anomaly detection keeps its own in it."""
+        return hooks_of(self._node).metadata  # type: ignore[no-any-return]
+
+    def register_hook(self, fn: Callable[[Any, Any], Any]) -> RemovableHandle:
+        """Call fn(grad_inputs, grad_outputs) after the node ran; a tuple that it returns replaces grad_inputs."""
+        _check_callable("register_hook", fn)
+        return add(hooks_of(self._node).after, fn)
+
+    def register_prehook(self, fn: Callable[[Any], Any]) -> RemovableHandle:
+        """Call fn(grad_outputs) before the node runs; a tuple that it returns replaces grad_outputs."""
+        _check_callable("register_prehook", fn)
+        return add(hooks_of(self._node).before, fn)
+
+    @property
+    def requires_grad(self) -> bool:
+        """True: nodes are made only where a gradient is wanted."""
+        return True
+
+    def _sequence_nr(self) -> int:
+        return self._node.number  # type: ignore[no-any-return]
+
+    def __call__(self, *grads: Any) -> Any:
+        """The gradients of the operands, from those of the results."""
+        found = tuple(self._node.apply(list(grads)))
+        return found[0] if len(found) == 1 else found
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+class _LeafNode(Node):
+    """The node that adds to the `grad` of a leaf, its `variable`."""
+
+    __slots__ = ()
+
+    @property
+    def variable(self) -> Any:
+        return self._node.leaf
+
+
+class _OperatorNode(Node):
+    """The node of an operator, with the values that it saved: `_saved_self`, `_saved_result` and so on."""
+
+    __slots__ = ()
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """As `Node.next_functions`, without operands that never have a gradient, such as indices."""
+        operator, found = self._node.operator, super().next_functions
+        if len(operator.tensor_indexes) != len(found):
+            return found
+        names = [operator.parameters[index].name for index in operator.tensor_indexes]
+        return tuple([pair for name, pair in zip(names, found) if pair[0] is not None or name not in CONSTANTS])
+
+    def __getattr__(self, name: str) -> Any:
+        is_raw = name.startswith(RAW)
+        if is_raw or name.startswith(SAVED):
+            wanted = name.removeprefix(RAW if is_raw else SAVED)
+            if wanted in _saved_names(self._node):
+                return _saved(self._node, _saved_names(self._node)[wanted], is_raw)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __dir__(self) -> list[str]:
+        names = _saved_names(self._node)
+        return [*super().__dir__(), *(SAVED + each for each in names), *(RAW + each for each in names)]
+
+
+class _FunctionNode(Node):
+    """The node of a user's Function.  The attributes of its `ctx` are this node's."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._node.context, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._node.context, name, value)
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        if self._node.released:
+            raise freed(self._node.name)
+        return tuple(None if each is None else SavedTensor(self._node, each) for each in self._node.saved)
+
+
+class SavedTensor:
+    """A tensor as a node saved it."""
+
+    def __init__(self, node: Any, saved: Saved) -> None:
+        self._node = node
+        self._saved = saved
+
+    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        """Replace the saved tensor by what pack_hook makes of it; unpack_hook gives the tensor back.
+
+        Raises: AutogradError if it has hooks already, or was freed.
+        """
+        if self._node.released:
+            raise freed(self._node.name)
+        self._saved.pack(pack_hook, unpack_hook)
+
+
+def _saved_names(node: OperatorNode) -> dict[str, int]:
+    """The names of saved values, and their places."""
+    names = {}
+    for place, (name, need) in enumerate(zip(node.operator.backward_needs, node.operator.saves)):
+        if need.kind in (VALUE, FACT, OUT):
+            names[_torch_name(name, need)] = place
+    return names
+
+
+def _torch_name(name: str, need: Need) -> str:
+    if need.kind == OUT:
+        return f"result{need.at}" if need.at else "result"
+    return "self" if name == "input" else name
+
+
+def _saved(node: OperatorNode, place: int, is_raw: bool) -> Any:
+    if node.released:
+        raise freed(node.name)
+    value = node.saved[place]
+    if is_raw:
+        return SavedTensor(node, value) if isinstance(value, Saved) else value
+    return _opened(value, node)
+
+
+def _opened(value: Any, node: OperatorNode) -> Any:
+    if isinstance(value, Saved):
+        return value.unpack(node.operator.name, node)
+    return type(value)([_opened(each, node) for each in value]) if isinstance(value, (list, tuple)) else value
+
+
+def _check_callable(name: str, hook: Any) -> None:
+    if not callable(hook):
+        raise ArgumentTypeError(f"hook must be a function, got {shown(hook)}", hint="pass a function", operator=name)
+
+
+_classes: dict[str, type[Node]] = {}  # of operators' nodes, and of those that are no user's Function, by name
+
+
+def face_of(node: Any) -> Node:
+    """What users see of a node: the same object as long as anybody holds it."""
+    face = None if node.face is None else node.face()
+    if face is None:
+        face = _class_of(node)(node)
+        node.face = weakref.ref(face)
+    return face  # type: ignore[no-any-return]
+
+
+def _class_of(node: Any) -> type[Node]:
+    function = getattr(node, "function", None)
+    if function is not None:
+        found = function.__dict__.get("_backward_cls")
+        if found is None:
+            found = function._backward_cls = _named(node.name, _FunctionNode)
+        return found  # type: ignore[no-any-return]
+    if node.name not in _classes:
+        is_leaf, is_operator = isinstance(node, AccumulateGrad), isinstance(node, OperatorNode)
+        _classes[node.name] = _named(node.name, _LeafNode if is_leaf else _OperatorNode if is_operator else Node)
+    return _classes[node.name]
+
+
+def _named(name: str, base: type[Node]) -> type[Node]:
+    return type(name, (base,), {"__slots__": (), "__doc__": base.__doc__, "__module__": __name__})
+
+
+class GradientEdge(tuple[Any, ...]):
+    """An output of a node: (node, output_nr, ownership_token).  `get_gradient_edge` makes one of a tensor.
+
+    made_of: (layout, device index) of the tensor, None where it is not known.
+    """
+
+    made_of: Any = None
+
+    def __new__(cls, node: Any, output_nr: int, ownership_token: Any = None) -> GradientEdge:
+        return tuple.__new__(cls, (node, output_nr, ownership_token))
+
+    @property
+    def node(self) -> Any:
+        return self[0]
+
+    @property
+    def output_nr(self) -> int:
+        return self[1]  # type: ignore[no-any-return]
+
+    @property
+    def ownership_token(self) -> Any:
+        return self[2]
+
+    def __repr__(self) -> str:
+        return f"GradientEdge(node={self[0]!r}, output_nr={self[1]}, ownership_token={self[2]!r})"

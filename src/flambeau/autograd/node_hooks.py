@@ -1,0 +1,145 @@
+"""Hooks of nodes and of leaves: functions that backward calls with gradients.
+
+The order at a node: hooks of the tensors that it made, then `retain_grad`, then the node's own pre-hooks, then the
+node, then its post-hooks.  A leaf's hooks belong to the tensor, not to its AccumulateGrad node.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.tensor import TensorBase
+from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError, shown
+from .handle import RemovableHandle
+
+Hook = Callable[..., Any]
+
+
+class NodeHooks:
+    """Hooks of one node, and the metadata that users attach to it.
+
+    of_tensors: (index of the output, hook) by handle.  kept: (index of the output, weak reference to a tensor that
+    retains its gradient).  before, after: the node's own, by handle.
+    """
+
+    __slots__ = ("after", "before", "kept", "metadata", "of_tensors")
+
+    def __init__(self) -> None:
+        self.of_tensors: OrderedDict[int, tuple[int, Hook]] = OrderedDict()
+        self.kept: list[tuple[int, weakref.ref[Any]]] = []
+        self.before: OrderedDict[int, Hook] = OrderedDict()
+        self.after: OrderedDict[int, Hook] = OrderedDict()
+        self.metadata: dict[Any, Any] = {}
+
+
+class LeafHooks:
+    """Hooks of a leaf.  of_gradient: as `NodeHooks.of_tensors`;  accumulated: called with the leaf, by handle."""
+
+    __slots__ = ("accumulated", "of_gradient")
+
+    def __init__(self) -> None:
+        self.of_gradient: OrderedDict[int, tuple[int, Hook]] = OrderedDict()
+        self.accumulated: OrderedDict[int, Hook] = OrderedDict()
+
+
+def hooks_of(owner: Any, kind: type[Any] = NodeHooks) -> Any:
+    """The hooks of a node or, with LeafHooks, of a leaf; made if there are none yet."""
+    if owner.hooks is None:
+        owner.hooks = kind()
+    return owner.hooks
+
+
+def add(hooks: OrderedDict[int, Any], entry: Any) -> RemovableHandle:
+    """Add an entry as the last one; the handle removes it."""
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = entry
+    return handle
+
+
+def move_kept(tensor: TensorBase, old: Any, node: Any, index: int) -> None:
+    """A tensor that retains its gradient has become output `index` of `node`."""
+    if old is not None and old.hooks is not None:
+        old.hooks.kept = [entry for entry in old.hooks.kept if entry[1]() is not tensor]
+    hooks_of(node).kept.append((index, weakref.ref(tensor)))
+
+
+# called by the engine
+
+
+def on_tensors(hooks: OrderedDict[int, tuple[int, Hook]], grads: list[Any]) -> None:
+    """Call the hooks of tensors, which may replace their gradients."""
+    for index, hook in tuple(hooks.values()):
+        changed = hook(grads[index])
+        if changed is not None:
+            check_changed(changed, grads[index])
+            grads[index] = changed
+
+
+def keep(kept: Sequence[tuple[int, Any]], grads: Sequence[Any]) -> None:
+    """Add gradients to the `grad` of the tensors that retain theirs."""
+    for index, reference in kept:
+        tensor, grad = reference(), grads[index]
+        if tensor is not None and grad is not None:
+            tensor.grad = grad.clone() if tensor.grad is None else tensor.grad + grad
+
+
+def before_node(hooks: OrderedDict[int, Hook], grads: list[Any]) -> list[Any]:
+    """Call a node's pre-hooks; the gradients that the node runs on."""
+    for hook in tuple(hooks.values()):
+        grads = _replaced("register_prehook", hook(tuple(grads)), grads)
+    return grads
+
+
+def after_node(hooks: OrderedDict[int, Hook], found: Sequence[Any], grads: Sequence[Any]) -> Sequence[Any]:
+    """Call a node's post-hooks; the gradients that flow on."""
+    for hook in tuple(hooks.values()):
+        found = _replaced("register_hook", hook(tuple(found), tuple(grads)), found)
+    return found
+
+
+def _replaced(called: str, changed: Any, grads: Any) -> Any:
+    if changed is None:
+        return grads
+    if not isinstance(changed, tuple):
+        raise ArgumentTypeError(
+            f"expected tuple, but the hook returned {type(changed).__name__}: {shown(changed)}",
+            hint="return one gradient, or None, for each that the hook was given, or None to leave all as they are",
+            operator=called,
+        )
+    if len(changed) != len(grads):
+        raise AutogradError(
+            f"the hook has returned an incorrect number of values (got {len(changed)}, but expected {len(grads)})",
+            hint="return one gradient, or None, for each that the hook was given",
+            operator=called,
+        )
+    for new, old in zip(changed, grads):
+        if new is not None and old is not None:
+            check_changed(new, old)
+    return list(changed)
+
+
+def check_changed(changed: Any, grad: Any) -> None:
+    """Raise ArgumentTypeError, AutogradError, ShapeError, DtypeError or DeviceMismatchError for a hook's result."""
+    now = "None" if grad is None else grad.describe()
+    if not isinstance(changed, TensorBase):
+        raise ArgumentTypeError(
+            f"the hook returned {shown(changed)} for a gradient, {now}",
+            hint="return a tensor like it, or None to leave it as it is",
+            operator="register_hook",
+        )
+    fact = f"the hook returned {changed.describe()} for a gradient, {now}"
+    if grad is None:
+        raise AutogradError(
+            fact, operator="register_hook", hint="a gradient that is None cannot be replaced: return None"
+        )
+    if changed.layout is grad.layout and changed.device_index == grad.device_index:
+        return
+    if changed.shape != grad.shape:
+        raise ShapeError(fact, operator="register_hook", hint="return a tensor of the same shape")
+    if changed.dtype is not grad.dtype:
+        raise DtypeError(fact, operator="register_hook", hint=f"convert it with .to({grad.dtype})")
+    if changed.device_index != grad.device_index:
+        raise DeviceMismatchError(fact, operator="register_hook", hint=f'move it with .to("{grad.device}")')

@@ -1,0 +1,65 @@
+"""Streams of backward nodes: what happens where they do not match."""
+
+from __future__ import annotations
+
+from .. import trace
+from ..errors import AcceleratorError, ModeError, shown
+from ..runtime.stream import Stream
+
+CAPTURE_IMPLICIT = 906  # CUresult
+
+
+class _Choices:
+    """The process's own, as in PyTorch: backward runs in whatever thread."""
+
+    warns = True
+    overrides = False
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Say whether backward warns where a leaf's gradient is made on another stream than the leaf was first used on."""
+    _Choices.warns = _bool("set_warn_on_accumulate_grad_stream_mismatch", enabled)
+
+
+def set_override_stale_capture_stream(enabled: bool) -> None:
+    """Say whether backward may move a node whose stream is not captured to the stream that is.
+
+    Without it, a node of a default stream is an error in a capture, and one of another stream is left to the capture.
+    """
+    _Choices.overrides = _bool("set_override_stale_capture_stream", enabled)
+
+
+def _bool(name: str, enabled: bool) -> bool:
+    if not isinstance(enabled, bool):
+        raise ModeError(f"enabled must be a bool, but got {shown(enabled)}", hint="give True or False", operator=name)
+    return enabled
+
+
+def mismatch(leaf: Stream, producer: Stream) -> None:
+    """A leaf's gradient comes from another stream than its own, which waits for it."""
+    if _Choices.warns:
+        trace.warn(
+            f"The AccumulateGrad node's stream does not match the stream of the node that produced the gradient: the "
+            f"leaf was first used on {leaf!r}, its gradient comes from {producer!r}. The two are ordered, which costs "
+            f"a wait, and breaks a capture. Use a leaf on one stream, drop graphs that used it on another one, or "
+            f"silence this with torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)"
+        )
+
+
+def captured(name: str, stale: Stream, capturing: Stream) -> Stream:
+    """The stream on which a node runs whose own is not captured while its gradient's is.
+
+    Raises: AcceleratorError for a default stream.
+    """
+    if _Choices.overrides:
+        return capturing
+    if stale == stale.machine.devices[stale.device_index].default_stream:
+        raise AcceleratorError(
+            f"{name} belongs to {stale!r}, which cannot be captured, and its gradient to {capturing!r}, "
+            f"which is capturing",
+            hint="drop every graph from before the capture, or call "
+            "torch.autograd.graph.set_override_stale_capture_stream(True)",
+            error_code=CAPTURE_IMPLICIT,
+            operator="backward",
+        )
+    return stale

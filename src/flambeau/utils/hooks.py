@@ -1,0 +1,5 @@
+"""torch.utils.hooks."""
+
+from ..autograd.handle import RemovableHandle
+
+__all__ = ["RemovableHandle"]
