@@ -31,7 +31,7 @@ LAYERS = (
     ("runtime",),
     ("core", "placement", "plan", "kinds", "lowering", "dispatch", "transfer", "autograd", "ops", "numerics"),
     ("tensor",),
-    ("nn", "optim", "data", "amp", "parallel", "multiprocessing"),
+    ("nn", "optim", "data", "amp", "parallel", "multiprocessing", "serialization"),
     ("tools", "testing"),
     ("", "accelerator", "cuda", "utils", "backends", "distributed", "profiler", "random"),
     ("cli", "__main__"),
