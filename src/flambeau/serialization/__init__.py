@@ -1,1 +1,6 @@
-"""Files of tensors."""
+"""Files of tensors: save and load, and the classes that files may contain."""
+
+from .admitted import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from .files import load, save
+
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
