@@ -8,7 +8,13 @@ import pytest
 
 import flambeau as torch
 from flambeau.errors import ArgumentError, ArgumentTypeError
-from flambeau.serialization import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from flambeau.serialization import (
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    get_unsafe_globals_in_checkpoint,
+    safe_globals,
+)
 from flambeau.serialization.unpickler import UnpicklingError
 
 Point = collections.namedtuple("Point", "x y")
@@ -137,6 +143,27 @@ def test_what_a_listed_class_raises_is_told():
     with pytest.raises(UnpicklingError, match=r"Failing raised KeyError: 'no such state'") as caught:
         again(Failing())
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_the_names_that_would_be_refused_are_listed(tmp_path):
+    value = [Plain(Words("a")), Table(a=torch.ones(2)), Unique("b"), {Point(1, 2): double}, torch.nn.ReLU(), {(1,): 2}]
+    path = tmp_path / "file.pt"
+    torch.save(value, path)
+    here = __name__
+    names = [f"{here}.{name}" for name in ("Plain", "Words", "Table", "Unique", "Point", "double")]
+    assert get_unsafe_globals_in_checkpoint(path) == [*names, "flambeau.nn.activation.ReLU"]
+    add_safe_globals([Plain, Words, Table, torch.nn.ReLU])
+    assert get_unsafe_globals_in_checkpoint(path) == names[3:]
+    add_safe_globals([Unique, Point, double])
+    assert get_unsafe_globals_in_checkpoint(path) == []
+    assert torch.load(path)[1]["a"].tolist() == [1, 1]
+
+
+def test_names_are_listed_of_files_alone():
+    with pytest.raises(ValueError, match="damaged"):
+        get_unsafe_globals_in_checkpoint(io.BytesIO(b"other"))
+    with pytest.raises(AttributeError, match="get_unsafe_globals_in_checkpoint: f must be"):
+        get_unsafe_globals_in_checkpoint(3)
 
 
 def test_the_list_is_kept_in_order_and_without_repetitions():

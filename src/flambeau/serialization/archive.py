@@ -205,6 +205,7 @@ class Reader:
         for at, data in self._source.chunks(start, nbytes):
             crc = zlib.crc32(data, crc)
             view[at : at + len(data)] = data
+            del data  # before the next chunk is read
         self._check(record, crc)
 
     def _check(self, record: str, crc: int) -> None:

@@ -131,7 +131,7 @@ def load(
     path = os.fspath(f) if isinstance(f, (str, bytes, os.PathLike)) else None
     if mmap and path is None:
         raise ArgumentError(f"load: f must be a path in order to use mmap, got {shown(f)}", hint="leave mmap out")
-    _check_source(f)
+    _check_source("load", f)
     with _opened(f, "rb") as file:
         source = archive.Source(file)
         start = source.read(0, min(SNIFFED, source.nbytes))
@@ -140,15 +140,30 @@ def load(
         return _load_other(source, start, place, bool(mmap))
 
 
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+    """The full names of the classes and functions in a file that `load` would refuse, in the order of the file.
+
+    Raises: FileFormatError if this is not a file of `save` or PyTorch's, or it is damaged.
+    """
+    from .unpickler import Budget, Unpickler
+    from .vocabulary import NameList
+
+    _check_source("get_unsafe_globals_in_checkpoint", f)
+    with _opened(f, "rb") as file:
+        reader = archive.Reader(archive.Source(file))
+        _check_kind(reader)
+        data = reader.read(PICKLE)
+    names = NameList()
+    Unpickler(data, names, Budget(len(data)), "latin1").load()
+    return names.unknown
+
+
 def _load_archive(reader: archive.Reader, place: Place, mapped: Any, encoding: str, errors: str) -> Any:
     """The object in an archive.  mapped: the path of a file to map, or None."""
     from .unpickler import Budget, Unpickler
     from .vocabulary import FileVocabulary
 
-    if PICKLE not in reader or TORCHSCRIPT in reader:
-        what = "a TorchScript archive" if TORCHSCRIPT in reader else f"an archive without a record {PICKLE!r}"
-        raise FileFormatError(f"load: the file is {what}, not a file of torch.save()", hint=CONVERT_HINT)
-    _check_version(reader)
+    _check_kind(reader)
     data = reader.read(PICKLE)
     budget = Budget(len(data))
     loader = _StorageLoader(reader, place, mapped, _is_swapped(reader))
@@ -179,7 +194,11 @@ def _not_read(what: str) -> FileFormatError:
     return UnpicklingError(f"load: the file is {what}", hint=CONVERT_HINT)
 
 
-def _check_version(reader: archive.Reader) -> None:
+def _check_kind(reader: archive.Reader) -> None:
+    """Raise FileFormatError if an archive is no file of `save`, or has an unknown version."""
+    if PICKLE not in reader or TORCHSCRIPT in reader:
+        what = "a TorchScript archive" if TORCHSCRIPT in reader else f"an archive without a record {PICKLE!r}"
+        raise FileFormatError(f"load: the file is {what}, not a file of torch.save()", hint=CONVERT_HINT)
     text = reader.read(VERSION)
     if not text.strip().isdigit() or not 1 <= int(text[:8]) <= LAST_VERSION:
         raise FileFormatError(
@@ -319,17 +338,17 @@ def _check_target(f: Any) -> None:
         raise ArgumentTypeError("save: f is a text file", hint="open it with mode 'wb'")
 
 
-def _check_source(f: Any) -> None:
+def _check_source(name: str, f: Any) -> None:
     if isinstance(f, (str, bytes, os.PathLike)):
         return
     if not hasattr(f, "read"):
         raise NoFileError(
-            f"load: f must be a path or a binary file, got {shown(f)}", hint="give a path, or an io.BytesIO()"
+            f"{name}: f must be a path or a binary file, got {shown(f)}", hint="give a path, or an io.BytesIO()"
         )
-    if not all(hasattr(f, name) for name in ("seek", "tell")) or hasattr(f, "seekable") and not f.seekable():
-        raise NoFileError(f"load: the file is not seekable: {shown(f)}", hint="give io.BytesIO(f.read())")
+    if not all(hasattr(f, part) for part in ("seek", "tell")) or hasattr(f, "seekable") and not f.seekable():
+        raise NoFileError(f"{name}: the file is not seekable: {shown(f)}", hint="give io.BytesIO(f.read())")
     if isinstance(f, io.TextIOBase):
-        raise ArgumentTypeError("load: f is a text file", hint="open it with mode 'rb'")
+        raise ArgumentTypeError(f"{name}: f is a text file", hint="open it with mode 'rb'")
 
 
 def _check_pickle_module(name: str, module: Any) -> None:

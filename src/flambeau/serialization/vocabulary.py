@@ -73,7 +73,7 @@ class FileVocabulary:
     def find(self, module: str, name: str) -> Any:
         module = OF_PYTHON_2.get(module, module)
         full_name = f"{module}.{name}"
-        if module.partition(".")[0] in BLOCKED:
+        if _is_blocked(full_name):
             raise Refusal(f"{cut(full_name)} is in a module that is never called")
         if full_name in VALUES:
             return VALUES[full_name]
@@ -318,6 +318,51 @@ class FileVocabulary:
             raise Refusal(f"a NumPy array of text with character {codes.max()}")
         self._budget.charge(len(data))
         return np.dtype(kind, copy=True)  # a later BUILD does not change it
+
+
+class _Placeholder:
+    """An object of a pickle whose names are listed: it can be filled, and keeps nothing."""
+
+    def append(self, item: Any) -> None: ...
+
+    def extend(self, items: Any) -> None: ...
+
+    def add(self, item: Any) -> None: ...
+
+    def __setitem__(self, key: Any, value: Any) -> None: ...
+
+
+class NameList:
+    """A vocabulary that makes nothing.  unknown: the full names that are neither standard nor in the program's list."""
+
+    def __init__(self) -> None:
+        self.unknown: list[str] = []
+        self._listed = admitted.listed()
+
+    def find(self, module: str, name: str) -> _Placeholder:
+        full_name = f"{OF_PYTHON_2.get(module, module)}.{name}"
+        is_known = full_name in VALUES or full_name in self._listed and not _is_blocked(full_name)
+        if not is_known and full_name not in self.unknown:
+            self.unknown.append(full_name)
+        return _Placeholder()
+
+    def call(self, function: Any, args: tuple[Any, ...]) -> _Placeholder:
+        return _Placeholder()
+
+    def new(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Placeholder:
+        return _Placeholder()
+
+    def build(self, target: Any, state: Any) -> None: ...
+
+    def load_persistent(self, reference: Any) -> _Placeholder:
+        return _Placeholder()
+
+    def may_fill(self, target: Any, kind: type) -> bool:
+        return type(target) is _Placeholder
+
+
+def _is_blocked(full_name: str) -> bool:
+    return full_name.partition(".")[0] in BLOCKED
 
 
 def _over(
