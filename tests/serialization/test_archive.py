@@ -236,6 +236,21 @@ def test_a_file_that_shrinks_while_it_is_read_is_an_error():
     file.truncate(100)
     with pytest.raises(FileFormatError, match="ended at byte"):
         found.read("data/0")
+    with pytest.raises(FileFormatError, match="ended at byte"):
+        found.read_into("data/0", bytearray(200))
+
+
+def test_a_file_that_can_only_be_read_is_enough():
+    class Plain:
+        def __init__(self, data):
+            file = io.BytesIO(data)
+            self.seek, self.tell = file.seek, file.tell
+            self.read = lambda count: file.read(min(count, 7))
+
+    found = archive.Reader(archive.Source(Plain(written())))
+    target = bytearray(200)
+    found.read_into("data/0", target)
+    assert target == RECORDS["data/0"] and found.read("data.pkl") == b"pickle"
 
 
 def test_a_file_that_gives_text_is_an_error():

@@ -152,16 +152,27 @@ class Source:
                 fact = f"load: reading the file gives {type(part).__name__}, not bytes"
                 raise ArgumentTypeError(fact, hint="open it with mode 'rb'")
             if not part:
-                fact = f"load: the file ended at byte {end - count} of {self.nbytes} while it was read"
-                raise FileFormatError(fact, hint=DAMAGED_HINT)
+                raise self._ended(end - count)
             parts.append(part)
             count -= len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def chunks(self, start: int, count: int) -> Iterator[tuple[int, bytes]]:
-        """The bytes from `start`, at most CHUNK at once, each with its distance from `start`."""
-        for at in range(0, count, CHUNK):
-            yield at, self.read(start + at, min(CHUNK, count - at))
+    def read_into(self, start: int, target: memoryview) -> None:
+        """Fill `target` with the bytes from `start`.  Raises FileFormatError."""
+        if not hasattr(self._file, "readinto"):
+            target[:] = self.read(start, target.nbytes)
+            return
+        self._file.seek(self._start + start)
+        at = 0
+        while at < target.nbytes:
+            count = self._file.readinto(target[at:])
+            if not count:
+                raise self._ended(start + at)
+            at += count
+
+    def _ended(self, at: int) -> FileFormatError:
+        fact = f"load: the file ended at byte {at} of {self.nbytes} while it was read"
+        return FileFormatError(fact, hint=DAMAGED_HINT)
 
 
 class Reader:
@@ -202,10 +213,10 @@ class Reader:
         """Read a record into a uint8 array of its size.  Raises FileFormatError if it does not have its checksum."""
         start, nbytes = self.extent_of(record)
         view, crc = memoryview(target), 0
-        for at, data in self._source.chunks(start, nbytes):
-            crc = zlib.crc32(data, crc)
-            view[at : at + len(data)] = data
-            del data  # before the next chunk is read
+        for at in range(0, nbytes, CHUNK):
+            chunk = view[at : at + CHUNK]
+            self._source.read_into(start + at, chunk)
+            crc = zlib.crc32(chunk, crc)
         self._check(record, crc)
 
     def _check(self, record: str, crc: int) -> None:

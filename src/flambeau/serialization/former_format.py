@@ -21,7 +21,7 @@ from ..runtime import storage as storages
 from ..runtime.storage import Storage
 from ..strides import Size, contiguous
 from ..tensor import rebuilding
-from .archive import CHUNK, DAMAGED_HINT, Source
+from .archive import DAMAGED_HINT, Source
 
 MAGIC = b"flambeau tensors 1\n"
 LENGTH_BYTES = 8
@@ -85,9 +85,7 @@ def _tensor(source: Source, at: int, index: int, fact: Any, end: int, place: Pla
     if not isinstance(fact["device"], str):
         raise _damaged(f"tensor {index}: device {str(fact['device'])[:80]}")
     storage = storages.on_host(prod(shape) * kind.itemsize)
-    for begin in range(0, storage.nbytes, CHUNK):
-        count = min(CHUNK, storage.nbytes - begin)
-        storage.array()[begin : begin + count] = memoryview(source.read(at + end + begin, count))
+    source.read_into(at + end, memoryview(storage.array()))
     made = rebuilding.over(place(storage, fact["device"]), kind, shape, strides, 0, "load")
     return made.requires_grad_(fact["requires_grad"]), end + -(-storage.nbytes // ALIGNMENT) * ALIGNMENT
 
