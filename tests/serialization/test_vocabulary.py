@@ -94,7 +94,7 @@ def test_a_tensor_is_made():
         ({"grad": True, "kind": torch.int32}, "requires_grad is True"),
         ({"hooks": OrderedDict([(1, 2)])}, "hooks"),
         ({"hooks": {}}, "hooks"),
-        ({"kind": "float32"}, "str"),
+        ({"kind": "float32"}, "of type 'float32'"),
         ({"metadata": {"conj": True}}, "metadata"),
         ({"metadata": np.zeros(2)}, "metadata"),
         ({"of": [1]}, "list"),

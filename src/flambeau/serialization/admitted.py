@@ -1,4 +1,4 @@
-"""Classes and functions, beyond the standard ones, that `load` may call: the program's own list."""
+"""The program's own list of classes and functions that `load` may call."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def full_name(entry: Any) -> str:
 def _checked(name: str, entries: Any) -> list[Any]:
     if isinstance(entries, (str, type)) or not isinstance(entries, Iterable):
         raise ArgumentTypeError(f"{name}: expected a list, got {shown(entries)}", hint=HINT)
-    found = list(entries)
-    for index, entry in enumerate(found):
+    checked = list(entries)
+    for index, entry in enumerate(checked):
         is_pair = isinstance(entry, tuple)
         if is_pair and (len(entry) != 2 or not isinstance(entry[1], str)):
             raise ArgumentError(f"{name}: entry {index} is {shown(entry)}, not a pair with a name", hint=HINT)
@@ -70,4 +70,4 @@ def _checked(name: str, entries: Any) -> list[Any]:
             raise ArgumentTypeError(f"{name}: entry {index} cannot be called: {shown(value)}", hint=HINT)
         if not is_pair and not all(hasattr(value, part) for part in ("__module__", "__qualname__")):
             raise ArgumentError(f"{name}: entry {index} has no name of its own: {shown(value)}", hint=HINT)
-    return found
+    return checked

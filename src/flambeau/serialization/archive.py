@@ -197,10 +197,10 @@ class Reader:
 
     def extent_of(self, record: str) -> Extent:
         """Where the bytes of a record lie in the file.  Raises FileFormatError if there is no such record."""
-        found = self._extents.get(f"{self.root}/{record}")
-        if found is None:
+        extent = self._extents.get(f"{self.root}/{record}")
+        if extent is None:
             raise FileFormatError(f"load: the file has no record {record!r}", hint=DAMAGED_HINT)
-        return found
+        return extent
 
     def read(self, record: str) -> bytes:
         """The bytes of a record.  Raises FileFormatError if they do not have its checksum."""
@@ -301,19 +301,19 @@ def _widened(extra: bytes, values: tuple[int, int, int], name: str) -> tuple[int
     wide = b""
     at = 0
     while at + EXTRA.size <= len(extra):
-        kind, size = EXTRA.unpack_from(extra, at)
+        field, size = EXTRA.unpack_from(extra, at)
         at += EXTRA.size
-        if kind == ZIP64_ID:
+        if field == ZIP64_ID:
             wide = extra[at : at + size]
         at += size
-    found = []
+    widened = []
     for value in values:
         if value == ZIP32_MAX and len(wide) >= 8:
             value, wide = int.from_bytes(wide[:8], "little"), wide[8:]
         elif value == ZIP32_MAX:
             raise _damaged(f"record {name!r} has no ZIP64 sizes")
-        found.append(value)
-    nbytes, packed, header = found
+        widened.append(value)
+    nbytes, packed, header = widened
     return packed, nbytes, header
 
 

@@ -50,7 +50,7 @@ OTHER_FORMATS = (  # position, the bytes there, and what has them
 )
 SNIFFED = 512  # bytes of a file that tell its format
 
-Place = Callable[[Storage, str], Storage]
+Restore = Callable[[Storage, str], Storage]
 
 
 class NoFileError(FlambeauError, AttributeError):
@@ -127,7 +127,7 @@ def load(
     _check_pickle_module("load", pickle_module)
     encoding, errors = _decoding(pickle_load_args)
     _check_flags(weights_only, mmap, pickle_module)
-    place = _placement(map_location)
+    restore = _restorer(map_location)
     path = os.fspath(f) if isinstance(f, (str, bytes, os.PathLike)) else None
     if mmap and path is None:
         raise ArgumentError(f"load: f must be a path in order to use mmap, got {shown(f)}", hint="leave mmap out")
@@ -136,8 +136,8 @@ def load(
         source = archive.Source(file)
         start = source.read(0, min(SNIFFED, source.nbytes))
         if start.startswith(archive.LOCAL_SIGN):
-            return _load_archive(archive.Reader(source), place, path if mmap else None, encoding, errors)
-        return _load_other(source, start, place, bool(mmap))
+            return _load_archive(archive.Reader(source), restore, path if mmap else None, encoding, errors)
+        return _load_other(source, start, restore, bool(mmap))
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
@@ -158,7 +158,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     return names.unknown
 
 
-def _load_archive(reader: archive.Reader, place: Place, mapped: Any, encoding: str, errors: str) -> Any:
+def _load_archive(reader: archive.Reader, restore: Restore, mapped: Any, encoding: str, errors: str) -> Any:
     """The object in an archive.  mapped: the path of a file to map, or None."""
     from .unpickler import Budget, Unpickler
     from .vocabulary import FileVocabulary
@@ -166,11 +166,11 @@ def _load_archive(reader: archive.Reader, place: Place, mapped: Any, encoding: s
     _check_kind(reader)
     data = reader.read(PICKLE)
     budget = Budget(len(data))
-    loader = _StorageLoader(reader, place, mapped, _is_swapped(reader))
+    loader = _StorageLoader(reader, restore, mapped, _is_swapped(reader))
     return Unpickler(data, FileVocabulary(loader.load, budget), budget, encoding, errors).load()
 
 
-def _load_other(source: archive.Source, start: bytes, place: Place, mapped: bool) -> Any:
+def _load_other(source: archive.Source, start: bytes, restore: Restore, mapped: bool) -> Any:
     """The object in a file that is no archive: of the former format, if any."""
     from . import former_format
 
@@ -179,7 +179,7 @@ def _load_other(source: archive.Source, start: bytes, place: Place, mapped: bool
     if start.startswith(former_format.MAGIC):
         if mapped:
             raise ValueRangeError("load: mmap needs a file of the present format", hint="load it, and save it anew")
-        return former_format.load(source, place)
+        return former_format.load(source, restore)
     for at, sign, what in OTHER_FORMATS:
         if start.startswith(sign, at):
             raise _not_read(what)
@@ -218,27 +218,27 @@ def _is_swapped(reader: archive.Reader) -> bool:
 class _StorageLoader:
     """The storages of an archive, each loaded once.  mapped: the path of the file to map, or None."""
 
-    def __init__(self, reader: archive.Reader, place: Place, mapped: Any, is_swapped: bool) -> None:
+    def __init__(self, reader: archive.Reader, restore: Restore, mapped: Any, is_swapped: bool) -> None:
         self._reader = reader
-        self._place = place
+        self._restore = restore
         self._is_swapped = is_swapped
         self._map = None if mapped is None else _map_file(mapped)
         self._loaded: dict[Any, tuple[Any, Storage]] = {}
 
-    def load(self, key: str, kind: dtype | None, location: str, count: int) -> Storage:
+    def load(self, key: str, element_type: dtype | None, location: str, count: int) -> Storage:
         """A storage.  Raises FileFormatError if the file has none like that."""
-        itemsize = 1 if kind is None else kind.itemsize
-        facts = kind, location, count
-        known = self._loaded.get((key, None if count else kind))
-        if known is None:
-            found = self._read(f"data/{key}", count * itemsize, itemsize)
-            known = facts, self._place(found, location)
-            self._loaded[key, None if count else kind] = known
-        if known[0] != facts:
+        itemsize = 1 if element_type is None else element_type.itemsize
+        facts = element_type, location, count
+        loaded = self._loaded.get((key, None if count else element_type))
+        if loaded is None:
+            storage = self._read(f"data/{key}", count * itemsize, itemsize)
+            loaded = facts, self._restore(storage, location)
+            self._loaded[key, None if count else element_type] = loaded
+        if loaded[0] != facts:
             raise FileFormatError(
-                f"load: storage {key[:80]!r} is referred to as {facts} and as {known[0]}", hint=archive.DAMAGED_HINT
+                f"load: storage {key[:80]!r} is referred to as {facts} and as {loaded[0]}", hint=archive.DAMAGED_HINT
             )
-        return known[1]
+        return loaded[1]
 
     def _read(self, record: str, nbytes: int, itemsize: int) -> Storage:
         extent = self._reader.extent_of(record)
@@ -248,16 +248,16 @@ class _StorageLoader:
                 hint=archive.DAMAGED_HINT,
             )
         if self._map is not None and extent.start % itemsize == 0:
-            made = storages.from_array(self._map[extent.start : extent.start + nbytes])
+            storage = storages.from_array(self._map[extent.start : extent.start + nbytes])
         else:
-            made = storages.on_host(nbytes)
+            storage = storages.on_host(nbytes)
             if self._map is not None:
-                made.array()[:] = self._map[extent.start : extent.start + nbytes]
+                storage.array()[:] = self._map[extent.start : extent.start + nbytes]
             else:
-                self._reader.read_into(record, made.array())
+                self._reader.read_into(record, storage.array())
         if self._is_swapped and itemsize > 1:
-            made.array().view(f"u{itemsize}").byteswap(inplace=True)
-        return made
+            storage.array().view(f"u{itemsize}").byteswap(inplace=True)
+        return storage
 
 
 def _map_file(path: Any) -> Any:
@@ -271,7 +271,7 @@ def _map_file(path: Any) -> Any:
 # where storages go
 
 
-def _placement(map_location: Any) -> Place:
+def _restorer(map_location: Any) -> Restore:
     """The function that moves a storage from the CPU to where `map_location` says, given its saved location."""
     if map_location is None:
         return _to_location
@@ -304,17 +304,17 @@ def _as_chosen(storage: Storage, location: str, choose: Callable[[Any, str], Any
     chosen = choose(rebuilding.flat(storage), location)
     if chosen is None:
         return _to_location(storage, location)
-    found = chosen.storage if isinstance(chosen, TensorCore) else chosen
-    if not isinstance(found, Storage):
+    result = chosen.storage if isinstance(chosen, TensorCore) else chosen
+    if not isinstance(result, Storage):
         raise ArgumentTypeError(
             f"load: map_location must return a tensor, a storage or None, got {shown(chosen)}", hint=LOCATION_HINT
         )
-    if found.nbytes < storage.nbytes:
+    if result.nbytes < storage.nbytes:
         raise ArgumentError(
-            f"load: map_location returned {found.nbytes} bytes for a storage of {storage.nbytes}",
+            f"load: map_location returned {result.nbytes} bytes for a storage of {storage.nbytes}",
             hint="return the tensor that it is given, or what its cuda() or to() returns",
         )
-    return found
+    return result
 
 
 # arguments

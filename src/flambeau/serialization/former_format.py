@@ -28,14 +28,14 @@ LENGTH_BYTES = 8
 ALIGNMENT = 64  # bytes
 MAX_DEPTH = 200  # of nested containers
 
-Place = Callable[[Storage, str], Storage]
+Restore = Callable[[Storage, str], Storage]
 _CONTAINERS: dict[str, Callable[[list[Any]], Any]] = {"list": list, "tuple": tuple, "size": Size}
 _MAPPINGS: dict[str, Callable[[list[Any]], Any]] = {"dict": dict, "ordered": OrderedDict}
 _FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
 
 
-def load(source: Source, place: Place) -> Any:
-    """The object in a file.  place: gives a storage on the device of a location.
+def load(source: Source, restore: Restore) -> Any:
+    """The object in a file.  restore: gives a storage on the device of a location.
 
     Raises: FileFormatError if the file is damaged.
     """
@@ -45,7 +45,7 @@ def load(source: Source, place: Place) -> Any:
     end = 0
     tensors = []
     for index, fact in enumerate(header["tensors"]):
-        tensor, end = _tensor(source, at, index, fact, end, place)
+        tensor, end = _tensor(source, at, index, fact, end, restore)
         tensors.append(tensor)
     return _decoded(header["tree"], tensors, 0)
 
@@ -65,50 +65,50 @@ def _header(source: Source) -> tuple[Any, int]:
         raise _damaged(f"its header is no JSON: {error}") from error
 
 
-def _tensor(source: Source, at: int, index: int, fact: Any, end: int, place: Place) -> tuple[Any, int]:
+def _tensor(source: Source, at: int, index: int, fact: Any, end: int, restore: Restore) -> tuple[Any, int]:
     """A tensor, and where the bytes of the next one begin."""
     names = {"dtype", "shape", "device", "requires_grad", "start"}
     if not isinstance(fact, dict) or fact.keys() != names or not isinstance(fact["dtype"], str):
         raise _damaged(f"tensor {index} is described by {str(fact)[:80]}")
-    kind, shape = BY_NAME.get(fact["dtype"]), fact["shape"]
+    element_type, shape = BY_NAME.get(fact["dtype"]), fact["shape"]
     strides = contiguous(shape) if isinstance(shape, list) and all(type(size) is int for size in shape) else ()
     room = source.nbytes - at - end
     fault = layout = None
-    if kind is None or type(fact["start"]) is not int or fact["start"] != end:
+    if element_type is None or type(fact["start"]) is not int or fact["start"] != end:
         fault = f"type {fact['dtype'][:80]}, start {str(fact['start'])[:80]}, and the one before ends at {end}"
     else:
-        layout = rebuilding.layout_fault(shape, strides, 0, kind.itemsize, room)
-    if kind is None or fault is not None or layout is not None:
+        layout = rebuilding.layout_fault(shape, strides, 0, element_type.itemsize, room)
+    if element_type is None or fault is not None or layout is not None:
         raise _damaged(f"tensor {index}: {fault or layout}")
-    if type(fact["requires_grad"]) is not bool or fact["requires_grad"] and not kind.is_floating_point:
-        raise _damaged(f"tensor {index}: requires_grad is {str(fact['requires_grad'])[:80]} for {kind}")
+    if type(fact["requires_grad"]) is not bool or fact["requires_grad"] and not element_type.is_floating_point:
+        raise _damaged(f"tensor {index}: requires_grad is {str(fact['requires_grad'])[:80]} for {element_type}")
     if not isinstance(fact["device"], str):
         raise _damaged(f"tensor {index}: device {str(fact['device'])[:80]}")
-    storage = storages.on_host(prod(shape) * kind.itemsize)
+    storage = storages.on_host(prod(shape) * element_type.itemsize)
     source.read_into(at + end, memoryview(storage.array()))
-    made = rebuilding.over(place(storage, fact["device"]), kind, shape, strides, 0, "load")
-    return made.requires_grad_(fact["requires_grad"]), end + -(-storage.nbytes // ALIGNMENT) * ALIGNMENT
+    tensor = rebuilding.over(restore(storage, fact["device"]), element_type, shape, strides, 0, "load")
+    return tensor.requires_grad_(fact["requires_grad"]), end + -(-storage.nbytes // ALIGNMENT) * ALIGNMENT
 
 
 def _decoded(value: Any, tensors: list[Any], depth: int) -> Any:
-    """A part of the tree: what JSON has as it is, all else as {kind: content}."""
+    """A part of the tree: what JSON has as it is, all else as {tag: content}."""
     if not isinstance(value, (dict, list)):
         return value
-    kind, content = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else ("", None)
+    tag, content = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else ("", None)
     if depth > MAX_DEPTH:
         raise _damaged(f"containers are nested more than {MAX_DEPTH} deep")
-    if kind == "size" and not (isinstance(content, list) and all(type(size) is int for size in content)):
+    if tag == "size" and not (isinstance(content, list) and all(type(size) is int for size in content)):
         raise _damaged("a size of what are no integers")
-    if kind in _CONTAINERS and isinstance(content, list):
-        return _CONTAINERS[kind]([_decoded(each, tensors, depth + 1) for each in content])
-    if kind in _MAPPINGS and isinstance(content, list):
-        return _MAPPINGS[kind]([_pair(each, tensors, depth + 1) for each in content])
-    if kind == "tensor" and type(content) is int and 0 <= content < len(tensors):
+    if tag in _CONTAINERS and isinstance(content, list):
+        return _CONTAINERS[tag]([_decoded(item, tensors, depth + 1) for item in content])
+    if tag in _MAPPINGS and isinstance(content, list):
+        return _MAPPINGS[tag]([_pair(item, tensors, depth + 1) for item in content])
+    if tag == "tensor" and type(content) is int and 0 <= content < len(tensors):
         return tensors[content]
     if isinstance(content, str):
-        found = _scalar(kind, content)
-        if found is not None:
-            return found
+        scalar = _scalar(tag, content)
+        if scalar is not None:
+            return scalar
     raise _damaged(f"its tree has {str(value)[:80]}")
 
 
@@ -123,13 +123,13 @@ def _pair(value: Any, tensors: list[Any], depth: int) -> tuple[Any, Any]:
     return key, _decoded(value[1], tensors, depth)
 
 
-def _scalar(kind: str, text: str) -> Any:
+def _scalar(tag: str, text: str) -> Any:
     """A number, a type or a device, None if it is none."""
-    if kind == "float":
+    if tag == "float":
         return _FLOATS.get(text)
-    if kind == "dtype":
+    if tag == "dtype":
         return BY_NAME.get(text)
-    if kind == "device":
+    if tag == "device":
         try:
             return devices.as_device(text)
         except FlambeauError as error:

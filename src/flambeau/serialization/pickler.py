@@ -45,7 +45,9 @@ STORAGE_TYPES = {
 TUPLES = {1: pickle.TUPLE1, 2: pickle.TUPLE2, 3: pickle.TUPLE3}
 STATE = ".__dict__"  # path from an object to its attributes
 
-Part = tuple[Any, Any]  # where in its parent a value is (a key, an index, STATE, or None for nowhere), and the value
+Part = tuple[
+    Any, Any
+]  # position of a value in its parent (a key, an index, STATE, None for no position), and the value
 
 
 class PicklingError(ArgumentTypeError, pickle.PicklingError):
@@ -94,7 +96,7 @@ RENAMED: dict[Any, Global] = {
 
 
 class Pickler:
-    """One pickle.  storages: those that it refers to; their keys are their positions."""
+    """Writer of one pickle.  storages: those that the pickle refers to; their keys are their positions."""
 
     def __init__(self) -> None:
         self.storages: list[Stored] = []
@@ -126,7 +128,7 @@ class Pickler:
         return b"".join(self._out)
 
     def _written(self, value: Any) -> Iterator[Part]:
-        """Write a value.  The iterator gives its parts, each when that part must be written."""
+        """Write a value.  The iterator yields the parts that it consists of, in the order in which they are written."""
         write = ATOMS.get(type(value))
         if write is not None:
             write(self, value)
@@ -145,7 +147,7 @@ class Pickler:
     def _op(self, code: bytes, number: int | None = None, size: int = 0) -> None:
         self._out.append(code if number is None else code + number.to_bytes(size, "little"))
 
-    # what was written before
+    # references to earlier values
 
     def _get(self, number: int) -> None:
         self._op(pickle.BINGET, number, 1) if number < 256 else self._op(pickle.LONG_BINGET, number, 4)
@@ -159,7 +161,7 @@ class Pickler:
         self._put(id(value))
 
     def _put_or_get(self, value: Any, drop: bytes) -> None:
-        """Number a value that was just written.  One that holds itself is known already: `drop` takes it away again."""
+        """Number a value that was just written; drop one that contains itself and has a number, and refer to that."""
         number = self._numbers.get(id(value))
         if number is None:
             self._put_object(value)
@@ -291,7 +293,7 @@ class Pickler:
     # tensors
 
     def _tensor(self, tensor: Any) -> Iterator[Part]:
-        kind, state = type(tensor), dict(vars(tensor))
+        cls, state = type(tensor), dict(vars(tensor))
         if isinstance(tensor, Parameter):
             self._name(REBUILD_PARAMETER_WITH_STATE if state else REBUILD_PARAMETER)
             self._op(pickle.MARK)
@@ -303,13 +305,13 @@ class Pickler:
             if state:
                 yield STATE, state
             self._op(pickle.TUPLE)
-        elif state or kind is not Tensor:
+        elif state or cls is not Tensor:
             self._name(REBUILD_WITH_STATE)
             self._op(pickle.MARK)
             self._name(_rebuilder(tensor))
-            yield None, Tensor if kind is Buffer else kind
+            yield None, Tensor if cls is Buffer else cls
             self._arguments(tensor, tensor.requires_grad)
-            yield STATE, {**state, "_is_buffer": True} if kind is Buffer else state
+            yield STATE, {**state, "_is_buffer": True} if cls is Buffer else state
             self._op(pickle.TUPLE)
         else:
             self._name(_rebuilder(tensor))
@@ -318,7 +320,7 @@ class Pickler:
         self._put_object(tensor)
 
     def _arguments(self, tensor: Any, requires_grad: bool) -> None:
-        """Write what the function that makes a tensor is called with."""
+        """Write the arguments of the function that rebuilds a tensor."""
         typed = tensor.dtype.name in STORAGE_TYPES
         self._op(pickle.MARK)
         self._reference(tensor.storage, tensor.dtype if typed else None)
@@ -335,24 +337,25 @@ class Pickler:
         self._name(ORDERED_DICT)
         self._op(pickle.EMPTY_TUPLE + pickle.REDUCE)
 
-    def _reference(self, storage: Storage, kind: dtype | None) -> None:
-        """Write the persistent id of a storage.  kind: the type of its elements, None for bytes."""
-        itemsize = 1 if kind is None else kind.itemsize
+    def _reference(self, storage: Storage, element_type: dtype | None) -> None:
+        """Write the persistent id of a storage.  element_type: None for a storage of bytes."""
+        itemsize = 1 if element_type is None else element_type.itemsize
         count = storage.nbytes // itemsize
-        identity = id(storage), None if count else kind
+        identity = id(storage), None if count else element_type
         if identity not in self._keys:
-            self._keys[identity] = str(len(self.storages)), kind
+            self._keys[identity] = str(len(self.storages)), element_type
             self.storages.append(Stored(storage, count * itemsize))
         key, before = self._keys[identity]
-        if before is not kind:
+        if before is not element_type:
             raise StorageTypeError(
-                f"save: Cannot save multiple tensors or storages that view the same data as different types: "
-                f"{before or 'bytes'} and {kind or 'bytes'}, {storage.nbytes} bytes on {rebuilding.location(storage)}",
+                "save: Cannot save multiple tensors or storages that view the same data as different types: "
+                f"{before or 'bytes'} and {element_type or 'bytes'} over {storage.nbytes} bytes on "
+                f"{rebuilding.location(storage)}",
                 hint="save one of them as clone()",
             )
         self._op(pickle.MARK)
         self._str("storage")
-        self._name(UNTYPED_STORAGE if kind is None else Global("torch", STORAGE_TYPES[kind.name]))
+        self._name(UNTYPED_STORAGE if element_type is None else Global("torch", STORAGE_TYPES[element_type.name]))
         self._str(key)
         self._str(rebuilding.location(storage))
         self._int(count)
@@ -364,17 +367,17 @@ class Pickler:
         yield None, _name_of(value, getattr(value, "__qualname__", ""))
 
     def _reduced(self, value: Any) -> Iterator[Part]:
-        """Write a value as its class's `__reduce_ex__` says."""
-        found = _reduction(value)
-        if isinstance(found, str):
-            yield None, _name_of(value, found)
+        """Write a value by its `__reduce_ex__`."""
+        reduction = _reduction(value)
+        if isinstance(reduction, str):
+            yield None, _name_of(value, reduction)
             return
-        function, args, state, items, entries = found
+        function, args, state, items, entries = reduction
         opcode = NEW.get(getattr(function, "__name__", ""), pickle.REDUCE)
         if opcode == pickle.NEWOBJ:
             function, args = args[0], args[1:]
         if opcode == pickle.NEWOBJ_EX:
-            yield from ((None, each) for each in args)
+            yield from ((None, part) for part in args)
         else:
             yield None, function
             yield None, args
@@ -411,44 +414,44 @@ COMPOSITES: dict[type, Callable[[Pickler, Any], Iterator[Part]]] = {
 
 
 def _rebuilder(tensor: Any) -> Global:
-    """The function that makes a tensor again: one of two, as PyTorch has no storage class for newer types."""
+    """The function that rebuilds a tensor: one of two, as PyTorch has no storage class for newer types."""
     return REBUILD_TENSOR if tensor.dtype.name in STORAGE_TYPES else REBUILD_TENSOR_OF_TYPE
 
 
 def _reduction(value: Any) -> Any:
-    """A name, or function, arguments, state, items and entries (None for none) that make a value again."""
+    """The reduction of a value: a name; or function, arguments, state, items and entries, None where there is none."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
-        found = value.__reduce_ex__(PROTOCOL) if reduce is None else reduce(value)
+        reduction = value.__reduce_ex__(PROTOCOL) if reduce is None else reduce(value)
     except TypeError as error:
         raise Refusal(str(error)) from error
-    if isinstance(found, str):
-        return found
-    if not isinstance(found, tuple) or not 2 <= len(found) <= 5 or not isinstance(found[1], tuple):
-        raise Refusal(f"its __reduce_ex__ gives {shown(found)}, not a name or up to five parts")
-    return (*found, None, None, None)[:5]
+    if isinstance(reduction, str):
+        return reduction
+    if not isinstance(reduction, tuple) or not 2 <= len(reduction) <= 5 or not isinstance(reduction[1], tuple):
+        raise Refusal(f"its __reduce_ex__ gives {shown(reduction)}, not a name or up to five parts")
+    return (*reduction, None, None, None)[:5]
 
 
 def _name_of(value: Any, name: str) -> Global:
-    """The name under which a class or function is found again."""
+    """The importable name of a class or a function.  Raises Refusal if there is none."""
     if isinstance(value, type) and value in RENAMED:
         return RENAMED[value]
     module = getattr(value, "__module__", None) or ""
     try:
-        found: Any = importlib.import_module(module)
+        target: Any = importlib.import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            target = getattr(target, part)
     except (ImportError, AttributeError, ValueError) as error:
         raise Refusal(f"there is no {name!r} in module {module!r}") from error
-    if found is not value:
+    if target is not value:
         raise Refusal(f"{module}.{name} is another object")
     return Global(module, name)
 
 
 def _refused(path: list[Part], fact: Refusal) -> PicklingError:
-    place = "".join(label if label is STATE else f"[{shown(label)}]" for label, _ in path if label is not None)
+    position = "".join(label if label is STATE else f"[{shown(label)}]" for label, _ in path if label is not None)
     value = path[-1][1]
     return PicklingError(
-        f"save: cannot store a {type(value).__name__} at object{place}: {shown(value)}: {fact}",
+        f"save: cannot store a {type(value).__name__} at object{position}: {shown(value)}: {fact}",
         hint="save tensors, numbers, text, containers such as a state_dict(), and objects of importable classes",
     )

@@ -43,9 +43,9 @@ class Refusal(Exception):
 
 
 class Budget:
-    """Limits of one pickle of `nbytes` bytes: what its calls may copy, and what its keys take to be hashed.
+    """Limits of one pickle of `nbytes` bytes: on the bytes that its calls copy, and on the size of its keys.
 
-    Values are referred to by a few bytes.  Without limits, a short pickle could copy or hash a long one for ever.
+    A few bytes refer to an earlier value: without limits, a short pickle could copy or hash a large value very often.
     """
 
     def __init__(self, nbytes: int) -> None:
@@ -66,7 +66,7 @@ class Budget:
             self._key_parts -= len(part)
             if depth > MAX_KEY_DEPTH or self._key_parts < 0:
                 raise Refusal(f"keys are nested more than {MAX_KEY_DEPTH} deep, or too large to be hashed")
-            parts.extend((each, depth + 1) for each in part if isinstance(each, (tuple, frozenset)))
+            parts.extend((item, depth + 1) for item in part if isinstance(item, (tuple, frozenset)))
         try:
             hash(key)
         except TypeError as error:
@@ -95,8 +95,8 @@ class Vocabulary(Protocol):
     def load_persistent(self, reference: Any) -> Any:
         """The object that a persistent id refers to."""
 
-    def may_fill(self, target: Any, kind: type) -> bool:
-        """Whether items may be added to an object as to one of this builtin kind."""
+    def may_fill(self, target: Any, builtin: type) -> bool:
+        """Whether items may be added to an object in the way of this builtin class."""
 
 
 def cut(text: str) -> str:
@@ -406,10 +406,10 @@ class Unpickler:
         for key, value in zip(items[::2], items[1::2]):
             target[self._budget.key(key)] = value
 
-    def _target(self, kind: type) -> Any:
+    def _target(self, builtin: type) -> Any:
         target = self._stack[-1]
-        if type(target) is not kind and not self._vocabulary.may_fill(target, kind):
-            raise Refusal(f"a {type(target).__name__} is filled like a {kind.__name__}")
+        if type(target) is not builtin and not self._vocabulary.may_fill(target, builtin):
+            raise Refusal(f"a {type(target).__name__} is filled like a {builtin.__name__}")
         return target
 
     # names, calls and objects

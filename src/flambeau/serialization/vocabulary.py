@@ -1,4 +1,4 @@
-"""The names that a saved file may contain, and the functions that stand for them.
+"""The names that a saved file may contain, and the functions that are called for them.
 
 - A name is looked up here and in the program's list (`add_safe_globals`); nothing is imported.
 - The functions check every argument: no layout reaches beyond its storage, no array beyond its bytes.
@@ -44,20 +44,17 @@ ENCODINGS = ("latin1", "latin-1", "utf-8", "utf8", "ascii")
 NUMPY_TYPE = re.compile(r"b1|[iufcSU][1-9]\d{0,8}")
 BYTE_ORDERS = "<", ">", "=", "|"
 OF_EXTENSION = 2  # dtype.isbuiltin of types that packages register
-FILLED: dict[type, tuple[type, ...]] = {
-    list: (list, deque),
-    dict: (dict,),
-    set: (set,),
-}  # classes whose subclasses are filled like a builtin
+# Bases of listed classes whose objects are filled like a list, a dictionary or a set.
+FILLED: dict[type, tuple[type, ...]] = {list: (list, deque), dict: (dict,), set: (set,)}
 
 LoadStorage = Callable[[str, "dtype | None", str, int], Storage]
 
 
 class StorageType:
-    """The class of a storage as files name it.  kind: the type of its elements, None for bytes."""
+    """The class of a storage in a file.  element_type: None for a storage of bytes."""
 
-    def __init__(self, kind: dtype | None) -> None:
-        self.kind = kind
+    def __init__(self, element_type: dtype | None) -> None:
+        self.element_type = element_type
 
 
 class FileVocabulary:
@@ -66,7 +63,7 @@ class FileVocabulary:
     def __init__(self, load_storage: LoadStorage, budget: Budget) -> None:
         self._load_storage = load_storage
         self._budget = budget
-        self._kinds: dict[int, tuple[Storage, dtype | None]] = {}  # loaded storages by their ids
+        self._storages: dict[int, tuple[Storage, dtype | None]] = {}  # loaded storages by their ids
         self._listed = admitted.listed()
         self._listed_ids = {id(value) for value in self._listed.values()}
 
@@ -86,9 +83,9 @@ class FileVocabulary:
         )
 
     def call(self, function: Any, args: tuple[Any, ...]) -> Any:
-        known = FUNCTIONS.get(id(function))
-        if known is not None:
-            name, least, most, call = known
+        entry = FUNCTIONS.get(id(function))
+        if entry is not None:
+            name, least, most, call = entry
             if not least <= len(args) <= most:
                 raise Refusal(f"{name} takes {least} to {most} arguments, not {len(args)}")
             return call(self, *args)
@@ -102,41 +99,43 @@ class FileVocabulary:
         return _run(cls, cls.__new__, cls, *args, **kwargs)
 
     def build(self, target: Any, state: Any) -> None:
-        kind = type(target)
-        if kind in (OrderedDict, Counter):
+        cls = type(target)
+        if cls in (OrderedDict, Counter):
             self._set_attributes(target, state)
         elif isinstance(target, np.dtype):
             _set_type(target, state)
-        elif kind is np.ndarray:
+        elif cls is np.ndarray:
             self._set_array(target, state)
-        elif id(kind) in self._listed_ids:
+        elif id(cls) in self._listed_ids:
             self._set_state(target, state)
         else:
-            raise Refusal(f"the state of a {kind.__name__} may not be set")
+            raise Refusal(f"the state of a {cls.__name__} may not be set")
 
     def load_persistent(self, reference: Any) -> Storage:
         if type(reference) is not tuple or len(reference) != 5:
             raise Refusal("a persistent id that is no storage of five parts")
-        what, kind, key, location, count = reference
-        texts = [each.decode("latin1") if type(each) is bytes else each for each in (what, key, location)]
-        if type(kind) is not StorageType or not all(type(each) is str for each in texts) or texts[0] != "storage":
+        what, storage_type, key, location, count = reference
+        texts = [text.decode("latin1") if type(text) is bytes else text for text in (what, key, location)]
+        is_text = all(type(text) is str for text in texts)
+        if type(storage_type) is not StorageType or not is_text or texts[0] != "storage":
             raise Refusal("a persistent id that is no storage with a type, a key and a location")
         if type(count) is not int or not 0 <= count < rebuilding.MAX_SPAN:
             raise Refusal(f"a storage of {shown(count)} elements")
-        found = self._load_storage(texts[1], kind.kind, texts[2], count)
-        if self._kinds.setdefault(id(found), (found, kind.kind))[1] is not kind.kind:
+        element_type = storage_type.element_type
+        storage = self._load_storage(texts[1], element_type, texts[2], count)
+        if self._storages.setdefault(id(storage), (storage, element_type))[1] is not element_type:
             raise Refusal(f"storage {cut(texts[1])} has the memory of one with another type of elements")
-        return found
+        return storage
 
-    def may_fill(self, target: Any, kind: type) -> bool:
-        if kind is dict and type(target) in (OrderedDict, Counter):
+    def may_fill(self, target: Any, builtin: type) -> bool:
+        if builtin is dict and type(target) in (OrderedDict, Counter):
             return True
-        return id(type(target)) in self._listed_ids and isinstance(target, FILLED[kind])
+        return id(type(target)) in self._listed_ids and isinstance(target, FILLED[builtin])
 
     # state
 
     def _set_attributes(self, target: Any, state: Any) -> None:
-        """Set attributes that an object's class does not have, and that no method of it can be hidden by."""
+        """Set attributes of an object.  Raises Refusal for a name of its class, which they would hide."""
         if type(state) is not dict or not all(type(name) is str for name in state):
             raise Refusal(f"attributes of a {type(target).__name__} that are no dictionary of names")
         hidden = [name for name in state if hasattr(type(target), name)]
@@ -160,23 +159,23 @@ class FileVocabulary:
     # builtins
 
     def _ordered(self, pairs: Any = ()) -> OrderedDict[Any, Any]:
-        found: OrderedDict[Any, Any] = OrderedDict()
+        ordered: OrderedDict[Any, Any] = OrderedDict()
         for pair in self._elements(pairs):
             if type(pair) not in (list, tuple) or len(pair) != 2:
                 raise Refusal("an OrderedDict of what are no pairs")
-            found[self._budget.key(pair[0])] = pair[1]
-        return found
+            ordered[self._budget.key(pair[0])] = pair[1]
+        return ordered
 
     def _counter(self, counts: Any = None) -> Counter[Any]:
         if counts is not None and type(counts) is not dict:
             raise Refusal(f"a Counter of a {type(counts).__name__}")
         self._budget.charge(len(counts or ()))
-        found: Counter[Any] = Counter()
-        dict.update(found, counts or {})
-        return found
+        counter: Counter[Any] = Counter()
+        dict.update(counter, counts or {})
+        return counter
 
     def _set(self, elements: Any = ()) -> set[Any]:
-        return {self._budget.key(each) for each in self._elements(elements)}
+        return {self._budget.key(item) for item in self._elements(elements)}
 
     def _frozenset(self, elements: Any = ()) -> frozenset[Any]:
         return frozenset(self._set(elements))
@@ -216,49 +215,49 @@ class FileVocabulary:
     def _tensor(
         self, storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, hooks: Any, metadata: Any = None
     ) -> Any:
-        _, kind = self._kinds.get(id(storage), (None, None))
-        if kind is None:
+        _, element_type = self._storages.get(id(storage), (None, None))
+        if element_type is None:
             raise Refusal(f"a tensor over a {type(storage).__name__} without a type of elements")
-        return _over(storage, kind, shape, strides, offset, requires_grad, hooks, metadata)
+        return _over(storage, element_type, shape, strides, offset, requires_grad, hooks, metadata)
 
     def _tensor_of_type(
-        self, storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, hooks: Any, kind: Any,
+        self, storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, hooks: Any, element_type: Any,
         metadata: Any = None,
     ) -> Any:  # fmt: skip
-        if id(storage) not in self._kinds or not isinstance(kind, dtype):
-            raise Refusal(f"a tensor over a {type(storage).__name__}, with elements that are a {type(kind).__name__}")
-        return _over(storage, kind, shape, strides, offset, requires_grad, hooks, metadata)
+        if id(storage) not in self._storages or not isinstance(element_type, dtype):
+            raise Refusal(f"a tensor over a {type(storage).__name__}, of type {_named(element_type)}")
+        return _over(storage, element_type, shape, strides, offset, requires_grad, hooks, metadata)
 
     def _parameter(self, data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> Parameter:
         if type(data) is not Tensor:
             raise Refusal(f"a Parameter of a {type(data).__name__}")
         _check_graph(data.dtype, requires_grad, hooks)
-        made = Parameter(data, requires_grad)
+        parameter = Parameter(data, requires_grad)
         if state is not None:
-            self._set_attributes(made, state)
-        return made
+            self._set_attributes(parameter, state)
+        return parameter
 
     def _with_state(self, function: Any, cls: Any, args: Any, state: Any) -> Any:
         """A tensor with attributes, or of a listed class."""
         makers = FileVocabulary._tensor, FileVocabulary._tensor_of_type
-        if not any(function is each for each in makers) or type(args) is not tuple:
+        if not any(function is maker for maker in makers) or type(args) is not tuple:
             raise Refusal(f"a tensor that {_named(function)} makes")
-        made = self.call(function, args)
+        tensor = self.call(function, args)
         if cls is Tensor and type(state) is dict and state.get("_is_buffer") is True:
             state = dict(state)
             del state["_is_buffer"]
-            made = Buffer(made, persistent=state.pop("persistent", True) is True)
+            tensor = Buffer(tensor, persistent=state.pop("persistent", True) is True)
         elif cls is not Tensor:
-            made = self._of_class(made, cls)
-        self._set_attributes(made, state)
-        return made
+            tensor = self._of_class(tensor, cls)
+        self._set_attributes(tensor, state)
+        return tensor
 
     def _of_class(self, tensor: Any, cls: Any) -> Any:
         if id(cls) not in self._listed_ids or not (isinstance(cls, type) and issubclass(cls, TensorCore)):
             raise Refusal(f"a tensor of class {_named(cls)}, which is in no list of add_safe_globals()")
-        made: Any = TensorCore.__new__(cls)
-        core.begin(made, tensor.storage, tensor.layout, tensor.offset)
-        return made.requires_grad_(tensor.requires_grad)
+        result: Any = TensorCore.__new__(cls)
+        core.begin(result, tensor.storage, tensor.layout, tensor.offset)
+        return result.requires_grad_(tensor.requires_grad)
 
     def _size(self, sizes: Any) -> Size:
         if type(sizes) not in (tuple, list) or not all(type(size) is int for size in sizes):
@@ -266,9 +265,9 @@ class FileVocabulary:
         self._budget.charge(len(sizes))
         return Size(sizes)
 
-    def _device(self, kind: Any, index: Any = None) -> device:
+    def _device(self, name: Any, index: Any = None) -> device:
         try:
-            return device(kind) if index is None else device(kind, index)
+            return device(name) if index is None else device(name, index)
         except FlambeauError as error:
             raise Refusal(error.fact) from error
 
@@ -284,10 +283,10 @@ class FileVocabulary:
         except TypeError as error:
             raise Refusal(f"the NumPy type {shown(name)}") from error
 
-    def _scalar(self, kind: Any, data: Any) -> Any:
-        return self._array(data, kind, (), "C")[()]
+    def _scalar(self, array_type: Any, data: Any) -> Any:
+        return self._array(data, array_type, (), "C")[()]
 
-    def _empty_array(self, cls: Any, shape: Any, kind: Any) -> Any:
+    def _empty_array(self, cls: Any, shape: Any, array_type: Any) -> Any:
         if cls is not np.ndarray or not _is(shape, (0,)):
             raise Refusal(f"a NumPy array of class {_named(cls)} and shape {shown(shape)}")
         return np.empty(0, np.int8)
@@ -295,29 +294,30 @@ class FileVocabulary:
     def _set_array(self, target: Any, state: Any) -> None:
         if type(state) is not tuple or len(state) != 5 or not _is(state[0], 1) or type(state[3]) is not bool:
             raise Refusal("the state of a NumPy array that is not of version 1")
-        _, shape, kind, in_columns, data = state
-        kind = self._checked_type(data, kind, shape)
-        _run(np.ndarray, target.__setstate__, (1, shape, kind, in_columns, bytes(data)))
+        _, shape, array_type, in_columns, data = state
+        array_type = self._checked_type(data, array_type, shape)
+        _run(np.ndarray, target.__setstate__, (1, shape, array_type, in_columns, bytes(data)))
 
-    def _array(self, data: Any, kind: Any, shape: Any, order: Any) -> Any:
-        kind = self._checked_type(data, kind, shape)
+    def _array(self, data: Any, array_type: Any, shape: Any, order: Any) -> Any:
+        array_type = self._checked_type(data, array_type, shape)
         if not _is(order, "C", "F"):
             raise Refusal(f"a NumPy array in order {shown(order)}")
-        made = np.frombuffer(bytearray(data), kind) if data else np.empty(0, kind)
-        return _run(np.ndarray, made.reshape, shape, order=order)
+        array = np.frombuffer(bytearray(data), array_type) if data else np.empty(0, array_type)
+        return _run(np.ndarray, array.reshape, shape, order=order)
 
-    def _checked_type(self, data: Any, kind: Any, shape: Any) -> Any:
+    def _checked_type(self, data: Any, array_type: Any, shape: Any) -> Any:
         """A copy of the type of an array, after a check that its bytes are those of its shape."""
-        if not isinstance(kind, np.dtype) or type(data) not in (bytes, bytearray) or type(shape) is not tuple:
+        if not isinstance(array_type, np.dtype) or type(data) not in (bytes, bytearray) or type(shape) is not tuple:
             raise Refusal("a NumPy array without a type, a shape or bytes")
-        fault = rebuilding.layout_fault(shape, (0,) * len(shape), 0, kind.itemsize, rebuilding.MAX_SPAN)
-        if fault is not None or prod(shape) * kind.itemsize != len(data):
-            raise Refusal(f"a NumPy array of {kind} with shape {shown(shape)} in {len(data)} bytes")
-        codes = np.frombuffer(data, np.dtype("u4").newbyteorder(kind.byteorder)) if kind.kind == "U" and data else None
-        if codes is not None and codes.max() > sys.maxunicode:
-            raise Refusal(f"a NumPy array of text with character {codes.max()}")
+        fault = rebuilding.layout_fault(shape, (0,) * len(shape), 0, array_type.itemsize, rebuilding.MAX_SPAN)
+        if fault is not None or prod(shape) * array_type.itemsize != len(data):
+            raise Refusal(f"a NumPy array of {array_type} with shape {shown(shape)} in {len(data)} bytes")
+        if array_type.kind == "U" and data:
+            largest = np.frombuffer(data, np.dtype("u4").newbyteorder(array_type.byteorder)).max()
+            if largest > sys.maxunicode:
+                raise Refusal(f"a NumPy array of text with character {largest}")
         self._budget.charge(len(data))
-        return np.dtype(kind, copy=True)  # a later BUILD does not change it
+        return np.dtype(array_type, copy=True)  # a later BUILD does not change it
 
 
 class _Placeholder:
@@ -357,7 +357,7 @@ class NameList:
     def load_persistent(self, reference: Any) -> _Placeholder:
         return _Placeholder()
 
-    def may_fill(self, target: Any, kind: type) -> bool:
+    def may_fill(self, target: Any, builtin: type) -> bool:
         return type(target) is _Placeholder
 
 
@@ -366,20 +366,21 @@ def _is_blocked(full_name: str) -> bool:
 
 
 def _over(
-    storage: Storage, kind: dtype, shape: Any, strides: Any, offset: Any, requires_grad: Any, hooks: Any, metadata: Any
-) -> Any:
+    storage: Storage, element_type: dtype, shape: Any, strides: Any, offset: Any, requires_grad: Any, hooks: Any,
+    metadata: Any,
+) -> Any:  # fmt: skip
     if metadata is not None and not _is(metadata, {}):
         raise Refusal(f"a tensor with metadata {shown(metadata)}")
-    _check_graph(kind, requires_grad, hooks)
+    _check_graph(element_type, requires_grad, hooks)
     try:
-        return rebuilding.over(storage, kind, shape, strides, offset, "load").requires_grad_(requires_grad)
+        return rebuilding.over(storage, element_type, shape, strides, offset, "load").requires_grad_(requires_grad)
     except FlambeauError as error:
         raise Refusal(error.fact.removeprefix("load: ")) from error
 
 
-def _check_graph(kind: dtype, requires_grad: Any, hooks: Any) -> None:
-    if type(requires_grad) is not bool or requires_grad and not kind.is_floating_point:
-        raise Refusal(f"requires_grad is {shown(requires_grad)} for {kind}")
+def _check_graph(element_type: dtype, requires_grad: Any, hooks: Any) -> None:
+    if type(requires_grad) is not bool or requires_grad and not element_type.is_floating_point:
+        raise Refusal(f"requires_grad is {shown(requires_grad)} for {element_type}")
     if hooks is not None and (type(hooks) is not OrderedDict or hooks):
         raise Refusal("a tensor with hooks")
 
@@ -398,7 +399,7 @@ def _set_type(target: Any, state: Any) -> None:
 
 def _is(value: Any, *allowed: Any) -> bool:
     """Whether a value of any type is one of these: equal and of equal type."""
-    return any(type(value) is type(each) and value == each for each in allowed)
+    return any(type(value) is type(option) and value == option for option in allowed)
 
 
 def _is_one_of(value: Any, allowed: Any) -> bool:
@@ -413,10 +414,10 @@ def _set_all(target: Any, attributes: dict[str, Any], slots: dict[str, Any]) -> 
 
 
 def _run(called: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call what the program listed.  Raises Refusal with what it raises."""
+    """Call a function of the program's list.  Raises Refusal if it raises an exception."""
     try:
         return function(*args, **kwargs)
-    except Exception as error:  # whatever the program's function raises for a file's arguments
+    except Exception as error:  # the function is the program's, and may raise any
         raise Refusal(f"{_named(called)} raised {type(error).__name__}: {cut(str(error))}") from error
 
 
@@ -443,8 +444,8 @@ def _add_function(names: str, least: int, most: int, function: Callable[..., Any
 
 
 def _add_all() -> None:
-    for kind in BY_NAME.values():
-        _add(f"torch.{kind.name}", kind)
+    for element_type in BY_NAME.values():
+        _add(f"torch.{element_type.name}", element_type)
     for name, storage in STORAGE_TYPES.items():
         _add(f"torch.{storage}", StorageType(BY_NAME[name]))
     for value, full_name in RENAMED.items():

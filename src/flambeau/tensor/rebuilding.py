@@ -1,4 +1,4 @@
-"""Tensors taken apart into a storage and a layout, and put together again from data that may be damaged."""
+"""Tensors over a given storage, made from layouts that may be damaged; and the bytes of a storage."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def location(storage: Storage) -> str:
 
 
 def layout_fault(shape: Any, strides: Any, offset: Any, itemsize: int, nbytes: int) -> str | None:
-    """What makes a layout unusable over `nbytes` bytes of memory, None if it fits."""
+    """The reason why a layout does not fit in `nbytes` bytes of memory, None if it does."""
     if not _are_sizes(shape) or not _are_sizes(strides) or not _are_sizes((offset,)):
         return f"sizes, strides and offset must be integers from 0 to {MAX_SPAN - 1}"
     if len(shape) != len(strides) or len(shape) > MAX_DIMS:
@@ -44,19 +44,21 @@ def layout_fault(shape: Any, strides: Any, offset: Any, itemsize: int, nbytes: i
 
 
 def _are_sizes(values: Any) -> bool:
-    return isinstance(values, (tuple, list)) and all(type(each) is int and 0 <= each < MAX_SPAN for each in values)
+    return isinstance(values, (tuple, list)) and all(type(value) is int and 0 <= value < MAX_SPAN for value in values)
 
 
-def over(storage: Storage, kind: dtype, shape: Sequence[int], strides: Sequence[int], offset: int, name: str) -> Any:
+def over(
+    storage: Storage, element_type: dtype, shape: Sequence[int], strides: Sequence[int], offset: int, name: str
+) -> Any:
     """A tensor over a storage.  Raises ArgumentError, in the name of the operation `name`, if it does not fit."""
-    fault = layout_fault(shape, strides, offset, kind.itemsize, storage.nbytes)
+    fault = layout_fault(shape, strides, offset, element_type.itemsize, storage.nbytes)
     if fault is not None:
         raise ArgumentError(
-            f"{name}: {kind.name}{_listed(shape)} with strides {_listed(strides)} at offset {offset} does not fit in "
-            f"{storage.nbytes} bytes of storage: {fault}",
+            f"{name}: {element_type.name}{_listed(shape)} with strides {_listed(strides)} at offset {offset} does not "
+            f"fit in {storage.nbytes} bytes of storage: {fault}",
             hint="the data was changed on its way: save or send it again",
         )
-    return core.over(storage, kind, shape, strides, offset)
+    return core.over(storage, element_type, shape, strides, offset)
 
 
 def _listed(values: Any) -> Any:
