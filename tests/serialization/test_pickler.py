@@ -137,7 +137,6 @@ def test_containers_of_every_size(count):
         Point,
         collections.Counter,
     ],
-    ids=repr,
 )
 def test_objects_come_back_by_the_names_of_their_classes(value):
     assert again(value) == value
