@@ -83,7 +83,7 @@ def test_a_tensor_is_made():
         ({"shape": (2.0, 3)}, "integers from 0"),
         ({"shape": (True, 3)}, "integers from 0"),
         ({"shape": 6}, "int"),
-        ({"strides": None}, "NoneType"),
+        ({"strides": None}, "strides None"),
         ({"offset": None}, "None"),
         ({"shape": (1,) * 65, "strides": (1,) * 65}, "65 sizes"),
         ({"shape": (2**40, 2**40), "strides": (0, 0)}, "extent"),
@@ -150,8 +150,8 @@ def reference(kind="FloatStorage", key="0", location="cpu", count=2):
         ([reference(count=1)], "has 8 bytes, and its storage 4"),
         ([reference(key="1")], "no record 'data/1'"),
         ([reference(key="../data.pkl")], "no record"),
-        ([reference(), reference(kind="IntStorage")], "is referred to as"),
-        ([reference(), reference(location="cuda:0")], "is referred to as"),
+        ([reference(), reference(kind="IntStorage")], "is referred to with two"),
+        ([reference(), reference(location="cuda:0")], "is referred to with two"),
         ([reference(location="mps")], "'mps'"),
         ([reference(location="cuda:" + "9" * 100)], "cuda:999"),
     ],
@@ -306,3 +306,100 @@ def test_types_are_not_shared_with_the_program():
 def test_the_error_is_one_of_pickle_s():
     with pytest.raises(UnpicklingError):
         loaded([array(shape=(3,))])
+
+
+# values that are costly to show, to compare or to hash
+
+
+def hostile():
+    """Values that Python's recursion, its text of integers and comparing with == fail for."""
+    deep = []
+    for _ in range(2_000):
+        deep = [deep]
+    wide = []
+    for _ in range(60):
+        wide = [wide, wide]
+    loop = []
+    loop.append(loop)
+    return {
+        "deep": deep,
+        "wide": wide,
+        "deep tuple": (deep, wide),
+        "loop": loop,
+        "integer": 1 << 20_000,
+        "negative": -(1 << 20_000),
+        "text": "x" * 10_000,
+        "bytes": b"x" * 10_000,
+        "array": np.zeros(3),
+        "arrays": (np.zeros(3), np.zeros(3)),
+        "tensor": torch.ones(3),
+        "tensors": [torch.ones(3)],
+        "dictionary": {"a": wide},
+        "parameter": torch.nn.Parameter(torch.ones(2)),
+        "class": set,
+        "none": None,
+        "nan": float("nan"),
+    }
+
+
+CALLS = {
+    "_rebuild_tensor_v3": tensor().parts,
+    "_rebuild_parameter_with_state": (
+        Global(UTILS, "_rebuild_parameter_with_state"),
+        (torch.ones(1), True, OrderedDict(), {}),
+    ),
+    "_rebuild_from_type_v2": (
+        Global(*WITH_STATE.rsplit(".", 1)),
+        (Global(UTILS, "_rebuild_tensor_v3"), torch.Tensor, tensor().parts[1], {}),
+    ),
+    "Size": (Global("torch", "Size"), ((1, 2),)),
+    "device": (Global("torch", "device"), ("cuda", 1)),
+    "OrderedDict": (Global("collections", "OrderedDict"), ([(1, 2)],), {"note": 1}),
+    "Counter": (Global("collections", "Counter"), ({1: 2},)),
+    "set": (Global("builtins", "set"), ([1],)),
+    "frozenset": (Global("builtins", "frozenset"), ([1],)),
+    "bytearray": (Global("builtins", "bytearray"), ("a", "latin-1")),
+    "complex": (Global("builtins", "complex"), (1.0, 2.0)),
+    "encode": (Global("_codecs", "encode"), ("a", "latin1")),
+    "dtype": numpy_type().parts,
+    "_reconstruct": array().parts,
+    "scalar": (Global("numpy._core.multiarray", "scalar"), (numpy_type(), bytes(4))),
+    "_frombuffer": (Global("numpy._core.numeric", "_frombuffer"), (bytes(8), numpy_type(), (2,), "C")),
+}
+
+
+def variants(values, value):
+    """A tuple with one of its entries replaced, for each of them, also in tuples within."""
+    for index, part in enumerate(values):
+        yield (*values[:index], value, *values[index + 1 :])
+        if type(part) is tuple:
+            for inner in variants(part, value):
+                yield (*values[:index], inner, *values[index + 1 :])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CALLS)
+def test_hostile_arguments_are_errors_or_values(name):
+    function, args, *state = CALLS[name]
+    for value in hostile().values():
+        calls = [(function, changed, *state) for changed in variants(args, value)]
+        if state:
+            changed_states = variants(tuple(state), value)
+            calls += [(function, args, changed[0]) for changed in changed_states]
+        for parts in calls:
+            call = Call("torch.Size", (1,))
+            call.parts = parts
+            try:
+                loaded([call, value])
+            except FileFormatError as error:
+                assert len(str(error)) < 2000
+
+
+@pytest.mark.slow
+def test_hostile_references_are_errors(monkeypatch):
+    monkeypatch.setattr("flambeau.serialization.pickler.pickle.STOP", b"Q.")
+    for value in hostile().values():
+        for changed in variants(reference(), value):
+            with pytest.raises(FileFormatError) as caught:
+                loaded(changed)
+            assert len(str(caught.value)) < 2000

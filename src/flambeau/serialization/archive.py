@@ -38,6 +38,7 @@ DESCRIPTORS = Struct("<4s3L"), Struct("<4sL2Q"), Struct("<3L"), Struct("<L2Q")  
 LOCAL_SIGN, CENTRAL_SIGN, END_SIGN = b"PK\3\4", b"PK\1\2", b"PK\5\6"
 END64_SIGN, LOCATOR_SIGN, DESCRIPTOR_SIGN = b"PK\6\6", b"PK\6\7", b"PK\7\x08"
 
+MAX_SHOWN = 80  # characters of a name that an error shows
 DAMAGED_HINT = "the file was changed or cut short: copy it again, or save anew"
 
 
@@ -199,7 +200,7 @@ class Reader:
         """Where the bytes of a record lie in the file.  Raises FileFormatError if there is no such record."""
         extent = self._extents.get(f"{self.root}/{record}")
         if extent is None:
-            raise FileFormatError(f"load: the file has no record {record!r}", hint=DAMAGED_HINT)
+            raise FileFormatError(f"load: the file has no record {record[:MAX_SHOWN]!r}", hint=DAMAGED_HINT)
         return extent
 
     def read(self, record: str) -> bytes:
@@ -223,7 +224,9 @@ class Reader:
         stored = self._entries[f"{self.root}/{record}"].crc
         if crc != stored:
             hint = DAMAGED_HINT if stored else "PyTorch leaves checksums out after set_crc32_options(False): save anew"
-            fact = f"load: record {record!r} is damaged: its checksum is {crc:08x}, and {stored:08x} was saved"
+            fact = (
+                f"load: record {record[:MAX_SHOWN]!r} is damaged: its checksum is {crc:08x}, and {stored:08x} was saved"
+            )
             raise FileFormatError(fact, hint=hint)
 
 
@@ -282,7 +285,7 @@ def _parsed(data: bytes, count: int, end: int) -> list[Entry]:
         entry = Entry(name, header, nbytes, crc, flags)
         _check_entry(entry, method, packed, end)
         if name in entries:
-            raise _damaged(f"two records have the name {name!r}")
+            raise _damaged(f"two records have the name {name[:MAX_SHOWN]!r}")
         entries[name] = entry
     if at != len(data):
         raise _damaged(f"its {count} entries take {at} of {len(data)} bytes of the directory")
@@ -293,7 +296,7 @@ def _decoded(name: bytes, index: int) -> str:
     try:
         return name.decode()
     except UnicodeDecodeError as error:
-        raise _damaged(f"the name of record {index} is no UTF-8: {name!r}") from error
+        raise _damaged(f"the name of record {index} is no UTF-8: {name[:MAX_SHOWN]!r}") from error
 
 
 def _widened(extra: bytes, values: tuple[int, int, int], name: str) -> tuple[int, int, int]:
@@ -311,7 +314,7 @@ def _widened(extra: bytes, values: tuple[int, int, int], name: str) -> tuple[int
         if value == ZIP32_MAX and len(wide) >= 8:
             value, wide = int.from_bytes(wide[:8], "little"), wide[8:]
         elif value == ZIP32_MAX:
-            raise _damaged(f"record {name!r} has no ZIP64 sizes")
+            raise _damaged(f"record {name[:MAX_SHOWN]!r} has no ZIP64 sizes")
         widened.append(value)
     nbytes, packed, header = widened
     return packed, nbytes, header
@@ -320,12 +323,14 @@ def _widened(extra: bytes, values: tuple[int, int, int], name: str) -> tuple[int
 def _check_entry(entry: Entry, method: int, packed: int, end: int) -> None:
     if method != STORED or entry.flags & ~(HAS_DESCRIPTOR | UTF8_NAME):
         raise FileFormatError(
-            f"load: record {entry.name!r} has compression method {method} and flags {entry.flags:#06x}; only stored "
-            "records are read",
+            f"load: record {entry.name[:MAX_SHOWN]!r} has compression method {method} and flags {entry.flags:#06x}; "
+            "only stored records are read",
             hint="torch.save() never compresses: this is another kind of archive, or was packed anew",
         )
     if packed != entry.nbytes or entry.header + LOCAL.size + len(entry.name) + entry.nbytes > end:
-        raise _damaged(f"record {entry.name!r} of {packed} and {entry.nbytes} bytes at {entry.header} of {end}")
+        raise _damaged(
+            f"record {entry.name[:MAX_SHOWN]!r} of {packed} and {entry.nbytes} bytes at {entry.header} of {end}"
+        )
 
 
 def _extents(source: Source, entries: list[Entry], end: int) -> Iterator[tuple[str, Extent]]:
@@ -340,12 +345,12 @@ def _extent(source: Source, entry: Entry, limit: int) -> Extent:
     name = entry.name.encode()
     start = entry.header + LOCAL.size + len(name)
     if start > limit:
-        raise _damaged(f"record {entry.name!r} at {entry.header} overlaps what begins at {limit}")
+        raise _damaged(f"record {entry.name[:MAX_SHOWN]!r} at {entry.header} overlaps what begins at {limit}")
     header = source.read(entry.header, LOCAL.size + len(name))
     sign, _, flags, method, _, _, crc, packed, nbytes, name_size, extra_size = LOCAL.unpack_from(header)
     start += extra_size
     if start + entry.nbytes > limit:
-        raise _damaged(f"record {entry.name!r} at {entry.header} overlaps what begins at {limit}")
+        raise _damaged(f"record {entry.name[:MAX_SHOWN]!r} at {entry.header} overlaps what begins at {limit}")
     same = (sign, flags, method, name_size, header[LOCAL.size :]) == (LOCAL_SIGN, entry.flags, STORED, len(name), name)
     if flags & HAS_DESCRIPTOR:
         after = start + entry.nbytes
@@ -356,7 +361,7 @@ def _extent(source: Source, entry: Entry, limit: int) -> Extent:
         extra = source.read(start - extra_size, extra_size)
         packed, nbytes, _ = _widened(extra, (nbytes, packed, 0), entry.name)
     if not same or not flags & HAS_DESCRIPTOR and (crc, packed, nbytes) != (entry.crc, entry.nbytes, entry.nbytes):
-        raise _damaged(f"the header of record {entry.name!r} at {entry.header} differs from the directory")
+        raise _damaged(f"the header of record {entry.name[:MAX_SHOWN]!r} at {entry.header} differs from the directory")
     return Extent(start, entry.nbytes)
 
 

@@ -236,7 +236,9 @@ class _StorageLoader:
             self._loaded[key, None if count else element_type] = loaded
         if loaded[0] != facts:
             raise FileFormatError(
-                f"load: storage {key[:80]!r} is referred to as {facts} and as {loaded[0]}", hint=archive.DAMAGED_HINT
+                f"load: storage {key[:80]!r} is referred to with two types, locations or sizes: {count} of "
+                f"{element_type or 'bytes'} on {location[:80]!r} the second time",
+                hint=archive.DAMAGED_HINT,
             )
         return loaded[1]
 

@@ -17,7 +17,7 @@ from typing import Any
 from .. import core
 from ..core import TensorCore
 from ..dtypes import BY_NAME, bfloat16, dtype
-from ..errors import FlambeauError, shown
+from ..errors import FlambeauError
 from ..host import np
 from ..nn.parameter import Buffer, Parameter
 from ..runtime.device import device
@@ -120,7 +120,7 @@ class FileVocabulary:
         if type(storage_type) is not StorageType or not is_text or texts[0] != "storage":
             raise Refusal("a persistent id that is no storage with a type, a key and a location")
         if type(count) is not int or not 0 <= count < rebuilding.MAX_SPAN:
-            raise Refusal(f"a storage of {shown(count)} elements")
+            raise Refusal(f"a storage of {rebuilding.brief(count)} elements")
         element_type = storage_type.element_type
         storage = self._load_storage(texts[1], element_type, texts[2], count)
         if self._storages.setdefault(id(storage), (storage, element_type))[1] is not element_type:
@@ -188,7 +188,7 @@ class FileVocabulary:
 
     def _encoded(self, text: Any, encoding: Any) -> bytes:
         if type(text) is not str or not _is(encoding, *ENCODINGS):
-            raise Refusal(f"a {type(text).__name__} encoded as {shown(encoding)}")
+            raise Refusal(f"a {type(text).__name__} encoded as {rebuilding.brief(encoding)}")
         self._budget.charge(len(text))
         try:
             return text.encode(encoding)
@@ -261,15 +261,18 @@ class FileVocabulary:
 
     def _size(self, sizes: Any) -> Size:
         if type(sizes) not in (tuple, list) or not all(type(size) is int for size in sizes):
-            raise Refusal(f"a Size of {shown(sizes)}")
+            raise Refusal(f"a Size of {rebuilding.brief(sizes)}")
         self._budget.charge(len(sizes))
         return Size(sizes)
 
     def _device(self, name: Any, index: Any = None) -> device:
+        fits = type(name) is str and (index is None or type(index) is int and 0 <= index < 1 << 31)
         try:
+            if not fits:
+                raise Refusal(f"a device of {rebuilding.brief(name)} and {rebuilding.brief(index)}")
             return device(name) if index is None else device(name, index)
         except FlambeauError as error:
-            raise Refusal(error.fact) from error
+            raise Refusal(f"no device {rebuilding.brief(name)} with index {rebuilding.brief(index)}") from error
 
     # NumPy
 
@@ -281,14 +284,14 @@ class FileVocabulary:
         try:
             return np.dtype(name, False, True)  # a copy, whose byte order BUILD may change
         except TypeError as error:
-            raise Refusal(f"the NumPy type {shown(name)}") from error
+            raise Refusal(f"the NumPy type {rebuilding.brief(name)}") from error
 
     def _scalar(self, array_type: Any, data: Any) -> Any:
         return self._array(data, array_type, (), "C")[()]
 
     def _empty_array(self, cls: Any, shape: Any, array_type: Any) -> Any:
-        if cls is not np.ndarray or not _is(shape, (0,)):
-            raise Refusal(f"a NumPy array of class {_named(cls)} and shape {shown(shape)}")
+        if cls is not np.ndarray or type(shape) is not tuple or len(shape) != 1 or not _is(shape[0], 0):
+            raise Refusal(f"a NumPy array of class {_named(cls)} and shape {rebuilding.brief(shape)}")
         return np.empty(0, np.int8)
 
     def _set_array(self, target: Any, state: Any) -> None:
@@ -301,7 +304,7 @@ class FileVocabulary:
     def _array(self, data: Any, array_type: Any, shape: Any, order: Any) -> Any:
         array_type = self._checked_type(data, array_type, shape)
         if not _is(order, "C", "F"):
-            raise Refusal(f"a NumPy array in order {shown(order)}")
+            raise Refusal(f"a NumPy array in order {rebuilding.brief(order)}")
         array = np.frombuffer(bytearray(data), array_type) if data else np.empty(0, array_type)
         return _run(np.ndarray, array.reshape, shape, order=order)
 
@@ -311,7 +314,7 @@ class FileVocabulary:
             raise Refusal("a NumPy array without a type, a shape or bytes")
         fault = rebuilding.layout_fault(shape, (0,) * len(shape), 0, array_type.itemsize, rebuilding.MAX_SPAN)
         if fault is not None or prod(shape) * array_type.itemsize != len(data):
-            raise Refusal(f"a NumPy array of {array_type} with shape {shown(shape)} in {len(data)} bytes")
+            raise Refusal(f"a NumPy array of {array_type} with shape {rebuilding.brief(shape)} in {len(data)} bytes")
         if array_type.kind == "U" and data:
             largest = np.frombuffer(data, np.dtype("u4").newbyteorder(array_type.byteorder)).max()
             if largest > sys.maxunicode:
@@ -370,7 +373,7 @@ def _over(
     metadata: Any,
 ) -> Any:  # fmt: skip
     if metadata is not None and not _is(metadata, {}):
-        raise Refusal(f"a tensor with metadata {shown(metadata)}")
+        raise Refusal(f"a tensor with metadata {rebuilding.brief(metadata)}")
     _check_graph(element_type, requires_grad, hooks)
     try:
         return rebuilding.over(storage, element_type, shape, strides, offset, "load").requires_grad_(requires_grad)
@@ -380,7 +383,7 @@ def _over(
 
 def _check_graph(element_type: dtype, requires_grad: Any, hooks: Any) -> None:
     if type(requires_grad) is not bool or requires_grad and not element_type.is_floating_point:
-        raise Refusal(f"requires_grad is {shown(requires_grad)} for {element_type}")
+        raise Refusal(f"requires_grad is {rebuilding.brief(requires_grad)} for {element_type}")
     if hooks is not None and (type(hooks) is not OrderedDict or hooks):
         raise Refusal("a tensor with hooks")
 
@@ -390,7 +393,7 @@ def _set_type(target: Any, state: Any) -> None:
     sizes = (-1, target.itemsize), (-1, target.alignment), (0, target.flags)
     allowed = (3,), BYTE_ORDERS, (None,), (None,), (None,), *sizes
     if type(state) is not tuple or len(state) != len(allowed) or not all(map(_is_one_of, state, allowed)):
-        raise Refusal(f"the state {shown(state)} of the NumPy type {target}")
+        raise Refusal(f"the state {rebuilding.brief(state)} of the NumPy type {target}")
     if target.isbuiltin != OF_EXTENSION:  # those have one object each, and one byte order
         target.__setstate__(state)
     elif state[1] == ">":
@@ -425,7 +428,8 @@ def _named(value: Any) -> str:
     """A function or class as errors show it: by its name in files, if it has one."""
     if id(value) in FUNCTIONS:
         return FUNCTIONS[id(value)][0]
-    return cut(str(getattr(value, "__qualname__", None) or shown(value)))
+    name = getattr(value, "__qualname__", None) if callable(value) else None
+    return cut(name) if isinstance(name, str) else rebuilding.brief(value)
 
 
 VALUES: dict[str, Any] = {}  # by the names in files

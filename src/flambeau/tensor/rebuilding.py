@@ -13,6 +13,7 @@ from ..runtime.storage import Storage
 from ..strides import extent
 
 MAX_DIMS = 64  # NumPy's limit
+MAX_SHOWN = 80  # characters of a text, and bits of an integer, that errors show
 MAX_SPAN = 1 << 60  # bytes: element counts, strides and offsets up to here are computed in 64 bits without overflow
 
 
@@ -54,12 +55,21 @@ def over(
     fault = layout_fault(shape, strides, offset, element_type.itemsize, storage.nbytes)
     if fault is not None:
         raise ArgumentError(
-            f"{name}: {element_type.name}{_listed(shape)} with strides {_listed(strides)} at offset {offset} does not "
-            f"fit in {storage.nbytes} bytes of storage: {fault}",
+            f"{name}: {element_type.name}{brief(shape)} with strides {brief(strides)} at offset {brief(offset)} "
+            f"does not fit in {storage.nbytes} bytes of storage: {fault}",
             hint="the data was changed on its way: save or send it again",
         )
     return core.over(storage, element_type, shape, strides, offset)
 
 
-def _listed(values: Any) -> Any:
-    return list(values) if isinstance(values, (tuple, list)) and len(values) <= MAX_DIMS else type(values).__name__
+def brief(value: Any) -> str:
+    """A value of unknown origin as errors show it.  Containers are not shown: their text may have any length."""
+    if type(value) is int:
+        return repr(value) if value.bit_length() <= MAX_SHOWN else f"an integer of {value.bit_length()} bits"
+    if type(value) in (str, bytes):
+        return repr(value[:MAX_SHOWN])
+    if value is None or isinstance(value, (bool, float, dtype)):
+        return repr(value)
+    if type(value) in (tuple, list) and len(value) <= MAX_DIMS and all(type(item) is int for item in value):
+        return f"[{', '.join(map(brief, value))}]"
+    return f"the class {value.__name__[:MAX_SHOWN]}" if isinstance(value, type) else f"a {type(value).__name__}"
