@@ -28,7 +28,7 @@ LAYERS = (
     ("driver",),
     ("core", "memory", "runtime", "operands", "lowering", "transfer", "autograd", "ops", "numerics"),
     ("tensor",),
-    ("nn", "optim", "data", "amp", "parallel", "multiprocessing"),
+    ("nn", "optim", "data", "amp", "parallel", "multiprocessing", "serialization"),
     ("tools", "testing"),
     ("", "accelerator", "cuda", "utils", "backends", "distributed", "profiler", "random"),
     ("cli", "__main__"),

@@ -52,6 +52,7 @@ from .runtime.control import virtual
 from .runtime.device import device, get_default_device, set_default_device
 from .runtime.generator import Generator, initial_seed, manual_seed, seed
 from .runtime.stream import Stream
+from .serialization import load, save
 from .strides import Size
 from .tensor import *  # noqa: F403
 from .tensor import __all__ as _tensor_names
@@ -84,8 +85,8 @@ __all__ = [
     "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
     "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64",
     "int8", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled",
-    "is_grad_enabled", "is_inference_mode_enabled", "long", "manual_seed", "no_grad",
-    "profile", "promote_types", "seed", "set_default_device", "set_deterministic_debug_mode",
+    "is_grad_enabled", "is_inference_mode_enabled", "load", "long", "manual_seed", "no_grad", "profile",
+    "promote_types", "save", "seed", "set_default_device", "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_grad_enabled", "short", "statistics", "uint8", "use_deterministic_algorithms", "virtual", *_tensor_names,
     *_function_names,

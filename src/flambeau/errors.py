@@ -4,6 +4,7 @@
     +-- ArgumentError          (ValueError)            an argument has a value that cannot be used
         +-- ValueRangeError    (also RuntimeError)     a size, a bound or a count that there cannot be
         +-- NamingError        (also KeyError)         a name or a key is missing, is taken, or can be none
+        +-- FileFormatError    (also RuntimeError)     a file is damaged, or has a format that is not read
     +-- ArgumentTypeError      (TypeError)             an argument has the wrong type
     +-- ConfigError            (ValueError)            an environment variable or option makes no sense
     +-- DtypeError             (RuntimeError)          operands have data types the operator does not take
@@ -141,6 +142,10 @@ class ValueRangeError(ArgumentError, RuntimeError):
 
 class NamingError(ArgumentError, KeyError):
     """A name or a key is missing, is taken already, or can be none."""
+
+
+class FileFormatError(ArgumentError, RuntimeError):
+    """A file is damaged, or has a format that is not read."""
 
 
 class DtypeError(FlambeauError, RuntimeError):

@@ -1,4 +1,4 @@
-"""The user's object: Tensor, and the ways to make, print, index, exchange and save one."""
+"""The user's object: Tensor, and the ways to make, print, index and exchange one."""
 
 from ..ops.views import broadcast_tensors
 from .factories import (
@@ -33,7 +33,6 @@ from .likes import empty_like, full_like, ones_like, rand_like, randint_like, ra
 from .queries import allclose, equal, is_floating_point, is_inference, is_tensor, isclose, numel
 from .random import fork_rng, get_rng_state, set_rng_state
 from .random_factories import rand, randint, randn, randperm
-from .save import load, save
 from .tensor import Tensor
 
 tensor = _tensor  # the function; the submodule of that name is reached through sys.modules
@@ -43,6 +42,6 @@ __all__ = [
     "IntTensor", "LongTensor", "ShortTensor", "Tensor", "allclose", "arange", "as_tensor", "asarray",
     "broadcast_tensors", "empty", "empty_like", "empty_strided", "equal", "eye", "fork_rng", "from_dlpack",
     "from_numpy", "full", "full_like", "get_rng_state", "is_floating_point", "is_inference", "is_tensor", "isclose",
-    "linspace", "load", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
-    "randn_like", "randperm", "save", "set_printoptions", "set_rng_state", "tensor", "zeros", "zeros_like",
+    "linspace", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",
+    "randn_like", "randperm", "set_printoptions", "set_rng_state", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip
