@@ -111,7 +111,7 @@ class Stream(IterableDataset):
     ),
     (lambda: DataLoader(NoLength(), shuffle=True), TypeError, "DataLoader: object of type 'NoLength' has no len()"),
     (lambda: list(DataLoader(NoLength())), TypeError, "SequentialSampler: object of type 'NoLength' has no len()"),
-    (lambda: BatchSampler(3, 1, False), TypeError, "BatchSampler: sampler must give indexes, got 3"),
+    (lambda: BatchSampler(3, 1, False), TypeError, "BatchSampler: sampler must be an iterable of indices, got 3"),
     (
         lambda: BatchSampler([1], 0, False),
         ValueError,
@@ -175,7 +175,7 @@ class Stream(IterableDataset):
         "TensorDataset: Size mismatch between tensors, their first dimensions are [2, 3]",
     ),
     (lambda: len(TensorDataset()), IndexError, "TensorDataset: it was made of 0 tensors"),
-    (lambda: ConcatDataset(3), TypeError, "ConcatDataset: datasets must be a list of data sets, got 3"),
+    (lambda: ConcatDataset(3), TypeError, "ConcatDataset: datasets must be a list of datasets, got 3"),
     (lambda: ConcatDataset([]), ValueError, "ConcatDataset: datasets should not be an empty iterable, got []"),
     (
         lambda: ConcatDataset([[1], Stream()]),

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..errors import FlambeauError
 from ..runtime import state
-from .carried import CarriedError
+from .worker_exception import WorkerException
 from .pin import pin_memory
 
 DEPTH = 2  # batches
@@ -66,7 +66,7 @@ class PinnedBatches:
         if batch is _End:
             self.close()
             raise StopIteration
-        if isinstance(batch, CarriedError):
+        if isinstance(batch, WorkerException):
             self.close()
             raise batch.again()
         if isinstance(batch, _Failed):
@@ -129,4 +129,4 @@ def _pinned(batch: Any, device: int) -> Any:
     try:
         return pin_memory(batch)
     except BaseException as error:  # noqa: BLE001  (carried to the program's thread)
-        return CarriedError(error, f"in pin memory thread for device {device}")
+        return WorkerException(error, f"in pin memory thread for device {device}")

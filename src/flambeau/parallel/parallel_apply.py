@@ -8,7 +8,7 @@ from typing import Any
 
 from ..autograd.mode import GradMode, mode
 from ..core import TensorCore
-from ..data.carried import CarriedError
+from ..data.worker_exception import WorkerException
 from ..errors import ArgumentError, told_as
 from ..runtime import device as devices
 from ..runtime import state
@@ -50,7 +50,7 @@ def parallel_apply(
     ]
     _run(calls)
     for call in calls:
-        if isinstance(call.result, CarriedError):
+        if isinstance(call.result, WorkerException):
             raise call.result.again()
     return [call.result for call in calls]
 
@@ -81,7 +81,7 @@ class _Replica:
         self.result: Any = None
 
     def run(self) -> None:
-        """Call the module; `result` is what it returns, or a CarriedError."""
+        """Call the module; `result` is what it returns, or a WorkerException."""
         before = state.current_device()
         for stream in self.streams.values():
             state.set_stream(stream)
@@ -90,7 +90,7 @@ class _Replica:
             with GradMode(self.recording):
                 self.result = self.module(*self.args, **self.kwargs)
         except BaseException as error:  # noqa: BLE001  (carried to the thread that asked)
-            self.result = CarriedError(error, f"in replica {self.index} on device cuda:{self.device}")
+            self.result = WorkerException(error, f"in replica {self.index} on device cuda:{self.device}")
         finally:
             state.set_device(before)
 
