@@ -22,6 +22,13 @@ def pin_memory(data: Any, device: Any = None) -> Any:
     return with_entries(data, pin_memory)
 
 
+def pin_host_memory(data: Any) -> Any:
+    """As pin_memory, for batches of which some tensors may lie on a GPU: those stay as they are."""
+    if isinstance(data, TensorCore) and data.is_cuda:
+        return data
+    return pin_memory(data) if hasattr(data, "pin_memory") else with_entries(data, pin_host_memory)
+
+
 def with_entries(data: Any, function: Callable[[Any], Any]) -> Any:
     """A container of `data`'s type with the function applied to every entry; anything else as it is."""
     if isinstance(data, (str, bytes)):

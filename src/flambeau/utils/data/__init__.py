@@ -22,7 +22,7 @@ from ...data import (
     random_split,
 )
 from ...errors import no_attribute as _no_attribute
-from . import _utils, dataloader, dataset, distributed, sampler
+from . import _utils, dataloader, dataset, distributed, sampler  # noqa: F401  (_utils: some programs name it)
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",
