@@ -44,7 +44,7 @@ def test_data_sets_follow_one_another():
         data[3]
     with pytest.raises(ArgumentError, match="should not be an empty iterable"):
         ConcatDataset([])
-    with pytest.raises(ArgumentError, match="an IterableDataset has no index"):
+    with pytest.raises(ArgumentError, match="does not support IterableDataset"):
         ConcatDataset([IterableDataset()])
 
 
@@ -98,7 +98,7 @@ def test_streams_follow_one_another():
     assert (type(chain), list(chain), len(chain)) == (ChainDataset, [1, 2, 3], 3)
     assert list(chain + Stream(4)) == [1, 2, 3, 4]
     mixed = ChainDataset([Stream(1), Numbers(2)])
-    with pytest.raises(ArgumentTypeError, match=r"datasets\[1\] must be an IterableDataset, got a Numbers"):
+    with pytest.raises(ArgumentTypeError, match=r"only supports IterableDataset, datasets\[1\] is a Numbers"):
         len(mixed)
     found = iter(mixed)
     assert next(found) == 1
@@ -120,8 +120,8 @@ class Short(Numbers):
 
 def test_datasets_that_cannot_stand_side_by_side():
     cases = [
-        (lambda: StackDataset(), "got 0 datasets by position and 0 by keyword"),
-        (lambda: StackDataset(Numbers(1), x=Numbers(1)), "got 1 datasets by position and 1 by keyword"),
+        (lambda: StackDataset(), "At least one dataset should be passed, got 0 by position and 0 by keyword"),
+        (lambda: StackDataset(Numbers(1), x=Numbers(1)), "Supported either .*got 1 by position and 1 by keyword"),
         (
             lambda: StackDataset(Numbers(1), Numbers(1, 2)),
             r"Size mismatch between datasets, their lengths are \[1, 2\]",

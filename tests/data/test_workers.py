@@ -99,6 +99,7 @@ def test_samplers_and_generators_are_asked_when_pytorch_asks_them(case):
     assert loader_cases.log(torch, *given) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_every_start_method(method):
     wanted = [[0.0, 1.0], [2.0, 3.0], [4.0]]
@@ -146,6 +147,7 @@ def test_the_sampler_is_asked_prefetch_factor_times_per_worker():
         iter(DataLoader(Numbers(3), num_workers=1, prefetch_factor=0))
 
 
+@pytest.mark.slow
 def test_more_messages_than_a_pipe_has_room_for():
     loader = DataLoader(Called(3000, int), batch_size=2, num_workers=2, prefetch_factor=1000)
     assert values(loader) == [[index, index + 1] for index in range(0, 3000, 2)]
@@ -272,17 +274,18 @@ def test_a_dataset_that_cannot_be_sent_is_an_error_of_iter():
 
 
 @pytest.mark.parametrize(
-    ("end", "how"), [(programs.die, "is killed by signal: SIGKILL"), (programs.leave, "with exit code 3")]
+    ("end", "how"),
+    [(programs.die, r"\(pid \d+\) is killed by signal: SIGKILL"), (programs.leave, r"\(pid\(s\) \d+\) .* exit code 3")],
 )
 @pytest.mark.parametrize("persistent", [False, True])
 def test_a_worker_that_dies_is_named(end, how, persistent):
     loader = DataLoader(Called(8, at(3, end)), batch_size=None, num_workers=2, persistent_workers=persistent)
     batches = iter(loader)
-    pids = {each.process.pid for each in batches._workers}
+    pids = {each.pid for each in batches._workers}
     assert [next(batches) for _ in range(3)] == [0, 1, 2]
-    with pytest.raises(WorkerDiedError, match=r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly") as caught:
+    with pytest.raises(WorkerDiedError, match=f"DataLoader worker {how}; it was worker 1 of 2") as caught:
         next(batches)
-    assert f"worker 1 {how}" in str(caught.value) and isinstance(caught.value, RuntimeError)
+    assert isinstance(caught.value, RuntimeError)
     assert caught.value.pid in pids and not workers() & pids
     assert list(batches) == []
     again = iter(loader)
@@ -298,7 +301,7 @@ def test_what_a_worker_sent_before_it_died_is_not_lost():
     multiprocessing.connection.wait([signal_of_end], PATIENCE)
     os.close(signal_of_end)
     assert [next(batches) for _ in range(5)] == [0, 1, 2, 3, 4]
-    raised(WorkerDiedError, lambda: next(batches), f"(pid(s) {pid})")
+    raised(WorkerDiedError, lambda: next(batches), f"(pid {pid})")
 
 
 def test_waiting_for_a_batch_has_an_end():

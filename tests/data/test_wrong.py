@@ -92,7 +92,7 @@ class Stream(IterableDataset):
     (
         lambda: DataLoader(Stream(), shuffle=True),
         ValueError,
-        "DataLoader: an IterableDataset has its own order; got shuffle=True",
+        "DataLoader: with IterableDataset: expected unspecified shuffle option, but got shuffle=True",
     ),
     (
         lambda: len(DataLoader(Stream())),
@@ -122,7 +122,11 @@ class Stream(IterableDataset):
         ValueError,
         "RandomSampler: num_samples should be a positive integer value, but got num_samples=0",
     ),
-    (lambda: RandomSampler([1], replacement="x"), TypeError, "RandomSampler: replacement must be a bool, got 'x'"),
+    (
+        lambda: RandomSampler([1], replacement="x"),
+        TypeError,
+        "RandomSampler: replacement should be a boolean value, but got replacement='x'",
+    ),
     (lambda: RandomSampler([1], generator=3), TypeError, "RandomSampler: generator must be a Generator or None, got 3"),
     (lambda: SubsetRandomSampler(3), TypeError, "SubsetRandomSampler: object of type 'int' has no len(): indices is 3"),
     (
@@ -175,7 +179,7 @@ class Stream(IterableDataset):
     (
         lambda: ConcatDataset([[1], Stream()]),
         ValueError,
-        "ConcatDataset: an IterableDataset has no index: datasets[1] is a Stream",
+        "ConcatDataset: does not support IterableDataset, which has no index: datasets[1] is a Stream",
     ),
     (lambda: ConcatDataset([[1]])[5], IndexError, "ConcatDataset: index 5 is out of range for 1 samples"),
     (lambda: ConcatDataset([[1]])["x"], TypeError, "ConcatDataset: an index must be an int, got 'x'"),

@@ -87,6 +87,20 @@ def test_hooks_are_called_around_a_step():
         made.step()
 
 
+def test_hooks_are_called_once_around_a_step_that_calls_its_base_s():
+    class Twice(optim.SGD):
+        def step(self, closure=None):
+            super().step(closure)
+            return super().step()
+
+    seen, a = [], param()
+    made = Twice([a], lr=0.25)
+    made.register_step_pre_hook(lambda *_: seen.append("before"))
+    made.register_step_post_hook(lambda *_: seen.append("after"))
+    made.step()
+    assert (seen, a.item()) == (["before", "after"], 0.5)
+
+
 def test_hooks_are_called_around_saving_and_loading():
     seen, made = [], optim.SGD([param()], lr=0.5)
     made.register_state_dict_pre_hook(lambda owner: seen.append("saving"))

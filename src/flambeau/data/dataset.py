@@ -123,8 +123,13 @@ class StackDataset(Dataset[Any]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if bool(args) == bool(kwargs):
-            fact = f"StackDataset: got {len(args)} datasets by position and {len(kwargs)} by keyword"
-            raise ArgumentError(fact, hint="give at least one, all of them by position or all by keyword")
+            wanted = (
+                "Supported either tuple- or dict-like datasets" if args else "At least one dataset should be passed"
+            )
+            raise ArgumentError(
+                f"StackDataset: {wanted}, got {len(args)} by position and {len(kwargs)} by keyword",
+                hint="give all of them by position, or all by keyword",
+            )
         self.datasets = args or kwargs
         named = kwargs or {f"datasets[{place}]": each for place, each in enumerate(args)}
         lengths = [length_of("StackDataset", name, each) for name, each in named.items()]
@@ -178,7 +183,8 @@ class ConcatDataset(Dataset[Any]):
         for place, each in enumerate(self.datasets):
             if isinstance(each, IterableDataset):
                 raise ArgumentError(
-                    f"ConcatDataset: an IterableDataset has no index: datasets[{place}] is {shown(each)}",
+                    f"ConcatDataset: does not support IterableDataset, which has no index: datasets[{place}] is "
+                    f"{shown(each)}",
                     hint="use ChainDataset",
                 )
         lengths = [length_of("ConcatDataset", f"datasets[{place}]", each) for place, each in enumerate(self.datasets)]
@@ -210,7 +216,7 @@ class ChainDataset(IterableDataset[Any]):
         for place, each in enumerate(self.datasets):
             if not isinstance(each, IterableDataset):
                 raise ArgumentTypeError(
-                    f"ChainDataset: datasets[{place}] must be an IterableDataset, got {shown(each)}",
+                    f"ChainDataset: only supports IterableDataset, datasets[{place}] is {shown(each)}",
                     hint="use ConcatDataset for datasets with an index",
                 )
             yield each

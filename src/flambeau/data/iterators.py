@@ -17,6 +17,8 @@ from .fetch import fetcher
 from .pin import pin_host_memory, pin_memory
 from .sampler import drawn_seed
 
+LOOK_SECONDS = 5.0  # between looks for workers that ended without a sign
+
 
 class BatchIterator:
     """Base of the iterators over one epoch of a DataLoader.
@@ -67,7 +69,10 @@ class BatchIterator:
         """End the epoch."""
 
     def _warn_of_length(self) -> None:
-        shared = " Each worker iterates over a copy of its own: divide the work by get_worker_info()."
+        shared = (
+            " For multiprocessing data-loading, this is so where each worker iterates over a whole copy: divide the "
+            "work by get_worker_info()."
+        )
         trace.warn(
             f"DataLoader: Length of IterableDataset {self._dataset} was reported to be {self._expected} (when "
             f"accessing len(dataloader)), but {self._count} samples have been fetched."

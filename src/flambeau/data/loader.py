@@ -146,15 +146,16 @@ class DataLoader(Generic[Sample_co]):
     def _check_order(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
         if shuffle is not None and not isinstance(shuffle, int):
             checks.flag("DataLoader", "shuffle", shuffle)
+        for what, each in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+            if self._is_stream and each is not None:
+                raise ArgumentError(
+                    f"DataLoader: with IterableDataset: expected unspecified {what} option, but got {what}="
+                    f"{shown(each)}",
+                    hint="a stream has its own order: shuffle in the dataset's __iter__",
+                )
         for what, each in (("sampler", sampler), ("batch_sampler", batch_sampler)):
             if each is not None:
                 check_iterable("DataLoader", what, each)
-        if self._is_stream and (shuffle or sampler is not None or batch_sampler is not None):
-            raise ArgumentError(
-                f"DataLoader: an IterableDataset has its own order; got shuffle={shuffle}, sampler={sampler}, "
-                f"batch_sampler={batch_sampler}",
-                hint="shuffle in the dataset's __iter__",
-            )
         if sampler is not None and shuffle:
             raise ArgumentError(
                 f"DataLoader: sampler option is mutually exclusive with shuffle, got {shown(sampler)} and "
@@ -253,8 +254,8 @@ def _checked_context(context: Any, num_workers: int) -> Any:
 
     if num_workers == 0:
         raise ArgumentError(
-            f"DataLoader: multiprocessing_context={shown(context)} needs worker processes (num_workers > 0), and "
-            "num_workers is 0",
+            f"DataLoader: multiprocessing_context can only be used with multi-process loading (num_workers > 0), but "
+            f"got num_workers=0 and multiprocessing_context={shown(context)}",
             hint="leave it out, or give num_workers=1 or more",
         )
     if isinstance(context, str):
@@ -268,7 +269,7 @@ def _checked_context(context: Any, num_workers: int) -> Any:
         return multiprocessing.get_context(context)
     if not isinstance(context, BaseContext):
         raise ArgumentTypeError(
-            "DataLoader: multiprocessing_context must be a context or the name of a start method, got "
+            "DataLoader: multiprocessing_context option should be a valid context or the name of a start method, got "
             f"{shown(context)}",
             hint='such as "spawn", or torch.multiprocessing.get_context("spawn")',
         )

@@ -71,7 +71,11 @@ class RandomSampler(Sampler[int]):
         self.replacement = replacement
         self._num_samples = num_samples
         self.generator = generator
-        checks.flag("RandomSampler", "replacement", replacement)
+        if not isinstance(replacement, bool):
+            raise ArgumentTypeError(
+                f"RandomSampler: replacement should be a boolean value, but got replacement={shown(replacement)}",
+                hint="give True or False",
+            )
         check_generator("RandomSampler", generator)
         length_of("RandomSampler", "data_source", data_source)
         _check_count("RandomSampler", self.num_samples)

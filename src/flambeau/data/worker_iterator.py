@@ -14,13 +14,12 @@ from typing import Any
 from ..errors import ArgumentError, FlambeauError
 from ..multiprocessing import worker_pipe
 from ..runtime import state
-from .iterators import BatchIterator
+from .iterators import LOOK_SECONDS, BatchIterator
 from .pinning import PinningThread
 from .worker import EndOfStream, NewEpoch, Settings, Task, run
 from .worker_exception import WorkerException
 
 END_SECONDS = 5.0  # that workers have to end by themselves
-LOOK_SECONDS = 5.0  # between looks for workers that ended without a sign
 
 
 class LoaderTimeoutError(FlambeauError, RuntimeError):
@@ -44,7 +43,7 @@ class WorkerIterator(BatchIterator):
 
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
-        if loader.prefetch_factor < 1:
+        if not (loader.prefetch_factor or 0) > 0:
             raise ArgumentError(
                 f"DataLoader: prefetch_factor must be positive, got {loader.prefetch_factor}", hint="give 1 or more"
             )
@@ -55,10 +54,10 @@ class WorkerIterator(BatchIterator):
         self._pid = os.getpid()
         self._epoch = 0
         self._pinning: PinningThread | None = None
-        self._workers: list[_WorkerProcess] = []
+        self._team: list[_WorkerProcess] = []
         try:
             for number in range(loader.num_workers):
-                self._workers.append(_WorkerProcess(loader, number, self._base_seed))
+                self._team.append(_WorkerProcess(loader, number, self._base_seed))
             if self._pin is not None:
                 state.machine().start()  # after the forks: a child could not use it
                 self._pinning = PinningThread(self._pin)
@@ -70,13 +69,22 @@ class WorkerIterator(BatchIterator):
 
     @property
     def is_closed(self) -> bool:
-        return not self._workers
+        return not self._team
+
+    @property
+    def _workers(self) -> list[Any]:
+        """The processes, by PyTorch's name, which programs use to watch them."""
+        return [each.process for each in self._team]
+
+    def _shutdown_workers(self) -> None:
+        """`close`, by PyTorch's name, which programs call to end persistent workers."""
+        self.close()
 
     def reset(self, loader: Any) -> None:
         """Begin another epoch with the same workers.  Results of the one before are dropped when they come."""
         self._begin(loader)
         self._epoch += 1
-        for each in self._workers:
+        for each in self._team:
             each.pipe.post(NewEpoch())
         self._prime()
 
@@ -84,8 +92,8 @@ class WorkerIterator(BatchIterator):
         self._sent = self._given = 0
         self._tasks: dict[int, _WorkerProcess] = {}
         self._arrived: dict[int, Any] = {}
-        self._turns = itertools.cycle(self._workers)
-        for each in self._workers:
+        self._turns = itertools.cycle(self._team)
+        for each in self._team:
             each.has_more, each.outstanding = True, 0
         for _ in range(self._most):
             self._assign()
@@ -96,8 +104,8 @@ class WorkerIterator(BatchIterator):
             index = next(self._indices)
         except StopIteration:
             return
-        active = sum(each.has_more for each in self._workers)
-        for worker in itertools.islice(self._turns, len(self._workers)):
+        active = sum(each.has_more for each in self._team)
+        for worker in itertools.islice(self._turns, len(self._team)):
             if worker.has_more and (self._in_order or worker.outstanding < self._most // active):
                 break
         else:
@@ -147,7 +155,7 @@ class WorkerIterator(BatchIterator):
 
     def _collect(self) -> None:
         """Take what the workers have sent, and the pinning thread has pinned, without waiting."""
-        for worker in self._workers:
+        for worker in self._team:
             for epoch, number, result in worker.received():
                 if epoch != self._epoch:
                     continue
@@ -185,14 +193,14 @@ class WorkerIterator(BatchIterator):
             self._collect()
 
     def _listen(self, seconds: float | None) -> None:
-        """Wait for a message, or for the end of a worker that somebody waits for.  Raises WorkerDiedError."""
-        wanted = [self._tasks[self._given]] if self._in_order else self._workers
+        """Wait for a message, or for the end of a worker whose result is due.  Raises WorkerDiedError."""
+        wanted = [self._tasks[self._given]] if self._in_order else self._team
         wanted = [each for each in wanted if each.has_more]
         alive = [each for each in wanted if each.process.is_alive()]
-        files: list[Any] = [each.pipe for each in self._workers if each.is_open]
+        files: list[Any] = [each.pipe for each in self._team if each.is_open]
         files += [each.process.sentinel for each in alive]
         if len(alive) == len(wanted):
-            for each in self._workers:
+            for each in self._team:
                 each.pipe.flush()
             connection.wait(files, LOOK_SECONDS if seconds is None else min(seconds, LOOK_SECONDS))
             return
@@ -204,7 +212,7 @@ class WorkerIterator(BatchIterator):
 
     def close(self) -> None:
         """End the workers and the pinning thread.  Host: waits for the workers; those that do not end are killed."""
-        workers, self._workers = self._workers, []
+        workers, self._team = self._team, []
         self._sent = self._given = 0
         self._tasks, self._arrived = {}, {}
         if self._pid != os.getpid():  # a forked child has a copy of the iterator, and no part in its workers
@@ -218,7 +226,7 @@ class WorkerIterator(BatchIterator):
             each.end(end - time.monotonic())
 
     def __del__(self) -> None:
-        if getattr(self, "_workers", None) and not sys.is_finalizing():
+        if getattr(self, "_team", None) and not sys.is_finalizing():
             self.close()
 
 
@@ -226,7 +234,7 @@ class _WorkerProcess:
     """A worker as its parent sees it.  has_more: whether its stream has not ended.  outstanding: tasks it has."""
 
     def __init__(self, loader: Any, number: int, base_seed: int) -> None:
-        self.number = number
+        self.number, self.among = number, loader.num_workers
         self.has_more = True
         self.outstanding = 0
         self.pipe, end = worker_pipe.pair()
@@ -264,12 +272,11 @@ class _WorkerProcess:
         """How the process ended."""
         self.process.join(END_SECONDS)
         code, pid = self.process.exitcode, self.process.pid
-        how = f"with exit code {code}"
+        how = f"(pid(s) {pid}) exited unexpectedly with exit code {code}"
         if code is not None and code < 0:
-            name = signal.Signals(-code).name
-            how = f"is killed by signal: {name}"
+            how = f"(pid {pid}) is killed by signal: {signal.Signals(-code).name}"
         return WorkerDiedError(
-            f"DataLoader: DataLoader worker (pid(s) {pid}) exited unexpectedly: worker {self.number} {how}",
+            f"DataLoader: DataLoader worker {how}; it was worker {self.number} of {self.among}",
             pid,
             hint="with num_workers=0 the batch is made in this process, where a debugger sees it",
         )

@@ -5,7 +5,7 @@
 - Views of one storage that overlap in memory overlap after the journey; other views do not bring the rest of their
   storage along.  Tensors on a GPU, and in memory that is shared already, travel by handle (reductions.py).
 - A file of at most COPIED_BYTES is read into memory of the receiver's own, a larger one is mapped.
-- Closing one end ends `receive` at the other, whoever has inherited copies of the socket.
+- Closing one end ends `receive` at the other, also if forked children have inherited copies of the socket.
 """
 
 from __future__ import annotations

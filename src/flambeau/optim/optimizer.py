@@ -40,6 +40,7 @@ class Optimizer:
     """
 
     has_stepped = False  # whether `step` was ever called, which schedulers ask
+    _is_in_hooks = False  # whether a subclass's own `step` is running, around which the hooks are called
     counts_on_device = False  # whether, with capturable, `step` may be captured by counting steps in device memory
 
     def __init_subclass__(cls) -> None:
@@ -135,7 +136,8 @@ class Optimizer:
         closure: computes the loss anew, with gradients, and returns it; step returns the same.
         Host: returns at once.
         """
-        if self._step_pre_hooks:
+        calls_hooks = not self._is_in_hooks  # a subclass's own step may call this one
+        if calls_hooks and self._step_pre_hooks:
             (closure,), _ = self._before_step((closure,), {})
         loss = None
         if closure is not None:
@@ -146,8 +148,9 @@ class Optimizer:
             for group in self.param_groups:
                 self.update(group)
         self.has_stepped = True
-        for hook in list(self._step_post_hooks):
-            hook(self, (closure,), {})
+        if calls_hooks:
+            for hook in list(self._step_post_hooks):
+                hook(self, (closure,), {})
         return loss
 
     def _before_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -362,8 +365,14 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if self._is_in_hooks:
+            return step(self, *args, **kwargs)
         args, kwargs = self._before_step(args, kwargs)
-        result = step(self, *args, **kwargs)
+        self._is_in_hooks = True
+        try:
+            result = step(self, *args, **kwargs)
+        finally:
+            self._is_in_hooks = False
         self.has_stepped = True
         for hook in list(self._step_post_hooks):
             hook(self, args, kwargs)
