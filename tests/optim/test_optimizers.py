@@ -251,6 +251,42 @@ def test_replays_of_a_captured_step_are_steps(name, gpus):
     assert run(True) == run(False)
 
 
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+@pytest.mark.devices(1)
+def test_replays_read_a_rate_that_lies_on_the_gpu(name, gpus):
+    def run(replayed):
+        param = nn.Parameter(torch.ones(3, device="cuda"))
+        param.grad = torch.full_like(param, 0.5)
+        rate = torch.tensor(0.25, device="cuda")
+        options = {"lr": rate, "weight_decay": 0.1} | ({} if name == "SGD" else {"capturable": True})
+        optimizer = getattr(optim, name)([param], **options)
+        schedule = optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            optimizer.step()
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+        graph = torch.cuda.CUDAGraph()
+        if replayed:
+            with torch.cuda.graph(graph):
+                optimizer.step()
+        for _ in range(3):
+            schedule.step()
+            graph.replay() if replayed else optimizer.step()
+        assert (optimizer.param_groups[0]["lr"] is rate, rate.item()) == (True, 0.03125)
+        return param.tolist()
+
+    plain = run(False)
+    assert run(True) == plain
+    param = nn.Parameter(torch.ones(3))
+    param.grad = torch.full_like(param, 0.5)
+    optimizer = getattr(optim, name)([param], lr=0.25, weight_decay=0.1)
+    for step in range(4):
+        optimizer.param_groups[0]["lr"] = 0.25 * 0.5**step
+        optimizer.step()
+    assert param.tolist() == pytest.approx(plain, rel=1e-6)
+
+
 @pytest.mark.parametrize("name", [name for name in CLASSES if name not in (*CAPTURABLE, "SGD")])
 @pytest.mark.devices(1)
 def test_a_step_that_is_counted_on_the_host_is_not_captured(name, gpus):

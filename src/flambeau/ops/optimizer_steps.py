@@ -10,9 +10,9 @@ from typing import Any
 from ..dtypes import dtype, float32
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
-from ..kernel import Grid, Kernel, Pointers
+from ..kernel import Grid, Kernel, Pointer, Pointers
 from .multi_tensor import HIDDEN, LISTS_HINT, MANY, SHIFT, check_lists, lists_kernel, many, numbers, update
-from .operator import Array, Call, ErrorSample, Number, Operands, Sample, operator
+from .operator import Array, Call, ErrorSample, Number, Operand, Operands, Sample, operator
 
 # Adam
 
@@ -112,6 +112,8 @@ def _counted_samples() -> Iterator[Sample]:
     steps = [Array((), count, count, dtype="float32") for count in range(len(params))]
     yield Sample((params, grads, means, squares, [], steps, 0.01, 0.9, 0.99, 1e-8, 0.99, 0.0))
     yield Sample((params, grads, means, squares, largest, steps, 0.01, 0.0, 0.99, 1e-8, 1.0, 0.1, True))
+    rate = Array((), 0.25, 0.25, dtype="float32")
+    yield Sample((params, grads, means, squares, [], steps, 0.0, 0.9, 0.99, 1e-8, 1.0, 0.5, False, rate, True))
 
 
 def _counted_errors() -> Iterator[ErrorSample]:
@@ -123,6 +125,10 @@ def _counted_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((one, one, one, one, [], [whole], *values), DtypeError, message + r"int64 of shape \[\]")
     wide = [Array((1,), dtype="float32")]
     yield ErrorSample((one, one, one, one, [], wide, *values), ShapeError, message + r"float32 of shape \[1\]")
+    message = "rate must be one float32 number, got "
+    given: tuple[Any, ...] = (one, one, one, one, [], [count], *values, False)
+    yield ErrorSample((*given, whole), DtypeError, message + r"int64 of shape \[\]")
+    yield ErrorSample((*given, wide[0]), ShapeError, message + r"float32 of shape \[1\]")
 
 
 @operator(
@@ -134,23 +140,34 @@ def _counted_errors() -> Iterator[ErrorSample]:
 def counted_adam_step(
     call: Call, params: Operands, grads: Operands, exp_avgs: Operands, exp_avg_sqs: Operands,
     max_exp_avg_sqs: Operands, steps: Operands, lr: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
-    decay: Number, maximize: bool = False,
+    decay: Number, maximize: bool = False, rate: Operand | None = None, decoupled: bool = False,
 ) -> Any:  # fmt: skip
     """A step of Adam or AdamW that counts itself, so that each replay of a graph takes the next one; the parameters.
 
     steps: how many steps each parameter has taken; 1 is added before the corrections of its means are made of it.
+    rate: a float32 number that is read when the step is taken, instead of lr.
+    decoupled: shrink the parameter by rate times `decay`, instead of adding decay times it to the gradient.
     The others are adam_step's.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
     _check_adam(call.name, params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs)
     _check_counters(call.name, params, steps)
+    _check_rate(call.name, rate)
     for start in range(0, len(steps), MANY):
         call.launch(_count_kernel(), Grid((1, 1, 1), MANY), steps[start : start + MANY])
     every = (grads, params, exp_avgs, exp_avg_sqs, max_exp_avg_sqs)
-    values = (lr, beta1, beta2, eps, shrink, decay, -1 if maximize else 1)
+    added, pull = (0.0, decay) if decoupled else (decay, 0.0)
+    values = (lr, beta1, beta2, eps, shrink, added, -1 if maximize else 1, rate, pull)
     update(call, _counted_adam_kernel, every, 1, *values, beside=[steps])
     return tuple(params)
+
+
+def _check_rate(name: str, rate: Any) -> None:
+    if rate is not None and (rate.shape or rate.dtype is not float32):
+        error = ShapeError if rate.shape else DtypeError
+        got = f"{rate.dtype.name} of shape {list(rate.shape)}"
+        raise error(f"{name}: rate must be one float32 number, got {got}", hint="make it torch.tensor(0.1)")
 
 
 def _check_counters(name: str, params: Any, steps: Any) -> None:
@@ -178,15 +195,19 @@ def _count_kernel() -> Kernel:
 def _counted_adam_kernel(kind: dtype) -> Kernel:
     def reference(
         grads: Any, params: Any, means: Any, squares: Any, largest: Any, steps: Any, shift: int, lr: float,
-        beta1: float, beta2: float, eps: float, shrink: float, decay: float, sign: float,
+        beta1: float, beta2: float, eps: float, shrink: float, decay: float, sign: float, rate: Any, pull: float,
     ) -> None:  # fmt: skip
+        if rate is not None:
+            lr = rate.item()
+            shrink -= lr * pull
         for each, count in zip(_per_tensor(grads, params, means, squares, largest), steps):
             size, root = corrected(lr, beta1, beta2, count.item())
             _take_adam(each, kind, size, beta1, beta2, eps, shrink, decay, root, sign)
 
     names = ("lr", "beta1", "beta2", "eps", "shrink", "decay", "sign")
-    body = f"adam_counted<{kind.wide.cuda}>(lists, steps, (int)shift, {', '.join(names)})"
-    params = [Pointers("steps", MANY, float32, "r"), SHIFT, *numbers(*names)]
+    body = f"adam_counted<{kind.wide.cuda}>(lists, steps, (int)shift, {', '.join(names)}, rate, pull)"
+    rate = Pointer("rate", float32, "r", ())
+    params = [Pointers("steps", MANY, float32, "r"), SHIFT, *numbers(*names), rate, *numbers("pull")]
     return lists_kernel("counted_adam_step", kind, ADAM_LISTS, body, params, reference, 20.0)
 
 
@@ -209,6 +230,7 @@ def _sgd_samples() -> Iterator[Sample]:
     yield Sample((params, grads, [], 0.1, 0.0, 1.0, 0.05))
     yield Sample((params, grads, buffers, 0.1, 0.9, 0.7, 0.0))
     yield Sample((params, grads, buffers, 0.1, 0.9, 1.0, 0.05, True, True))
+    yield Sample((params, grads, [], 0.0, 0.0, 1.0, 0.05, False, False, Array((), 0.1, 0.1, dtype="float32")))
 
 
 def _sgd_errors() -> Iterator[ErrorSample]:
@@ -221,12 +243,13 @@ def _sgd_errors() -> Iterator[ErrorSample]:
 @operator(samples=_sgd_samples, errors=_sgd_errors, mutates=("params", "buffers"), **HIDDEN)
 def sgd_step(
     call: Call, params: Operands, grads: Operands, buffers: Operands, lr: Number, momentum: Number, taken: Number,
-    decay: Number, nesterov: bool = False, maximize: bool = False,
+    decay: Number, nesterov: bool = False, maximize: bool = False, rate: Operand | None = None,
 ) -> Any:  # fmt: skip
     """A step of gradient descent for parameters of one device; the parameters.
 
     buffers: empty, or with momentum the decaying sums of gradients;  taken: how much of the gradient joins its sum.
     decay: how much of the parameter is added to the gradient.
+    rate: a float32 number that is read when the step is taken, instead of lr.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -234,7 +257,8 @@ def sgd_step(
     if buffers:
         lists["buffers"] = buffers
     check_lists("sgd_step", lists, sgd_step.mutates)
-    values = (lr, momentum, taken, decay, nesterov, -1 if maximize else 1)
+    _check_rate("sgd_step", rate)
+    values = (lr, momentum, taken, decay, nesterov, -1 if maximize else 1, rate)
     update(call, _sgd_kernel, (grads, params, buffers), 1, *values)
     return tuple(params)
 
@@ -245,8 +269,9 @@ def _sgd_kernel(kind: dtype) -> Kernel:
 
     def reference(
         grads: Any, params: Any, buffers: Any, shift: int, lr: float, momentum: float, taken: float, decay: float,
-        nesterov: float, sign: float,
+        nesterov: float, sign: float, rate: Any,
     ) -> None:  # fmt: skip
+        lr = lr if rate is None else rate.item()
         for index, (grad, param) in enumerate(zip(grads, params)):
             slope = _slope(grad, param, wide, decay, sign)
             if buffers:
@@ -256,9 +281,10 @@ def _sgd_kernel(kind: dtype) -> Kernel:
             param[...] = param.astype(wide) - slope * lr
 
     names = ("lr", "momentum", "taken", "decay", "nesterov", "sign")
-    body = f"sgd<{kind.wide.cuda}>(lists, (int)shift, {', '.join(names)})"
+    body = f"sgd<{kind.wide.cuda}>(lists, (int)shift, {', '.join(names)}, rate)"
     lists = {"grads": "r", "params": "rw", "buffers": "rw"}
-    return lists_kernel("sgd_step", kind, lists, body, [SHIFT, *numbers(*names)], reference, 8.0)
+    params = [SHIFT, *numbers(*names), Pointer("rate", float32, "r", ())]
+    return lists_kernel("sgd_step", kind, lists, body, params, reference, 8.0)
 
 
 # Other optimizers, each by its arithmetic on one element: once in CUDA C++ and once in NumPy

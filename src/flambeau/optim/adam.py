@@ -16,6 +16,7 @@ from .optimizer import (
     counter_beside,
     number,
     numbers,
+    rate_for,
     with_gradients,
 )
 
@@ -26,7 +27,8 @@ class Adam(Optimizer):
     betas: how much of the mean and of the square each step keeps;  eps: added to the divisor.
     weight_decay: adds this much of param to the gradient or, with decoupled_weight_decay, shrinks param by lr times it.
     amsgrad: divide by the largest running square so far.
-    capturable: count steps on the parameter's device, so that `step` may be captured; it takes one launch more.
+    capturable: count steps on the parameter's device, so that `step` may be captured; it takes one launch more.  Then a
+        learning rate that is a tensor there is read by each step, or replay, and the host does not wait for it.
     foreach, fused: for PyTorch's sake; a step always takes many parameters at once.
     """
 
@@ -91,12 +93,14 @@ class Adam(Optimizer):
         for param in with_gradients(group):
             self._begin_counter(param, group)
             batches.setdefault(param.device_index, []).append(param)
-        lr, eps = numbers(group, "lr", "eps")
-        values = (lr, *map(number, group["betas"]), eps, *self._decays(group, lr))
-        for params in batches.values():
+        betas, (eps, decay) = tuple(map(number, group["betas"])), numbers(group, "eps", "weight_decay")
+        for device, params in batches.items():
+            lr, rate = rate_for(group, device)
             steps = [self.state[each]["step"] for each in params]
             lists, maximize = self._lists(params, group["amsgrad"]), bool(group["maximize"])
-            REGISTRY["counted_adam_step"](*lists, steps, *values, maximize)
+            decoupled = rate is not None and group["decoupled_weight_decay"]
+            decays = (1.0, decay) if decoupled else self._decays(group, lr)
+            REGISTRY["counted_adam_step"](*lists, steps, lr, *betas, eps, *decays, maximize, rate, decoupled)
 
     def _lists(self, params: list[Any], amsgrad: bool) -> list[list[Any]]:
         """The five lists of tensors that a step takes."""

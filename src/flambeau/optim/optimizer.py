@@ -491,6 +491,14 @@ def numbers(group: dict[str, Any], *names: str) -> tuple[float, ...]:
     return tuple([number(group[name]) for name in names])
 
 
+def rate_for(group: dict[str, Any], device: int) -> tuple[float, Any]:
+    """A group's learning rate for parameters of a device: (the number, None), or (0, the tensor) if it lies there."""
+    rate = group["lr"]
+    if isinstance(rate, TensorCore) and rate.device_index == device >= 0:
+        return 0.0, rate.reshape(()).to(float32)  # type: ignore[attr-defined]
+    return number(rate), None
+
+
 def check_number(group: dict[str, Any], name: str) -> None:
     """Raise ArgumentTypeError unless an option is a number, ArgumentError for a tensor of several elements."""
     value = group[name]

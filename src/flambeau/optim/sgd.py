@@ -8,7 +8,7 @@ from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
 from ..tensor import likes
-from .optimizer import Optimizer, check_not_negative, check_number, numbers, with_gradients
+from .optimizer import Optimizer, check_not_negative, check_number, numbers, rate_for, with_gradients
 
 
 class SGD(Optimizer):
@@ -17,6 +17,7 @@ class SGD(Optimizer):
     momentum: how much of the sum each step keeps;  dampening: how much less of the gradient joins it.
     nesterov: look ahead by one step (I. Sutskever et al., 2013).
     weight_decay: adds this much of param to the gradient.
+    lr: a tensor on the parameters' device is read by each step, or replay, and the host does not wait for it.
     foreach, fused: for PyTorch's sake; a step always takes many parameters at once.
     """
 
@@ -60,12 +61,13 @@ class SGD(Optimizer):
             )
 
     def update(self, group: dict[str, Any]) -> None:
-        lr, momentum, dampening, decay = numbers(group, "lr", "momentum", "dampening", "weight_decay")
+        momentum, dampening, decay = numbers(group, "momentum", "dampening", "weight_decay")
         batches: dict[tuple[int, bool], list[Any]] = {}
         for param in with_gradients(group):
             whole = bool(momentum) and self._begin(param) or not dampening
             batches.setdefault((param.device_index, whole), []).append(param)
-        for (_, whole), params in batches.items():
+        for (device, whole), params in batches.items():
+            lr, rate = rate_for(group, device)
             REGISTRY["sgd_step"](
                 params,
                 [each.grad for each in params],
@@ -76,6 +78,7 @@ class SGD(Optimizer):
                 decay,
                 bool(group["nesterov"]),
                 bool(group["maximize"]),
+                rate,
             )
 
     def _begin(self, param: Any) -> bool:
