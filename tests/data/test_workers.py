@@ -296,7 +296,7 @@ def test_a_worker_that_dies_is_named(end, how, persistent):
 def test_what_a_worker_sent_before_it_died_is_not_lost():
     loader = DataLoader(Called(20, at(5, programs.die)), batch_size=None, num_workers=1, prefetch_factor=10)
     batches = iter(loader)
-    (pid,) = workers()
+    (pid,) = [each.pid for each in batches._workers]
     signal_of_end = os.pidfd_open(pid)
     multiprocessing.connection.wait([signal_of_end], PATIENCE)
     os.close(signal_of_end)
@@ -330,12 +330,21 @@ def test_dropping_an_iterator_ends_its_workers():
 
 def test_a_worker_that_does_not_end_is_terminated(monkeypatch):
     monkeypatch.setattr(worker_iterator, "END_SECONDS", 0.05)
-    batches = iter(DataLoader(Called(2, at(1, programs.stop)), batch_size=None, num_workers=1))
-    assert next(batches) == 0
-    pids = workers()
+    reading, writing = os.pipe()
+
+    def stay():
+        os.write(writing, b"x")
+        programs.stop()
+
+    batches = iter(DataLoader(Called(2, at(1, stay)), batch_size=None, num_workers=1))
+    assert (next(batches), os.read(reading, 1)) == (0, b"x")
+    (process,) = batches._workers
     batches.close()
-    assert not workers() & pids
+    process.join(PATIENCE)
+    assert process.exitcode in (-signal.SIGTERM, -signal.SIGKILL)
     assert list(batches) == []
+    os.close(reading)
+    os.close(writing)
 
 
 def test_a_forked_child_s_copy_of_an_iterator_leaves_the_workers_alone():
@@ -355,6 +364,7 @@ from flambeau.data import DataLoader
 from tests.data.programs import Called, die, who
 batches = iter(DataLoader(Called(1000, who), batch_size=None, num_workers=2, multiprocessing_context={method!r}))
 print(*sorted({{next(batches)[0] for _ in range(4)}}), flush=True)
+input()  # until the test watches the workers
 {end}
 """
 
@@ -366,7 +376,7 @@ def program(text):
     return subprocess.Popen(
         [sys.executable, *WARNINGS, "-c", text],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 
@@ -379,7 +389,7 @@ def test_workers_end_with_their_parent_however_it_ends(method, end, status):
     shared = set(os.listdir("/dev/shm"))
     running = program(ORPHANS.format(method=method, end=end))
     files = [os.pidfd_open(int(pid)) for pid in running.stdout.readline().split()]
-    out, errors = running.communicate(timeout=PATIENCE)
+    out, errors = running.communicate("\n", timeout=PATIENCE)
     assert (out, errors, running.returncode) == ("", "", status)
     for file in files:
         assert multiprocessing.connection.wait([file], PATIENCE)
@@ -543,6 +553,7 @@ def test_a_timeout_holds_for_the_pinning_thread_too(gpus):
     batches = iter(loader)
     raised(LoaderTimeoutError, lambda: next(batches), "timed out after 0.05 seconds")
     release.set()
+    batches._timeout = PATIENCE
     assert isinstance(next(batches), Stuck)
     release.clear()
 
