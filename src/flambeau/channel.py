@@ -283,7 +283,7 @@ class Endpoint:
         del self._peers[peer.socket.fileno()]
         self._poll.unregister(peer.socket)  # closing does not, while a child has a copy
         peer.socket.close()
-        process = _process_descriptor(peer.pid)
+        process = process_descriptor(peer.pid)
         if process is None:
             self._lost(peer)
         else:
@@ -321,7 +321,7 @@ class Endpoint:
             connection.close()
 
 
-def _process_descriptor(pid: int) -> int | None:
+def process_descriptor(pid: int) -> int | None:
     """A file that becomes readable when the process has ended, or None if it has; also where there is no such file."""
     if pid == os.getpid():  # two endpoints of one process, in tests
         return None

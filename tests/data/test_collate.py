@@ -1,12 +1,13 @@
 """Batches of samples."""
 
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict, UserDict, UserList, namedtuple
 
 import numpy as np
 import pytest
 
 import flambeau as torch
 from flambeau.data import default_collate, default_convert
+from flambeau.data.collate import collate, collate_int_fn, default_collate_fn_map
 from flambeau.errors import ArgumentTypeError, ShapeError
 
 Pair = namedtuple("Pair", "x y")
@@ -47,3 +48,67 @@ def test_single_samples_keep_their_shape():
     found = default_convert({"x": np.ones(2), "y": [np.float32(1.5), "text"], "z": Pair(1, 2)})
     assert found["x"].tolist() == [1.0, 1.0]
     assert (found["y"][0].item(), found["y"][1], found["z"]) == (1.5, "text", Pair(1, 2))
+
+
+def test_containers_keep_their_type_and_attributes():
+    class Named(UserDict):
+        name = "none"
+
+    first = Named(x=1)
+    first.name = "a"
+    found = default_collate([first, Named(x=2)])
+    assert (type(found), found.name, found["x"].tolist(), first["x"]) == (Named, "a", [1, 2], 1)
+    found = default_collate([UserList([1, 2]), UserList([3, 4])])
+    assert (type(found), [each.tolist() for each in found]) == (UserList, [[1, 3], [2, 4]])
+    assert type(default_collate([(1, 2)])) is type(default_collate([range(2)])) is list
+    kept = default_convert(UserList([np.ones(1), "text"]))
+    assert (type(kept), kept[0].tolist(), kept[1]) == (UserList, [1.0], "text")
+
+
+def test_single_arrays_share_their_memory():
+    array = np.zeros(2)
+    default_convert([array])[0].fill_(3)
+    assert array.tolist() == [3.0, 3.0]
+    x = torch.ones(1)
+    assert default_convert((x,))[0] is x
+
+
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+
+class Point3(Point):
+    pass
+
+
+def test_each_type_has_a_function_that_may_be_replaced(monkeypatch):
+    def points(batch, *, collate_fn_map):
+        return "points", collate([each.x for each in batch], collate_fn_map=collate_fn_map)
+
+    with pytest.raises(ArgumentTypeError, match="found Point"):
+        default_collate([Point(1)])
+    monkeypatch.setitem(default_collate_fn_map, Point, points)
+    kind, found = default_collate([Point3(1), Point3(2)])
+    assert (kind, found.tolist()) == ("points", [1, 2])
+    monkeypatch.setitem(default_collate_fn_map, torch.Tensor, lambda batch, *, collate_fn_map: len(batch))
+    assert default_collate([torch.ones(1), torch.ones(2)]) == 2
+    assert default_collate([np.ones(1), np.ones(1)]) == 2
+
+
+def test_without_the_default_functions_only_containers_are_known():
+    with pytest.raises(ArgumentTypeError, match="found int: 1"):
+        collate([{"x": 1}])
+    assert collate([{"x": 1}, {"x": 2}], collate_fn_map={int: collate_int_fn})["x"].tolist() == [1, 2]
+    with pytest.raises(ArgumentTypeError, match="^collate: batch must be a list"):
+        collate(3)
+
+
+def test_stacking_keeps_gradients_and_promotes_types():
+    x = torch.ones(2, requires_grad=True)
+    default_collate([x * 2, x]).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+    assert default_collate([torch.ones(1), torch.ones(1, dtype=torch.float64)]).dtype is torch.float64
+    turned = torch.arange(4).reshape(2, 2).t()
+    found = default_collate([turned, turned])
+    assert (found.tolist(), found.is_contiguous()) == ([[[0, 2], [1, 3]]] * 2, True)

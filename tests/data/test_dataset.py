@@ -3,8 +3,17 @@
 import pytest
 
 import flambeau as torch
-from flambeau.data import ConcatDataset, Dataset, IterableDataset, Subset, TensorDataset, random_split
-from flambeau.errors import ArgumentError, IndexRangeError, NotSupportedError
+from flambeau.data import (
+    ChainDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    StackDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
+from flambeau.errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError
 
 
 class Numbers(Dataset):
@@ -35,7 +44,7 @@ def test_data_sets_follow_one_another():
         data[3]
     with pytest.raises(ArgumentError, match="should not be an empty iterable"):
         ConcatDataset([])
-    with pytest.raises(ArgumentError, match="an IterableDataset has no index"):
+    with pytest.raises(ArgumentError, match="does not support IterableDataset"):
         ConcatDataset([IterableDataset()])
 
 
@@ -71,3 +80,87 @@ def test_what_must_be_written():
         Dataset()[0]
     with pytest.raises(NotSupportedError, match="IterableDataset: __iter__ is not defined"):
         iter(IterableDataset())
+
+
+class Stream(IterableDataset):
+    def __init__(self, *values):
+        self.values = values
+
+    def __iter__(self):
+        return iter(self.values)
+
+    def __len__(self):
+        return len(self.values)
+
+
+def test_streams_follow_one_another():
+    chain = Stream(1, 2) + Stream(3)
+    assert (type(chain), list(chain), len(chain)) == (ChainDataset, [1, 2, 3], 3)
+    assert list(chain + Stream(4)) == [1, 2, 3, 4]
+    mixed = ChainDataset([Stream(1), Numbers(2)])
+    with pytest.raises(ArgumentTypeError, match=r"only supports IterableDataset, datasets\[1\] is a Numbers"):
+        len(mixed)
+    found = iter(mixed)
+    assert next(found) == 1
+    with pytest.raises(ArgumentTypeError, match="ChainDataset"):
+        next(found)
+
+
+def test_datasets_side_by_side():
+    pairs = StackDataset(Numbers(1, 2, 3), Numbers("a", "b", "c"))
+    assert (len(pairs), pairs[1], pairs.__getitems__([2, 0])) == (3, (2, "b"), [(3, "c"), (1, "a")])
+    named = StackDataset(x=Numbers(1, 2), y=Subset(Numbers("a", "b"), [1, 0]))
+    assert (len(named), named[0], named.__getitems__([1])) == (2, {"x": 1, "y": "b"}, [{"x": 2, "y": "a"}])
+
+
+class Short(Numbers):
+    def __getitems__(self, indices):
+        return [self[index] for index in indices[1:]]
+
+
+def test_datasets_that_cannot_stand_side_by_side():
+    cases = [
+        (lambda: StackDataset(), "At least one dataset should be passed, got 0 by position and 0 by keyword"),
+        (lambda: StackDataset(Numbers(1), x=Numbers(1)), "Supported either .*got 1 by position and 1 by keyword"),
+        (
+            lambda: StackDataset(Numbers(1), Numbers(1, 2)),
+            r"Size mismatch between datasets, their lengths are \[1, 2\]",
+        ),
+        (
+            lambda: StackDataset(x=Numbers(1), y=Numbers()),
+            r"Size mismatch between datasets, their lengths are \[1, 0\]",
+        ),
+        (lambda: StackDataset(x=Short(1, 2)).__getitems__([0, 1]), "Expected 2, got 1 from datasets\\['x'\\]"),
+    ]
+    for call, text in cases:
+        with pytest.raises(ArgumentError, match=f"StackDataset: .*{text}"):
+            call()
+
+
+def test_a_subset_hands_a_list_of_indices_on():
+    class AtOnce(Numbers):
+        def __getitems__(self, indices):
+            return [("at once", self[index]) for index in indices]
+
+    assert Subset(AtOnce(5, 6, 7), [2, 0]).__getitems__([1, 0]) == [("at once", 5), ("at once", 7)]
+    assert Subset(Numbers(5, 6, 7), [2, 0]).__getitems__([1, 0]) == [5, 7]
+
+
+def test_a_subset_with_samples_of_its_own_says_how_to_fetch_several():
+    class Half(Subset):
+        def __getitem__(self, index):
+            return super().__getitem__(index) / 2
+
+    class Both(Half):
+        def __getitems__(self, indices):
+            return [self[index] for index in indices]
+
+    with pytest.raises(NotSupportedError, match="Half: overrides __getitem__ but not __getitems__"):
+        Half(Numbers(2), [0])
+    assert Both(Numbers(2), [0]).__getitems__([0]) == [1.0]
+
+
+def test_an_empty_share_is_a_warning():
+    with pytest.warns(UserWarning, match="Length of split at index 1 is 0"):
+        parts = random_split(range(3), [0.99, 0.01])
+    assert [len(part) for part in parts] == [3, 0]

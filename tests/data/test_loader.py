@@ -1,38 +1,21 @@
-"""DataLoader: order, batches, and the thread that pins (1.9.10, 1.9.12)."""
+"""DataLoader without worker processes: order, options, pinning (1.9.10), batches on a GPU."""
 
-import gc
-import subprocess
-import sys
-import threading
-import weakref
+import copy
+import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler, TensorDataset
-from flambeau.data.pinning import DEPTH, THREAD_NAME, LoaderTimeoutError
-from flambeau.errors import AcceleratorError, ArgumentError, NotSupportedError
+from flambeau.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler, Subset, TensorDataset
+from flambeau.data.collate import collate_tensor_fn, default_collate_fn_map
+from flambeau.errors import ArgumentError, NotSupportedError
 from flambeau.testing import machine
+from tests.oracle import loader_cases
 
-PATIENCE = 60  # seconds, with what must not wait for ever
+RECORDED = json.loads(Path(loader_cases.__file__).with_suffix(".json").read_text())
 gpu = pytest.mark.devices(1)
-
-
-def pinning_threads():
-    return [each for each in threading.enumerate() if each.name == THREAD_NAME]
-
-
-def wait_for_the_end():
-    """Wait for threads that were told to end; nobody joins those of an iterator that was dropped."""
-    for each in pinning_threads():
-        each.join(PATIENCE)
-    assert pinning_threads() == []
-
-
-@pytest.fixture(autouse=True)
-def no_thread_is_left():
-    yield
-    wait_for_the_end()
 
 
 class Numbers(Dataset):
@@ -110,6 +93,9 @@ def test_batches_may_be_fetched_and_collated_by_hand():
 def test_options_that_exclude_each_other():
     cases = [
         ({"num_workers": -1}, "num_workers option should be non-negative, got -1"),
+        ({"num_workers": 1, "prefetch_factor": -1}, "prefetch_factor option should be non-negative, got -1"),
+        ({"multiprocessing_context": "fork"}, r"multi-process loading \(num_workers > 0\), but got num_workers=0"),
+        ({"num_workers": 1, "multiprocessing_context": "no"}, "valid start method in .* got 'no'"),
         ({"timeout": -1}, "timeout option should be non-negative"),
         ({"prefetch_factor": 2}, "prefetch_factor=2 needs worker processes"),
         ({"persistent_workers": True}, "persistent_workers=True needs worker processes"),
@@ -121,175 +107,171 @@ def test_options_that_exclude_each_other():
     for options, text in cases:
         with pytest.raises(ArgumentError, match=text):
             DataLoader(Numbers(3), **options)
-    with pytest.raises(ArgumentError, match="an IterableDataset has its own order; got shuffle=True"):
+    with pytest.raises(
+        ArgumentError, match="with IterableDataset: expected unspecified shuffle option, but got shuffle=True"
+    ):
         DataLoader(Stream(3), shuffle=True)
-    with pytest.raises(NotSupportedError, match=r"num_workers=2.*\nhint: use num_workers=0"):
-        DataLoader(Numbers(3), num_workers=2)
+    with pytest.raises(ArgumentError, match="timeout=1 needs worker processes"):
+        iter(DataLoader(Numbers(3), timeout=1))
+    with pytest.raises(TypeError, match="multiprocessing_context option should be a valid context .*, got 3"):
+        DataLoader(Numbers(3), num_workers=1, multiprocessing_context=3)
     with pytest.warns(DeprecationWarning, match="pin_memory_device='cuda' is ignored"):
         DataLoader(Numbers(3), pin_memory_device="cuda")
+
+
+def serial(recorded):
+    return [case for case in recorded if case[-2]["num_workers"] == 0]
+
+
+@pytest.mark.parametrize("case", serial(RECORDED["batches"]), ids=lambda case: f"{case[0]} {case[2]}")
+def test_batches_are_pytorch_s(case):
+    *given, expected = case
+    assert loader_cases.batches(torch, *given) == expected
+
+
+@pytest.mark.parametrize("case", [each for each in RECORDED["logs"] if each[1] == 0], ids=lambda case: case[0])
+def test_samplers_and_generators_are_asked_when_pytorch_asks_them(case):
+    *given, expected = case
+    assert loader_cases.log(torch, *given) == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"]
+)
+def test_what_decides_the_batches_is_fixed(name):
+    loader = DataLoader(Numbers(3))
+    before = getattr(loader, name)
+    with pytest.raises(ValueError, match=f"DataLoader: {name} attribute should not be set .* got 7"):
+        setattr(loader, name, 7)
+    assert getattr(loader, name) is before
+    loader.collate_fn = len
+    assert list(loader) == [1, 1, 1]
+
+
+def test_an_iterator_goes_on_after_an_exception():
+    batches = iter(DataLoader(Numbers(6, fails_at=2), batch_size=2))
+    assert next(batches).tolist() == [0.0, 1.0]
+    with pytest.raises(KeyError, match="sample 2"):
+        next(batches)
+    assert [batch.tolist() for batch in batches] == [[4.0, 5.0]]
+
+
+def test_iterators_know_their_length_and_cannot_be_pickled():
+    batches = iter(DataLoader(Numbers(5), batch_size=2))
+    assert len(batches) == 3
+    with pytest.raises(NotSupportedError, match="SerialIterator: an iterator cannot be pickled"):
+        copy.copy(batches)
+
+
+def test_a_stream_longer_than_it_said_is_a_warning():
+    class Liar(Stream):
+        def __len__(self):
+            return 2
+
+    loader = DataLoader(Liar(3), batch_size=None)
+    assert len(loader) == 2
+    with pytest.warns(UserWarning, match="was reported to be 2 .* but 3 samples have been fetched"):
+        assert len(list(loader)) == 3
+
+
+def test_more_workers_than_cores_are_a_warning():
+    with pytest.warns(UserWarning, match="will create 100000 worker processes in total"):
+        DataLoader(Numbers(3), num_workers=100000)
+
+
+def test_it_is_generic():
+    assert DataLoader[int].__origin__ is DataLoader
+
+
+# rows of a TensorDataset, which are gathered at once
+
+
+def rows(*dtypes):
+    return TensorDataset(*[torch.arange(12).reshape(6, 2).to(dtype) for dtype in dtypes])
+
+
+@pytest.mark.parametrize(
+    "indices", [[0, 5, -1], [3], [np.int64(2), 1], [torch.tensor(4), 0], [slice(0, 2), slice(2, 4)]]
+)
+def test_rows_that_are_gathered_are_those_that_are_stacked(indices):
+    data = rows(torch.float32, torch.int8, torch.bfloat16, torch.bool)
+    wanted = torch.utils.data.default_collate([data[index] for index in indices])
+    (found,) = DataLoader(data, batch_sampler=[indices])
+    assert [(each.dtype, each.tolist()) for each in found] == [(each.dtype, each.tolist()) for each in wanted]
+    assert type(found) is type(wanted) is list
+
+
+@pytest.mark.parametrize("make", [lambda data: data, lambda data: Subset(Subset(data, [5, 4, 3, 2]), [3, 0, 1])])
+def test_samples_in_a_list_are_those_of_getitem(make):
+    data = make(rows(torch.float32, torch.int64))
+    assert [[each.tolist() for each in sample] for sample in data.__getitems__([0, 2, 1])] == [
+        [each.tolist() for each in data[index]] for index in (0, 2, 1)
+    ]
+    (found,) = DataLoader(data, batch_size=len(data), collate_fn=lambda samples: samples)
+    assert [sample[1].tolist() for sample in found] == [data[index][1].tolist() for index in range(len(data))]
+
+
+def test_a_gathered_batch_shares_nothing_with_its_dataset():
+    data = rows(torch.float32)
+    (batch,) = next(iter(DataLoader(data, batch_size=1)))
+    batch.fill_(9)
+    assert data[0][0].tolist() == [0.0, 1.0]
+
+
+def test_an_index_out_of_range_is_named():
+    with pytest.raises(IndexError, match="6"):
+        list(DataLoader(rows(torch.float32), sampler=[6], batch_size=2))
+
+
+def test_rows_with_a_gradient_stay_in_the_graph():
+    x = torch.ones(3, 2, requires_grad=True)
+    (batch,) = next(iter(DataLoader(TensorDataset(x), batch_size=2)))
+    batch.sum().backward()
+    assert x.grad.tolist() == [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
+
+
+def test_another_way_to_collate_tensors_holds_for_rows_too(monkeypatch):
+    def doubled(batch, *, collate_fn_map):
+        return 2 * collate_tensor_fn(batch)
+
+    monkeypatch.setitem(default_collate_fn_map, torch.Tensor, doubled)
+    (batch,) = next(iter(DataLoader(rows(torch.float32), batch_size=2)))
+    assert batch.tolist() == [[0.0, 2.0], [4.0, 6.0]]
+
+
+def test_a_subclass_decides_about_its_samples():
+    class Negative(TensorDataset):
+        def __getitem__(self, index):
+            return -super().__getitem__(index)[0]
+
+    (batch,) = DataLoader(Negative(torch.arange(2)), batch_size=2)
+    assert batch.tolist() == [0, -1]
 
 
 # pinning
 
 
 @gpu
-def test_pinned_batches_come_in_order(gpus):
-    loader = DataLoader(Numbers(7), batch_size=2, pin_memory=True)
-    for _ in range(2):
-        batches = list(loader)
-        assert [each.tolist() for each in batches] == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0], [6.0]]
-        assert all(each.is_pinned() for each in batches)
-        assert pinning_threads() == []
+def test_a_batch_is_made_and_pinned_when_it_is_asked_for(gpus):
+    data = Numbers(5)
+    batches = iter(DataLoader(data, batch_size=2, pin_memory=True))
+    assert data.asked == []
+    first = next(batches)
+    assert (first.tolist(), first.is_pinned(), data.asked) == ([0.0, 1.0], True, [0, 1])
+    assert [(each.tolist(), each.is_pinned()) for each in batches] == [([2.0, 3.0], True), ([4.0], True)]
 
 
 @gpu
-def test_two_batches_are_made_ahead_and_no_more(gpus):
-    data = Numbers(20)
-    batches = iter(DataLoader(data, pin_memory=True))
-    next(batches)
-    assert data.asked == list(range(1 + DEPTH))
-    next(batches)
-    assert data.asked == list(range(2 + DEPTH))
-    assert len(pinning_threads()) == 1
-    assert pinning_threads()[0].daemon
-
-
-@gpu
-def test_an_early_break_ends_the_thread(gpus):
-    for batch in DataLoader(Numbers(20), pin_memory=True):
-        if batch.item() == 3.0:
-            break
-    wait_for_the_end()
-
-
-@gpu
-def test_an_iterator_left_with_a_failed_batch_ends_by_reference_count(gpus):
-    gc.disable()
-    try:
-        batches = iter(DataLoader(Numbers(20, fails_at=2), pin_memory=True))
-        next(batches)
-        gone = weakref.ref(batches)
-        del batches
-        assert gone() is None
-        wait_for_the_end()
-    finally:
-        gc.enable()
-
-
-@gpu
-def test_batches_that_were_ahead_give_their_memory_back(gpus):
-    batches = iter(DataLoader(Numbers(20), pin_memory=True))
-    next(batches)
-    del batches
-    wait_for_the_end()
-    assert torch.cuda.host_memory_stats()["active_bytes.current"] == 0
-
-
-@gpu
-def test_closing_ends_the_epoch(gpus):
-    batches = iter(DataLoader(Numbers(20), pin_memory=True))
-    next(batches)
-    batches.close()
-    batches.close()
-    assert pinning_threads() == []
-    assert list(batches) == []
-
-
-@gpu
-def test_an_exception_of_a_sample_comes_at_its_turn(gpus):
-    batches = iter(DataLoader(Numbers(9, fails_at=2), pin_memory=True))
-    assert [next(batches).item() for _ in range(2)] == [0.0, 1.0]
-    with pytest.raises(KeyError, match="sample 2"):
-        next(batches)
-    assert list(batches) == []
-
-
-class Unpinnable:
-    def __init__(self, error):
-        self.error = error
-
-    def pin_memory(self):
-        raise self.error
-
-
-class TakesMore(Exception):
-    def __init__(self, first, second):
-        super().__init__(first, second)
-
-
-def failing(error):
-    return iter(DataLoader([torch.ones(1), Unpinnable(error)], batch_size=None, pin_memory=True))
-
-
-@gpu
-def test_an_exception_of_pinning_keeps_its_type_and_tells_its_traceback(gpus):
-    batches = failing(ValueError("no room"))
-    assert next(batches).item() == 1.0
-    with pytest.raises(
-        ValueError, match=r"(?s)Caught ValueError in pin memory thread for device 0.*in pin_memory.*no room"
-    ):
-        next(batches)
-    batches = failing(TakesMore(1, 2))
-    next(batches)
-    with pytest.raises(RuntimeError, match="Caught TakesMore in pin memory thread"):
-        next(batches)
-    batches = failing(AcceleratorError("lost", error_code=719, sticky=True))
-    next(batches)
-    with pytest.raises(AcceleratorError, match="lost") as caught:
-        next(batches)
-    assert (caught.value.error_code, caught.value.sticky) == (719, True)
-
-
-class Stuck:
-    def __init__(self):
-        self.release = threading.Event()
-
-    def pin_memory(self):
-        self.release.wait()
-        return self
-
-
-@gpu
-def test_waiting_for_the_thread_has_an_end(gpus):
-    stuck = Stuck()
-    batches = iter(DataLoader([stuck], batch_size=None, pin_memory=True, timeout=0.01))
-    (thread,) = pinning_threads()
-    with pytest.raises(LoaderTimeoutError, match="DataLoader timed out after 0.01 seconds"):
-        next(batches)
-    batches.close()
-    del batches
-    stuck.release.set()
-    thread.join()
-
-
-@gpu
-def test_dropping_an_iterator_does_not_wait_for_its_thread(gpus):
-    """The collector drops it in any thread, which may hold a lock that pinning needs."""
-    stuck = Stuck()
-    held = [iter(DataLoader([torch.ones(1), stuck], batch_size=None, pin_memory=True))]
-    next(held[0])
-    dropper = threading.Thread(target=held.clear, daemon=True)
-    dropper.start()
-    dropper.join(PATIENCE)
-    was_waiting = dropper.is_alive()
-    stuck.release.set()
-    dropper.join()
-    wait_for_the_end()
-    assert not was_waiting
-
-
-@pytest.mark.devices(2)
-def test_the_thread_works_on_the_consumer_s_device(gpus):
-    seen = []
-
-    class Where:
+def test_an_exception_of_pinning_comes_at_its_turn(gpus):
+    class Unpinnable:
         def pin_memory(self):
-            seen.append(torch.cuda.current_device())
-            return self
+            raise ValueError("no room")
 
-    with torch.cuda.device(1):
-        list(DataLoader([Where()], batch_size=None, pin_memory=True))
-    assert seen == [1]
+    batches = iter(DataLoader([torch.ones(1), Unpinnable(), torch.zeros(1)], batch_size=None, pin_memory=True))
+    assert next(batches).item() == 1.0
+    with pytest.raises(ValueError, match="no room"):
+        next(batches)
+    assert next(batches).item() == 0.0
 
 
 def test_without_an_accelerator_it_warns_and_does_not_pin(monkeypatch):
@@ -317,25 +299,3 @@ def test_random_draws_do_not_depend_on_pinning():
 
     with machine(devices=1):
         assert drawn(True) == drawn(True) == drawn(False)
-
-
-EXIT = """
-import flambeau as torch
-from flambeau.data import DataLoader
-
-batches = iter(DataLoader(torch.arange(50.0), pin_memory=True))
-print(next(batches).item())
-{}
-"""
-
-
-@pytest.mark.parametrize(("end", "status"), [("", 0), ("raise SystemExit(3)", 3)])
-def test_the_interpreter_ends_with_an_iterator_left(end, status):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", EXIT.format(end)],
-        env={"FLAMBEAU_GPUS": "virtual:1", "PYTHONPATH": ":".join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (done.stdout, done.stderr, done.returncode) == ("0.0\n", "", status)

@@ -1,5 +1,8 @@
 """Samplers: uniqueness, and how often each index comes."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -7,6 +10,7 @@ from hypothesis import strategies as some
 import flambeau as torch
 from flambeau.data import (
     BatchSampler,
+    DistributedSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
@@ -14,6 +18,9 @@ from flambeau.data import (
     WeightedRandomSampler,
 )
 from flambeau.errors import ArgumentError, NotSupportedError
+from tests.oracle import loader_cases
+
+RECORDED = json.loads(Path(loader_cases.__file__).with_suffix(".json").read_text())
 
 
 def seeded(seed=0):
@@ -102,3 +109,94 @@ def test_bad_arguments():
     for make, text in cases:
         with pytest.raises(ArgumentError, match=text):
             make()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RandomSampler(range(40)),
+        lambda: RandomSampler(range(40), replacement=True),
+        lambda: SubsetRandomSampler(range(40)),
+        lambda: WeightedRandomSampler([1.0] * 40, 30),
+        lambda: WeightedRandomSampler([1.0] * 40, 30, replacement=False),
+    ],
+)
+def test_nothing_is_drawn_before_the_first_index(make):
+    sampler = make()
+    one, other = iter(sampler), iter(sampler)
+    torch.manual_seed(3)
+    first = next(one)
+    torch.manual_seed(3)
+    assert next(other) == first
+    assert list(one) == list(other)
+
+
+def test_any_number_of_indices_is_drawn_as_they_are_needed():
+    indices = iter(RandomSampler(range(7), replacement=True, num_samples=10**10))
+    assert all(0 <= next(indices) < 7 for _ in range(100))
+
+
+@pytest.mark.parametrize(("count", "permutations"), [(5, 1), (10, 2), (20, 3), (25, 3)])
+def test_a_generator_gives_pytorch_s_number_of_permutations(count, permutations):
+    """One for each whole round, and one for the rest, also if there is none."""
+    given, twin = seeded(), seeded()
+    list(RandomSampler(range(10), num_samples=count, generator=given))
+    for _ in range(permutations):
+        torch.randperm(10, generator=twin)
+    assert given.get_state().tolist() == twin.get_state().tolist()
+
+
+def test_without_a_generator_one_seed_is_drawn():
+    generator = torch.manual_seed(3)
+    before = generator.get_state()
+    list(RandomSampler(range(10), num_samples=35))
+    assert loader_cases.draws(torch, generator, before) == 1
+
+
+def test_weights_are_a_tensor_that_may_be_changed():
+    sampler = WeightedRandomSampler([1.0, 1.0, 0.0], 20)
+    assert (sampler.weights.dtype, sampler.weights.tolist()) == (torch.float64, [1.0, 1.0, 0.0])
+    sampler.weights[0] = 0.0
+    assert set(sampler) == {1}
+    sampler.weights[1] = -1.0
+    with pytest.raises(ArgumentError, match=r"weight 1 is -1\.0"):
+        next(iter(sampler))
+
+
+@pytest.mark.parametrize("case", RECORDED["distributed"], ids=str)
+def test_each_process_has_pytorch_s_share(case):
+    *given, expected = case
+    assert loader_cases.distributed(torch, *given) == expected
+
+
+def test_shares_are_shuffled_alike():
+    def shares(epoch):
+        samplers = [DistributedSampler(range(10), 3, rank, seed=4) for rank in range(3)]
+        for each in samplers:
+            each.set_epoch(epoch)
+        return [list(each) for each in samplers]
+
+    first = shares(0)
+    assert sorted(index for share in first for index in share[:3]) != list(range(9))
+    assert sorted({index for share in first for index in share}) == list(range(10))
+    assert shares(0) == first != shares(1)
+    assert list(DistributedSampler(range(10), 1, 0, seed=9)) == torch.randperm(10, generator=seeded(9)).tolist()
+
+
+def test_shares_need_to_know_of_the_others():
+    with pytest.raises(NotSupportedError, match="num_replicas is None, rank is 0"):
+        DistributedSampler(range(3), rank=0)
+    with pytest.raises(RuntimeError, match="num_replicas is 2, rank is None"):
+        DistributedSampler(range(3), 2)
+    with pytest.raises(ArgumentError, match=r"Invalid rank 2, rank should be in the interval \[0, 1\]"):
+        DistributedSampler(range(3), 2, 2)
+
+
+def test_anything_that_iterates_is_a_sampler_of_batches():
+    class Old:
+        def __getitem__(self, index):
+            if index == 3:
+                raise IndexError
+            return 10 * index
+
+    assert list(BatchSampler(Old(), 2, False)) == [[0, 10], [20]]

@@ -412,10 +412,10 @@ def test_graphed_callables(gpus, call, error, begins):
         ("nn.init", "orthogonal_"),
         ("nn.parallel", "DistributedDataParallel"),
         ("nn.utils", "rnn"),
-        ("optim", "RMSprop"),
-        ("optim.lr_scheduler", "OneCycleLR"),
+        ("optim", "SparseAdam"),
+        ("optim.lr_scheduler", "EPOCH_DEPRECATION_WARNING"),
         ("utils", "dlpack"),
-        ("utils.data", "get_worker_info"),
+        ("utils.data", "IterDataPipe"),
     ],
 )
 def test_a_name_that_is_not_there_says_where_that_is_told(module, missing):

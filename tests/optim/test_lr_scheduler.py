@@ -1,11 +1,14 @@
 """Schedulers beside their rates (tests/optim/test_optimizers.py has those)."""
 
+import copy
+
 import pytest
 
 import flambeau as torch
 from flambeau import nn, optim
 from flambeau.errors import ArgumentError, ArgumentTypeError, NotSupportedError
 from flambeau.optim import lr_scheduler
+from tests.oracle import optim_cases
 
 
 def optimizer(*rates):
@@ -39,7 +42,7 @@ def test_a_state_carries_on():
         first.step()
     second.load_state_dict(first.state_dict())
     assert (second.last_epoch, second.get_last_lr()) == (3, first.get_last_lr())
-    assert "lr_lambdas" not in lr_scheduler.LambdaLR(optimizer(1.0), lambda step: 1).state_dict()
+    assert lr_scheduler.LambdaLR(optimizer(1.0), lambda step: 1).state_dict()["lr_lambdas"] == [None]
 
 
 def test_bad_arguments():
@@ -55,3 +58,98 @@ def test_bad_arguments():
         lr_scheduler.LinearLR(optimizer(1.0), start_factor=0)
     with pytest.raises(NotSupportedError, match="LRScheduler: get_lr is not defined"):
         lr_scheduler.LRScheduler(optimizer(1.0))
+
+
+def test_a_step_may_be_named_with_a_warning():
+    owner = optimizer(1.0)
+    scheduler = lr_scheduler.StepLR(owner, 3, 0.5)
+    owner.step()
+    with pytest.warns(UserWarning, match="StepLR: the epoch parameter .* is deprecated, got 7"):
+        scheduler.step(7)
+    assert (scheduler.last_epoch, scheduler.get_last_lr()) == (7, [0.25])
+
+
+def test_the_starting_rate_is_the_first_scheduler_s():
+    owner = optimizer(1.0)
+    first = lr_scheduler.ExponentialLR(owner, 0.5)
+    owner.step()
+    first.step()
+    assert lr_scheduler.ExponentialLR(owner, 0.5).base_lrs == [1.0]
+
+
+class Ramp:
+    """A function of the step that is an object, and has a state."""
+
+    def __init__(self, slope):
+        self.slope = slope
+
+    def __call__(self, step):
+        return 1.0 + self.slope * step
+
+
+SAVED = {
+    "lambda": lambda owner: lr_scheduler.LambdaLR(owner, Ramp(0.5)),
+    "cyclic": lambda owner: lr_scheduler.CyclicLR(owner, 0.1, 1.0, 3, scale_fn=Ramp(0.1), cycle_momentum=False),
+    "plateau": lambda owner: lr_scheduler.ReduceLROnPlateau(owner, patience=0),
+    "one cycle": lambda owner: lr_scheduler.OneCycleLR(owner, 1.0, 20),
+    **{kind: (lambda owner, kind=kind: optim_cases.compose(torch, kind, owner)) for kind in ("chained", "sequential")},
+}
+
+
+@pytest.mark.parametrize("kind", SAVED)
+def test_a_saved_scheduler_goes_on(kind):
+    def go_on(owner, scheduler, count):
+        for number in range(count):
+            owner.step()
+            scheduler.step(*([float(number)] if kind == "plateau" else []))
+        return [group["lr"] for group in owner.param_groups]
+
+    owner, other = optimizer(1.0, 0.5), optimizer(1.0, 0.5)
+    scheduler = SAVED[kind](owner)
+    go_on(owner, scheduler, 4)
+    twin = SAVED[kind](other)
+    state = scheduler.state_dict()
+    assert "optimizer" not in state
+    twin.load_state_dict(copy.deepcopy(state))
+    other.load_state_dict(owner.state_dict())
+    assert go_on(other, twin, 6) == go_on(owner, scheduler, 6)
+
+
+def test_more_bad_arguments():
+    owner, other = optimizer(1.0), optimizer(1.0)
+    step = lr_scheduler.StepLR(owner, 1)
+    cases = [
+        (lambda: lr_scheduler.SequentialLR(owner, [], []), ValueError, "SequentialLR: expects at least one scheduler"),
+        (lambda: lr_scheduler.SequentialLR(owner, [step], [3]), ValueError, "but got 1 and 1"),
+        (lambda: lr_scheduler.SequentialLR(other, [step], []), ValueError, "SequentialLR: .*same optimizer"),
+        (lambda: lr_scheduler.ChainedScheduler([3]), TypeError, r"ChainedScheduler: schedulers\[0\] .*got 3"),
+        (
+            lambda: lr_scheduler.ChainedScheduler([step, lr_scheduler.ReduceLROnPlateau(owner)]),
+            ValueError,
+            r"does not support `ReduceLROnPlateau`.*schedulers\[1\]",
+        ),
+        (lambda: lr_scheduler.ReduceLROnPlateau(owner, factor=1.0), ValueError, r"Factor should be < 1.0, got 1\.0"),
+        (lambda: lr_scheduler.ReduceLROnPlateau(owner, mode="up"), ValueError, "mode 'up' is unknown"),
+        (lambda: lr_scheduler.ReduceLROnPlateau(owner, min_lr=[1, 2]), ValueError, "min_lr has 2 values"),
+        (lambda: lr_scheduler.ConstantLR(owner, 1.5), ValueError, r"ConstantLR: .*\[0, 1\], got 1\.5"),
+        (lambda: lr_scheduler.CyclicLR(owner, [1, 2], 3), ValueError, "base_lr has 2 values, param_groups has 1"),
+        (lambda: lr_scheduler.CyclicLR(owner, 1, 3, mode="x"), ValueError, "mode is invalid .*'x'"),
+        (lambda: lr_scheduler.OneCycleLR(owner, 1.0), ValueError, "total_steps OR .*got None epochs"),
+        (lambda: lr_scheduler.OneCycleLR(owner, 1.0, 0), ValueError, "positive integer total_steps, but got 0"),
+        (lambda: lr_scheduler.OneCycleLR(owner, 1.0, 5, pct_start=2.0), ValueError, r"pct_start .*got 2\.0"),
+        (lambda: lr_scheduler.OneCycleLR(owner, 1.0, 5, anneal_strategy="x"), ValueError, "anneal_strategy .*'x'"),
+        (lambda: lr_scheduler.CosineAnnealingWarmRestarts(owner, 0), ValueError, "positive integer T_0, but got 0"),
+        (lambda: optim.swa_utils.SWALR(owner, 0.1, anneal_strategy="x"), ValueError, "anneal_strategy .*'x'"),
+        (lambda: lr_scheduler.MultiplicativeLR(owner, 3), TypeError, r"lr_lambda\[0\] must be callable, got 3"),
+    ]
+    for make, error, text in cases:
+        with pytest.raises(error, match=text):
+            make()
+    adagrad = optim.Adagrad([nn.Parameter(torch.zeros(1))])
+    with pytest.raises(ArgumentError, match="CyclicLR: optimizer must support momentum .* Adagrad has neither"):
+        lr_scheduler.CyclicLR(adagrad, 0.1, 1.0)
+    once = lr_scheduler.OneCycleLR(owner, 1.0, 1, cycle_momentum=False)
+    owner.step()
+    once.step()
+    with pytest.raises(ArgumentError, match="Tried to step 2 times. .* total steps is 1"):
+        once.step()

@@ -6,7 +6,14 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn, optim
-from flambeau.errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError, ShapeError
+from flambeau.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    ModeError,
+    NotSupportedError,
+    ShapeError,
+)
 from flambeau.hooks import hooks
 
 
@@ -29,6 +36,113 @@ def test_groups_have_their_own_options():
 def test_names_may_come_along():
     net = nn.Linear(1, 1)
     assert len(optim.Adam(net.named_parameters()).param_groups[0]["params"]) == 2
+
+
+def test_names_are_kept_in_the_groups():
+    net = nn.Linear(1, 1)
+    named = optim.Adam(net.named_parameters())
+    assert named.param_groups[0]["param_names"] == ["weight", "bias"]
+    plain = optim.Adam(nn.Linear(1, 1).parameters())
+    named.load_state_dict(plain.state_dict())
+    assert named.param_groups[0]["param_names"] == ["weight", "bias"]
+    with pytest.raises(ArgumentError, match="with/without names, the new one has 0 names and group 0 2"):
+        named.add_param_group({"params": [param()]})
+
+
+def test_choices_of_an_implementation_are_taken_and_checked():
+    for options in ({"foreach": True}, {"fused": True}, {"foreach": False, "fused": False}):
+        made = optim.AdamW([param()], lr=0.1, **options)
+        made.step()
+        assert made.param_groups[0]["foreach"] is options.get("foreach")
+    with pytest.raises(ModeError, match="SGD: `fused` and `foreach` cannot be `True` together"):
+        optim.SGD([param()], foreach=True, fused=True)
+    with pytest.raises(NotSupportedError, match="Adam: differentiable=True"):
+        optim.Adam([param()], differentiable=True)
+
+
+def test_hooks_are_called_around_a_step():
+    seen = []
+
+    class Own(optim.Optimizer):
+        def step(self, closure=None):
+            seen.append(("own", closure))
+
+    for made in (optim.SGD([param()]), Own([param()], {})):
+        before = made.register_step_pre_hook(lambda *given: seen.append(("before", *given)))
+        made.register_step_pre_hook(lambda owner, args, kwargs: ((other,), kwargs))
+        made.register_step_post_hook(lambda *given: seen.append(("after", *given)))
+        other = lambda: 7  # noqa: E731
+        made.step()
+        assert seen[0][:2] == ("before", made) and seen[-1] == ("after", made, (other,), {})
+        assert len(seen) == (3 if type(made) is Own else 2)
+        before.remove()
+        seen.clear()
+        made.step()
+        assert [each[0] for each in seen if each[0] != "own"] == ["after"]
+        seen.clear()
+    made.register_step_pre_hook(lambda *given: 3)
+    with pytest.raises(
+        RuntimeError, match=r"step: .*must return None or a tuple of \(new_args, new_kwargs\), but got 3"
+    ):
+        made.step()
+
+
+def test_hooks_are_called_once_around_a_step_that_calls_its_base_s():
+    class Twice(optim.SGD):
+        def step(self, closure=None):
+            super().step(closure)
+            return super().step()
+
+    seen, a = [], param()
+    made = Twice([a], lr=0.25)
+    made.register_step_pre_hook(lambda *_: seen.append("before"))
+    made.register_step_post_hook(lambda *_: seen.append("after"))
+    made.step()
+    assert (seen, a.item()) == (["before", "after"], 0.5)
+
+
+def test_hooks_are_called_around_saving_and_loading():
+    seen, made = [], optim.SGD([param()], lr=0.5)
+    made.register_state_dict_pre_hook(lambda owner: seen.append("saving"))
+    made.register_state_dict_post_hook(lambda owner, state: {**state, "more": 1})
+    made.register_state_dict_post_hook(lambda owner, state: seen.append(sorted(state)), prepend=True)
+    found = made.state_dict()
+    assert (seen, found["more"]) == (["saving", ["param_groups", "state"]], 1)
+    seen.clear()
+
+    def halve(owner, state):
+        groups = [{**group, "lr": group["lr"] / 2} for group in state["param_groups"]]
+        return {**state, "param_groups": groups}
+
+    made.register_load_state_dict_pre_hook(halve)
+    made.register_load_state_dict_post_hook(lambda owner: seen.append(owner.param_groups[0]["lr"]))
+    made.load_state_dict(found)
+    assert (seen, found["param_groups"][0]["lr"]) == ([0.25], 0.5)
+
+
+def test_options_that_a_saved_state_lacks_are_the_optimizer_s():
+    made = optim.Adam([param()])
+    state = made.state_dict()
+    del state["param_groups"][0]["decoupled_weight_decay"], state["param_groups"][0]["foreach"]
+    made.load_state_dict(state)
+    made.step()
+    assert made.param_groups[0]["decoupled_weight_decay"] is False
+
+
+def test_the_number_of_steps_is_a_tensor_that_may_be_set():
+    a = param()
+    made = optim.Adam([a], lr=0.1)
+    made.step()
+    step = made.state[a]["step"]
+    assert (step.dtype, step.shape, str(step.device), step.item()) == (torch.float32, (), "cpu", 1.0)
+    made.step()
+    assert (made.state[a]["step"] is step, step.item()) == (True, 2.0)
+    step.fill_(10.0)
+    made.step()
+    assert step.item() == 11.0
+    made.state[a]["step"] = torch.tensor(20.0)
+    made.step()
+    assert (made.state[a]["step"].item(), step.item()) == (21.0, 11.0)
 
 
 def test_a_parameter_without_a_gradient_stays():
@@ -153,9 +267,8 @@ def test_subclasses_write_update():
 
 def test_it_prints_its_groups():
     assert repr(optim.SGD([param()], lr=0.1)) == (
-        "SGD (\nParameter Group 0\n    dampening: 0\n    lr: 0.1\n    maximize: False\n    momentum: 0\n    "
-        "nesterov: False\n"
-        "    weight_decay: 0\n)"
+        "SGD (\nParameter Group 0\n    dampening: 0\n    differentiable: False\n    foreach: None\n    fused: None\n"
+        "    lr: 0.1\n    maximize: False\n    momentum: 0\n    nesterov: False\n    weight_decay: 0\n)"
     )
 
 

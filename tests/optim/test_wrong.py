@@ -84,7 +84,9 @@ def test_options(name):
         refused(lambda: make([parameter()], **{option: value}), ValueError, f"{name}: Invalid {called}: {value}")
     refused(lambda: make([parameter()], lr="x"), TypeError, f"{name}: lr must be a number, got 'x'")
     refused(
-        lambda: make([parameter()], lr=torch.ones(2)), TypeError, f"{name}: lr must be a number, got float32[2] on cpu"
+        lambda: make([parameter()], lr=torch.ones(2)),
+        ValueError,
+        f"{name}: Tensor lr must be 1-element, got float32[2] on cpu",
     )
     refused(lambda: make([{"params": [parameter()], "lr": -2}]), ValueError, f"{name}: Invalid learning rate: -2")
 
@@ -224,9 +226,14 @@ def test_an_optimizer_that_has_stepped_is_not_warned_about():
     schedule.step()
 
 
-def test_an_optimizer_with_a_step_of_its_own_is_not_warned_about():
+def test_an_optimizer_with_a_step_of_its_own_counts_as_any_other():
     class Own(optim.Optimizer):
         def step(self, closure=None):
             pass
 
-    schedules.StepLR(Own([parameter()], {"lr": 0.1}), 2).step()
+    made = Own([parameter()], {"lr": 0.1})
+    schedule = schedules.StepLR(made, 2)
+    made.step()
+    schedule.step()
+    with pytest.warns(UserWarning, match="StepLR: Detected call"):
+        schedules.StepLR(Own([parameter()], {"lr": 0.1}), 2).step()

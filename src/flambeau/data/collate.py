@@ -1,84 +1,150 @@
-"""Making a batch of samples."""
+"""Collation: a list of samples made into one batch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
-from .. import host
 from ..core.tensor import TensorBase
 from ..dtypes import float64
 from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError, naming, shown
+from ..host import np
 from ..ops.operator import REGISTRY
 from ..tensor import factories
+from ..tensor.tensor import Tensor
+
+NUMPY_NUMBERS = (np.bool_, np.number, np.object_)  # the scalar types that become tensors
+NO_NUMBERS = "SUOV"  # kinds of NumPy types that no tensor holds
+KINDS_HINT = "pass collate_fn= to the DataLoader"
+
+Collators = dict[type | tuple[type, ...], Callable[..., Any]]
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Samples as one: tensors are stacked, numbers become a tensor, and containers are taken part by part.
+    """Samples as one batch: tensors are stacked, numbers become a tensor, containers are collated entry by entry.
 
-    Tensors [*S] give [n, *S]; NumPy arrays and numbers give tensors too (floats of float64); texts and bytes stay as
-    they are.  Mappings give a mapping, named tuples their kind, other sequences a list.
+    Tensors [*S] give [n, *S]; NumPy arrays and numbers give tensors too (Python floats of float64); str and bytes stay
+    as they are.  `default_collate_fn_map` says how each type is collated, and may be extended.
     Raises: ArgumentTypeError for samples of other types, ShapeError for sequences of different lengths.
+    """
+    with naming("default_collate"):
+        return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+def collate(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
+    """Samples as one batch, by the functions of a mapping from type to function; containers entry by entry.
+
+    A function is called as f(batch, collate_fn_map=...).  The sample's own type is looked up first, then the keys
+    in order, for the first of which it is an instance.
     """
     if not hasattr(batch, "__getitem__"):
         fact = f"batch must be a list of samples, got {shown(batch)}"
-        raise ArgumentTypeError(fact, operator="default_collate", hint="put a single one in a list")
+        raise ArgumentTypeError(fact, operator="collate", hint="put a single one in a list")
     if not len(batch):
         raise IndexRangeError(
-            f"batch must hold samples, got {shown(batch)}", hint="give at least one", operator="default_collate"
+            f"batch must hold samples, got {shown(batch)}", hint="give at least one", operator="collate"
         )
-    with naming("default_collate"):
-        return _collated(batch)
+    return _collated(batch, collate_fn_map or {})
 
 
-def _collated(batch: Sequence[Any]) -> Any:
+def _collated(batch: Sequence[Any], by_type: Collators) -> Any:
     first = batch[0]
-    if isinstance(first, TensorBase):
-        _check_alike(batch, TensorBase, "a tensor")
-        return REGISTRY["stack"](list(batch))
-    if host.is_numpy_loaded() and isinstance(first, (host.np.ndarray, host.np.generic)):
-        return _of_arrays(batch)
-    if isinstance(first, float):
-        return factories.tensor(list(batch), dtype=float64)
-    if isinstance(first, int):
-        return factories.tensor(list(batch))
-    if isinstance(first, (str, bytes)):
-        return batch
+    found = by_type.get(type(first))
+    if found is None:
+        found = next((function for key, function in by_type.items() if isinstance(first, key)), None)
+    if found is not None:
+        return found(batch, collate_fn_map=by_type)
     if isinstance(first, Mapping):
-        return _of_mappings(batch)
+        return _of_mappings(batch, by_type)
     if isinstance(first, Sequence):
-        return _of_sequences(batch)
+        return _of_sequences(batch, by_type)
     raise ArgumentTypeError(
         "batch must contain tensors, numpy arrays, numbers, dicts or lists; found "
         f"{type(first).__name__}: {shown(first)}",
-        hint="pass collate_fn= to the DataLoader",
+        hint=KINDS_HINT,
         operator="default_collate",
     )
 
 
-def _of_arrays(batch: Sequence[Any]) -> Any:
-    if batch[0].dtype.kind in "SUOV":
+def collate_tensor_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
+    """Tensors, stacked."""
+    _check_kinds(batch, TensorBase, "a tensor")
+    dtype, shape = batch[0].dtype, batch[0].shape
+    if all([_is_plain(each) and each.dtype is dtype and each.shape == shape for each in batch]):
+        return factories.from_array(np.stack([each.array() for each in batch]))
+    return REGISTRY["stack"](list(batch))
+
+
+def _is_plain(tensor: Any) -> bool:
+    """Whether it is on the CPU and outside any graph, so that its elements may be copied without an operator."""
+    return type(tensor) is Tensor and not tensor.is_cuda and not tensor.requires_grad
+
+
+def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
+    """NumPy arrays, stacked, as a tensor."""
+    first = batch[0]
+    if first.dtype.kind in NO_NUMBERS:
         raise ArgumentTypeError(
-            f"batch must contain tensors, numpy arrays, numbers, dicts or lists; found {batch[0].dtype}",
-            hint="pass collate_fn= to the DataLoader",
+            f"batch must contain tensors, numpy arrays, numbers, dicts or lists; found {first.dtype}",
+            hint=KINDS_HINT,
             operator="default_collate",
         )
-    arrays = [host.np.asarray(each) for each in batch]
+    arrays = [np.asarray(each) for each in batch]
     for index, each in enumerate(arrays):
-        if each.shape != arrays[0].shape:
+        if each.shape != first.shape:
             raise ShapeError(
-                f"expects each array to be equal size, but got {list(arrays[0].shape)} at entry 0 and "
+                f"expects each array to be equal size, but got {list(first.shape)} at entry 0 and "
                 f"{list(each.shape)} at entry {index}",
                 hint="pad the samples, or pass collate_fn= to the DataLoader",
                 operator="default_collate",
             )
-    return factories.from_array(host.np.stack(arrays))
+    if collate_fn_map is not None and collate_fn_map.get(Tensor) not in (None, collate_tensor_fn):
+        return _collated([factories.as_tensor(each) for each in arrays], collate_fn_map)
+    return factories.from_array(np.stack(arrays))
 
 
-def _check_alike(batch: Sequence[Any], kind: Any, what: str) -> None:
-    """Raise ArgumentTypeError for the first sample that is not like sample 0."""
+def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
+    """NumPy numbers, as a tensor of their type."""
+    return factories.tensor(np.asarray(batch))
+
+
+def collate_float_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
+    """Python floats, as a float64 tensor."""
+    return factories.tensor(list(batch), dtype=float64)
+
+
+def collate_int_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
+    """Python ints, as an int64 tensor; bools, as a bool tensor."""
+    return factories.tensor(list(batch))
+
+
+def collate_str_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
+    """str and bytes, as they are."""
+    return batch
+
+
+default_collate_fn_map: Collators = {
+    Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    NUMPY_NUMBERS: collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
+
+
+def stacks_tensors() -> bool:
+    """Whether `default_collate` still stacks tensors, or its mapping has been given another function."""
+    return default_collate_fn_map.get(Tensor) is collate_tensor_fn
+
+
+def _check_kinds(batch: Sequence[Any], kind: Any, what: str) -> None:
+    """Raise ArgumentTypeError for the first sample of another kind than sample 0."""
+    first = type(batch[0])
     for index, each in enumerate(batch):
-        if not isinstance(each, kind):
+        if type(each) is not first and not isinstance(each, kind):
             raise ArgumentTypeError(
                 f"sample 0 is {what}, sample {index} is {shown(each)}",
                 hint="give samples of one kind",
@@ -86,9 +152,9 @@ def _check_alike(batch: Sequence[Any], kind: Any, what: str) -> None:
             )
 
 
-def _of_mappings(batch: Sequence[Any]) -> Any:
+def _of_mappings(batch: Sequence[Any], by_type: Collators) -> Any:
     first = batch[0]
-    _check_alike(batch, Mapping, "a mapping")
+    _check_kinds(batch, Mapping, "a mapping")
     for index, sample in enumerate(batch):
         for key in first:
             if key not in sample:
@@ -97,18 +163,12 @@ def _of_mappings(batch: Sequence[Any]) -> Any:
                     hint="give samples with the same keys",
                     operator="default_collate",
                 )
-    made = {key: _collated([sample[key] for sample in batch]) for key in first}
-    if type(first) is dict:
-        return made
-    try:
-        return type(first)(made)
-    except TypeError:
-        return made
+    return rebuilt_mapping(first, {key: _collated([sample[key] for sample in batch], by_type) for key in first})
 
 
-def _of_sequences(batch: Sequence[Any]) -> Any:
+def _of_sequences(batch: Sequence[Any], by_type: Collators) -> Any:
     first = batch[0]
-    _check_alike(batch, Sequence, "a sequence")
+    _check_kinds(batch, Sequence, "a sequence")
     lengths = [len(sample) for sample in batch]
     if len(set(lengths)) > 1:
         raise ShapeError(
@@ -116,20 +176,54 @@ def _of_sequences(batch: Sequence[Any]) -> Any:
             hint="pad the samples, or pass collate_fn= to the DataLoader",
             operator="default_collate",
         )
-    made = [_collated(parts) for parts in zip(*batch)]
-    return type(first)(*made) if hasattr(first, "_fields") else made
+    entries = [_collated(column, by_type) for column in zip(*batch)]
+    if isinstance(first, tuple):
+        return type(first)(*entries) if hasattr(first, "_fields") else entries
+    return rebuilt_sequence(first, entries)
 
 
-def default_convert(sample: Any) -> Any:
-    """One sample with its NumPy arrays as tensors: what a loader without batches gives."""
-    if host.is_numpy_loaded() and isinstance(sample, (host.np.ndarray, host.np.generic)):
-        return sample if sample.dtype.kind in "SUOV" else factories.tensor(host.np.asarray(sample))
-    if isinstance(sample, Mapping):
-        made = {key: default_convert(value) for key, value in sample.items()}
-        return made if type(sample) is dict else type(sample)(made)  # type: ignore[call-arg]
-    if isinstance(sample, tuple):
-        values = [default_convert(each) for each in sample]
-        return type(sample)(*values) if hasattr(sample, "_fields") else values
-    if isinstance(sample, Sequence) and not isinstance(sample, (str, bytes)):
-        return [default_convert(each) for each in sample]
-    return sample
+def rebuilt_mapping(like: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
+    """A mapping of `like`'s type with other entries: a mutable one is copied and updated, to keep its attributes.
+
+    A dict where the type cannot be made so.
+    """
+    try:
+        if isinstance(like, MutableMapping):
+            same = copy.copy(like)
+            same.update(entries)
+            return same
+        return type(like)(entries)  # type: ignore[call-arg]
+    except TypeError:
+        return entries
+
+
+def rebuilt_sequence(like: Sequence[Any], entries: list[Any]) -> Any:
+    """As rebuilt_mapping, for a sequence that is no tuple; a list where its type cannot be made so."""
+    try:
+        if isinstance(like, MutableSequence):
+            same = copy.copy(like)
+            for index, each in enumerate(entries):
+                same[index] = each
+            return same
+        return type(like)(entries)  # type: ignore[call-arg]
+    except TypeError:
+        return entries
+
+
+def default_convert(data: Any) -> Any:
+    """One sample with its NumPy arrays and numbers as tensors, which share their memory: for loaders without batches.
+
+    Containers keep their type, but for plain tuples, which become lists.
+    """
+    if isinstance(data, (np.ndarray, np.generic)):
+        return data if data.dtype.kind in NO_NUMBERS else factories.as_tensor(np.asarray(data))
+    if isinstance(data, (TensorBase, str, bytes)):
+        return data
+    if isinstance(data, Mapping):
+        return rebuilt_mapping(data, {key: default_convert(value) for key, value in data.items()})
+    if isinstance(data, tuple):
+        entries = [default_convert(each) for each in data]
+        return type(data)(*entries) if hasattr(data, "_fields") else entries
+    if isinstance(data, Sequence):
+        return rebuilt_sequence(data, [default_convert(each) for each in data])
+    return data

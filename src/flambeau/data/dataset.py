@@ -1,4 +1,4 @@
-"""Data sets: by index, or as a stream."""
+"""Datasets: by index (map-style), or as a stream (iterable-style)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from .. import trace
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError, naming, shown
-from ..tensor import checks, random_factories
+from ..tensor import checks, factories, random_factories
+from ..tensor.tensor import Tensor
 
 LENGTH_HINT = "define __len__(self), or give a list"
 Sample_co = TypeVar("Sample_co", covariant=True)
 
 
 def length_of(name: str, what: str, value: Any) -> int:
-    """How many samples or indexes there are.  Raises ArgumentTypeError if that is not known."""
+    """The number of samples or indices.  Raises ArgumentTypeError if that is not known."""
     if not hasattr(value, "__len__"):
         raise ArgumentTypeError(
             f"object of type {type(value).__name__!r} has no len(): {what} is {shown(value)}",
@@ -28,7 +30,10 @@ def length_of(name: str, what: str, value: Any) -> int:
 
 
 class Dataset(Generic[Sample_co]):
-    """Samples by index: write `__getitem__`, and `__len__` for samplers that need it."""
+    """Base class of datasets: subclasses define `__getitem__`, and `__len__` for samplers that need it.
+
+    A subclass may define `__getitems__(indices)`, which returns the samples of a whole batch as a list.
+    """
 
     def __getitem__(self, index: Any) -> Sample_co:
         raise NotSupportedError(
@@ -40,14 +45,20 @@ class Dataset(Generic[Sample_co]):
 
 
 class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
-    """Samples as a stream: write `__iter__`."""
+    """Base class of datasets that are streams: subclasses define `__iter__`.
+
+    Every worker process iterates over a copy of its own; `get_worker_info` says which share is its.
+    """
 
     def __iter__(self) -> Iterator[Sample_co]:
         raise NotSupportedError("__iter__ is not defined", hint="define __iter__(self)", operator=type(self).__name__)
 
+    def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]
+        return ChainDataset([self, other])
+
 
 class TensorDataset(Dataset[tuple[Any, ...]]):
-    """Tensors of one length; sample i is the i-th part of each.  Raises ArgumentError if the lengths differ."""
+    """Tensors of equal first dimension: sample i is row i of each.  Raises ArgumentError if the sizes differ."""
 
     def __init__(self, *tensors: TensorBase) -> None:
         checks.tensors("TensorDataset", "tensors", tensors)
@@ -70,6 +81,13 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
     def __getitem__(self, index: Any) -> tuple[Any, ...]:
         return tuple(each[index] for each in self.tensors)  # type: ignore[index]
 
+    def __getitems__(self, indices: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The samples at these indices.  Rows of CPU tensors are copied, all at once."""
+        rows = gathered(self, indices)
+        if rows is None:
+            return [self[index] for index in indices]
+        return list(zip(*[each.unbind() for each in rows]))
+
     def __len__(self) -> int:
         if not self.tensors:
             raise IndexRangeError(
@@ -78,11 +96,93 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         return self.tensors[0].shape[0]
 
 
+def gathered(dataset: Any, indices: Sequence[Any]) -> list[Any] | None:
+    """Rows of a TensorDataset, or of Subsets of one, as one new tensor per field.
+
+    None if they cannot be gathered with one copy per field: other classes, tensors on a GPU or with gradients, indices
+    that are not ints in range.
+    """
+    while type(dataset) is Subset and type(dataset.indices) is list:
+        try:
+            indices = [dataset.indices[index] for index in indices]
+        except (IndexError, TypeError):
+            return None
+        dataset = dataset.dataset
+    if type(dataset) is not TensorDataset or not indices or any([type(index) is not int for index in indices]):
+        return None
+    if any([type(each) is not Tensor or each.is_cuda or each.requires_grad for each in dataset.tensors]):
+        return None
+    try:
+        return [factories.from_array(each.array().take(indices, axis=0)) for each in dataset.tensors]
+    except IndexError:  # raised again, with a message of its own, by the sample that is out of range
+        return None
+
+
+class StackDataset(Dataset[Any]):
+    """Datasets side by side: sample i is a tuple, or with keywords a dict, of sample i of each.
+
+    Raises: ArgumentError without datasets, with both kinds of argument, or if lengths differ.
+    """
+
+    datasets: tuple[Any, ...] | dict[str, Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if bool(args) == bool(kwargs):
+            wanted = (
+                "Supported either tuple- or dict-like datasets" if args else "At least one dataset should be passed"
+            )
+            raise ArgumentError(
+                f"{wanted}, got {len(args)} by position and {len(kwargs)} by keyword",
+                hint="give all of them by position, or all by keyword",
+                operator="StackDataset",
+            )
+        self.datasets = args or kwargs
+        named = kwargs or {f"datasets[{place}]": each for place, each in enumerate(args)}
+        lengths = [length_of("StackDataset", name, each) for name, each in named.items()]
+        if len(set(lengths)) > 1:
+            raise ArgumentError(
+                f"Size mismatch between datasets, their lengths are {lengths}",
+                hint="give datasets of equal length",
+                operator="StackDataset",
+            )
+        self._length = lengths[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: each[index] for name, each in self.datasets.items()}
+        return tuple(each[index] for each in self.datasets)
+
+    def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
+        """The samples at these indices.  Raises ArgumentError if a dataset returns another number of them."""
+        named = self.datasets.items() if isinstance(self.datasets, dict) else enumerate(self.datasets)
+        columns = [_column(f"datasets[{name!r}]", each, indices) for name, each in named]
+        rows = zip(*columns)
+        return [dict(zip(self.datasets, row)) for row in rows] if isinstance(self.datasets, dict) else list(rows)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+def _column(name: str, dataset: Any, indices: Sequence[Any]) -> Sequence[Any]:
+    """The samples of one of StackDataset's datasets."""
+    if not callable(getattr(dataset, "__getitems__", None)):
+        return [dataset[index] for index in indices]
+    samples: Sequence[Any] = dataset.__getitems__(indices)
+    if len(samples) != len(indices):
+        raise ArgumentError(
+            f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(samples)} from "
+            f"{name}.__getitems__",
+            hint="__getitems__ returns one sample per index",
+            operator="StackDataset",
+        )
+    return samples
+
+
 class ConcatDataset(Dataset[Any]):
-    """Data sets one after the other."""
+    """Datasets one after the other."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
-        self.datasets = list(checks.listed("ConcatDataset", "datasets", "data sets", datasets))
+        self.datasets = list(checks.listed("ConcatDataset", "datasets", "datasets", datasets))
         if not self.datasets:
             raise ArgumentError(
                 f"datasets should not be an empty iterable, got {shown(datasets)}",
@@ -92,8 +192,8 @@ class ConcatDataset(Dataset[Any]):
         for place, each in enumerate(self.datasets):
             if isinstance(each, IterableDataset):
                 raise ArgumentError(
-                    f"an IterableDataset has no index: datasets[{place}] is {shown(each)}",
-                    hint="chain the streams with itertools.chain",
+                    f"does not support IterableDataset, which has no index: datasets[{place}] is {shown(each)}",
+                    hint="use ChainDataset",
                     operator="ConcatDataset",
                 )
         lengths = [length_of("ConcatDataset", f"datasets[{place}]", each) for place, each in enumerate(self.datasets)]
@@ -116,10 +216,45 @@ class ConcatDataset(Dataset[Any]):
         return self.datasets[which][place - start]
 
 
+class ChainDataset(IterableDataset[Any]):
+    """Streams one after the other.  Raises ArgumentTypeError, where it meets one, for what is no IterableDataset."""
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = datasets
+
+    def _streams(self) -> Iterator[Any]:
+        for place, each in enumerate(self.datasets):
+            if not isinstance(each, IterableDataset):
+                raise ArgumentTypeError(
+                    f"only supports IterableDataset, datasets[{place}] is {shown(each)}",
+                    hint="use ConcatDataset for datasets with an index",
+                    operator="ChainDataset",
+                )
+            yield each
+
+    def __iter__(self) -> Iterator[Any]:
+        for each in self._streams():
+            yield from each
+
+    def __len__(self) -> int:
+        streams = enumerate(self._streams())
+        return sum(length_of("ChainDataset", f"datasets[{place}]", each) for place, each in streams)
+
+
 class Subset(Dataset[Any]):
-    """The samples of a data set at chosen indexes."""
+    """The samples of a dataset at chosen indices.
+
+    Raises: NotSupportedError for a subclass with a `__getitem__` of its own and without a `__getitems__`.
+    """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        cls = type(self)
+        if cls.__getitem__ is not Subset.__getitem__ and cls.__getitems__ is Subset.__getitems__:
+            raise NotSupportedError(
+                "overrides __getitem__ but not __getitems__, which a DataLoader calls",
+                hint="define __getitems__(self, indices), as in: return [self[index] for index in indices]",
+                operator=cls.__name__,
+            )
         self.dataset = dataset
         self.indices = indices
 
@@ -127,6 +262,13 @@ class Subset(Dataset[Any]):
         if isinstance(index, list):
             return self.dataset[[self._at(each) for each in index]]
         return self.dataset[self._at(index)]
+
+    def __getitems__(self, indices: Sequence[Any]) -> Any:
+        """The samples at these positions in `indices`, by the dataset's own `__getitems__` where it has one."""
+        chosen = [self._at(index) for index in indices]
+        if callable(getattr(self.dataset, "__getitems__", None)):
+            return self.dataset.__getitems__(chosen)
+        return [self.dataset[index] for index in chosen]
 
     def _at(self, index: Any) -> Any:
         try:
@@ -146,10 +288,10 @@ class Subset(Dataset[Any]):
 
 
 def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = None) -> list[Subset]:
-    """Split a data set at random into parts of given lengths, or of given shares that sum to 1.
+    """Split a dataset at random into parts of given lengths, or of given fractions that sum to 1.
 
-    What rounding leaves over goes to the parts one by one, from the first.
-    Raises: ArgumentError if the lengths do not sum to the data set's.
+    The remainder after rounding down is distributed one by one, from the first part on.  Warns of an empty part.
+    Raises: ArgumentError if the lengths do not sum to the dataset's.
     """
     whole = length_of("random_split", "dataset", dataset)
     counts = _counts(_checked("random_split", lengths), whole)
@@ -197,4 +339,7 @@ def _counts(lengths: Sequence[int | float], whole: int) -> list[int]:
     counts = [math.floor(whole * share) for share in lengths]
     for index in range(whole - sum(counts)):
         counts[index % len(counts)] += 1
+    for index, count in enumerate(counts):
+        if count == 0:
+            trace.warn(f"random_split: Length of split at index {index} is 0: fractions {list(lengths)} of {whole}")
     return counts

@@ -1,31 +1,43 @@
-"""DataLoader: batches of a data set."""
+"""DataLoader: batches of a dataset."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Generic
 
 from .. import trace
-from ..core import thread
-from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, naming, shown
+from ..errors import ArgumentError, ArgumentTypeError, naming, shown
+from ..runtime import device as devices
 from ..tensor import checks
 from .collate import default_collate, default_convert
-from .dataset import IterableDataset, length_of
-from .pinning import PinnedBatches
-from .sampler import BatchSampler, RandomSampler, SequentialSampler, check_generator
+from .dataset import IterableDataset, Sample_co, length_of
+from .iterators import BatchIterator, SerialIterator
+from .sampler import BatchSampler, RandomSampler, SequentialSampler, check_generator, check_iterable
+
+PREFETCH_FACTOR = 2  # batches ahead per worker, unless it is given
+FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers", "device")
 
 
-class DataLoader:
-    """Batches of a data set, one epoch per iteration.
+class DataLoader(Generic[Sample_co]):
+    """Batches of a dataset, one epoch per iteration.
 
-    batch_size: samples per batch; None gives single samples.  shuffle: at random, else in order.
-    sampler: the order of indexes, in shuffle's place;  batch_sampler: lists of indexes, in place of all of these.
+    batch_size: samples per batch; None gives single samples.  shuffle: in random order, by `generator`.
+    sampler: the order of indices, instead of shuffle;  batch_sampler: lists of indices, instead of all of these.
     collate_fn: makes a batch of a list of samples.  drop_last: leave out a last batch that is shorter.
-    pin_memory: put batches in pinned memory, ahead of their use, in a thread of its own; see data/pinning.
-    timeout: seconds to wait for that thread at most, 0 for ever.  generator: what shuffle draws from.
-    Host:   making a batch is the caller's work, at its turn or, with pin_memory, up to two batches before.
-    Raises: ArgumentError for options that exclude each other, NotSupportedError for num_workers > 0.
+    num_workers: how many processes make batches; 0 makes each batch when it is asked for.
+    prefetch_factor: batches that each worker makes ahead, 2 by default.  persistent_workers: keep the processes after
+        an epoch.  worker_init_fn: called in each worker with its number.  multiprocessing_context: a context, or the
+        name of a start method.  timeout: seconds to wait for a batch of the workers, 0 for no limit.
+    in_order: hand out batches in the order of their indices, not as they are ready.
+    generator: source of shuffle, and of the workers' seeds: one random number plus the worker's number.
+    pin_memory: put batches in pinned memory; with workers in a thread, ahead of their use.
+    device: a GPU that batches are copied to, from pinned memory on a stream of its own, one batch ahead of their use.
+    Order:  with `device`, the stream current at `next` follows the copies of the batch that is returned.
+    Raises: ArgumentError for options that exclude each other, ArgumentTypeError.
     """
+
+    _is_fixed = False
 
     def __init__(
         self,
@@ -46,8 +58,10 @@ class DataLoader:
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
         pin_memory_device: str = "",
+        in_order: bool = True,
+        device: Any = None,
     ) -> None:
-        _check_workers(num_workers, multiprocessing_context, prefetch_factor, persistent_workers)
+        _check_workers(num_workers, prefetch_factor, persistent_workers)
         _check_options(timeout, pin_memory, generator, collate_fn, worker_init_fn)
         if pin_memory_device:
             trace.warn(
@@ -56,10 +70,17 @@ class DataLoader:
             )
         self.dataset = dataset
         self.num_workers = num_workers
+        self.prefetch_factor = PREFETCH_FACTOR if num_workers and prefetch_factor is None else prefetch_factor
         self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
+        self.in_order = in_order
         self.generator = generator
+        self.persistent_workers = persistent_workers
+        with naming("DataLoader"):
+            self.device = None if device is None else devices.as_device(device)
         self._is_stream = isinstance(dataset, IterableDataset)
         self._check_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
         with naming("DataLoader"):
@@ -70,25 +91,71 @@ class DataLoader:
         if batch_size is not None and batch_sampler is None:
             with naming("DataLoader"):
                 self.batch_sampler = BatchSampler(self.sampler, batch_size, drop_last)
-        self.collate_fn = collate_fn or (default_convert if self.batch_sampler is None else default_collate)
+        self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
+        self._iterator: Any = None  # of persistent workers
+        self._reported_length: int | None = None  # of a stream, if it was asked for
+        self._is_fixed = True
+        self.check_worker_number_rationality()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._is_fixed and name in FIXED:
+            raise ArgumentError(
+                f"{name} attribute should not be set after {type(self).__name__} is initialized, got {shown(value)}",
+                hint="make another DataLoader",
+                operator="DataLoader",
+            )
+        super().__setattr__(name, value)
+
+    @property
+    def multiprocessing_context(self) -> Any:
+        """The context whose processes the workers are, None for the default one."""
+        return self._context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, context: Any) -> None:
+        self._context = None if context is None else _checked_context(context, self.num_workers)
+
+    def _worker_context(self) -> Any:
+        """The context to start workers with: for a context of the standard library, flambeau's of that method."""
+        from .. import multiprocessing
+
+        context = self._context
+        if context is None or type(context).__module__ == "multiprocessing.context":
+            return multiprocessing.get_context(None if context is None else context.get_start_method())
+        return context
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self) -> Any:
+        """What gives the indices of one batch after the other."""
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
+
+    def check_worker_number_rationality(self) -> None:
+        """Warn if there are more workers than CPU cores that this process may use."""
+        cores = len(os.sched_getaffinity(0))
+        if self.num_workers > cores:
+            trace.warn(
+                f"DataLoader: This DataLoader will create {self.num_workers} worker processes in total, and this "
+                f"process may use {cores} CPU cores: excessive worker creation might get DataLoader running slow or "
+                "even freeze"
+            )
 
     def _check_order(self, batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
         if shuffle is not None and not isinstance(shuffle, int):
             checks.flag("DataLoader", "shuffle", shuffle)
-        for what, each in (("sampler", sampler), ("batch_sampler", batch_sampler)):
-            if each is not None and not isinstance(each, Iterable):
-                raise ArgumentTypeError(
-                    f"{what} must give indexes, got {shown(each)}",
-                    hint="give a sampler, or a list",
+        for what, each in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+            if self._is_stream and each is not None:
+                raise ArgumentError(
+                    f"with IterableDataset: expected unspecified {what} option, but got {what}={shown(each)}",
+                    hint="a stream has its own order: shuffle in the dataset's __iter__",
                     operator="DataLoader",
                 )
-        if self._is_stream and (shuffle or sampler is not None or batch_sampler is not None):
-            raise ArgumentError(
-                f"an IterableDataset has its own order; got shuffle={shuffle}, sampler={sampler}, "
-                f"batch_sampler={batch_sampler}",
-                hint="shuffle in the data set's __iter__",
-                operator="DataLoader",
-            )
+        for what, each in (("sampler", sampler), ("batch_sampler", batch_sampler)):
+            if each is not None:
+                check_iterable("DataLoader", what, each)
         if sampler is not None and shuffle:
             raise ArgumentError(
                 f"sampler option is mutually exclusive with shuffle, got {shown(sampler)} and shuffle={shuffle}",
@@ -115,44 +182,33 @@ class DataLoader:
         return RandomSampler(self.dataset, generator=self.generator) if shuffle else SequentialSampler(self.dataset)
 
     def __iter__(self) -> Iterator[Any]:
-        batches = self._of_stream() if self._is_stream else self._by_index()
-        return PinnedBatches(batches, self.timeout) if self._pins() else batches
+        batches = self._get_iterator()
+        if self.device is None or self.device.type == "cpu":
+            return batches
+        from .device_iterator import DeviceIterator
 
-    def _pins(self) -> bool:
-        if not self.pin_memory:
-            return False
-        machine = thread.machine()
-        if machine.device_count() == 0:
-            trace.warn("DataLoader: pin_memory=True, but there is no accelerator: batches are not pinned")
-            return False
-        machine.start()
-        return True
+        with naming("DataLoader"):
+            return DeviceIterator(batches, devices.cuda_index(self.device))
 
-    def _by_index(self) -> Iterator[Any]:
-        if self.batch_sampler is None:
-            for index in self.sampler:
-                yield self.collate_fn(self.dataset[index])
-            return
-        fetch = getattr(self.dataset, "__getitems__", None)
-        for indexes in self.batch_sampler:
-            samples = fetch(indexes) if fetch is not None else [self.dataset[index] for index in indexes]
-            yield self.collate_fn(samples)
+    def _get_iterator(self) -> BatchIterator:
+        """The iterator over the next epoch's batches, on the host."""
+        if not self.num_workers:
+            return SerialIterator(self)
+        from .worker_iterator import WorkerIterator
 
-    def _of_stream(self) -> Iterator[Any]:
-        samples = iter(self.dataset)
-        if self.batch_sampler is None:
-            yield from (self.collate_fn(each) for each in samples)
-            return
-        for places in self.batch_sampler:
-            batch = [sample for _, sample in zip(places, samples)]
-            if not batch or (self.drop_last and len(batch) < len(places)):
-                return
-            yield self.collate_fn(batch)
+        if self.persistent_workers and self._iterator is not None and not self._iterator.is_closed:
+            self._iterator.reset(self)
+            return self._iterator  # type: ignore[no-any-return]
+        self.check_worker_number_rationality()
+        iterator = WorkerIterator(self)
+        if self.persistent_workers:
+            self._iterator = iterator
+        return iterator
 
     def __len__(self) -> int:
         if not self._is_stream:
             return self._length("sampler" if self.batch_sampler is None else "batch_sampler")
-        count = self._length("dataset")
+        count = self._reported_length = self._length("dataset")
         if self.batch_size is None:
             return count
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
@@ -170,7 +226,7 @@ class _Endless:
             yield None
 
 
-def _check_workers(num_workers: int, context: Any, prefetch_factor: Any, persistent: bool) -> None:
+def _check_workers(num_workers: int, prefetch_factor: Any, persistent: bool) -> None:
     checks.integer("DataLoader", "num_workers", num_workers)
     if num_workers < 0:
         raise ArgumentError(
@@ -178,24 +234,53 @@ def _check_workers(num_workers: int, context: Any, prefetch_factor: Any, persist
             hint="use num_workers=0",
             operator="DataLoader",
         )
-    if num_workers > 0:
-        raise NotSupportedError(
-            f"num_workers={num_workers}: there are no worker processes",
-            hint="use num_workers=0; with pin_memory=True batches are pinned ahead in a thread",
-            operator="DataLoader",
-        )
-    given = {
-        "multiprocessing_context": context,
-        "prefetch_factor": prefetch_factor,
-        "persistent_workers": persistent or None,
-    }
-    for name, value in given.items():
-        if value is not None:
+    if prefetch_factor is not None:
+        checks.integer("DataLoader", "prefetch_factor", prefetch_factor)
+        if prefetch_factor < 0:
             raise ArgumentError(
-                f"{name}={value} needs worker processes (num_workers > 0), and num_workers is 0",
-                hint="leave it out: there are no worker processes",
+                f"prefetch_factor option should be non-negative, got {prefetch_factor}",
+                hint="give 1 or more",
                 operator="DataLoader",
             )
+    for name, value in (("prefetch_factor", prefetch_factor), ("persistent_workers", persistent or None)):
+        if value is not None and num_workers == 0:
+            raise ArgumentError(
+                f"{name}={value} needs worker processes (num_workers > 0), and num_workers is 0",
+                hint="leave it out, or give num_workers=1 or more",
+                operator="DataLoader",
+            )
+
+
+def _checked_context(context: Any, num_workers: int) -> Any:
+    """The context of a start method's name, or a context.  Raises ArgumentError, ArgumentTypeError."""
+    from multiprocessing.context import BaseContext
+
+    from .. import multiprocessing
+
+    if num_workers == 0:
+        raise ArgumentError(
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but "
+            f"got num_workers=0 and multiprocessing_context={shown(context)}",
+            hint="leave it out, or give num_workers=1 or more",
+            operator="DataLoader",
+        )
+    if isinstance(context, str):
+        methods = multiprocessing.get_all_start_methods()
+        if context not in methods:
+            raise ArgumentError(
+                f"multiprocessing_context option should specify a valid start method in {methods}, got {context!r}",
+                hint=f"use one of {', '.join(methods)}",
+                operator="DataLoader",
+            )
+        return multiprocessing.get_context(context)
+    if not isinstance(context, BaseContext):
+        raise ArgumentTypeError(
+            "multiprocessing_context option should be a valid context or the name of a start method, got "
+            f"{shown(context)}",
+            hint='such as "spawn", or torch.multiprocessing.get_context("spawn")',
+            operator="DataLoader",
+        )
+    return context
 
 
 def _check_options(timeout: Any, pin_memory: Any, generator: Any, collate_fn: Any, worker_init_fn: Any) -> None:

@@ -1,133 +1,76 @@
-"""The thread that pins batches ahead of the program.
+"""The thread that pins the batches of worker processes, while the program uses earlier ones.
 
-- Batches are made in the program's thread, when it asks for the next one; only pinning is done here.  So what a data
-  set draws at random does not depend on timing.
-- At most DEPTH batches are between being made and being asked for.
-- The thread knows the queues alone, never the iterator: dropping the iterator ends the thread.  Nobody waits for that:
-  the collector drops it in any thread, whatever locks that holds.
-- An exception, from making a batch or from pinning it, comes at that batch's turn.
+The thread knows its two queues alone, never the iterator, so that dropping an iterator ends its thread.
 """
 
 from __future__ import annotations
 
 import threading
-import traceback
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from ..core import thread
-from ..errors import FlambeauError
-from .carried import CarriedError
-from .pin import pin_memory
+from .worker_exception import WorkerException
 
-DEPTH = 2  # batches
 THREAD_NAME = "flambeau-pinning"
 
 
-class LoaderTimeoutError(FlambeauError, RuntimeError):
-    """A batch did not come in the time that the DataLoader was given."""
+class PinningThread:
+    """A daemon thread with the calling thread's current device, which pins batches in the order of `put`.
 
-
-class _End:
-    """Stands in a queue for the end of the batches."""
-
-
-class PinnedBatches:
-    """An iterator over `batches` with their tensors pinned.
-
-    timeout: seconds to wait for a batch at most, 0 for ever.
-    Raises: LoaderTimeoutError, and what making or pinning a batch raised, with its type.
+    pin: the function that pins one.
     """
 
-    def __init__(self, batches: Iterator[Any], timeout: float) -> None:
-        self._batches = batches
-        self._timeout = timeout
-        self._ahead = 0
-        self._made_all = False
+    def __init__(self, pin: Callable[[Any], Any]) -> None:
         self._jobs: SimpleQueue[Any] = SimpleQueue()
         self._done: SimpleQueue[Any] = SimpleQueue()
-        work = (self._jobs, self._done, thread.current_device())
+        self._in_flight = 0
+        work = (self._jobs, self._done, thread.current_device(), pin)
         self._thread = threading.Thread(target=_pin_all, args=work, name=THREAD_NAME, daemon=True)
         self._stop = weakref.finalize(self, self._jobs.put, None)
         self._thread.start()
 
-    def __iter__(self) -> PinnedBatches:
-        return self
+    @property
+    def in_flight(self) -> int:
+        """How many batches were put and not taken yet."""
+        return self._in_flight
 
-    def __next__(self) -> Any:
-        if not self._stop.alive:
-            raise StopIteration
-        while self._ahead < DEPTH + 1 and not self._made_all:
-            self._submit()
-        batch = self._wait()
-        self._ahead -= 1
-        if batch is _End:
-            self.close()
-            raise StopIteration
-        if isinstance(batch, CarriedError):
-            self.close()
-            raise batch.again()
-        if isinstance(batch, _Failed):
-            self.close()
-            raise batch.error
-        return batch
+    def put(self, key: Any, batch: Any) -> None:
+        """Pin a batch.  Host: returns at once."""
+        self._jobs.put((key, batch))
+        self._in_flight += 1
+
+    def take(self, timeout: float | None) -> tuple[Any, Any]:
+        """The next batch, with its key; a WorkerException in its place if pinning failed.
+
+        timeout: seconds to wait at most, None for no limit.
+        Raises: TimeoutError.
+        """
+        try:
+            found: tuple[Any, Any] = self._done.get(timeout=timeout) if timeout != 0 else self._done.get_nowait()
+        except Empty:
+            raise TimeoutError from None
+        self._in_flight -= 1
+        return found
 
     def close(self) -> None:
-        """End the thread, and wait until it has."""
-        self._made_all = True
-        if self._stop.alive:
-            self._stop()
-            self._thread.join()
-
-    def _submit(self) -> None:
-        try:
-            job = next(self._batches, _End)
-        except Exception as error:  # noqa: BLE001  (raised at its turn)
-            job = _Failed(error)
-        self._made_all = job is _End or isinstance(job, _Failed)
-        self._jobs.put(job)
-        self._ahead += 1
-
-    def _wait(self) -> Any:
-        try:
-            return self._done.get(timeout=self._timeout or None)
-        except Empty:
-            self._stop.detach()  # the thread is stuck: it ends when it can, and nobody waits for it
-            self._jobs.put(None)
-            raise LoaderTimeoutError(
-                f"DataLoader timed out after {self._timeout} seconds",
-                hint="raise timeout=, or leave it out",
-                operator="DataLoader",
-            ) from None
+        """Let the thread end after the batch that it is pinning.  Host: returns at once."""
+        self._stop()
 
 
-class _Failed:
-    """An exception that making a batch raised, on its way to the batch's turn.
-
-    Its traceback goes along as text: frames lead back to the iterator, which would then never end by reference count.
-    """
-
-    def __init__(self, error: Exception) -> None:
-        error.add_note("".join(traceback.format_exception(error)))
-        self.error = error
-        link: BaseException | None = error
-        while link is not None:
-            link.__traceback__ = None
-            link = link.__cause__ or link.__context__
-
-
-def _pin_all(jobs: SimpleQueue[Any], done: SimpleQueue[Any], device: int) -> None:
+def _pin_all(jobs: SimpleQueue[Any], done: SimpleQueue[Any], device: int, pin: Callable[[Any], Any]) -> None:
     """Pin what comes until None comes."""
     thread.set_device(device)
     while (job := jobs.get()) is not None:
-        done.put(job if job is _End or isinstance(job, _Failed) else _pinned(job, device))
-        del job
+        key, batch = job
+        done.put((key, batch if isinstance(batch, WorkerException) else _pinned(batch, device, pin)))
+        del job, batch
 
 
-def _pinned(batch: Any, device: int) -> Any:
+def _pinned(batch: Any, device: int, pin: Callable[[Any], Any]) -> Any:
     try:
-        return pin_memory(batch)
-    except BaseException as error:  # noqa: BLE001  (carried to the program's thread)
-        return CarriedError(error, f"in pin memory thread for device {device}")
+        return pin(batch)
+    except BaseException as error:  # noqa: BLE001  (raised in the program's thread)
+        return WorkerException(error, f"in pin memory thread for device {device}")

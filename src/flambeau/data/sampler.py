@@ -1,23 +1,29 @@
-"""Samplers: in which order a data set's samples are taken."""
+"""Samplers: the order in which a dataset's samples are taken.
+
+Indices are drawn when they are asked for, as in PyTorch: a generator is first used at an iterator's first `next`.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence, Sized
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from ..core.tensor import TensorBase
-from ..dtypes import float64
-from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, shown
+from ..dtypes import float64, int64
+from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, naming, shown
 from ..host import np
 from ..runtime.generator import Generator
 from ..tensor import checks, factories, random_factories
 from .dataset import length_of
 
 Index_co = TypeVar("Index_co", covariant=True)
+DRAWN_AT_ONCE = 32  # indices with replacement, which are drawn as they are needed
 
 
 class Sampler(Generic[Index_co]):
-    """An order of indexes: write `__iter__`, and `__len__` where the number is known."""
+    """Base class of samplers: subclasses define `__iter__`, and `__len__` where the number is known."""
 
     def __iter__(self) -> Iterator[Index_co]:
         raise NotSupportedError("__iter__ is not defined", hint="define __iter__(self)", operator=type(self).__name__)
@@ -36,11 +42,26 @@ class SequentialSampler(Sampler[int]):
         return length_of("SequentialSampler", "data_source", self.data_source)
 
 
-class RandomSampler(Sampler[int]):
-    """Indexes at random: each once or, with replacement, drawn anew each time.
+def drawn_seed(generator: Any) -> int:
+    """A random int64 of `generator`, of the CPU's default generator if None."""
+    return int(factories.empty((), dtype=int64, device="cpu").random_(generator=generator).item())
 
-    num_samples: how many; the data set's length if not given.
-    Raises: ArgumentError if the data set is empty or num_samples is not positive.
+
+def _integers(high: int, count: int, generator: Any) -> list[int]:
+    drawn = random_factories.randint(0, high, (count,), device="cpu", generator=generator)
+    return drawn.tolist()  # type: ignore[no-any-return]
+
+
+def _permutation(count: int, generator: Any) -> list[int]:
+    return random_factories.randperm(count, device="cpu", generator=generator).tolist()  # type: ignore[no-any-return]
+
+
+class RandomSampler(Sampler[int]):
+    """Random indices: each once or, with replacement, drawn independently.
+
+    num_samples: how many; the dataset's length if not given.
+    generator: without one, each iterator draws a seed from the CPU's default generator for a generator of its own.
+    Raises: ArgumentError if the dataset is empty or num_samples is not positive.
     """
 
     def __init__(
@@ -50,7 +71,12 @@ class RandomSampler(Sampler[int]):
         self.replacement = replacement
         self._num_samples = num_samples
         self.generator = generator
-        checks.flag("RandomSampler", "replacement", replacement)
+        if not isinstance(replacement, bool):
+            raise ArgumentTypeError(
+                f"replacement should be a boolean value, but got replacement={shown(replacement)}",
+                hint="give True or False",
+                operator="RandomSampler",
+            )
         check_generator("RandomSampler", generator)
         length_of("RandomSampler", "data_source", data_source)
         _check_count("RandomSampler", self.num_samples)
@@ -61,22 +87,24 @@ class RandomSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         count = len(self.data_source)
+        generator = self.generator
+        if generator is None:
+            generator = Generator().manual_seed(drawn_seed(None))
         if self.replacement:
-            drawn = random_factories.randint(0, count, (self.num_samples,), device="cpu", generator=self.generator)
-            yield from drawn.tolist()
+            for start in range(0, self.num_samples, DRAWN_AT_ONCE):
+                yield from _integers(count, min(DRAWN_AT_ONCE, self.num_samples - start), generator)
             return
-        left = self.num_samples
-        while left > 0:
-            order = random_factories.randperm(count, device="cpu", generator=self.generator).tolist()
-            yield from order[:left]
-            left -= count
+        for _ in range(self.num_samples // count):
+            yield from _permutation(count, generator)
+        # Drawn also if none is left: PyTorch draws it too, and a shared generator goes on from there.
+        yield from _permutation(count, generator)[: self.num_samples % count]
 
     def __len__(self) -> int:
         return self.num_samples
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indexes, each once, at random."""
+    """The given indices, each once, in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         length_of("SubsetRandomSampler", "indices", indices)
@@ -85,19 +113,19 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        order = random_factories.randperm(len(self.indices), device="cpu", generator=self.generator).tolist()
-        return iter([self.indices[place] for place in order])
+        for place in _permutation(len(self.indices), self.generator):
+            yield self.indices[place]
 
     def __len__(self) -> int:
         return len(self.indices)
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indexes drawn with probabilities in proportion to weights, with replacement or without.
+    """Indices drawn with probabilities in proportion to weights, with replacement or without.
 
     Without replacement each draw is from what is left, by the keys of P. Efraimidis and P. Spirakis (2006).
-    Raises: ArgumentError for weights that are negative, not finite or all zero, or if, without replacement, more
-            samples are wanted than have a weight.
+    Raises: ArgumentError for weights that are negative, not finite or all zero, or if, without replacement, num_samples
+            exceeds the number of positive weights.
     """
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
@@ -109,34 +137,41 @@ class WeightedRandomSampler(Sampler[int]):
                 operator="WeightedRandomSampler",
             )
         check_generator("WeightedRandomSampler", generator)
-        self.weights = _numbers(weights)
-        positive = _check_weights(self.weights)
-        if not replacement and num_samples > positive:
-            raise ArgumentError(
-                f"cannot draw {num_samples} samples without replacement, {positive} have a weight",
-                hint="pass replacement=True",
-                operator="WeightedRandomSampler",
-            )
+        self.weights = _weights(weights)
         self.num_samples = num_samples
         self.replacement = replacement
         self.generator = generator
+        self._checked()
+
+    def _checked(self) -> Any:
+        """The weights as a NumPy array, checked anew: the tensor may have been written."""
+        weights = self.weights.numpy()
+        positive = _count_positive(weights)
+        if not self.replacement and self.num_samples > positive:
+            raise ArgumentError(
+                f"cannot draw {self.num_samples} samples without replacement, {positive} have a weight",
+                hint="pass replacement=True",
+                operator="WeightedRandomSampler",
+            )
+        return weights
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._with_replacement() if self.replacement else self._without_replacement())
+        weights = self._checked()
+        yield from self._with_replacement(weights) if self.replacement else self._without_replacement(weights)
 
     def _uniform(self, count: int) -> Any:
         return factories.empty(count, dtype=float64, device="cpu").uniform_(generator=self.generator).numpy()
 
-    def _with_replacement(self) -> list[int]:
-        ends = np.cumsum(np.array(self.weights))
+    def _with_replacement(self, weights: Any) -> list[int]:
+        ends = np.cumsum(weights)
         found = np.searchsorted(ends, self._uniform(self.num_samples) * ends[-1], side="right")
-        last = max(index for index, weight in enumerate(self.weights) if weight > 0)
+        last = np.flatnonzero(weights)[-1]
         return np.minimum(found, last).tolist()  # type: ignore[no-any-return]
 
-    def _without_replacement(self) -> list[int]:
+    def _without_replacement(self, weights: Any) -> list[int]:
         with np.errstate(divide="ignore", invalid="ignore"):
-            waits = -np.log1p(-self._uniform(len(self.weights))) / np.array(self.weights)
-        waits[np.array(self.weights) == 0] = np.inf
+            waits = -np.log1p(-self._uniform(len(weights))) / weights
+        waits[weights == 0] = np.inf
         return np.argsort(waits, kind="stable")[: self.num_samples].tolist()  # type: ignore[no-any-return]
 
     def __len__(self) -> int:
@@ -144,7 +179,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of `batch_size` indexes of another sampler; drop_last: leave out a last one that is shorter."""
+    """Lists of `batch_size` indices of another sampler.  drop_last: leave out a last one that is shorter."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size <= 0:
@@ -159,24 +194,16 @@ class BatchSampler(Sampler[list[int]]):
                 hint="give True or False",
                 operator="BatchSampler",
             )
-        if not isinstance(sampler, Iterable):
-            raise ArgumentTypeError(
-                f"sampler must give indexes, got {shown(sampler)}",
-                hint="give a sampler, or a list of ints",
-                operator="BatchSampler",
-            )
+        check_iterable("BatchSampler", "sampler", sampler)
         self.sampler = sampler
         self.batch_size = batch_size
         self.drop_last = drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
-        batch: list[int] = []
-        for index in self.sampler:
-            batch.append(index)
-            if len(batch) == self.batch_size:
-                yield batch
-                batch = []
-        if batch and not self.drop_last:
+        indices = iter(self.sampler)
+        while batch := list(islice(indices, self.batch_size)):
+            if len(batch) < self.batch_size and self.drop_last:
+                return
             yield batch
 
     def __len__(self) -> int:
@@ -184,16 +211,78 @@ class BatchSampler(Sampler[list[int]]):
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
-def _check_weights(weights: Sequence[float]) -> int:
-    """How many weights are positive.  Raises ArgumentError."""
-    for index, each in enumerate(weights):
-        if not 0 <= each < float("inf"):
-            raise ArgumentError(
-                f"weight {index} is {each}; weights must be finite and not negative",
-                hint="give 0 for what shall not be drawn",
-                operator="WeightedRandomSampler",
+class DistributedSampler(Sampler[Any]):
+    """The share of one of several processes in a dataset's indices; all shares have the same length.
+
+    num_replicas: how many processes;  rank: which one this is, from 0.
+    shuffle: permute the indices by `seed` plus the epoch of `set_epoch`, alike in every process.
+    drop_last: leave out the tail that does not divide evenly; otherwise the first indices come again to fill it up.
+    Raises: NotSupportedError without num_replicas or rank: there are no process groups.
+            ArgumentError unless rank is in [0, num_replicas - 1].
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        if num_replicas is None or rank is None:
+            raise NotSupportedError(
+                f"there are no process groups, and num_replicas is {num_replicas}, rank is {rank}",
+                hint="give both",
+                operator="DistributedSampler",
             )
-    positive = sum(each > 0 for each in weights)
+        checks.integer("DistributedSampler", "num_replicas", num_replicas)
+        checks.integer("DistributedSampler", "rank", rank)
+        if not 0 <= rank < num_replicas:
+            raise ArgumentError(
+                f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]",
+                hint="each process has a rank of its own, counted from 0",
+                operator="DistributedSampler",
+            )
+        count = length_of("DistributedSampler", "dataset", dataset)
+        self.dataset = dataset
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.epoch = 0
+        self.drop_last = drop_last
+        self.num_samples = count // num_replicas if drop_last else math.ceil(count / num_replicas)
+        self.total_size = self.num_samples * num_replicas
+        self.shuffle = shuffle
+        self.seed = seed
+
+    def __iter__(self) -> Iterator[int]:
+        count = len(self.dataset)
+        if self.shuffle:
+            order = _permutation(count, Generator().manual_seed(self.seed + self.epoch))
+        else:
+            order = list(range(count))
+        whole = order * math.ceil(self.total_size / count) if count else []
+        return iter(whole[self.rank : self.total_size : self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Let the next iterators shuffle for this epoch; without it every epoch has the same order."""
+        self.epoch = epoch
+
+
+def _count_positive(weights: Any) -> int:
+    """How many weights are positive.  Raises ArgumentError."""
+    wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
+    if len(wrong):
+        index = int(wrong[0])
+        raise ArgumentError(
+            f"weight {index} is {weights[index].item()}; weights must be finite and not negative",
+            hint="give 0 for an index that shall not be drawn",
+            operator="WeightedRandomSampler",
+        )
+    positive = int(np.count_nonzero(weights))
     if not positive:
         raise ArgumentError(
             f"none of the {len(weights)} weights is positive",
@@ -203,11 +292,21 @@ def _check_weights(weights: Sequence[float]) -> int:
     return positive
 
 
+def check_iterable(name: str, what: str, sampler: Any) -> None:
+    """Raise ArgumentTypeError unless `iter` takes it."""
+    if not isinstance(sampler, Iterable) and not hasattr(sampler, "__getitem__"):
+        raise ArgumentTypeError(
+            f"{what} must be an iterable of indices, got {shown(sampler)}",
+            hint="give a sampler, or a list",
+            operator=name,
+        )
+
+
 def _check_count(name: str, count: Any) -> None:
     if isinstance(count, bool) or not isinstance(count, int) or count <= 0:
         raise ArgumentError(
             f"num_samples should be a positive integer value, but got num_samples={shown(count)}",
-            hint="give 1 or more; without one it is the length of the data set, which must not be empty",
+            hint="give 1 or more; without one it is the length of the dataset, which must not be empty",
             operator=name,
         )
 
@@ -222,19 +321,22 @@ def check_generator(name: str, generator: Any) -> None:
         )
 
 
-def _numbers(weights: Any) -> list[float]:
-    """Weights as a list.  Raises ArgumentTypeError, ArgumentError for what is no vector of numbers."""
+def _weights(weights: Any) -> Any:
+    """Weights as a float64 tensor on the CPU.  Raises ArgumentTypeError, ArgumentError unless it is a 1d sequence."""
     name = "WeightedRandomSampler"
-    if isinstance(weights, TensorBase) and weights.ndim != 1 or not isinstance(weights, Iterable):
+    if not isinstance(weights, (TensorBase, np.ndarray)):
+        weights = checks.listed(name, "weights", "numbers", weights)
+        for index, each in enumerate(weights):
+            if isinstance(each, str) or not hasattr(each, "__float__"):
+                raise ArgumentError(
+                    f"weight {index} is no number: {shown(each)}", hint="give one per sample", operator=name
+                )
+        weights = list(map(float, weights))
+    elif weights.ndim != 1:
         raise ArgumentError(
             f"weights should be a 1d sequence but given weights are {shown(weights)}",
             hint="give one per sample",
             operator=name,
         )
-    found = checks.listed(name, "weights", "numbers", weights.tolist() if isinstance(weights, TensorBase) else weights)
-    for index, each in enumerate(found):
-        if isinstance(each, str) or not hasattr(each, "__float__"):
-            raise ArgumentError(
-                f"weight {index} is no number: {shown(each)}", hint="give one per sample", operator=name
-            )
-    return [float(each) for each in found]
+    with naming(name):
+        return factories.as_tensor(weights, dtype=float64, device="cpu")

@@ -120,17 +120,22 @@ def _receive_device(message: bytes) -> Storage:
     return ipc.of(thread.machine()).receive(message)
 
 
-def reduce_tensor(tensor: Any) -> tuple[Any, ...]:
-    """What pickle stores of a tensor: its storage, its layout and, for a leaf, its gradient.
-
-    Raises: AutogradError for a non-leaf that requires a gradient.
-    """
+def check_leaf(tensor: Any) -> None:
+    """Raise AutogradError for a non-leaf that requires a gradient."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise AutogradError(
             f"a graph does not cross processes, and {tensor.describe()} is a non-leaf that requires a gradient",
             hint="send tensor.detach()",
             operator="multiprocessing",
         )
+
+
+def reduce_tensor(tensor: Any) -> tuple[Any, ...]:
+    """What pickle stores of a tensor: its storage, its layout and, for a leaf, its gradient.
+
+    Raises: AutogradError for a non-leaf that requires a gradient.
+    """
+    check_leaf(tensor)
     layout = (tensor.dtype.name, tuple(tensor.shape), tuple(tensor.strides), tensor.offset)
     return _rebuild_tensor, (tensor.storage, *layout, tensor.requires_grad, tensor.grad)
 

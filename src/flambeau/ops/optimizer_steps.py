@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from ..dtypes import dtype, float32
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
-from ..kernel import Grid, Kernel, Pointers
+from ..kernel import Grid, Kernel, Pointer, Pointers
 from .multi_tensor import HIDDEN, LISTS_HINT, MANY, SHIFT, check_lists, lists_kernel, many, numbers, update
-from .operator import Array, Call, ErrorSample, Number, Operands, Sample, operator
+from .operator import Array, Call, ErrorSample, Number, Operand, Operands, Sample, operator
 
 # Adam
 
@@ -112,6 +112,8 @@ def _counted_samples() -> Iterator[Sample]:
     steps = [Array((), count, count, dtype="float32") for count in range(len(params))]
     yield Sample((params, grads, means, squares, [], steps, 0.01, 0.9, 0.99, 1e-8, 0.99, 0.0))
     yield Sample((params, grads, means, squares, largest, steps, 0.01, 0.0, 0.99, 1e-8, 1.0, 0.1, True))
+    rate = Array((), 0.25, 0.25, dtype="float32")
+    yield Sample((params, grads, means, squares, [], steps, 0.0, 0.9, 0.99, 1e-8, 1.0, 0.5, False, rate, True))
 
 
 def _counted_errors() -> Iterator[ErrorSample]:
@@ -123,6 +125,10 @@ def _counted_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((one, one, one, one, [], [whole], *values), DtypeError, message + r"int64 of shape \[\]")
     wide = [Array((1,), dtype="float32")]
     yield ErrorSample((one, one, one, one, [], wide, *values), ShapeError, message + r"float32 of shape \[1\]")
+    message = "rate must be one float32 number, got "
+    given: tuple[Any, ...] = (one, one, one, one, [], [count], *values, False)
+    yield ErrorSample((*given, whole), DtypeError, message + r"int64 of shape \[\]")
+    yield ErrorSample((*given, wide[0]), ShapeError, message + r"float32 of shape \[1\]")
 
 
 @operator(
@@ -134,23 +140,34 @@ def _counted_errors() -> Iterator[ErrorSample]:
 def counted_adam_step(
     call: Call, params: Operands, grads: Operands, exp_avgs: Operands, exp_avg_sqs: Operands,
     max_exp_avg_sqs: Operands, steps: Operands, lr: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
-    decay: Number, maximize: bool = False,
+    decay: Number, maximize: bool = False, rate: Operand | None = None, decoupled: bool = False,
 ) -> Any:  # fmt: skip
     """A step of Adam or AdamW that counts itself, so that each replay of a graph takes the next one; the parameters.
 
     steps: how many steps each parameter has taken; 1 is added before the corrections of its means are made of it.
+    rate: a float32 number that is read when the step is taken, instead of lr.
+    decoupled: shrink the parameter by rate times `decay`, instead of adding decay times it to the gradient.
     The others are adam_step's.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
     _check_adam(call.name, params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs)
     _check_counters(call.name, params, steps)
+    _check_rate(call.name, rate)
     for start in range(0, len(steps), MANY):
         call.launch(_count_kernel(), Grid((1, 1, 1), MANY), steps[start : start + MANY])
     every = (grads, params, exp_avgs, exp_avg_sqs, max_exp_avg_sqs)
-    values = (lr, beta1, beta2, eps, shrink, decay, -1 if maximize else 1)
+    added, pull = (0.0, decay) if decoupled else (decay, 0.0)
+    values = (lr, beta1, beta2, eps, shrink, added, -1 if maximize else 1, rate, pull)
     update(call, _counted_adam_kernel, every, 1, *values, beside=[steps])
     return tuple(params)
+
+
+def _check_rate(name: str, rate: Any) -> None:
+    if rate is not None and (rate.shape or rate.dtype is not float32):
+        error = ShapeError if rate.shape else DtypeError
+        got = f"{rate.dtype.name} of shape {list(rate.shape)}"
+        raise error(f"{name}: rate must be one float32 number, got {got}", hint="make it torch.tensor(0.1)")
 
 
 def _check_counters(name: str, params: Any, steps: Any) -> None:
@@ -178,15 +195,19 @@ def _count_kernel() -> Kernel:
 def _counted_adam_kernel(kind: dtype) -> Kernel:
     def reference(
         grads: Any, params: Any, means: Any, squares: Any, largest: Any, steps: Any, shift: int, lr: float,
-        beta1: float, beta2: float, eps: float, shrink: float, decay: float, sign: float,
+        beta1: float, beta2: float, eps: float, shrink: float, decay: float, sign: float, rate: Any, pull: float,
     ) -> None:  # fmt: skip
+        if rate is not None:
+            lr = rate.item()
+            shrink -= lr * pull
         for each, count in zip(_per_tensor(grads, params, means, squares, largest), steps):
             size, root = corrected(lr, beta1, beta2, count.item())
             _take_adam(each, kind, size, beta1, beta2, eps, shrink, decay, root, sign)
 
     names = ("lr", "beta1", "beta2", "eps", "shrink", "decay", "sign")
-    body = f"adam_counted<{kind.wide.cuda}>(lists, steps, (int)shift, {', '.join(names)})"
-    params = [Pointers("steps", MANY, float32, "r"), SHIFT, *numbers(*names)]
+    body = f"adam_counted<{kind.wide.cuda}>(lists, steps, (int)shift, {', '.join(names)}, rate, pull)"
+    rate = Pointer("rate", float32, "r", ())
+    params = [Pointers("steps", MANY, float32, "r"), SHIFT, *numbers(*names), rate, *numbers("pull")]
     return lists_kernel("counted_adam_step", kind, ADAM_LISTS, body, params, reference, 20.0)
 
 
@@ -209,6 +230,7 @@ def _sgd_samples() -> Iterator[Sample]:
     yield Sample((params, grads, [], 0.1, 0.0, 1.0, 0.05))
     yield Sample((params, grads, buffers, 0.1, 0.9, 0.7, 0.0))
     yield Sample((params, grads, buffers, 0.1, 0.9, 1.0, 0.05, True, True))
+    yield Sample((params, grads, [], 0.0, 0.0, 1.0, 0.05, False, False, Array((), 0.1, 0.1, dtype="float32")))
 
 
 def _sgd_errors() -> Iterator[ErrorSample]:
@@ -221,12 +243,13 @@ def _sgd_errors() -> Iterator[ErrorSample]:
 @operator(samples=_sgd_samples, errors=_sgd_errors, mutates=("params", "buffers"), **HIDDEN)
 def sgd_step(
     call: Call, params: Operands, grads: Operands, buffers: Operands, lr: Number, momentum: Number, taken: Number,
-    decay: Number, nesterov: bool = False, maximize: bool = False,
+    decay: Number, nesterov: bool = False, maximize: bool = False, rate: Operand | None = None,
 ) -> Any:  # fmt: skip
     """A step of gradient descent for parameters of one device; the parameters.
 
     buffers: empty, or with momentum the decaying sums of gradients;  taken: how much of the gradient joins its sum.
     decay: how much of the parameter is added to the gradient.
+    rate: a float32 number that is read when the step is taken, instead of lr.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -234,7 +257,8 @@ def sgd_step(
     if buffers:
         lists["buffers"] = buffers
     check_lists("sgd_step", lists, sgd_step.mutates)
-    values = (lr, momentum, taken, decay, nesterov, -1 if maximize else 1)
+    _check_rate("sgd_step", rate)
+    values = (lr, momentum, taken, decay, nesterov, -1 if maximize else 1, rate)
     update(call, _sgd_kernel, (grads, params, buffers), 1, *values)
     return tuple(params)
 
@@ -245,8 +269,9 @@ def _sgd_kernel(kind: dtype) -> Kernel:
 
     def reference(
         grads: Any, params: Any, buffers: Any, shift: int, lr: float, momentum: float, taken: float, decay: float,
-        nesterov: float, sign: float,
+        nesterov: float, sign: float, rate: Any,
     ) -> None:  # fmt: skip
+        lr = lr if rate is None else rate.item()
         for index, (grad, param) in enumerate(zip(grads, params)):
             slope = _slope(grad, param, wide, decay, sign)
             if buffers:
@@ -256,6 +281,483 @@ def _sgd_kernel(kind: dtype) -> Kernel:
             param[...] = param.astype(wide) - slope * lr
 
     names = ("lr", "momentum", "taken", "decay", "nesterov", "sign")
-    body = f"sgd<{kind.wide.cuda}>(lists, (int)shift, {', '.join(names)})"
+    body = f"sgd<{kind.wide.cuda}>(lists, (int)shift, {', '.join(names)}, rate)"
     lists = {"grads": "r", "params": "rw", "buffers": "rw"}
-    return lists_kernel("sgd_step", kind, lists, body, [SHIFT, *numbers(*names)], reference, 8.0)
+    params = [SHIFT, *numbers(*names), Pointer("rate", float32, "r", ())]
+    return lists_kernel("sgd_step", kind, lists, body, params, reference, 8.0)
+
+
+# Other optimizers, each by its arithmetic on one element: once in CUDA C++ and once in NumPy
+
+
+class Rule:
+    """How an optimizer changes one element of a parameter and of what is remembered of it.
+
+    values: numbers of every call.  states: lists beside gradients and parameters; those in `optional` may be empty.
+    cuda: C++ that changes `param` and the states, by these names; `grad` is the gradient, turned round to maximize and
+    with weight decay added, and HAS_x says whether the list x is there.
+    numpy: called with grad, param, one array or None per state, and the values; returns the new param and states.
+    """
+
+    def __init__(
+        self, name: str, states: Sequence[str], values: Sequence[str], cuda: str, numpy: Callable[..., Any],
+        optional: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.states = tuple(states)
+        self.values = ("decay", "sign", *values)
+        self.cuda = cuda
+        self.numpy = numpy
+        self.optional = tuple(optional)
+        self._kernels: dict[Any, Kernel] = {}
+
+    def apply(self, call: Call, params: Operands, grads: Operands, states: Sequence[Operands], *values: Any) -> Any:
+        """Lower a call to launches; the parameters.  values: maximize first, then `self.values` but for the sign."""
+        lists = {"params": params, "grads": grads}
+        for name, each in zip(self.states, states):
+            if each or name not in self.optional:
+                lists[name] = each
+        check_lists(call.name, lists, ("params", *self.states))
+        present = tuple(name for name in lists if name not in ("params", "grads"))
+        every = [grads, params, *(lists[name] for name in present)]
+        maximize, decay, *rest = values
+        update(call, lambda kind: self._kernel(kind, present), every, 1, decay, -1 if maximize else 1, *rest)
+        return tuple(params)
+
+    def _kernel(self, kind: dtype, present: tuple[str, ...]) -> Kernel:
+        found = self._kernels.get((kind, present))
+        if found is None:
+            found = self._kernels[kind, present] = self._made(kind, present)
+        return found
+
+    def _made(self, kind: dtype, present: tuple[str, ...]) -> Kernel:
+        wide, names = kind.wide.cuda, ("grad", "param", *present)
+        given = [f"{value}_given" for value in self.values]
+        lines = [f"const {wide} {value} = ({wide}){value}_given;" for value in self.values]
+        lines += [f"constexpr bool HAS_{name} = {str(name in present).lower()};" for name in self.optional]
+        unused = [f"{wide} {name} = 0;" for name in self.optional if name not in present]
+        elements = [f"{wide}& {name} = at[{index}];" for index, name in enumerate(names)]
+        body = (
+            f"{' '.join(lines)} update<{len(names)}, 1, {wide}>(lists, (int)shift, [=]({wide} (&at)[{len(names)}]) "
+            f"{{ {' '.join(elements + unused)} grad *= sign; if (decay != 0) grad += decay * param; {self.cuda} }})"
+        )
+        lists = {"grads": "r", "params": "rw"} | {name: "rw" for name in present}
+        name = "_".join((self.name, *(each for each in present if each in self.optional)))
+        return lists_kernel(name, kind, lists, body, [SHIFT, *numbers(*given)], self._reference(kind, present), 15.0)
+
+    def _reference(self, kind: dtype, present: tuple[str, ...]) -> Callable[..., None]:
+        wide = kind.wide.numpy
+
+        def reference(*given: Any) -> None:
+            count = 2 + len(present)
+            decay, sign, *values = given[count + 1 :]
+            for grad, param, *states in zip(*given[:count]):
+                by_name = dict(zip(present, states))
+                slope = _slope(grad, param, wide, decay, sign)
+                old = [by_name[name].astype(wide) if name in by_name else None for name in self.states]
+                new = self.numpy(slope, param.astype(wide), *old, *values)
+                param[...] = new[0]
+                for name, value in zip(self.states, new[1:]):
+                    if name in by_name:
+                        by_name[name][...] = value
+
+        return reference
+
+
+def _rule_samples(*lows: float, values: Sequence[Any]) -> Callable[[], Iterator[Sample]]:
+    """Samples of a rule's operator: lists whose lowest values are given, once to minimize and once to maximize."""
+
+    def samples() -> Iterator[Sample]:
+        yield Sample((*many(*lows), False, 0.0, *values))
+        yield Sample((*many(*lows), True, 0.1, *values))
+
+    return samples
+
+
+def _rule_errors(states: int, values: Sequence[Any]) -> Callable[[], Iterator[ErrorSample]]:
+    def errors() -> Iterator[ErrorSample]:
+        one, other, half = [Array((2,))], [Array((3,))], [Array((2,), dtype="float16")]
+        rest = (False, 0.0, *values)
+        yield ErrorSample(
+            (one, other, *[one] * states, *rest), ShapeError, r"grads\[0\] has shape \[3\], params\[0\] has"
+        )
+        yield ErrorSample((one, [], *[one] * states, *rest), ArgumentError, r"params has 1 tensors, grads has 0")
+        yield ErrorSample((one, one, half, *[one] * (states - 1), *rest), DtypeError, r"is float16, expected float32")
+
+    return errors
+
+
+def _new_adadelta(grad: Any, param: Any, square: Any, delta: Any, lr: float, rho: float, eps: float) -> Any:
+    square = square * rho + grad * grad * (1 - rho)
+    change = np.sqrt(delta + eps) / np.sqrt(square + eps) * grad
+    return param - change * lr, square, delta * rho + change * change * (1 - rho)
+
+
+ADADELTA = Rule(
+    "adadelta_step", ("square_avgs", "acc_deltas"), ("lr", "rho", "eps"),
+    """square_avgs = square_avgs * rho + (1 - rho) * grad * grad;
+    const auto change = sqrt(acc_deltas + eps) / sqrt(square_avgs + eps) * grad;
+    acc_deltas = acc_deltas * rho + (1 - rho) * change * change;
+    param -= lr * change;""",
+    _new_adadelta,
+)  # fmt: skip
+
+
+@operator(
+    samples=_rule_samples(-1, -2, 0.1, 0.2, values=(0.5, 0.9, 1e-6)), errors=_rule_errors(2, (0.5, 0.9, 1e-6)),
+    mutates=("params", "square_avgs", "acc_deltas"), **HIDDEN,
+)  # fmt: skip
+def adadelta_step(
+    call: Call, params: Operands, grads: Operands, square_avgs: Operands, acc_deltas: Operands, maximize: bool,
+    decay: Number, lr: Number, rho: Number, eps: Number,
+) -> Any:  # fmt: skip
+    """A step of Adadelta for parameters of one device; the parameters.
+
+    decay: how much of the parameter is added to the gradient.
+    Host:   returns at once.
+    Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
+    """
+    return ADADELTA.apply(call, params, grads, (square_avgs, acc_deltas), maximize, decay, lr, rho, eps)
+
+
+def _new_adagrad(grad: Any, param: Any, total: Any, rate: float, eps: float) -> Any:
+    total = total + grad * grad
+    return param - grad / (np.sqrt(total) + eps) * rate, total
+
+
+ADAGRAD = Rule(
+    "adagrad_step", ("sums",), ("rate", "eps"),
+    "sums += grad * grad; param -= rate * (grad / (sqrt(sums) + eps));",
+    _new_adagrad,
+)  # fmt: skip
+
+
+@operator(
+    samples=_rule_samples(-1, -2, 0.1, values=(0.5, 1e-10)), errors=_rule_errors(1, (0.5, 1e-10)),
+    mutates=("params", "sums"), **HIDDEN,
+)  # fmt: skip
+def adagrad_step(
+    call: Call, params: Operands, grads: Operands, sums: Operands, maximize: bool, decay: Number, rate: Number,
+    eps: Number,
+) -> Any:  # fmt: skip
+    """A step of Adagrad for parameters of one device; the parameters.
+
+    rate: the learning rate after its decay;  decay: how much of the parameter is added to the gradient.
+    Host:   returns at once.
+    Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
+    """
+    return ADAGRAD.apply(call, params, grads, (sums,), maximize, decay, rate, eps)
+
+
+def _new_adamax(
+    grad: Any, param: Any, mean: Any, largest: Any, rate: float, beta1: float, beta2: float, eps: float
+) -> Any:
+    mean = mean + (grad - mean) * (1 - beta1)
+    largest = np.maximum(largest * beta2, np.abs(grad) + eps)
+    return param - mean / largest * rate, mean, largest
+
+
+ADAMAX = Rule(
+    "adamax_step", ("exp_avgs", "exp_infs"), ("rate", "beta1", "beta2", "eps"),
+    """exp_avgs += (grad - exp_avgs) * (1 - beta1);
+    exp_infs = larger(exp_infs * beta2, absolute(grad) + eps);
+    param -= rate * (exp_avgs / exp_infs);""",
+    _new_adamax,
+)  # fmt: skip
+
+
+@operator(
+    samples=_rule_samples(-1, -2, -1, 0.1, values=(0.5, 0.9, 0.99, 1e-8)),
+    errors=_rule_errors(2, (0.5, 0.9, 0.99, 1e-8)), mutates=("params", "exp_avgs", "exp_infs"), **HIDDEN,
+)  # fmt: skip
+def adamax_step(
+    call: Call, params: Operands, grads: Operands, exp_avgs: Operands, exp_infs: Operands, maximize: bool,
+    decay: Number, rate: Number, beta1: Number, beta2: Number, eps: Number,
+) -> Any:  # fmt: skip
+    """A step of Adamax for parameters of one device; the parameters.
+
+    rate: the learning rate over 1 - beta1**step;  decay: how much of the parameter is added to the gradient.
+    Host:   returns at once.
+    Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
+    """
+    return ADAMAX.apply(call, params, grads, (exp_avgs, exp_infs), maximize, decay, rate, beta1, beta2, eps)
+
+
+def _new_nadam(
+    grad: Any, param: Any, mean: Any, square: Any, of_grad: float, of_mean: float, beta1: float, beta2: float,
+    eps: float, shrink: float, root: float,
+) -> Any:  # fmt: skip
+    mean = mean + (grad - mean) * (1 - beta1)
+    square = square * beta2 + grad * grad * (1 - beta2)
+    divisor = np.sqrt(square) / root + eps
+    return param * shrink - grad / divisor * of_grad - mean / divisor * of_mean, mean, square
+
+
+NADAM = Rule(
+    "nadam_step", ("exp_avgs", "exp_avg_sqs"), ("of_grad", "of_mean", "beta1", "beta2", "eps", "shrink", "root"),
+    """exp_avgs += (grad - exp_avgs) * (1 - beta1);
+    exp_avg_sqs = exp_avg_sqs * beta2 + (1 - beta2) * grad * grad;
+    const auto divisor = sqrt(exp_avg_sqs) / root + eps;
+    param = param * shrink - of_grad * (grad / divisor) - of_mean * (exp_avgs / divisor);""",
+    _new_nadam,
+)  # fmt: skip
+_NADAM_SAMPLE = (0.1, 0.2, 0.9, 0.99, 1e-8, 0.99, 0.5)
+
+
+@operator(
+    samples=_rule_samples(-1, -2, -1, 0.1, values=_NADAM_SAMPLE), errors=_rule_errors(2, _NADAM_SAMPLE),
+    mutates=("params", "exp_avgs", "exp_avg_sqs"), **HIDDEN,
+)  # fmt: skip
+def nadam_step(
+    call: Call, params: Operands, grads: Operands, exp_avgs: Operands, exp_avg_sqs: Operands, maximize: bool,
+    decay: Number, of_grad: Number, of_mean: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
+    root: Number,
+) -> Any:  # fmt: skip
+    """A step of NAdam for parameters of one device; the parameters.
+
+    of_grad, of_mean: the step's factors of the gradient and of its running mean.
+    root: the square root of 1 - beta2**step;  shrink: a factor of the parameter, before the step.
+    decay: how much of the parameter is added to the gradient.
+    Host:   returns at once.
+    Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
+    """
+    values = (of_grad, of_mean, beta1, beta2, eps, shrink, root)
+    return NADAM.apply(call, params, grads, (exp_avgs, exp_avg_sqs), maximize, decay, *values)
+
+
+def _new_radam(
+    grad: Any, param: Any, mean: Any, square: Any, size: float, rectified: float, beta1: float, beta2: float,
+    eps: float, shrink: float,
+) -> Any:  # fmt: skip
+    mean = mean + (grad - mean) * (1 - beta1)
+    square = square * beta2 + grad * grad * (1 - beta2)
+    factor = rectified / (np.sqrt(square) + eps) if rectified > 0 else 1
+    return param * shrink - mean * size * factor, mean, square
+
+
+RADAM = Rule(
+    "radam_step", ("exp_avgs", "exp_avg_sqs"), ("size", "rectified", "beta1", "beta2", "eps", "shrink"),
+    """exp_avgs += (grad - exp_avgs) * (1 - beta1);
+    exp_avg_sqs = exp_avg_sqs * beta2 + (1 - beta2) * grad * grad;
+    param = param * shrink - exp_avgs * size * (rectified > 0 ? rectified / (sqrt(exp_avg_sqs) + eps) : 1);""",
+    _new_radam,
+)  # fmt: skip
+_RADAM_SAMPLE = (0.1, 0.3, 0.9, 0.99, 1e-8, 0.99)
+
+
+def _radam_samples() -> Iterator[Sample]:
+    yield from _rule_samples(-1, -2, -1, 0.1, values=_RADAM_SAMPLE)()
+    yield Sample((*many(-1, -2, -1, 0.1), False, 0.0, 0.1, 0.0, *_RADAM_SAMPLE[2:]))
+
+
+@operator(
+    samples=_radam_samples, errors=_rule_errors(2, _RADAM_SAMPLE), mutates=("params", "exp_avgs", "exp_avg_sqs"),
+    **HIDDEN,
+)  # fmt: skip
+def radam_step(
+    call: Call, params: Operands, grads: Operands, exp_avgs: Operands, exp_avg_sqs: Operands, maximize: bool,
+    decay: Number, size: Number, rectified: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
+) -> Any:  # fmt: skip
+    """A step of RAdam for parameters of one device; the parameters.
+
+    size: the learning rate over 1 - beta1**step;  shrink: a factor of the parameter, before the step.
+    rectified: the rectification times the square root of 1 - beta2**step, or 0 for a step by the mean alone.
+    decay: how much of the parameter is added to the gradient.
+    Host:   returns at once.
+    Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
+    """
+    values = (size, rectified, beta1, beta2, eps, shrink)
+    return RADAM.apply(call, params, grads, (exp_avgs, exp_avg_sqs), maximize, decay, *values)
+
+
+def _new_rmsprop(
+    grad: Any, param: Any, square: Any, buffer: Any, mean: Any, lr: float, alpha: float, eps: float, momentum: float
+) -> Any:
+    square = square * alpha + grad * grad * (1 - alpha)
+    mean = None if mean is None else mean + (grad - mean) * (1 - alpha)
+    change = grad / (np.sqrt(square if mean is None else square - mean * mean) + eps)
+    buffer = None if buffer is None else buffer * momentum + change
+    return param - (change if buffer is None else buffer) * lr, square, buffer, mean
+
+
+RMSPROP = Rule(
+    "rmsprop_step", ("square_avgs", "momentum_buffers", "grad_avgs"), ("lr", "alpha", "eps", "momentum"),
+    """square_avgs = square_avgs * alpha + (1 - alpha) * grad * grad;
+    auto variance = square_avgs;
+    if constexpr (HAS_grad_avgs) {
+        grad_avgs += (grad - grad_avgs) * (1 - alpha);
+        variance -= grad_avgs * grad_avgs;
+    }
+    auto change = grad / (sqrt(variance) + eps);
+    if constexpr (HAS_momentum_buffers) change = momentum_buffers = momentum_buffers * momentum + change;
+    param -= lr * change;""",
+    _new_rmsprop, optional=("momentum_buffers", "grad_avgs"),
+)  # fmt: skip
+_RMSPROP_SAMPLE = (0.1, 0.9, 1e-8, 0.5)
+
+
+def _rmsprop_samples() -> Iterator[Sample]:
+    params, grads, squares, buffers, means = many(-1, -2, 5, -1, -1)
+    for one in (buffers, []):
+        for other in (means, []):
+            yield Sample((params, grads, squares, one, other, False, 0.1, *_RMSPROP_SAMPLE))
+
+
+@operator(
+    samples=_rmsprop_samples, errors=_rule_errors(3, _RMSPROP_SAMPLE),
+    mutates=("params", "square_avgs", "momentum_buffers", "grad_avgs"), **HIDDEN,
+)  # fmt: skip
+def rmsprop_step(
+    call: Call, params: Operands, grads: Operands, square_avgs: Operands, momentum_buffers: Operands,
+    grad_avgs: Operands, maximize: bool, decay: Number, lr: Number, alpha: Number, eps: Number, momentum: Number,
+) -> Any:  # fmt: skip
+    """A step of RMSprop for parameters of one device; the parameters.
+
+    momentum_buffers: empty without momentum;  grad_avgs: empty unless centered.
+    decay: how much of the parameter is added to the gradient.
+    Host:   returns at once.
+    Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
+    """
+    states = (square_avgs, momentum_buffers, grad_avgs)
+    return RMSPROP.apply(call, params, grads, states, maximize, decay, lr, alpha, eps, momentum)
+
+
+def _new_rprop(
+    grad: Any, param: Any, prev: Any, size: Any, shrinking: float, growing: float, least: float, most: float
+) -> Any:
+    product = grad * prev
+    size = np.clip(size * np.where(product > 0, growing, np.where(product < 0, shrinking, 1)), least, most)
+    grad = np.where(product < 0, 0, grad)
+    return param - ((grad > 0).astype(param.dtype) - (grad < 0)) * size, grad, size
+
+
+RPROP = Rule(
+    "rprop_step", ("prevs", "step_sizes"), ("shrinking", "growing", "least", "most"),
+    """const auto product = grad * prevs;
+    step_sizes *= product > 0 ? growing : product < 0 ? shrinking : 1;
+    step_sizes = smaller(larger(step_sizes, least), most);
+    if (product < 0) grad = 0;
+    param -= grad > 0 ? step_sizes : grad < 0 ? -step_sizes : 0;
+    prevs = grad;""",
+    _new_rprop,
+)  # fmt: skip
+_RPROP_SAMPLE = (0.5, 1.2, 1e-6, 50.0)
+
+
+@operator(
+    samples=_rule_samples(-1, -1, -1, 0.1, values=_RPROP_SAMPLE), errors=_rule_errors(2, _RPROP_SAMPLE),
+    mutates=("params", "prevs", "step_sizes"), **HIDDEN,
+)  # fmt: skip
+def rprop_step(
+    call: Call, params: Operands, grads: Operands, prevs: Operands, step_sizes: Operands, maximize: bool,
+    decay: Number, shrinking: Number, growing: Number, least: Number, most: Number,
+) -> Any:  # fmt: skip
+    """A step of Rprop for parameters of one device; the parameters.
+
+    shrinking, growing: factors of an element's step size after its gradient has changed its sign, or kept it.
+    least, most: bounds of step sizes;  decay: how much of the parameter is added to the gradient.
+    Host:   returns at once.
+    Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
+    """
+    values = (shrinking, growing, least, most)
+    return RPROP.apply(call, params, grads, (prevs, step_sizes), maximize, decay, *values)
+
+
+def _new_asgd(grad: Any, param: Any, average: Any, eta: float, shrink: float, mu: float) -> Any:
+    param = param * shrink - grad * eta
+    return param, param if mu == 1 else average + (param - average) * mu
+
+
+ASGD = Rule(
+    "asgd_step", ("axs",), ("eta", "shrink", "mu"),
+    "param = param * shrink - eta * grad; axs = mu == 1 ? param : axs + (param - axs) * mu;",
+    _new_asgd,
+)  # fmt: skip
+
+
+def _asgd_samples() -> Iterator[Sample]:
+    for mu in (1.0, 0.25):
+        yield Sample((*many(-1, -2, -1), False, 0.1, 0.5, 0.99, mu))
+
+
+@operator(
+    samples=_asgd_samples, errors=_rule_errors(1, (0.5, 0.99, 1.0)), mutates=("params", "axs"), **HIDDEN
+)  # fmt: skip
+def asgd_step(
+    call: Call, params: Operands, grads: Operands, axs: Operands, maximize: bool, decay: Number, eta: Number,
+    shrink: Number, mu: Number,
+) -> Any:  # fmt: skip
+    """A step of averaged gradient descent for parameters of one device; the parameters.
+
+    eta: the step's learning rate;  shrink: a factor of the parameter, before the step.
+    axs: averages of the parameters;  mu: how much of the difference from its average a parameter adds to it.
+    decay: how much of the parameter is added to the gradient.
+    Host:   returns at once.
+    Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
+    """
+    return ASGD.apply(call, params, grads, (axs,), maximize, decay, eta, shrink, mu)
+
+
+# Counters of steps on the device, for optimizers whose arithmetic does not depend on them
+
+
+def _count_samples() -> Iterator[Sample]:
+    yield Sample(([Array((), count, count, dtype="float32") for count in range(3)],))
+
+
+def _count_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample(([Array((), dtype="int64")],), DtypeError, r"steps\[0\] must be one float32 number, got int64")
+
+
+@operator(samples=_count_samples, errors=_count_errors, mutates=("steps",), **(HIDDEN | {"dtypes": (float32,)}))
+def count_steps(call: Call, steps: Operands) -> Any:
+    """Add 1 to float32 numbers of one device; the numbers.
+
+    Host:   returns at once.
+    Raises: DtypeError, ShapeError unless they are float32 numbers.
+    """
+    _check_counters(call.name, steps, steps)
+    for start in range(0, len(steps), MANY):
+        call.launch(_count_kernel(), Grid((1, 1, 1), MANY), steps[start : start + MANY])
+    return tuple(steps)
+
+
+# Running averages of parameters
+
+
+def _lerp_samples() -> Iterator[Sample]:
+    yield Sample((*many(-1, -2), 0.25))
+
+
+def _lerp_errors() -> Iterator[ErrorSample]:
+    one = [Array((2,))]
+    yield ErrorSample((one, [Array((3,))], 0.5), ShapeError, r"params\[0\] has shape \[3\], averages\[0\] has")
+    yield ErrorSample((one, [], 0.5), ArgumentError, r"averages has 1 tensors, params has 0")
+
+
+@operator(samples=_lerp_samples, errors=_lerp_errors, mutates=("averages",), **HIDDEN)
+def lerp_many(call: Call, averages: Operands, params: Operands, weight: Number) -> Any:
+    """Move averages of one device towards other tensors, by a share `weight` of the difference; the averages.
+
+    Host:   returns at once.
+    Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
+    """
+    check_lists(call.name, {"averages": averages, "params": params}, lerp_many.mutates)
+    update(call, _lerp_kernel, (params, averages), 1, weight)
+    return tuple(averages)
+
+
+@cache
+def _lerp_kernel(kind: dtype) -> Kernel:
+    wide = kind.wide.numpy
+
+    def reference(params: Any, averages: Any, shift: int, weight: float) -> None:
+        for param, average in zip(params, averages):
+            old = average.astype(wide)
+            average[...] = old + (param.astype(wide) - old) * weight
+
+    cuda = kind.wide.cuda
+    step = f"[=]({cuda} (&at)[2]) {{ at[1] += (at[0] - at[1]) * ({cuda})weight; }}"
+    body = f"update<2, 1, {cuda}>(lists, (int)shift, {step})"
+    lists = {"params": "r", "averages": "rw"}
+    return lists_kernel("lerp_many", kind, lists, body, [SHIFT, *numbers("weight")], reference, 3.0)

@@ -1,28 +1,39 @@
 """Learning rates that change with the number of steps.
 
-All but LambdaLR compute the rate of step t from the rate of step t - 1, as PyTorch does, so that rates set by hand in
-between count.  A scheduler that goes on from a step takes the optimizer's rates as they are.
+Most schedulers compute the rate of step t from the rate of step t - 1, as PyTorch does, so that rates set by hand in
+between count.  A scheduler that goes on from a step takes the optimizer's rates as they are.  A rate that is a tensor
+is written in place.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import types
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from .. import trace
-from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, shown
+from ..core.tensor import TensorBase
+from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, ShapeError, shown
 from ..errors import no_attribute as _no_attribute
 from ..tensor import checks
-from .optimizer import Optimizer
+from .optimizer import Optimizer, number
 
 
 class LRScheduler:
-    """Sets the "lr" of an optimizer's groups at each `step`; the first one is made when the scheduler is.
+    """Sets the "lr" of an optimizer's groups at each `step`; the first one is taken when the scheduler is made.
+
+    Subclasses define `get_lr` and, for `step(epoch)`, `_get_closed_form_lr`, which need not know the step before.
 
     last_epoch: the step to go on from; -1 starts anew.
     base_lrs: each group's rate at the start.
     """
+
+    _is_initial = False
+    _get_lr_called_within_step = False
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         self._check_optimizer(optimizer)
@@ -30,20 +41,16 @@ class LRScheduler:
         self.optimizer = optimizer
         for index, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group["initial_lr"] = group["lr"]
+                group.setdefault("initial_lr", _copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise NamingError(
                     f"param 'initial_lr' is not specified in param_groups[{index}] when resuming at step {last_epoch}",
                     hint="load the optimizer's state_dict first, or leave out last_epoch to start anew",
                     operator=type(self).__name__,
                 )
-        self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs: list[Any] = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
-        self._last_lr: list[float] = []
-        self._has_stepped = False
-        self._starting = True
-        self.step()
-        self._starting = False
+        self._initial_step()
 
     def _check_optimizer(self, optimizer: Any) -> None:
         if not isinstance(optimizer, Optimizer):
@@ -53,30 +60,73 @@ class LRScheduler:
                 operator=type(self).__name__,
             )
 
-    def get_lr(self) -> list[float]:
+    def _initial_step(self) -> None:
+        self._step_count = 0
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
+
+    def get_lr(self) -> list[Any]:
         """Each group's rate at step `last_epoch`."""
         raise NotSupportedError("get_lr is not defined", hint="define get_lr(self)", operator=type(self).__name__)
 
-    def get_last_lr(self) -> list[float]:
+    def get_last_lr(self) -> list[Any]:
         """Each group's rate as the last step set it."""
         return self._last_lr
 
-    def step(self) -> None:
-        """Go on by one step and set the rates.  Warns if this comes before the optimizer's first step."""
-        if not self._starting and not self._has_stepped:
-            self._has_stepped = True
-            if not self.optimizer.has_stepped and type(self.optimizer).step is Optimizer.step:
-                trace.warn(
-                    f"{type(self).__name__}: Detected call of `lr_scheduler.step()` before `optimizer.step()`: the "
-                    "first rate of the schedule is skipped; call optimizer.step() first"
-                )
-        self.last_epoch += 1
-        for group, rate in zip(self.optimizer.param_groups, self.get_lr()):
-            group["lr"] = rate
+    def step(self, epoch: int | None = None) -> None:
+        """Go on by one step, or with a warning to step `epoch`, and set the rates.
+
+        Warns if this comes before the optimizer's first step.
+        """
+        if self._step_count == 1 and not self.optimizer.has_stepped:
+            trace.warn(
+                f"{type(self).__name__}: Detected call of `lr_scheduler.step()` before `optimizer.step()`: the "
+                "first rate of the schedule is skipped; call optimizer.step() first"
+            )
+        self._step_count += 1
+        if epoch is not None:
+            self._warn_of_epoch(epoch)
+        self._update_lr(epoch)
+
+    def _warn_of_epoch(self, epoch: int) -> None:
+        trace.warn(
+            f"{type(self).__name__}: the epoch parameter of `scheduler.step()` is deprecated, got {epoch}: the rate is "
+            "computed anew from the start, where there is such a formula; call step() once per step"
+        )
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        with self._computing():
+            if epoch is None:
+                self.last_epoch += 1
+                rates = self.get_lr()
+            else:
+                self.last_epoch = epoch
+                rates = getattr(self, "_get_closed_form_lr", self.get_lr)()
+        self._set_rates(rates)
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """Within: `get_lr` is called for a step."""
+        self._get_lr_called_within_step = True
+        try:
+            yield
+        finally:
+            self._get_lr_called_within_step = False
+
+    def _set_rates(self, rates: Iterable[Any]) -> None:
+        for group, rate in zip(self.optimizer.param_groups, rates):
+            set_option(group, "lr", rate)
         self._last_lr = self._rates()
 
-    def _rates(self) -> list[float]:
-        return [group["lr"] for group in self.optimizer.param_groups]
+    def _rates(self) -> list[Any]:
+        """Each group's rate as it is now; tensors are copied."""
+        return [_copied(group["lr"]) for group in self.optimizer.param_groups]
+
+    def _scaled(self, factor: float) -> list[Any]:
+        return [rate * factor for rate in self._rates()]
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer."""
@@ -84,21 +134,70 @@ class LRScheduler:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what state_dict gave."""
-        if not isinstance(state_dict, dict):
-            raise ArgumentTypeError(
-                f"state_dict must be a dict, got {shown(state_dict)}",
-                hint="give what state_dict() gave",
-                operator="load_state_dict",
-            )
-        self.__dict__.update(state_dict)
+        self.__dict__.update(_checked_state(state_dict))
 
 
-class LambdaLR(LRScheduler):
-    """The starting rate times a function of the step; one function, or one per group."""
+def set_option(group: dict[str, Any], name: str, value: Any) -> None:
+    """Set an option of a group; one that is a tensor is written in place."""
+    if isinstance(group[name], TensorBase):
+        group[name].fill_(number(value))
+    else:
+        group[name] = value
+
+
+def _copied(value: Any) -> Any:
+    return value.clone() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]
+
+
+def _checked_state(state_dict: Any) -> dict[str, Any]:
+    if not isinstance(state_dict, dict):
+        raise ArgumentTypeError(
+            f"state_dict must be a dict, got {shown(state_dict)}",
+            hint="give what state_dict() gave",
+            operator="load_state_dict",
+        )
+    return state_dict
+
+
+def per_group(name: str, what: str, value: Any, optimizer: Optimizer) -> list[Any]:
+    """One value per group, of one for all or of a list.  Raises ArgumentError for a list of another length."""
+    groups = len(optimizer.param_groups)
+    if not isinstance(value, (list, tuple)):
+        return [_copied(value) for _ in range(groups)]
+    if len(value) != groups:
+        raise ArgumentError(
+            f"{what} must have the same length as optimizer.param_groups: {what} has {len(value)} values, "
+            f"param_groups has {groups}",
+            hint="give one number for all groups, or one for each",
+            operator=name,
+        )
+    return [_copied(each) for each in value]
+
+
+def _check_positive(name: str, what: str, steps: Any) -> None:
+    """Raise ArgumentTypeError or ArgumentError unless it is a number of steps."""
+    checks.number(name, what, steps)
+    if not steps > 0:
+        raise ArgumentError(f"{what} must be positive, got {steps}", hint="give a number of steps", operator=name)
+
+
+def _check_share(name: str, what: str, called: str, value: Any, is_open: bool = False) -> None:
+    """Raise ArgumentTypeError or ArgumentError unless it is a factor of [0, 1], or of (0, 1] where `is_open`."""
+    checks.number(name, what, value)
+    if not 0 <= value <= 1 or (is_open and not value):
+        raise ArgumentError(
+            f"{called} multiplicative factor must be in {'(' if is_open else '['}0, 1], got {value}",
+            hint="it is a factor of the optimizer's lr; raise that to go above",
+            operator=name,
+        )
+
+
+class _Functions(LRScheduler):
+    """A scheduler by functions of the step: one, or one per group."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         self._check_optimizer(optimizer)
-        groups = len(optimizer.param_groups)
+        name, groups = type(self).__name__, len(optimizer.param_groups)
         self.lr_lambdas: list[Callable[[int], float]] = (
             list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
         )
@@ -106,21 +205,50 @@ class LambdaLR(LRScheduler):
             raise ArgumentError(
                 f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}",
                 hint="give one function for all groups, or one for each",
-                operator="LambdaLR",
+                operator=name,
             )
         for index, each in enumerate(self.lr_lambdas):
-            checks.function("LambdaLR", f"lr_lambda[{index}]", each)
+            checks.function(name, f"lr_lambda[{index}]", each)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
+    def _factors(self) -> list[float]:
         factors = [each(self.last_epoch) for each in self.lr_lambdas]
         for index, each in enumerate(factors):
-            checks.number("LambdaLR", f"what lr_lambda[{index}] returns", each)
-        return [base * factor for base, factor in zip(self.base_lrs, factors)]
+            checks.number(type(self).__name__, f"what lr_lambda[{index}] returns", each)
+        return factors
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer and the functions."""
-        return {key: value for key, value in super().state_dict().items() if key != "lr_lambdas"}
+        """Everything but the optimizer; of the functions, the attributes of those that are objects."""
+        return super().state_dict() | {"lr_lambdas": [_attributes(each) for each in self.lr_lambdas]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what state_dict gave; functions stay, and objects take over their attributes."""
+        state = dict(_checked_state(state_dict))
+        for function, attributes in zip(self.lr_lambdas, state.pop("lr_lambdas", ())):
+            if attributes is not None:
+                function.__dict__.update(attributes)
+        self.__dict__.update(state)
+
+
+def _attributes(function: Any) -> dict[str, Any] | None:
+    """The attributes of a function that is an object of a class with `__call__`."""
+    return None if isinstance(function, types.FunctionType) else dict(getattr(function, "__dict__", {}))
+
+
+class LambdaLR(_Functions):
+    """The starting rate times a function of the step; one function, or one per group."""
+
+    def get_lr(self) -> list[Any]:
+        return [base * factor for base, factor in zip(self.base_lrs, self._factors())]
+
+
+class MultiplicativeLR(_Functions):
+    """Multiply the rate by a function of the step, from step 1 on; one function, or one per group."""
+
+    def get_lr(self) -> list[Any]:
+        if self._is_initial:
+            return self._rates()
+        return [rate * factor for rate, factor in zip(self._rates(), self._factors())]
 
 
 class StepLR(LRScheduler):
@@ -133,21 +261,54 @@ class StepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
-        turns = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
-        return [rate * self.gamma if turns else rate for rate in self._rates()]
+    def get_lr(self) -> list[Any]:
+        turns = self.last_epoch != 0 and self.last_epoch % self.step_size == 0
+        return self._scaled(self.gamma) if turns else self._rates()
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
-class ExponentialLR(LRScheduler):
-    """Multiply the rate by gamma every step."""
+class MultiStepLR(LRScheduler):
+    """Multiply the rate by gamma at each of some steps; at one that is listed twice, twice."""
 
-    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
-        checks.number("ExponentialLR", "gamma", gamma)
+    def __init__(
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.milestones = Counter(checks.listed("MultiStepLR", "milestones", "steps", milestones))
+        checks.number("MultiStepLR", "gamma", gamma)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
-        return self._rates() if self._starting else [rate * self.gamma for rate in self._rates()]
+    def get_lr(self) -> list[Any]:
+        times = self.milestones.get(self.last_epoch, 0)
+        return self._scaled(self.gamma**times) if times else self._rates()
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        times = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**times for base in self.base_lrs]
+
+
+class ConstantLR(LRScheduler):
+    """The starting rate times `factor`, for total_iters steps."""
+
+    def __init__(
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
+        _check_share("ConstantLR", "factor", "constant", factor)
+        checks.count("ConstantLR", "total_iters", total_iters)
+        self.factor = factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        if self.last_epoch == 0:
+            return self._scaled(self.factor)
+        return self._scaled(1.0 / self.factor) if self.last_epoch == self.total_iters else self._rates()
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        factor = 1.0 if self.last_epoch >= self.total_iters else self.factor
+        return [base * factor for base in self.base_lrs]
 
 
 class LinearLR(LRScheduler):
@@ -164,31 +325,62 @@ class LinearLR(LRScheduler):
         checks.number("LinearLR", "start_factor", start_factor)
         checks.number("LinearLR", "end_factor", end_factor)
         checks.count("LinearLR", "total_iters", total_iters)
-        if not 0 < start_factor <= 1:
-            raise ArgumentError(
-                f"starting multiplicative factor must be in (0, 1], got {start_factor}",
-                hint="it is a factor of the optimizer's lr; raise that to go above",
-                operator="LinearLR",
-            )
-        if not 0 <= end_factor <= 1:
-            raise ArgumentError(
-                f"ending multiplicative factor must be in [0, 1], got {end_factor}",
-                hint="it is a factor of the optimizer's lr; raise that to go above",
-                operator="LinearLR",
-            )
+        _check_share("LinearLR", "start_factor", "starting", start_factor, is_open=True)
+        _check_share("LinearLR", "end_factor", "ending", end_factor)
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
+    def get_lr(self) -> list[Any]:
         if self.last_epoch == 0:
-            return [rate * self.start_factor for rate in self._rates()]
-        if self._starting or self.last_epoch > self.total_iters:
+            return self._scaled(self.start_factor)
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._rates()
         span = self.end_factor - self.start_factor
         done = self.total_iters * self.start_factor + (self.last_epoch - 1) * span
-        return [rate * (1.0 + span / done) for rate in self._rates()]
+        return self._scaled(1.0 + span / done)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        share = min(self.total_iters, self.last_epoch) / self.total_iters
+        factor = self.start_factor + (self.end_factor - self.start_factor) * share
+        return [base * factor for base in self.base_lrs]
+
+
+class ExponentialLR(LRScheduler):
+    """Multiply the rate by gamma every step."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        checks.number("ExponentialLR", "gamma", gamma)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        return self._rates() if self._is_initial else self._scaled(self.gamma)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """From the starting rate to 0 in total_iters steps, by a power of the share of steps that are left."""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        checks.count("PolynomialLR", "total_iters", total_iters)
+        checks.number("PolynomialLR", "power", power)
+        self.total_iters = total_iters
+        self.power = power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._rates()
+        before, now = (1.0 - step / self.total_iters for step in (self.last_epoch - 1, self.last_epoch))
+        return self._scaled((now / before) ** self.power)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        factor = (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
+        return [base * factor for base in self.base_lrs]
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -201,25 +393,537 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
+    def get_lr(self) -> list[Any]:
         step, period, low = self.last_epoch, self.T_max, self.eta_min
-        if self._starting:
+        if self._is_initial:
             return self._rates()
+        if self._step_count == 1 and step > 0:
+            return self._get_closed_form_lr()
         if (step - 1 - period) % (2 * period) == 0:
             rise = (1 - math.cos(math.pi / period)) / 2
             return [rate + (base - low) * rise for rate, base in zip(self._rates(), self.base_lrs)]
         ratio = (1 + math.cos(math.pi * step / period)) / (1 + math.cos(math.pi * (step - 1) / period))
         return [ratio * (rate - low) + low for rate in self._rates()]
 
-
-def _check_positive(name: str, what: str, steps: Any) -> None:
-    """Raise ArgumentTypeError or ArgumentError unless it is a number of steps."""
-    checks.number(name, what, steps)
-    if not steps > 0:
-        raise ArgumentError(f"{what} must be positive, got {steps}", hint="give a number of steps", operator=name)
+    def _get_closed_form_lr(self) -> list[Any]:
+        height = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+        return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
 
-__all__ = ["CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "StepLR"]
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Half cosines from the starting rate to eta_min, one after another, the first of T_0 steps.
+
+    T_mult: how many times longer each is than the one before (I. Loshchilov, F. Hutter, 2017).
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        T_0: int,  # noqa: N803
+        T_mult: int = 1,  # noqa: N803
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
+    ) -> None:
+        for what, value in (("T_0", T_0), ("T_mult", T_mult)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ArgumentError(
+                    f"Expected positive integer {what}, but got {shown(value)}",
+                    hint="give 1 or more",
+                    operator="CosineAnnealingWarmRestarts",
+                )
+        checks.number("CosineAnnealingWarmRestarts", "eta_min", eta_min)
+        self.T_0 = T_0
+        self.T_i = T_0
+        self.T_mult = T_mult
+        self.eta_min = eta_min
+        self.T_cur: float = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
+        """Go on by one step, or to step `epoch`, which may be a fraction, and set the rates."""
+        if epoch is None and self.last_epoch < 0:
+            epoch = 0
+        if epoch is None:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur %= self.T_i
+                self.T_i *= self.T_mult
+        else:
+            self._go_to(epoch)
+        self.last_epoch = math.floor(epoch)
+        with self._computing():
+            rates = self.get_lr()
+        self._set_rates(rates)
+
+    def _go_to(self, epoch: float) -> None:
+        checks.number("CosineAnnealingWarmRestarts", "epoch", epoch)
+        if epoch < 0:
+            raise ArgumentError(
+                f"Expected non-negative epoch, but got {epoch}",
+                hint="give 0 or more",
+                operator="CosineAnnealingWarmRestarts",
+            )
+        if epoch < self.T_0:
+            self.T_i, self.T_cur = self.T_0, epoch
+        elif self.T_mult == 1:
+            self.T_cur = epoch % self.T_0
+        else:
+            done = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+            self.T_cur = epoch - self.T_0 * (self.T_mult**done - 1) / (self.T_mult - 1)
+            self.T_i = self.T_0 * self.T_mult**done
+
+
+def _check_members(name: str, schedulers: Any, optimizer: Any) -> None:
+    """Raise ArgumentError, ArgumentTypeError unless these are schedulers of one optimizer that step without metrics."""
+    if len(schedulers) < 1:
+        raise ArgumentError(
+            "expects at least one scheduler, but got no scheduler", hint="give a list of them", operator=name
+        )
+    for index, each in enumerate(schedulers):
+        if not hasattr(each, "optimizer"):
+            raise ArgumentTypeError(
+                f"schedulers[{index}] should have `optimizer` as its attribute, got {shown(each)}",
+                hint="give schedulers",
+                operator=name,
+            )
+        if isinstance(each, ReduceLROnPlateau):
+            raise ArgumentError(
+                "does not support `ReduceLROnPlateau` scheduler, whose step takes metrics, got one at "
+                f"schedulers[{index}]",
+                hint="step it by itself",
+                operator=name,
+            )
+        if each.optimizer is not optimizer:
+            raise ArgumentError(
+                f"expects all schedulers to belong to the same optimizer, but schedulers[{index}] is of "
+                f"{type(each.optimizer).__name__} at {id(each.optimizer):#x}, not of {type(optimizer).__name__} at "
+                f"{id(optimizer):#x}",
+                hint="make them of one optimizer",
+                operator=name,
+            )
+
+
+class _Composed(LRScheduler):
+    """A scheduler that is made of others."""
+
+    _schedulers: Sequence[Any]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer, with the state of each scheduler."""
+        return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what state_dict gave."""
+        state = dict(_checked_state(state_dict))
+        for scheduler, given in zip(self._schedulers, state.pop("_schedulers")):
+            scheduler.load_state_dict(given)
+        self.__dict__.update(state)
+
+
+class SequentialLR(_Composed):
+    """Schedulers one after the other: the next one starts anew at each of `milestones`."""
+
+    def __init__(
+        self, optimizer: Optimizer, schedulers: list[Any], milestones: list[int], last_epoch: int = -1
+    ) -> None:
+        _check_members("SequentialLR", schedulers, optimizer)
+        if len(milestones) != len(schedulers) - 1:
+            raise ArgumentError(
+                "expects number of schedulers provided to be one more than the number of milestone "
+                f"points, but got {len(schedulers)} and {len(milestones)}",
+                hint="give a step between each two of them",
+                operator="SequentialLR",
+            )
+        self._schedulers = schedulers
+        self._milestones = milestones
+        self.last_epoch = last_epoch + 1
+        self.optimizer = optimizer
+        for group in optimizer.param_groups:
+            set_option(group, "lr", group["initial_lr"])
+        _undo(schedulers)
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def step(self) -> None:  # type: ignore[override]
+        """Go on by one step and set the rates."""
+        self.last_epoch += 1
+        index = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[index]
+        if index > 0 and self._milestones[index - 1] == self.last_epoch:
+            scheduler._update_lr(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+def _undo(schedulers: Iterable[Any]) -> None:
+    """Take back the first step that each scheduler took when it was made."""
+    for each in schedulers:
+        if isinstance(each, _Composed):
+            _undo(each._schedulers)
+        elif hasattr(each, "last_epoch"):
+            each.last_epoch -= 1
+
+
+class ChainedScheduler(_Composed):
+    """Schedulers whose steps are taken together, each from the rates that the one before has set."""
+
+    def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
+        chosen = optimizer or (getattr(schedulers[0], "optimizer", None) if schedulers else None)
+        _check_members("ChainedScheduler", schedulers, chosen)
+        assert chosen is not None
+        self._schedulers = schedulers
+        self.optimizer = chosen
+        self._last_lr = self._rates()
+
+    def step(self) -> None:  # type: ignore[override]
+        """Go on by one step and set the rates."""
+        for each in self._schedulers:
+            each.step()
+        self._last_lr = self._rates()
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """Multiply the rate by `factor` where a metric has not improved for more than `patience` steps.
+
+    mode: whether less ("min") or more ("max") is better, by `threshold`, as a share of the best ("rel") or as it is
+    ("abs").  cooldown: steps after a reduction that do not count.  min_lr: the least rate, or one per group; eps: the
+    least change that is made.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: Any = 0,
+        eps: float = 1e-8,
+    ) -> None:
+        name = "ReduceLROnPlateau"
+        checks.number(name, "factor", factor)
+        if factor >= 1.0:
+            raise ArgumentError(f"Factor should be < 1.0, got {factor}", hint="as in 0.1", operator=name)
+        self._check_optimizer(optimizer)
+        for what, value, known in (("mode", mode, ("min", "max")), ("threshold mode", threshold_mode, ("rel", "abs"))):
+            if value not in known:
+                raise ArgumentError(
+                    f"{what} {shown(value)} is unknown!", hint=f"use one of {', '.join(known)}", operator=name
+                )
+        self.factor = factor
+        self.optimizer = optimizer
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
+        self.min_lrs = per_group(name, "min_lr", min_lr, optimizer)
+        self.patience = patience
+        self.cooldown = cooldown
+        self.eps = eps
+        self.last_epoch = 0
+        self._last_lr = self._rates()
+        self.mode = mode
+        self.threshold = threshold
+        self.threshold_mode = threshold_mode
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.best = self.mode_worse
+        self.cooldown_counter = 0
+        self.num_bad_epochs = 0
+
+    @property
+    def in_cooldown(self) -> bool:
+        """Whether steps do not count yet."""
+        return self.cooldown_counter > 0
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Take a metric, and reduce the rates if it has not improved for long enough."""
+        current = float(metrics)
+        if epoch is not None:
+            self._warn_of_epoch(epoch)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self._is_better(current, self.best):
+            self.best, self.num_bad_epochs = current, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.in_cooldown:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self._reduce()
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = self._rates()
+
+    def _is_better(self, current: float, best: float) -> bool:
+        sign = 1 if self.mode == "max" else -1
+        limit = best + sign * self.threshold if self.threshold_mode == "abs" else best * (1.0 + sign * self.threshold)
+        return current > limit if self.mode == "max" else current < limit
+
+    def _reduce(self) -> None:
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise ShapeError(
+                    f"the optimizer has {len(groups)} param groups, and min_lrs has {len(self.min_lrs)}",
+                    hint="extend min_lrs after add_param_group",
+                    operator="ReduceLROnPlateau",
+                )
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, least in zip(groups, self.min_lrs):
+            old = number(group["lr"])
+            new = max(old * self.factor, least)
+            if old - new > self.eps:
+                set_option(group, "lr", new)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what state_dict gave."""
+        super().load_state_dict(state_dict)
+        self.mode_worse = math.inf if self.mode == "min" else -math.inf
+
+
+class _Momentum(LRScheduler):
+    """A scheduler that changes momentum, or the first of Adam's betas, along with the rate."""
+
+    cycle_momentum: bool
+    use_beta1: bool
+
+    def _begin_momentum(self, optimizer: Optimizer, base: list[Any], most: list[Any], last_epoch: int) -> None:
+        name = type(self).__name__
+        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+            raise ArgumentError(
+                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled, "
+                f"{type(optimizer).__name__} has neither",
+                hint="pass cycle_momentum=False",
+                operator=name,
+            )
+        self.use_beta1 = "betas" in optimizer.defaults
+        if last_epoch == -1:
+            for group, low, high in zip(optimizer.param_groups, base, most):
+                self._set_momentum(group, high)
+                group["max_momentum"], group["base_momentum"] = high, low
+
+    def _set_momentum(self, group: dict[str, Any], value: Any) -> None:
+        if self.use_beta1:
+            group["betas"] = (value, *group["betas"][1:])
+        else:
+            group["momentum"] = value
+
+
+class CyclicLR(_Momentum):
+    """From base_lr to max_lr in step_size_up steps and back in step_size_down, over and over (L. Smith, 2017).
+
+    mode: "triangular" cycles are alike, of "triangular2" each is half as high as the one before, and of "exp_range"
+    the height shrinks by gamma every step.  scale_fn: the height by the number of the cycle, or with
+    scale_mode="iterations" of the step, instead of a mode.
+    cycle_momentum: change momentum, from max_momentum to base_momentum and back, the other way round.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: Any,
+        max_lr: Any,
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.8,
+        max_momentum: Any = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        self._check_optimizer(optimizer)
+        base_lrs = per_group("CyclicLR", "base_lr", base_lr, optimizer)
+        self.max_lrs = per_group("CyclicLR", "max_lr", max_lr, optimizer)
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ArgumentError(
+                f"mode is invalid and scale_fn is None: {shown(mode)}",
+                hint='use "triangular", "triangular2" or "exp_range"',
+                operator="CyclicLR",
+            )
+        _check_positive("CyclicLR", "step_size_up", step_size_up)
+        if step_size_down is not None:
+            _check_positive("CyclicLR", "step_size_down", step_size_down)
+        up = float(step_size_up)
+        self.total_size = up + (up if step_size_down is None else float(step_size_down))
+        self.step_ratio = up / self.total_size
+        self.mode = mode
+        self.gamma = gamma
+        self._scale_fn_custom = scale_fn
+        self.scale_mode = scale_mode if scale_fn else "iterations" if mode == "exp_range" else "cycle"
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self.base_momentums = per_group("CyclicLR", "base_momentum", base_momentum, optimizer)
+            self.max_momentums = per_group("CyclicLR", "max_momentum", max_momentum, optimizer)
+            self._begin_momentum(optimizer, self.base_momentums, self.max_momentums, last_epoch)
+        if last_epoch == -1:
+            for rate, group in zip(base_lrs, optimizer.param_groups):
+                set_option(group, "lr", rate)
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def scale_fn(self, x: float) -> float:
+        """The height of a cycle, or of a step, as a share of the first one's."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        if self.mode == "triangular":
+            return 1.0
+        return 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x
+
+    def get_lr(self) -> list[Any]:
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        share = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        height = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            for group, low, high in zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums):
+                self._set_momentum(group, high - (high - low) * share * height)
+        return [low + (high - low) * share * height for low, high in zip(self.base_lrs, self.max_lrs)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer; of scale_fn, the attributes of one that is an object."""
+        function = self._scale_fn_custom
+        return super().state_dict() | {"_scale_fn_custom": None if function is None else _attributes(function)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what state_dict gave; scale_fn stays."""
+        state = dict(_checked_state(state_dict))
+        attributes = state.pop("_scale_fn_custom", None)
+        if attributes is not None and self._scale_fn_custom is not None:
+            self._scale_fn_custom.__dict__.update(attributes)
+        self.__dict__.update(state)
+
+
+class OneCycleLR(_Momentum):
+    """From max_lr / div_factor up to max_lr, then down to 1 / final_div_factor of the start (L. Smith, N. Topin, 2018).
+
+    total_steps: how many there are; or give epochs and steps_per_epoch.  pct_start: the share of the way up.
+    anneal_strategy: "cos" or "linear".  three_phase: go down to the start first, then to the end.
+    cycle_momentum: change momentum, from max_momentum to base_momentum and back, the other way round.
+    Raises: ArgumentError, in `step` after the last one too.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: Any,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.85,
+        max_momentum: Any = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        self._check_optimizer(optimizer)
+        self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
+        checks.number("OneCycleLR", "pct_start", pct_start)
+        if not 0 <= pct_start <= 1:
+            raise ArgumentError(
+                f"Expected pct_start between 0 and 1, but got {pct_start}", hint="as in 0.3", operator="OneCycleLR"
+            )
+        if anneal_strategy not in ("cos", "linear"):
+            raise ArgumentError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {shown(anneal_strategy)}",
+                hint="use 'cos' or 'linear'",
+                operator="OneCycleLR",
+            )
+        self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
+        self._anneal_func_type = anneal_strategy
+        rates = per_group("OneCycleLR", "max_lr", max_lr, optimizer)
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            most = per_group("OneCycleLR", "max_momentum", max_momentum, optimizer)
+            least = per_group("OneCycleLR", "base_momentum", base_momentum, optimizer)
+            self._begin_momentum(optimizer, least, most, last_epoch)
+        if last_epoch == -1:
+            for group, rate in zip(optimizer.param_groups, rates):
+                group["initial_lr"] = rate / div_factor
+                group["max_lr"] = rate
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+        super().__init__(optimizer, last_epoch)
+
+    def _between(self, start: Any, end: Any, share: float) -> Any:
+        if self._anneal_func_type == "linear":
+            return (end - start) * share + start
+        return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+
+    def get_lr(self) -> list[Any]:
+        step = self.last_epoch
+        if step > self.total_steps:
+            raise ArgumentError(
+                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}",
+                hint="raise total_steps, or stop stepping",
+                operator="OneCycleLR",
+            )
+        phases = self._schedule_phases
+        index = next((index for index, each in enumerate(phases) if step <= each["end_step"]), len(phases) - 1)
+        phase, begin = phases[index], phases[index - 1]["end_step"] if index else 0.0
+        share = (step - begin) / (phase["end_step"] - begin)
+        rates = []
+        for group in self.optimizer.param_groups:
+            rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], share))
+            if self.cycle_momentum:
+                ends = group[phase["start_momentum"]], group[phase["end_momentum"]]
+                self._set_momentum(group, self._between(*ends, share))
+        return rates
+
+
+def _total_steps(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
+    """The number of steps of OneCycleLR.  Raises ArgumentError."""
+    given = {"total_steps": total_steps} if total_steps is not None else {}
+    if total_steps is None and epochs is not None and steps_per_epoch is not None:
+        given = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    if not given:
+        raise ArgumentError(
+            f"You must define either total_steps OR (epochs AND steps_per_epoch), got {epochs} epochs and "
+            f"{steps_per_epoch} steps_per_epoch",
+            hint="as in total_steps=len(loader) * epochs",
+            operator="OneCycleLR",
+        )
+    for what, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+            raise ArgumentError(
+                f"Expected positive integer {what}, but got {shown(value)}",
+                hint="give 1 or more",
+                operator="OneCycleLR",
+            )
+    return math.prod(given.values())
+
+
+def _phases(total: int, share: float, three: bool) -> list[dict[str, Any]]:
+    """The phases of OneCycleLR: where each ends, and the options of a group that it goes from and to."""
+    keys = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+    up = (float(share * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
+    if not three:
+        rest = [(total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
+    else:
+        rest = [
+            (float(2 * share * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+            (total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
+        ]
+    return [dict(zip(keys, each)) for each in (up, *rest)]
+
+
+__all__ = [
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+    "ReduceLROnPlateau", "SequentialLR", "StepLR",
+]  # fmt: skip
+
+_LRScheduler = LRScheduler  # PyTorch's older name
 
 
 def __getattr__(name: str) -> object:

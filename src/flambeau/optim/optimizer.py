@@ -1,17 +1,22 @@
-"""Optimizer: parameters in groups, the options of each group, and what is remembered per parameter."""
+"""Optimizer: parameters in groups, the options of each group, and the state of each parameter."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
+from functools import wraps
 from typing import Any
 
 from .. import trace
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
-from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, naming, shown
-from ..tensor import checks
+from ..dtypes import float32
+from ..errors import ArgumentError, ArgumentTypeError, ModeError, NamingError, NotSupportedError, naming, shown
+from ..ops.operator import REGISTRY
+from ..runtime.graph import refuse_capture
+from ..tensor import checks, factories
+from ..tensor.gradient import HookHandle
 
 Closure = Callable[[], Any]
 
@@ -25,7 +30,9 @@ required = _Required()  # the default of an option that every group must give
 
 
 class Optimizer:
-    """Changes parameters by their gradients.  Subclasses write `update`, which is given one group.
+    """Base class of optimizers, which change parameters by their gradients.
+
+    Subclasses define `update`, which is given one group, or `step`.
 
     params: tensors, (name, tensor) pairs, or dicts with "params" and a group's own options.
     defaults: the options of groups that do not give their own.
@@ -33,6 +40,14 @@ class Optimizer:
     """
 
     has_stepped = False  # whether `step` was ever called, which schedulers ask
+    _is_in_hooks = False  # whether a subclass's own `step` is running, around which the hooks are called
+    counts_on_device = False  # whether, with capturable, `step` may be captured by counting steps in device memory
+
+    def __init_subclass__(cls) -> None:
+        """Call the hooks around a subclass's own `step`, too."""
+        super().__init_subclass__()
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         name = type(self).__name__
@@ -50,6 +65,7 @@ class Optimizer:
         self.defaults = defaults
         self.param_groups: list[dict[str, Any]] = []
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        self._begin_hooks()
         with naming(name):
             for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
                 self.add_param_group(group)
@@ -68,8 +84,11 @@ class Optimizer:
                 hint='as in {"params": [...], "lr": 0.1}',
                 operator="add_param_group",
             )
-        group = {"params": _tensors(param_group["params"])}
+        params, names = _tensors(param_group["params"])
+        group: dict[str, Any] = {"params": params}
         group |= {key: value for key, value in param_group.items() if key != "params"}
+        if names:
+            group["param_names"] = names
         for name, default in self.defaults.items():
             if default is required and name not in group:
                 raise ArgumentError(
@@ -80,7 +99,15 @@ class Optimizer:
                 )
             group.setdefault(name, default)
         self._check_new(group["params"])
+        if self.param_groups and ("param_names" in group) != ("param_names" in self.param_groups[0]):
+            raise ArgumentError(
+                "all optimizer param groups should be with/without names, the new one has "
+                f"{len(names)} names and group 0 {len(self.param_groups[0].get('param_names', []))}",
+                hint="give (name, tensor) pairs in every group, or in none",
+                operator="add_param_group",
+            )
         with naming("add_param_group"):
+            _check_modes(group)
             self.check(group)
         self.param_groups.append(group)
 
@@ -116,6 +143,9 @@ class Optimizer:
         closure: computes the loss anew, with gradients, and returns it; step returns the same.
         Host: returns at once.
         """
+        calls_hooks = not self._is_in_hooks  # a subclass's own step may call this one
+        if calls_hooks and self._step_pre_hooks:
+            (closure,), _ = self._before_step((closure,), {})
         loss = None
         if closure is not None:
             checks.function("step", "closure", closure)
@@ -125,7 +155,24 @@ class Optimizer:
             for group in self.param_groups:
                 self.update(group)
         self.has_stepped = True
+        if calls_hooks:
+            for hook in list(self._step_post_hooks):
+                hook(self, (closure,), {})
         return loss
+
+    def _before_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Call the hooks before a step; the arguments as they leave them."""
+        for hook in list(self._step_pre_hooks):
+            result = hook(self, args, kwargs)
+            if result is not None:
+                if not (isinstance(result, tuple) and len(result) == 2):
+                    raise ModeError(
+                        f"{shown(hook)} must return None or a tuple of (new_args, new_kwargs), but got {shown(result)}",
+                        hint="return None to leave the arguments as they are",
+                        operator="step",
+                    )
+                args, kwargs = result
+        return args, kwargs
 
     def update(self, group: dict[str, Any]) -> None:
         """Change one group's parameters; called without gradients being recorded."""
@@ -133,8 +180,93 @@ class Optimizer:
             "update is not defined", hint="define update(self, group)", operator=type(self).__name__
         )
 
+    # state of parameters: numbers of steps, and what a subclass remembers
+
+    def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
+        """The state of a parameter before its first step, beside the number of its steps."""
+        return {}
+
+    def due(self, group: dict[str, Any]) -> Iterator[tuple[list[Any], float]]:
+        """The parameters that have a gradient, by device and by the number of the step they are about to take.
+
+        Steps are counted when the next batch is asked for, so those of a batch that failed are not.
+        """
+        if self.counts_on_device and group.get("capturable"):
+            yield from self._due_by_device(group)
+            return
+        self._refuse_capture(
+            "the number of the step is counted on the host, and every replay would repeat one step's corrections"
+        )
+        batches: dict[tuple[int, float], list[tuple[Any, Any]]] = {}
+        for param in with_gradients(group):
+            state = self.state[param]
+            if not state:
+                state.update({"step": factories.tensor(0.0)} | self.begin(param, group))
+            counter = self.cell(param, "step")
+            batches.setdefault((param.device_index, float(counter) + 1), []).append((param, counter))
+        for (_, step), entries in batches.items():
+            yield [param for param, _ in entries], step
+            for _, counter in entries:
+                counter[...] = step
+
+    def lists(self, params: list[Any], *names: str) -> list[list[Any]]:
+        """The lists that a step takes: parameters, gradients, and entries of their states, absent ones left out."""
+        states = [self.state[param] for param in params]
+        found = [[state[name] for state in states if name in state] for name in names]
+        return [params, [param.grad for param in params], *found]
+
+    def alike(self, params: list[Any], *names: str) -> list[tuple[tuple[Any, ...], list[Any]]]:
+        """The parameters by the values of some numbers of their states, which are NumPy scalars."""
+        found: dict[Any, list[Any]] = {}
+        for param in params:
+            found.setdefault(tuple([self.cell(param, name)[()] for name in names]), []).append(param)
+        return list(found.items())
+
+    def cell(self, param: Any, name: str) -> Any:
+        """A number of a parameter's state, a tensor on the CPU, as a NumPy array over its memory."""
+        state = self.state[param]
+        kept = state[name]
+        known = self._cells.get((param, name))
+        if known is None or known[0] is not kept or known[1] != kept.address():  # sharing it moves its memory
+            if not isinstance(kept, TensorBase) or kept.is_cuda:
+                state[name] = kept = factories.tensor(float(kept))
+            known = self._cells[param, name] = kept, kept.address(), kept.array()
+        return known[2]
+
+    def _due_by_device(self, group: dict[str, Any]) -> Iterator[tuple[list[Any], float]]:
+        """As `due`, with the numbers of steps in device memory, so that they are not known here."""
+        batches: dict[int, list[Any]] = {}
+        for param in with_gradients(group):
+            state = self.state[param]
+            if not state:
+                self._refuse_capture(
+                    "every replay would begin the state of a parameter anew", "call step() once before"
+                )
+                state.update({"step": factories.tensor(0.0)} | self.begin(param, group))
+            state["step"] = counter_beside(state["step"], param)
+            batches.setdefault(param.device_index, []).append(param)
+        for params in batches.values():
+            yield params, 0.0
+            REGISTRY["count_steps"]([self.state[param]["step"] for param in params])
+
+    def _refuse_capture(self, why: str, hint: str = "") -> None:
+        name = type(self).__name__
+        way = f"make it with {name}(..., capturable=True), or " if self.counts_on_device else ""
+        refuse_capture(f"{name}.step", why, hint or f"{way}call step() after each replay")
+
+    # saving and loading
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin_hooks()
+
     def state_dict(self) -> dict[str, Any]:
         """{"state", "param_groups"}, with a parameter's number, in the order of the groups, in its place."""
+        for hook in list(self._state_dict_pre_hooks):
+            hook(self)
         number = {id(each): index for index, each in enumerate(self._all_params())}
         groups = [
             {
@@ -144,13 +276,22 @@ class Optimizer:
             for group in self.param_groups
         ]
         state = {number[id(key)] if isinstance(key, TensorBase) else key: value for key, value in self.state.items()}
-        return {"state": state, "param_groups": groups}
+        found = {"state": state, "param_groups": groups}
+        for hook in list(self._state_dict_post_hooks):
+            result = hook(self, found)
+            found = found if result is None else result
+        return found
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what state_dict gave, copied to each parameter's device and type.
 
         Raises: ArgumentError if the groups are of other numbers or sizes; nothing is loaded then.
         """
+        if self._load_pre_hooks and isinstance(state_dict, dict):
+            state_dict = dict(state_dict)
+            for hook in list(self._load_pre_hooks):
+                result = hook(self, state_dict)
+                state_dict = state_dict if result is None else result
         given = checks.entry("load_state_dict", "state_dict", state_dict, "param_groups")
         state = checks.entry("load_state_dict", "state_dict", state_dict, "state")
         _check_same_sizes(given, self.param_groups)
@@ -172,10 +313,54 @@ class Optimizer:
                 loaded[key] = deepcopy(value)
         for group, own in zip(groups, self.param_groups):
             group["params"] = own["params"]
+            if "param_names" in own:
+                group.setdefault("param_names", own["param_names"])
+            for name, value in self.defaults.items():  # an option that is younger than the file
+                group.setdefault(name, value)
         self.state, self.param_groups = loaded, groups
+        for hook in list(self._load_post_hooks):
+            hook(self)
 
     def _all_params(self) -> list[Any]:
         return [each for group in self.param_groups for each in group["params"]]
+
+    # hooks
+
+    def _begin_hooks(self) -> None:
+        """Have no hooks, and no arrays over numbers of the state."""
+        self._step_pre_hooks: list[Callable[..., Any]] = []
+        self._step_post_hooks: list[Callable[..., Any]] = []
+        self._state_dict_pre_hooks: list[Callable[..., Any]] = []
+        self._state_dict_post_hooks: list[Callable[..., Any]] = []
+        self._load_pre_hooks: list[Callable[..., Any]] = []
+        self._load_post_hooks: list[Callable[..., Any]] = []
+        self._cells: dict[
+            tuple[Any, str], tuple[Any, int, Any]
+        ] = {}  # a number of a state, and an array over its memory
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Call hook(optimizer, args, kwargs) before a step; it may return new ones."""
+        return _register("register_step_pre_hook", self._step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Call hook(optimizer, args, kwargs) after a step."""
+        return _register("register_step_post_hook", self._step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+        """Call hook(optimizer) before state_dict."""
+        return _register("register_state_dict_pre_hook", self._state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+        """Call hook(optimizer, state_dict) after state_dict; it may change or replace the result."""
+        return _register("register_state_dict_post_hook", self._state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+        """Call hook(optimizer, state_dict) before load_state_dict; it may change or replace its shallow copy."""
+        return _register("register_load_state_dict_pre_hook", self._load_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+        """Call hook(optimizer) after load_state_dict."""
+        return _register("register_load_state_dict_post_hook", self._load_post_hooks, hook, prepend)
 
     def __repr__(self) -> str:
         lines = []
@@ -185,8 +370,35 @@ class Optimizer:
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
 
 
-def _tensors(params: Any) -> list[Any]:
-    """The tensors of a group, checked."""
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A `step` that is called between the optimizer's hooks."""
+
+    @wraps(step)
+    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if self._is_in_hooks:
+            return step(self, *args, **kwargs)
+        args, kwargs = self._before_step(args, kwargs)
+        self._is_in_hooks = True
+        try:
+            result = step(self, *args, **kwargs)
+        finally:
+            self._is_in_hooks = False
+        self.has_stepped = True
+        for hook in list(self._step_post_hooks):
+            hook(self, args, kwargs)
+        return result
+
+    return hooked
+
+
+def _register(called: str, hooks: list[Any], hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+    checks.function(called, "hook", hook)
+    hooks.insert(0 if prepend else len(hooks), hook)
+    return HookHandle(hooks, hook)
+
+
+def _tensors(params: Any) -> tuple[list[Any], list[str]]:
+    """The tensors of a group, checked, and their names, if they have any."""
     if isinstance(params, (set, frozenset)):
         raise ArgumentTypeError(
             "optimizer parameters need to be organized in ordered collections, but the ordering of "
@@ -217,7 +429,7 @@ def _tensors(params: Any) -> list[Any]:
                 hint="optimize the leaf it comes from, or its detach()",
                 operator="add_param_group",
             )
-    return found
+    return found, [each[0] for each in whole] if all(named) else []
 
 
 def _checked(name: str, params: Any) -> Iterable[Any]:
@@ -261,18 +473,23 @@ def _check_same_sizes(groups: Any, own: list[dict[str, Any]]) -> None:
 
 
 def _copied(value: Any, param: Any) -> Any:
+    """A value of a loaded state, with its tensors on the parameter's device, floating-point ones of its type."""
     if isinstance(value, TensorBase):
         kind = param.dtype if value.dtype.is_floating_point else value.dtype
         with GradMode(False):
             return value.to(param.device, kind, copy=True)  # type: ignore[attr-defined]
     if isinstance(value, dict):
-        return {key: _counted(each, param) if key == "step" else _copied(each, param) for key, each in value.items()}
+        return {key: deepcopy(each) if key == "step" else _copied(each, param) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_copied(each, param) for each in value)
     return deepcopy(value)
 
 
-def _counted(step: Any, param: Any) -> Any:
-    """A number of steps, which keeps its type."""
-    return step.to(param.device, copy=True) if isinstance(step, TensorBase) else step
+def counter_beside(step: Any, param: Any) -> Any:
+    """A number of steps as a float32 tensor on a parameter's device."""
+    if isinstance(step, TensorBase):
+        return step.to(param.device, float32)  # type: ignore[attr-defined]
+    return factories.full((), float(step), dtype=float32, device=param.device)
 
 
 def with_gradients(group: dict[str, Any]) -> list[Any]:
@@ -280,9 +497,85 @@ def with_gradients(group: dict[str, Any]) -> list[Any]:
     return list({id(each): each for each in group["params"] if each.grad is not None}.values())
 
 
+def number(value: Any) -> float:
+    """The value of an option, which may be a tensor of one element.  Host: waits if that is on a GPU."""
+    return value if type(value) is float else float(value)
+
+
+def numbers(group: dict[str, Any], *names: str) -> tuple[float, ...]:
+    """The values of some options of a group."""
+    return tuple([number(group[name]) for name in names])
+
+
+def rate_for(group: dict[str, Any], device: int) -> tuple[float, Any]:
+    """A group's learning rate for parameters of a device: (the number, None), or (0, the tensor) if it lies there."""
+    rate = group["lr"]
+    if isinstance(rate, TensorBase) and rate.device_index == device >= 0:
+        return 0.0, rate.reshape(()).to(float32)  # type: ignore[attr-defined]
+    return number(rate), None
+
+
+def check_number(group: dict[str, Any], name: str) -> None:
+    """Raise ArgumentTypeError unless an option is a number, ArgumentError for a tensor of several elements."""
+    value = group[name]
+    if isinstance(value, TensorBase) and value.numel() != 1:
+        raise ArgumentError(
+            f"Tensor {name} must be 1-element, got {shown(value)}", hint="as in torch.tensor(0.1)", operator="check"
+        )
+    if not isinstance(value, TensorBase):
+        checks.number("check", name, value)
+
+
 def check_not_negative(group: dict[str, Any], names: dict[str, str]) -> None:
     """Raise ArgumentError if one of a group's options is negative; names: how each is called."""
     for name, called in names.items():
-        checks.number("check", name, group[name])
+        check_number(group, name)
         if not group[name] >= 0:
-            raise ArgumentError(f"Invalid {called}: {group[name]}", hint=f"{name} is 0 or more", operator="check")
+            raise ArgumentError(
+                f"Invalid {called}: {shown_number(group[name])}", hint=f"{name} is 0 or more", operator="check"
+            )
+
+
+def shown_number(value: Any) -> Any:
+    """An option's value as errors show it."""
+    return value.item() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]
+
+
+def check_pair(group: dict[str, Any], name: str, example: str) -> None:
+    """Raise ArgumentTypeError, ArgumentError unless an option is two numbers."""
+    pair = group[name]
+    if not isinstance(pair, (tuple, list)):
+        raise ArgumentTypeError(
+            f"{name} must be two numbers, got {shown(pair)}", hint=f"as in {example}", operator="check"
+        )
+    if len(pair) != 2:
+        raise ArgumentError(f"{name} must be two numbers, got {pair}", hint=f"as in {example}", operator="check")
+
+
+def check_betas(group: dict[str, Any]) -> None:
+    """Raise ArgumentTypeError, ArgumentError unless betas are two numbers of [0, 1)."""
+    check_pair(group, "betas", "(0.9, 0.999)")
+    for index, beta in enumerate(group["betas"]):
+        checks.number("check", f"betas[{index}]", beta)
+        if not 0 <= beta < 1:
+            raise ArgumentError(
+                f"Invalid beta parameter at index {index}: {shown_number(beta)}",
+                hint="it is at least 0 and less than 1",
+                operator="check",
+            )
+
+
+def _check_modes(group: dict[str, Any]) -> None:
+    """Raise ModeError, NotSupportedError for choices of an implementation that cannot be made."""
+    if group.get("foreach") and group.get("fused"):
+        raise ModeError(
+            "`fused` and `foreach` cannot be `True` together, got fused=True and foreach=True",
+            hint="leave both out: a step always takes many parameters at once",
+            operator="check",
+        )
+    if group.get("differentiable"):
+        raise NotSupportedError(
+            "differentiable=True: no gradient goes through a step",
+            hint="leave it out, or write the step by hand",
+            operator="check",
+        )

@@ -7,8 +7,8 @@ from typing import Any
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
-from ..tensor import checks, likes
-from .optimizer import Optimizer, check_not_negative, with_gradients
+from ..tensor import likes
+from .optimizer import Optimizer, check_not_negative, check_number, numbers, rate_for, with_gradients
 
 
 class SGD(Optimizer):
@@ -17,18 +17,23 @@ class SGD(Optimizer):
     momentum: how much of the sum each step keeps;  dampening: how much less of the gradient joins it.
     nesterov: look ahead by one step (I. Sutskever et al., 2013).
     weight_decay: adds this much of param to the gradient.
+    lr: a tensor on the parameters' device is read by each step, or replay, and the host does not wait for it.
+    foreach, fused: for PyTorch's sake; a step always takes many parameters at once.
     """
 
     def __init__(
         self,
         params: Any,
-        lr: float = 1e-3,
+        lr: Any = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
-        weight_decay: float = 0,
+        weight_decay: Any = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
         defaults = {
             "lr": lr,
@@ -37,6 +42,9 @@ class SGD(Optimizer):
             "weight_decay": weight_decay,
             "nesterov": nesterov,
             "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
         }
         super().__init__(params, defaults)
 
@@ -44,7 +52,7 @@ class SGD(Optimizer):
         check_not_negative(
             group, {"lr": "learning rate", "momentum": "momentum value", "weight_decay": "weight_decay value"}
         )
-        checks.number("check", "dampening", group["dampening"])
+        check_number(group, "dampening")
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise ArgumentError(
                 "Nesterov momentum requires a momentum and zero dampening, got "
@@ -54,22 +62,24 @@ class SGD(Optimizer):
             )
 
     def update(self, group: dict[str, Any]) -> None:
-        momentum, dampening = group["momentum"], group["dampening"]
+        momentum, dampening, decay = numbers(group, "momentum", "dampening", "weight_decay")
         batches: dict[tuple[int, bool], list[Any]] = {}
         for param in with_gradients(group):
             whole = bool(momentum) and self._begin(param) or not dampening
             batches.setdefault((param.device_index, whole), []).append(param)
-        for (_, whole), params in batches.items():
+        for (device, whole), params in batches.items():
+            lr, rate = rate_for(group, device)
             REGISTRY["sgd_step"](
                 params,
                 [each.grad for each in params],
                 [self.state[each]["momentum_buffer"] for each in params] if momentum else [],
-                group["lr"],
+                lr,
                 momentum,
                 1.0 if whole else 1 - dampening,
-                group["weight_decay"],
+                decay,
                 bool(group["nesterov"]),
                 bool(group["maximize"]),
+                rate,
             )
 
     def _begin(self, param: Any) -> bool:

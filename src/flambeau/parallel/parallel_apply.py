@@ -9,7 +9,7 @@ from typing import Any
 from ..autograd.mode import GradMode, mode
 from ..core import thread
 from ..core.tensor import TensorBase
-from ..data.carried import CarriedError
+from ..data.worker_exception import WorkerException
 from ..errors import ArgumentError, naming
 from ..runtime import device as devices
 from ..tensor import checks
@@ -53,7 +53,7 @@ def parallel_apply(
     ]
     _run(calls)
     for call in calls:
-        if isinstance(call.result, CarriedError):
+        if isinstance(call.result, WorkerException):
             raise call.result.again()
     return [call.result for call in calls]
 
@@ -84,7 +84,7 @@ class _Replica:
         self.result: Any = None
 
     def run(self) -> None:
-        """Call the module; `result` is what it returns, or a CarriedError."""
+        """Call the module; `result` is what it returns, or a WorkerException."""
         before = thread.current_device()
         for stream in self.streams.values():
             thread.set_stream(stream)
@@ -93,7 +93,7 @@ class _Replica:
             with GradMode(self.recording):
                 self.result = self.module(*self.args, **self.kwargs)
         except BaseException as error:  # noqa: BLE001  (carried to the thread that asked)
-            self.result = CarriedError(error, f"in replica {self.index} on device cuda:{self.device}")
+            self.result = WorkerException(error, f"in replica {self.index} on device cuda:{self.device}")
         finally:
             thread.set_device(before)
 

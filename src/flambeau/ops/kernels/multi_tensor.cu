@@ -132,10 +132,16 @@ inline void adam(const Lists<T, 5>& lists, int shift, double size, double beta1,
 }
 
 // The same, with the number of each tensor's step in memory: two threads of a block make what follows from it.
+// rate: the learning rate in memory, instead of lr, or 0; pull: how much of it the parameter's factor loses.
 template <class C, class T>
 inline void adam_counted(const Lists<T, 5>& lists, const Pointers<float, MANY>& steps, int shift, double lr, double beta1,
-                         double beta2, double eps, double shrink, double decay, double sign) {
+                         double beta2, double eps, double shrink, double decay, double sign, const float* rate,
+                         double pull) {
     __shared__ double corrections[2];
+    if (rate) {
+        lr = *rate;
+        shrink -= lr * pull;
+    }
     adam_by<C>(lists, shift, [&](int tensor) {
         __syncthreads();  // the chunk before may still read its corrections
         if (threadIdx.x < 2)
@@ -163,10 +169,11 @@ template <class C> struct Sgd {
     }
 };
 
+// rate: the learning rate in memory, instead of lr, or 0.
 template <class C, class T>
-inline void sgd(const Lists<T, 3>& lists, int shift, double rate, double momentum, double taken, double decay,
-                double nesterov, double sign) {
-    const Sgd<C> step = {(C)rate, (C)momentum, (C)taken, (C)decay, (C)nesterov, (C)sign};
+inline void sgd(const Lists<T, 3>& lists, int shift, double lr, double momentum, double taken, double decay,
+                double nesterov, double sign, const float* rate) {
+    const Sgd<C> step = {(C)(rate ? *rate : lr), (C)momentum, (C)taken, (C)decay, (C)nesterov, (C)sign};
     if (lists.of[2].at[0].data) update<3, 1, C>(lists, shift, step);
     else update<2, 1, C>(lists, shift, step);
 }

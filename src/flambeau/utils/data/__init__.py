@@ -1,29 +1,34 @@
-"""torch.utils.data: data sets, samplers and loaders."""
+"""torch.utils.data: datasets, samplers and DataLoader."""
 
 from ...data import (
     BatchSampler,
+    ChainDataset,
     ConcatDataset,
     DataLoader,
     Dataset,
+    DistributedSampler,
     IterableDataset,
     RandomSampler,
     Sampler,
     SequentialSampler,
+    StackDataset,
     Subset,
     SubsetRandomSampler,
     TensorDataset,
     WeightedRandomSampler,
     default_collate,
     default_convert,
+    get_worker_info,
     random_split,
 )
 from ...errors import no_attribute as _no_attribute
-from . import dataloader, dataset, sampler
+from . import _utils, dataloader, dataset, distributed, sampler  # noqa: F401  (_utils: some programs name it)
 
 __all__ = [
-    "BatchSampler", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler",
-    "SequentialSampler", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "dataloader",
-    "dataset", "default_collate", "default_convert", "random_split", "sampler",
+    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",
+    "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
+    "WeightedRandomSampler", "dataloader", "dataset", "default_collate", "default_convert", "distributed",
+    "get_worker_info", "random_split", "sampler",
 ]  # fmt: skip
 
 

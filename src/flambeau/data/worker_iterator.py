@@ -1,0 +1,295 @@
+"""The iterator over batches that worker processes make ahead."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from multiprocessing import connection
+from typing import Any
+
+from ..core import thread
+from ..errors import ArgumentError, FlambeauError
+from ..multiprocessing import worker_pipe
+from .iterators import LOOK_SECONDS, BatchIterator
+from .pinning import PinningThread
+from .worker import EndOfStream, NewEpoch, Settings, Task, run
+from .worker_exception import WorkerException
+
+END_SECONDS = 5.0  # that workers have to end by themselves
+
+
+class LoaderTimeoutError(FlambeauError, RuntimeError):
+    """A batch did not come within the DataLoader's `timeout`."""
+
+
+class WorkerDiedError(FlambeauError, RuntimeError):
+    """A worker process ended before it had made its batches.  pid: its process id."""
+
+    def __init__(self, fact: str, pid: int | None = None, *, hint: str = "") -> None:
+        super().__init__(fact, hint=hint)
+        self.pid = pid
+
+
+class WorkerIterator(BatchIterator):
+    """Hands out the batches that worker processes make ahead.
+
+    A task is a list of indices, with a number.  A worker gets the next one in its turn; its results come through its
+    own pipe, in order.  _tasks: which worker has which number;  _arrived: results that were not handed out yet.
+    """
+
+    def __init__(self, loader: Any) -> None:
+        super().__init__(loader)
+        if not (loader.prefetch_factor or 0) > 0:
+            raise ArgumentError(
+                f"prefetch_factor must be positive, got {loader.prefetch_factor}",
+                hint="give 1 or more",
+                operator="DataLoader",
+            )
+        self._timeout = loader.timeout
+        self._in_order = loader.in_order
+        self._persistent = loader.persistent_workers
+        self._most = loader.prefetch_factor * loader.num_workers  # tasks that may be outstanding
+        self._pid = os.getpid()
+        self._epoch = 0
+        self._pinning: PinningThread | None = None
+        self._team: list[_WorkerProcess] = []
+        try:
+            for number in range(loader.num_workers):
+                self._team.append(_WorkerProcess(loader, number, self._base_seed))
+            if self._pin is not None:
+                thread.machine().start()  # after the forks: a child could not use it
+                self._pinning = PinningThread(self._pin)
+            self._begin(loader)  # PyTorch calls the sampler's __iter__ again, so what that draws is drawn again
+            self._prime()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def is_closed(self) -> bool:
+        return not self._team
+
+    @property
+    def _workers(self) -> list[Any]:
+        """The processes, by PyTorch's name, which programs use to watch them."""
+        return [each.process for each in self._team]
+
+    def _shutdown_workers(self) -> None:
+        """`close`, by PyTorch's name, which programs call to end persistent workers."""
+        self.close()
+
+    def reset(self, loader: Any) -> None:
+        """Begin another epoch with the same workers.  Results of the one before are dropped when they come."""
+        self._begin(loader)
+        self._epoch += 1
+        for each in self._team:
+            each.pipe.post(NewEpoch())
+        self._prime()
+
+    def _prime(self) -> None:
+        self._sent = self._given = 0
+        self._tasks: dict[int, _WorkerProcess] = {}
+        self._arrived: dict[int, Any] = {}
+        self._turns = itertools.cycle(self._team)
+        for each in self._team:
+            each.has_more, each.outstanding = True, 0
+        for _ in range(self._most):
+            self._assign()
+
+    def _assign(self) -> None:
+        """Give the next indices, if there are any, to the worker whose turn it is."""
+        try:
+            index = next(self._indices)
+        except StopIteration:
+            return
+        active = sum(each.has_more for each in self._team)
+        for worker in itertools.islice(self._turns, len(self._team)):
+            if worker.has_more and (self._in_order or worker.outstanding < self._most // active):
+                break
+        else:
+            return
+        worker.pipe.post(Task(self._epoch, self._sent, index))
+        worker.outstanding += 1
+        self._tasks[self._sent] = worker
+        self._sent += 1
+
+    def _next(self) -> Any:
+        while True:
+            number = self._next_number()
+            if number is None:
+                self._collect()
+                number = self._next_number()
+            if number is None:
+                self._wait()
+                continue
+            worker, result = self._tasks.pop(number), self._arrived.pop(number)
+            if isinstance(result, EndOfStream):
+                worker.has_more = False
+                if not self._persistent:
+                    worker.close_pipe()
+                self._assign()
+                continue
+            worker.outstanding -= 1
+            self._assign()
+            if isinstance(result, WorkerException):
+                raise result.again()
+            return result
+
+    def _next_number(self) -> int | None:
+        """The number of the result to hand out now, None if it has not come.  Raises StopIteration at the end."""
+        while self._given < self._sent:
+            worker = self._tasks.get(self._given)
+            if worker is not None and (worker.has_more or self._given in self._arrived):
+                break
+            self._tasks.pop(self._given, None)  # of a worker whose stream has ended
+            self._given += 1
+        else:
+            if not self._persistent:
+                self.close()
+            raise StopIteration
+        if self._given in self._arrived:
+            return self._given
+        return None if self._in_order else next(iter(self._arrived), None)
+
+    def _collect(self) -> None:
+        """Take what the workers have sent, and the pinning thread has pinned, without waiting."""
+        for worker in self._team:
+            for epoch, number, result in worker.received():
+                if epoch != self._epoch:
+                    continue
+                if self._pinning is None or isinstance(result, EndOfStream):
+                    self._arrived[number] = result
+                else:
+                    self._pinning.put((epoch, number), result)
+        while self._pinning is not None and self._pinning.in_flight:
+            try:
+                self._keep(*self._pinning.take(0))
+            except TimeoutError:
+                return
+
+    def _keep(self, key: tuple[int, int], result: Any) -> None:
+        if key[0] == self._epoch:
+            self._arrived[key[1]] = result
+
+    def _wait(self) -> None:
+        """Wait until a result can be handed out.  Raises WorkerDiedError; LoaderTimeoutError, which changes nothing."""
+        limit = self._timeout
+        end = time.monotonic() + limit if limit else None
+        while self._next_number() is None:
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                raise LoaderTimeoutError(
+                    f"DataLoader timed out after {limit} seconds",
+                    hint="raise timeout=, or leave it out",
+                    operator="DataLoader",
+                )
+            if self._pinning is not None and self._pinning.in_flight:
+                try:
+                    self._keep(*self._pinning.take(left))
+                except TimeoutError:
+                    continue
+            else:
+                self._listen(left)
+            self._collect()
+
+    def _listen(self, seconds: float | None) -> None:
+        """Wait for a message, or for the end of a worker whose result is due.  Raises WorkerDiedError."""
+        wanted = [self._tasks[self._given]] if self._in_order else self._team
+        wanted = [each for each in wanted if each.has_more]
+        alive = [each for each in wanted if each.process.is_alive()]
+        files: list[Any] = [each.pipe for each in self._team if each.is_open]
+        files += [each.process.sentinel for each in alive]
+        if len(alive) == len(wanted):
+            for each in self._team:
+                each.pipe.flush()
+            connection.wait(files, LOOK_SECONDS if seconds is None else min(seconds, LOOK_SECONDS))
+            return
+        self._collect()  # what it sent before it ended
+        if self._next_number() is None and not (self._pinning is not None and self._pinning.in_flight):
+            failure = next(each for each in wanted if each not in alive).failure()
+            self.close()
+            raise failure
+
+    def close(self) -> None:
+        """End the workers and the pinning thread.  Host: waits for the workers; those that do not end are killed."""
+        workers, self._team = self._team, []
+        self._sent = self._given = 0
+        self._tasks, self._arrived = {}, {}
+        if self._pid != os.getpid():  # a forked child has a copy of the iterator, and no part in its workers
+            return
+        if self._pinning is not None:
+            self._pinning.close()
+        for each in workers:
+            each.close_pipe()
+        end = time.monotonic() + END_SECONDS
+        for each in workers:
+            each.end(end - time.monotonic())
+
+    def __del__(self) -> None:
+        if getattr(self, "_team", None) and not sys.is_finalizing():
+            self.close()
+
+
+class _WorkerProcess:
+    """A worker as its parent sees it.  has_more: whether its stream has not ended.  outstanding: tasks it has."""
+
+    def __init__(self, loader: Any, number: int, base_seed: int) -> None:
+        self.number, self.among = number, loader.num_workers
+        self.has_more = True
+        self.outstanding = 0
+        self.pipe, end = worker_pipe.pair()
+        settings = Settings(
+            loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last, loader.worker_init_fn,
+            base_seed, loader.num_workers,
+        )  # fmt: skip
+        context = loader._worker_context()
+        self.process = context.Process(target=run, args=(end, number, settings), daemon=True)
+        try:
+            self.process.start()
+        except BaseException:
+            self.pipe.close()
+            raise
+        finally:
+            end.forget()
+        self.is_open = True
+
+    def received(self) -> Iterator[tuple[int, int, Any]]:
+        """What has come so far."""
+        while self.is_open:
+            try:
+                yield self.pipe.receive()
+            except BlockingIOError:
+                return
+            except EOFError:
+                self.is_open = False
+
+    def close_pipe(self) -> None:
+        """Tell the worker that no more batches are wanted."""
+        self.is_open = False
+        self.pipe.close()
+
+    def failure(self) -> WorkerDiedError:
+        """How the process ended."""
+        self.process.join(END_SECONDS)
+        code, pid = self.process.exitcode, self.process.pid
+        how = f"(pid(s) {pid}) exited unexpectedly with exit code {code}"
+        if code is not None and code < 0:
+            how = f"(pid {pid}) is killed by signal: {signal.Signals(-code).name}"
+        return WorkerDiedError(
+            f"DataLoader worker {how}; it was worker {self.number} of {self.among}",
+            pid,
+            hint="with num_workers=0 the batch is made in this process, where a debugger sees it",
+            operator="DataLoader",
+        )
+
+    def end(self, seconds: float) -> None:
+        """Wait until the process has ended; after so many seconds terminate it, and at last kill it."""
+        self.process.join(max(seconds, 0.0))
+        for stop in (self.process.terminate, self.process.kill):
+            if self.process.is_alive():
+                stop()
+                self.process.join(END_SECONDS)

@@ -1,0 +1,328 @@
+"""Pipes between a process and its workers: any object both ways, with the bytes of its CPU tensors copied once.
+
+- A message is one packet of a local socket.  More than INLINE_BYTES lie in a file without a name, whose descriptor
+  travels with the packet.  The kernel frees such a file after its last use, also if either process is killed.
+- Views of one storage that overlap in memory overlap after the journey; other views do not bring the rest of their
+  storage along.  Tensors on a GPU, and in memory that is shared already, travel by handle (reductions.py).
+- A file of at most COPIED_BYTES is read into memory of the receiver's own, a larger one is mapped.
+- Closing one end ends `receive` at the other, also if forked children have inherited copies of the socket.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import multiprocessing
+import os
+import pickle
+import select
+import socket
+import struct
+import threading
+from collections import deque
+from contextlib import suppress
+from multiprocessing import reduction
+from typing import Any
+
+from .. import host
+from ..channel import process_descriptor
+from ..core import storage
+from ..core.storage import Storage
+from ..core.tensor import tensor_over
+from ..dtypes import BY_NAME
+from ..errors import FlambeauError
+from ..hooks import hooks
+from ..kernel import Access
+from ..strides import extent
+from ..tensor.tensor import Tensor
+from . import reductions
+
+INLINE_BYTES = 4096
+COPIED_BYTES = 1 << 18
+ALIGNMENT = 64  # bytes, of each block of a message
+PARENT_LOOK_MS = 5000  # between looks for the parent, where it cannot be waited for
+MAX_BUFFERS = 512  # of one write
+_HEAD = struct.Struct("<QQ")  # bytes of the table and of the pickled object; the blocks follow
+_LENGTH = struct.Struct("<Q")  # of the file
+
+
+class TooManyFilesError(FlambeauError, RuntimeError):
+    """A message arrived without its file: this process cannot open more."""
+
+
+class _Pickler(reduction.ForkingPickler):
+    """A pickler that replaces CPU tensors by numbers.  spans: the storage and bytes [start, end) of each."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self.spans: list[tuple[Storage, int, int]] = []
+
+    def reducer_override(self, value: Any) -> Any:
+        if type(value) is not Tensor or value.is_cuda or value.is_shared():
+            return NotImplemented
+        reductions.check_leaf(value)
+        dtype, shape, strides = value.dtype, tuple(value.shape), tuple(value.strides)
+        if hooks.on_host_read is not None:
+            hooks.on_host_read(Access(value.address(), dtype, "r", shape, strides))
+        start = value.offset * dtype.itemsize
+        nbytes = extent(shape, strides) * dtype.itemsize if value.numel() else 0
+        self.spans.append((value.storage, start, start + nbytes))
+        return _tensor, (len(self.spans) - 1, dtype.name, shape, strides, value.requires_grad, value.grad)
+
+
+def _packed(value: Any) -> list[Any]:
+    """The buffers of a message: head, table, the pickled object, and blocks, each of them padded."""
+    file = io.BytesIO()
+    pickler = _Pickler(file)
+    pickler.dump(value)
+    blocks, table = _blocks(pickler.spans)
+    described = pickle.dumps(([len(each) for each in blocks], table), pickle.HIGHEST_PROTOCOL)
+    data = file.getbuffer()
+    buffers: list[Any] = [_HEAD.pack(len(described), len(data)), described, data]
+    end = _HEAD.size + len(described) + len(data)
+    for each in blocks:
+        padding = -end % ALIGNMENT
+        buffers += [bytes(padding), each]
+        end += padding + len(each)
+    return buffers
+
+
+def _blocks(spans: list[tuple[Storage, int, int]]) -> tuple[list[Any], list[tuple[int, int]]]:
+    """Blocks of bytes that cover all spans, overlapping ones together; and each span's block and place within it."""
+    order = sorted(range(len(spans)), key=lambda index: (id(spans[index][0]), spans[index][1]))
+    places: list[tuple[int, int]] = [(0, 0)] * len(spans)
+    found: list[list[Any]] = []  # storage, start, end
+    for index in order:
+        of, start, end = spans[index]
+        if not found or found[-1][0] is not of or start >= found[-1][2]:
+            found.append([of, start - start % ALIGNMENT, end])  # so that every type's elements stay aligned
+        found[-1][2] = max(found[-1][2], end)
+        places[index] = len(found) - 1, start - found[-1][1]
+    return [memoryview(of.array()[start:end]) for of, start, end in found], places
+
+
+class _Opening(threading.local):
+    """The message that this thread is unpickling."""
+
+    storages: list[Storage] = []
+    places: list[tuple[int, int]] = []
+
+
+_opening = _Opening()
+
+
+def _tensor(
+    number: int, kind: str, shape: tuple[int, ...], strides: tuple[int, ...], requires_grad: bool, grad: Any
+) -> Any:
+    block, start = _opening.places[number]
+    made: Any = tensor_over(_opening.storages[block], BY_NAME[kind], shape, strides, start // BY_NAME[kind].itemsize)
+    if requires_grad:
+        made.requires_grad_(True)
+    made.grad = grad
+    return made
+
+
+def _opened(message: Any) -> Any:
+    """The object of a message, a writable uint8 array which its tensors share."""
+    described, pickled = _HEAD.unpack_from(message)
+    at = _HEAD.size + described
+    sizes, places = pickle.loads(message[_HEAD.size : at])
+    data = message[at : at + pickled]
+    at += pickled
+    storages = []
+    for nbytes in sizes:
+        at += -at % ALIGNMENT
+        storages.append(storage.from_array(message[at : at + nbytes]))
+        at += nbytes
+    former = _opening.storages, _opening.places
+    _opening.storages, _opening.places = storages, places
+    try:
+        return pickle.loads(data)
+    finally:
+        _opening.storages, _opening.places = former
+
+
+class WorkerPipe:
+    """One end of a pipe between a process and its worker."""
+
+    def __init__(self, end: socket.socket) -> None:
+        end.setblocking(False)
+        self._socket = end
+        self._unsent: deque[list[Any]] = deque()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def post(self, value: Any) -> None:
+        """Send an object, now or, if there is no room, at the next `post` or `flush`.  Host: returns at once."""
+        self._unsent.append(_packed(value))
+        self.flush()
+
+    def flush(self) -> None:
+        """Send what was posted, as far as there is room; nothing if the other end is closed."""
+        while self._unsent:
+            message = self._unsent.popleft()
+            try:
+                self._transmit(message)
+            except BlockingIOError:
+                self._unsent.appendleft(message)
+                return
+            except ConnectionError:  # noticed by the side that waits for an answer
+                self._unsent.clear()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether something was posted and not sent yet."""
+        return bool(self._unsent)
+
+    def _transmit(self, buffers: list[Any]) -> None:
+        total = sum(map(len, buffers))
+        if total <= INLINE_BYTES:
+            self._socket.send(b"".join(buffers))
+            return
+        file = os.memfd_create("flambeau-message", os.MFD_CLOEXEC)
+        try:
+            _write_all(file, buffers)
+            socket.send_fds(self._socket, [_LENGTH.pack(total)], [file])
+        finally:
+            os.close(file)
+
+    def receive(self) -> Any:
+        """The next object.  Host: returns at once.  Raises BlockingIOError if none has come, EOFError after the last.
+
+        Raises: TooManyFilesError if this process cannot open the message's file.
+        """
+        try:
+            packet, files, flags, _ = socket.recv_fds(self._socket, INLINE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
+        except ConnectionError as error:
+            raise EOFError from error
+        if not packet:
+            raise EOFError
+        if flags & socket.MSG_CTRUNC:
+            raise TooManyFilesError(
+                "a batch arrived without its shared memory: Too many open files",
+                hint="raise the limit with `ulimit -n`, or keep fewer batches alive",
+                operator="DataLoader",
+            )
+        if not files:
+            return _opened(_copied(packet))
+        try:
+            return _opened(_file_bytes(files[0], _LENGTH.unpack(packet)[0]))
+        finally:
+            os.close(files[0])
+
+    def close(self) -> None:
+        """End the connection.  What was sent before can still be received."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._unsent.clear()
+
+    def forget(self) -> None:
+        """Close this process's copy of an end that is another process's."""
+        self._socket.close()
+
+    def __del__(self) -> None:
+        self._socket.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _end_of, (reduction.DupFd(self._socket.fileno()),)
+
+
+def _end_of(descriptor: Any) -> WorkerPipe:
+    return WorkerPipe(socket.socket(fileno=descriptor.detach()))
+
+
+def pair() -> tuple[WorkerPipe, WorkerPipe]:
+    """Both ends of a new pipe."""
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    return WorkerPipe(one), WorkerPipe(other)
+
+
+def _write_all(file: int, buffers: list[Any]) -> None:
+    left = deque(memoryview(each).cast("B") for each in buffers if len(each))
+    while left:
+        written = os.writev(file, [left[index] for index in range(min(len(left), MAX_BUFFERS))])
+        while left and written >= len(left[0]):
+            written -= len(left.popleft())
+        if written:
+            left[0] = left[0][written:]
+
+
+def _copied(packet: bytes) -> Any:
+    array = storage.on_host(len(packet)).array()
+    array[:] = host.np.frombuffer(packet, host.np.uint8)
+    return array
+
+
+def _file_bytes(file: int, nbytes: int) -> Any:
+    """The bytes of a file as an array."""
+    if nbytes > COPIED_BYTES:
+        return host.np.frombuffer(mmap.mmap(file, nbytes), host.np.uint8)
+    array = storage.on_host(nbytes).array()
+    done = 0
+    while done < nbytes:
+        done += os.preadv(file, [memoryview(array)[done:]], done)
+    return array
+
+
+class WorkerEnd:
+    """The worker's end of a pipe, in the worker: it waits, and stops waiting if its parent ends.
+
+    Messages are read ahead, so that the parent never waits for room.
+    """
+
+    def __init__(self, pipe: WorkerPipe) -> None:
+        self._pipe = pipe
+        self._inbox: deque[Any] = deque()
+        self._is_closed = False
+        parent = multiprocessing.parent_process()
+        assert parent is not None and parent.pid is not None
+        self._parent: int = parent.pid
+        self._parent_file = process_descriptor(parent.pid)
+
+    def receive(self) -> Any:
+        """The next object; those that came after it are in `pending`.  Host: waits.  Raises EOFError at the end."""
+        self._read()
+        while not self._inbox and not self._is_closed:
+            self._wait(select.POLLIN)
+            self._read()
+        if self._is_closed:  # also with tasks left: their results are not wanted any more
+            raise EOFError
+        return self._inbox.popleft()
+
+    @property
+    def pending(self) -> deque[Any]:
+        """Objects that have been read and not yet received."""
+        return self._inbox
+
+    def send(self, value: Any) -> None:
+        """Send an object.  Host: waits for room.  Raises EOFError if the other end is closed, what pickling raises."""
+        self._pipe.post(value)
+        while self._pipe.is_full and not self._is_closed:
+            self._wait(select.POLLIN | select.POLLOUT)
+            self._read()
+            self._pipe.flush()
+        if self._is_closed:
+            raise EOFError
+
+    def _read(self) -> None:
+        while not self._is_closed:
+            try:
+                self._inbox.append(self._pipe.receive())
+            except BlockingIOError:
+                return
+            except EOFError:
+                self._is_closed = True
+
+    def _wait(self, events: int) -> None:
+        """Wait until the pipe is ready; count it as closed if the parent has ended."""
+        poll = select.poll()
+        poll.register(self._pipe, events)
+        if self._parent_file is not None:
+            poll.register(self._parent_file, select.POLLIN)
+        ready = poll.poll(None if self._parent_file is not None else PARENT_LOOK_MS)
+        if self._parent_file is None:
+            self._is_closed |= not ready and not host.is_process_alive(self._parent)
+        else:
+            self._is_closed |= any(file == self._parent_file for file, _ in ready)

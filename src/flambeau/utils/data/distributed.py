@@ -1,0 +1,5 @@
+"""torch.utils.data.distributed."""
+
+from ...data.sampler import DistributedSampler
+
+__all__ = ["DistributedSampler"]

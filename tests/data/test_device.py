@@ -1,0 +1,182 @@
+"""DataLoader(device=...): batches are copied to a GPU ahead of their use, and ordered before it."""
+
+from collections import namedtuple
+
+import pytest
+
+import flambeau as torch
+from flambeau.data import DataLoader, Dataset, TensorDataset
+from flambeau.errors import ArgumentTypeError, DeviceIndexError, RaceError
+from flambeau.runtime.stream import Stream
+from flambeau.testing import machine
+from flambeau.testing.schedules import outcomes
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+Pair = namedtuple("Pair", "x y")
+
+
+def table(rows=6, columns=2):
+    return TensorDataset(torch.arange(float(rows * columns)).reshape(rows, columns), torch.arange(rows))
+
+
+def summed(loader):
+    """Each batch's sum, computed on the current stream; read at the end."""
+    return [(x.sum() + y.sum()) for x, y in loader]
+
+
+EXPECTED = [1 + 0 + 5 + 1, 9 + 2 + 13 + 3, 17 + 4 + 21 + 5]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("races", ["error", "poison"])
+def test_batches_are_on_the_gpu_and_ordered_before_their_use(workers, races):
+    with machine(devices=1, races=races):
+        loader = DataLoader(table(), batch_size=2, device="cuda", num_workers=workers)
+        for _ in range(3):
+            found = summed(loader)
+            assert [each.item() for each in found] == EXPECTED
+        batch = next(iter(loader))
+        assert [str(each.device) for each in batch] == ["cuda:0", "cuda:0"]
+
+
+def without(monkeypatch, *, consumer_waits=True, copies_wait=True, records=True):
+    """Leave out some of what orders a loader's copies."""
+    wait = Stream.wait_stream
+
+    def lame(self, stream):
+        if consumer_waits if self == torch.cuda.current_stream() else copies_wait:
+            wait(self, stream)
+
+    monkeypatch.setattr(Stream, "wait_stream", lame)
+    if not records:
+        monkeypatch.setattr(torch.Tensor, "record_stream", lambda self, stream: None)
+
+
+def test_without_the_consumer_s_wait_a_race_is_found(monkeypatch):
+    with machine(devices=1, races="error"):
+        without(monkeypatch, consumer_waits=False)
+        with pytest.raises(RaceError):
+            summed(DataLoader(table(), batch_size=2, device="cuda"))
+
+
+def test_memory_is_kept_by_the_record_or_by_the_copies_wait(monkeypatch):
+    def run():
+        with machine(devices=1, races="error"):
+            return [each.item() for each in summed(DataLoader(table(12), batch_size=2, device="cuda"))][:3]
+
+    for kept in ({"records": False}, {"copies_wait": False}):
+        with monkeypatch.context() as patch:
+            without(patch, **kept)
+            assert run() == EXPECTED
+    without(monkeypatch, records=False, copies_wait=False)
+    with pytest.raises(RaceError):
+        run()
+
+
+def test_every_schedule_gives_the_same_sums():
+    def program(schedule):
+        with machine(devices=1, races="real", schedule=schedule):
+            return tuple(each.item() for each in summed(DataLoader(table(4), batch_size=2, device="cuda")))
+
+    assert outcomes(program) == {tuple(EXPECTED[:2])}
+
+
+def test_batches_that_are_on_a_gpu_already_stay_there():
+    with machine(devices=2, races="error"):
+        here, there = torch.arange(4.0, device="cuda:0"), torch.arange(4.0, device="cuda:1")
+        data = [(here[index], there[index]) for index in range(4)]
+        found = [x.sum() + y.sum() for x, y in DataLoader(data, batch_size=2, device="cuda:0")]
+        assert [each.item() for each in found] == [2.0, 10.0]
+
+
+def test_one_batch_is_made_ahead():
+    class Counted(Dataset):
+        asked = []
+
+        def __len__(self):
+            return 5
+
+        def __getitem__(self, index):
+            self.asked.append(index)
+            return torch.tensor(index)
+
+    with machine(devices=1):
+        batches = iter(DataLoader(Counted(), batch_size=None, device="cuda"))
+        assert (len(batches), Counted.asked) == (5, [])
+        assert (next(batches).item(), Counted.asked) == (0, [0, 1])
+        assert (next(batches).item(), Counted.asked) == (1, [0, 1, 2])
+        assert [each.item() for each in batches] == [2, 3, 4]
+        assert list(batches) == []
+
+
+def test_the_host_never_waits():
+    with machine(devices=1):
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            found = summed(DataLoader(table(), batch_size=2, device="cuda"))
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+        assert [each.item() for each in found] == EXPECTED
+
+
+class Own:
+    def __init__(self, x):
+        self.x = x
+
+    def to(self, device, non_blocking):
+        return Own(self.x.to(device, non_blocking=non_blocking))
+
+
+def test_what_is_moved():
+    def collate(samples):
+        x = samples[0][0]
+        return {"pair": Pair(x, [x, "text"]), "own": Own(x), "number": 3}
+
+    with machine(devices=2):
+        (batch,) = DataLoader(table(2), batch_size=2, collate_fn=collate, device="cuda:1")
+        assert type(batch["pair"]) is Pair and batch["pair"].y[1] == "text" and batch["number"] == 3
+        moved = batch["pair"].x, batch["pair"].y[0], batch["own"].x
+        assert [(str(each.device), each.tolist()) for each in moved] == [("cuda:1", [0.0, 1.0])] * 3
+
+
+def test_the_consumer_s_stream_is_the_one_current_at_next():
+    with machine(devices=1, races="error"):
+        side = torch.cuda.Stream()
+        batches = iter(DataLoader(table(), batch_size=2, device="cuda"))
+        found = []
+        for stream in (side, torch.cuda.default_stream(), side):
+            with torch.cuda.stream(stream):
+                x, y = next(batches)
+                found.append(x.sum() + y.sum())
+        torch.cuda.synchronize()
+        assert [each.item() for each in found] == EXPECTED
+
+
+def test_an_exception_comes_at_its_turn():
+    class Lame(Dataset):
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            if index == 1:
+                raise KeyError(index)
+            return torch.tensor(index)
+
+    with machine(devices=1):
+        batches = iter(DataLoader(Lame(), batch_size=None, device="cuda"))
+        assert next(batches).item() == 0
+        with pytest.raises(KeyError):
+            next(batches)
+        assert [each.item() for each in batches] == [2]
+
+
+def test_the_cpu_is_a_device_too():
+    (batch,) = DataLoader(table(2), batch_size=2, device="cpu")
+    assert [str(each.device) for each in batch] == ["cpu", "cpu"]
+
+
+def test_wrong_devices():
+    with pytest.raises(ArgumentTypeError, match="DataLoader: .*is not a device"):
+        DataLoader(table(), device=1.5)
+    with machine(devices=1), pytest.raises(DeviceIndexError, match="7"):
+        iter(DataLoader(table(), device="cuda:7"))
