@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from flambeau.driver.api import CopyKind
-from flambeau.driver.virtual.races import FEW_ENTRIES
+from flambeau.driver.virtual.history import FEW_GROUPS
 from flambeau.driver.virtual.schedule import Delay, Submission
 from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError, RaceError
@@ -268,7 +268,7 @@ def test_a_reader_of_a_freed_block_sees_poison_if_the_next_owner_is_in_a_race(ri
 
 def test_a_block_reused_on_its_own_stream_is_ordered(make_rig):
     rig = make_rig(races="error")
-    for step in range(3 * FEW_ENTRIES):
+    for step in range(3 * FEW_GROUPS):
         block = rig.take(0, 64 + 8 * step)
         rig.fill(block, 1, 64, rig.a)
         rig.give(block, 64 + 8 * step)
@@ -380,19 +380,19 @@ def test_real_races_are_what_the_schedule_makes_them(make_rig):
 # bookkeeping
 def test_the_history_of_a_block_stays_short(rig):
     block = rig.take(0, 1 << 16)
-    for step in range(10 * FEW_ENTRIES):
+    for step in range(10 * FEW_GROUPS):
         rig.fill(block, 0, 64 + step, rig.a)
     history = rig.driver._engine.memory.find(0, block, block + 1, "test").history
-    assert len(history[rig.a].entries) <= FEW_ENTRIES + 1
+    assert len(history) <= FEW_GROUPS + 1
 
 
 def test_what_the_host_waited_for_is_forgotten(rig):
     block = rig.take(0, 1 << 16)
-    for step in range(10 * FEW_ENTRIES):
+    for step in range(10 * FEW_GROUPS):
         rig.copy(rig.memory[0] + (1 << 15), block, 64 + step, rig.a)
         rig.driver.stream_synchronize(rig.a)
     history = rig.driver._engine.memory.find(0, block, block + 1, "test").history
-    assert len(history[rig.a].entries) <= 2 * FEW_ENTRIES
+    assert len(history) <= 2 * FEW_GROUPS
 
 
 def test_absent_operands_and_empty_arrays_touch_nothing(rig):
