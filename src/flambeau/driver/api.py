@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
 
-from ..kernel import Buffer, Grid, Kernel
+from ..kernel import Access, Buffer, Grid, Kernel
 from ..problem import Problem
 
 if TYPE_CHECKING:
@@ -190,6 +190,9 @@ class Driver(Protocol):
 
     def host_taken(self, address: Address, nbytes: int) -> None:
         """The allocator gives pinned memory to a new owner, who may use it at once."""
+
+    def host_touched(self, access: Access) -> None:
+        """The host is about to read, or write, host memory.  Raises RaceError if nothing orders it after a copy."""
 
     def drain(self) -> None:
         """The process ends: run what is queued, and tell on stderr of work that fails.  Nothing is raised."""

@@ -16,7 +16,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from ...errors import AcceleratorError
-from ...kernel import Buffer, Grid, Kernel
+from ...kernel import Access, Buffer, Grid, Kernel
 from ...problem import Problem
 from ..api import (
     Address,
@@ -154,6 +154,9 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         """Nothing, as of `block_given`."""
 
     def host_taken(self, address: Address, nbytes: int) -> None:
+        """Nothing, as of `block_given`."""
+
+    def host_touched(self, access: Access) -> None:
         """Nothing, as of `block_given`."""
 
     def drain(self) -> None:

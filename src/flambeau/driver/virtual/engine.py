@@ -192,11 +192,13 @@ class Engine:
         self.races.mark(None, HOST, taking.conflicts)
         block.history = taking.history
 
-    def check_host(self, name: str, touch: Touch, block: Block) -> None:
+    def check_host(self, touch: Touch, block: Block) -> None:
         """Raises RaceError if the host touches pinned memory that work it has not waited for uses."""
         found = self.races.compare(HOST, [touch], [block], [block.history])
         if found is not None and found.conflicts:
-            raise race_error(None, name, trace.call(), self.host_waited, found.conflicts)
+            what, _, where = trace.caller().partition(" at ")
+            site = where.rpartition(" on thread ")[0]
+            raise race_error(None, HOST, (site, what), self.host_waited, found.conflicts)
 
     def publish(self, queue: Queue) -> None:
         """Run what a queue has, and write the poison that other processes may read.  The host waits for nothing."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from ...errors import AcceleratorError, OutOfMemoryError
+from ...kernel import Access
 from ..api import Address, EventHandle, StreamHandle
 from .base import Calls
 from .events import INVALID_HANDLE
+from .races import HOST
+from .touch import Touch
 
 
 class MemoryCalls(Calls):
@@ -82,3 +85,10 @@ class MemoryCalls(Calls):
     def host_taken(self, address: Address, nbytes: int) -> None:
         with self._lock:
             self._engine.take_pinned(self._engine.memory.pinned.block(address, "host_taken"), nbytes)
+
+    def host_touched(self, access: Access) -> None:
+        if not access.nbytes or not self._engine.memory.pinned.blocks:
+            return
+        with self._lock:
+            for block in self._engine.memory.pinned.blocks.overlapping(access.address, access.address + access.nbytes):
+                self._engine.check_host(Touch(access, HOST), block)

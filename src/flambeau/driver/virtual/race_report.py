@@ -9,7 +9,7 @@ from ...errors import MissingWait, RaceAccess, RaceError
 from ...trace import operator_of
 from .history import Use
 from .queue import Queue
-from .races import Conflict
+from .races import HOST, Conflict
 from .touch import TAKING, Touch
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def race_error(
     facts = []
     for at, (this, that, conflict) in enumerate(zip(newer, older, found)):
         shared = _shared(conflict)
-        begin = f"it {this.verb} {shared}, and not after"
+        begin = f"nor its access to {shared} after"
         if at == 0:
             where = f"{_on(this, conflict)} at {this.site}"
             begin = f"{this.operator}: {this.verb} {shared} {where}, and nothing orders this after"
@@ -100,6 +100,8 @@ def _older(use: Use) -> RaceAccess:
 
 
 def _told(name: str, called: str) -> str:
+    if name == HOST:
+        return called
     return "allocation" if name == TAKING else operator_of(name, called)
 
 
