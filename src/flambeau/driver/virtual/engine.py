@@ -27,6 +27,7 @@ from .work import run_poison
 if TYPE_CHECKING:
     from .events import Waited
 
+NOTED = Taken("", False)  # where races are no errors
 MAX_PENDING = 1024  # commands per stream
 
 
@@ -107,7 +108,6 @@ class Engine:
         self.races.record(command, found, [each.history for each in blocks])
         queue.pending.append(command)
         queue.last = command
-        queue.waits = []
 
     def check(
         self,
@@ -160,17 +160,19 @@ class Engine:
             return
         pieces = memory.pieces(low, high)
         touch = Touch.whole(low, high)
-        call = trace.call() if self.races.raises else ("", "")
         taking = self.races.take(queue.handle, touch, pieces)
-        if taking.conflicts and self.races.raises:
-            raise race_error(queue, TAKING, call, queue.waited, taking.conflicts)
-        facts = Taken(*call, is_fresh=all(each.is_fresh for each in pieces))
+        facts = NOTED
+        if self.races.raises:
+            site, called = trace.call()
+            if taking.conflicts:
+                raise race_error(queue, TAKING, (site, called), queue.waited, taking.conflicts)
+            facts = Taken(site, all(each.is_fresh for each in pieces))
         if queue.last is None or (queue.waits and not self.clocks.host_knows_all(queue.handle)):
             self._make_room(queue)
             block = memory.take(low, high, taking.history)
             self.submit(queue, TAKING, run_poison, facts, [touch], [block], 0, 0)
             assert queue.last is not None
-            queue.last.covered += taking.covered
+            queue.last.cover(taking.covered)
             return
         block = memory.take(low, high, taking.history)
         if self.clocks.host_knows_all(queue.handle):

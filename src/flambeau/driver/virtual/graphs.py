@@ -101,13 +101,14 @@ class Trial(Submission):
 
     def __init__(self, engine: Engine, events: Events, lanes: list[Queue]) -> None:
         super().__init__(engine, events)
-        self._saved = {each.handle: engine.clocks.lane(each.handle).copy() for each in lanes}
+        self._saved = [(each, each.waits, engine.clocks.lane(each.handle).copy()) for each in lanes]
         self._histories: dict[Block, History] = {}
         self._recorded: dict[EventHandle, Generation] = {}
 
     def undo(self) -> None:
-        for handle, state in self._saved.items():
-            self.engine.clocks.restore(handle, state)
+        for lane, waits, state in self._saved:
+            lane.waits = waits
+            self.engine.clocks.restore(lane.handle, state)
 
     def point(self, lane: Queue) -> Generation:
         return Generation(None, self.engine.clocks.snapshot(lane.handle), 0)

@@ -20,10 +20,9 @@ FEW_GROUPS = 16  # a history with more than these is indexed, and searched for u
 
 
 class Taken(NamedTuple):
-    """The taking of a block.  site, called: the call, under races="error";  is_fresh: nobody had its bytes before."""
+    """The taking of a block.  site: its line;  is_fresh: nobody had its bytes before."""
 
     site: str
-    called: str
     is_fresh: bool
 
 

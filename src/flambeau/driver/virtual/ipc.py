@@ -263,6 +263,6 @@ class IpcCalls(Calls):
 def run_share(command: Command) -> None:
     """Touches: the block.  What nothing orders before this reads as poison from now on."""
     (touch,), (block,) = command.touches, command.blocks
-    for each in command.spoiled:
+    for each in command.spoiled or ():
         each.clipped(touch.low, touch.high).poison(block.space)
     block.space.materialise(touch.low, touch.high)

@@ -68,23 +68,37 @@ class Command:
         self.blocks = blocks
         self.site = site
         self.called = self.launched = ""
-        self.predecessors: list[Awaited] = queue.waits
+        self.predecessors = NO_WAITS
+        if queue.waits:
+            self.predecessors, queue.waits = queue.waits, []
         self.number = self.sequence = self.end_ns = 0
         self.clock: Clock | None = None
         self.done = False
-        self.spoiled: list[Overlap] = []
-        self.ruined: list[tuple[Space, Overlap]] = []
-        self.covered: list[Use] = []
+        self.spoiled: list[Overlap] | None = None  # as the next two, made when there are any
+        self.ruined: list[tuple[Space, Overlap]] | None = None
+        self.covered: list[Use] | None = None
 
     def spoil(self, overlap: Overlap) -> None:
+        if self.spoiled is None:
+            self.spoiled = []
         self.spoiled.append(overlap)
 
     def ruin(self, space: Space, overlap: Overlap) -> None:
+        if self.ruined is None:
+            self.ruined = []
         self.ruined.append((space, overlap))
+
+    def cover(self, uses: Iterable[Use]) -> None:
+        """Take the place of the uses that have still to read."""
+        left = [use for use in uses if use.has_to_read]
+        if self.covered is None:
+            self.covered = left or None
+        else:
+            self.covered += left
 
     def run(self) -> None:
         self.work(self)
-        for space, overlap in self.ruined:
+        for space, overlap in self.ruined or ():
             overlap.poison(space)
         self.finish()
 
@@ -93,7 +107,8 @@ class Command:
         self.done = True
         self.detail = None
         self.touches = self.blocks = ()
-        self.predecessors, self.spoiled, self.ruined, self.covered = [], [], [], []
+        self.spoiled = self.ruined = self.covered = None
+        self.predecessors = NO_WAITS
 
     @property
     def place(self) -> str:
@@ -142,6 +157,7 @@ class Join:
 
 
 Awaited = Command | Join
+NO_WAITS: list[Awaited] = []  # of the commands that follow nothing but their stream; it stays empty
 Work = Callable[[Command], None]
 
 

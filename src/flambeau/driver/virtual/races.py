@@ -118,7 +118,7 @@ class Races:
     def _cover(self, command: Command, covered: Iterable[tuple[History, Group]]) -> None:
         for history, group in covered:
             history.remove(group)
-            command.covered += [use for use in group.uses() if use.has_to_read]
+            command.cover(group.uses())
 
     def _drop(self, history: History, stream: Lane, touch: Touch) -> None:
         """Drop the uses that the host knows to be done, and those that `touch`, of that stream, covers."""
@@ -154,7 +154,7 @@ class Races:
     def _covered(self, command: Command, stream: Lane, conflict: Conflict) -> Iterator[Conflict]:
         """The races of a touch with what an older command, which it races with, took the place of."""
         touch, block = conflict.touch, conflict.block
-        for use in command.covered:
+        for use in command.covered or ():
             if self._is_ordered(stream, use.stream, use.number) or not (touch.writes or use.touch.writes):
                 continue
             overlap = touch.overlap(use.touch)
@@ -172,12 +172,11 @@ class Races:
                 command.spoil(overlap)
         if not touch.writes:
             return
-        for each in older:
-            if each.done:
-                continue
-            if use.touch.writes:
-                each.ruin(block.space, overlap)
-            if use.touch.reads:
+        pending = [each for each in older if not each.done]
+        if use.touch.writes and pending:  # the earlier ones are written over, and who reads them races as well
+            pending[-1].ruin(block.space, overlap)
+        if use.touch.reads:
+            for each in pending:
                 each.spoil(overlap)
 
     # blocks
@@ -191,7 +190,7 @@ class Races:
                     continue
                 racing = [use for use in group.uses() if not self._is_ordered(stream, use.stream, use.number)]
                 taking.conflicts.extend(Conflict(touch, piece, use, overlap) for use in racing)
-                taking.covered.extend(use for use in group.uses() if use.has_to_read and use not in racing)
+                taking.covered.extend(use for use in group.uses() if use not in racing)
                 if racing:
                     left = Group(group.touch)
                     left.keep(use.copy() for use in racing)  # the dead block's own stay as they are
@@ -203,7 +202,7 @@ class Races:
         if self.mode == "real":
             return
         self.mark(None, stream, taking.conflicts)
-        last.covered += taking.covered
+        last.cover(taking.covered)
         taking.history.add(touch, stream, last, number).taken = facts
 
     def forget(self, history: History, clock: Clock, low: int, high: int) -> None:

@@ -130,7 +130,7 @@ def arrays_of(command: Command) -> list[Any]:
     for touch, block in pairs:
         if touch.writes:
             block.space.written(touch.low, touch.high)
-    return [_array(touch, block, command.spoiled) for touch, block in pairs]
+    return [_array(touch, block, command.spoiled or []) for touch, block in pairs]
 
 
 def _array(touch: Touch, block: Block, spoiled: list[Overlap]) -> Any:
