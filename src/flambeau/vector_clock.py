@@ -207,4 +207,15 @@ class VectorClocks:
     def host_knows_all(self, lane: Lane) -> bool:
         """Whether the host has waited for everything that `lane` has, and for all that it waits for itself."""
         state = self.lane(lane)
-        return not state.is_waiting and self._host.get(lane, UNKNOWN) >= state.count
+        if self._host.get(lane, UNKNOWN) < state.count:
+            return False
+        if state.is_waiting and self._host_has(state.changes) and self._host_has(state.base.numbers):
+            state.is_waiting = False
+        return not state.is_waiting
+
+    def _host_has(self, numbers: dict[Lane, int]) -> bool:
+        for lane, number in numbers.items():
+            self.steps += 1
+            if self._host.get(lane, UNKNOWN) < number:
+                return False
+        return True

@@ -167,23 +167,25 @@ class Engine:
             if taking.conflicts:
                 raise race_error(queue, TAKING, (site, called), queue.waited, taking.conflicts)
             facts = Taken(site, all(each.is_fresh for each in pieces))
-        if queue.last is None or (queue.waits and not self.clocks.host_knows_all(queue.handle)):
+        last = queue.last
+        if self.clocks.host_knows_all(queue.handle):
+            block = memory.take(low, high, taking.history)
+            self.races.mark(None, queue.handle, taking.conflicts)
+        elif last is None or queue.waits:
             self._make_room(queue)
             block = memory.take(low, high, taking.history)
             self.submit(queue, TAKING, run_poison, facts, [touch], [block], 0, 0)
             assert queue.last is not None
             queue.last.cover(taking.covered)
             return
-        block = memory.take(low, high, taking.history)
-        if self.clocks.host_knows_all(queue.handle):
-            self.races.mark(None, queue.handle, taking.conflicts)
         else:
+            block = memory.take(low, high, taking.history)
             number = self.clocks.advance(queue.handle).number
-            self.races.taken(taking, queue.handle, touch, queue.last, number, facts)
-        if queue.last.done:
+            self.races.taken(taking, queue.handle, touch, last, number, facts)
+        if last is None or last.done:
             block.space.poison(low, high)
         else:
-            queue.last.ruin(block.space, Overlap(low, high, None))
+            last.ruin(block.space, Overlap(low, high, None))
 
     def take_pinned(self, block: Block, nbytes: int) -> None:
         """The host takes pinned memory for a new owner: it writes it, and follows only what it has waited for."""
