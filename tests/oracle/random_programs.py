@@ -113,7 +113,6 @@ class Machine:
         self.tensors: list[Tensor] = []
         self.pinned: list[Tensor] = []
         self.graphs: list[Graph] = []
-        self.results: list[list[int]] = []
 
     # the allocators' own calls, of which the oracle has to know when they answer "done"
     def new_event(self, device: int) -> int:
@@ -241,7 +240,6 @@ class Machine:
         )
         self.oracle.host_waits(self.oracle.done[stream])
         assert found.tolist() == seen[0], f"read {found.tolist()}, expected {seen[0]}"
-        self.results.append(found.tolist())
 
     # memory
     def allocate(self, stream: int) -> None:
@@ -310,19 +308,17 @@ class Machine:
         start = tensor.address % 512
         if value is None:
             assert found.tolist() == expected[start : start + NBYTES].tolist()
-            self.results.append(found.tolist())
         else:
             found[:] = value
             expected[start : start + NBYTES] = value
 
-    def finish(self) -> list[list[int]]:
+    def finish(self) -> None:
         for device in range(DEVICES):
             self.sync_device(device)
         for tensor in self.tensors:
             self.read(self.streams[tensor.device or 0][0], tensor)
         for tensor in self.pinned:
             self.touch_pinned(tensor, None)
-        return self.results
 
 
 def _needed(racing: list[tuple]) -> set[int]:
@@ -443,10 +439,10 @@ class Program:
             self.synchronize: 2, self.touch: 2, self.pinned: 2, self.capture: 1, self.replay: 3,
         }  # fmt: skip
 
-    def run(self) -> list[list[int]]:
+    def run(self) -> None:
         for _ in range(self.rng.randrange(5, 45)):
             self.rng.choices(list(self.steps), list(self.steps.values()))[0]()
-        return self.machine.finish()
+        self.machine.finish()
 
     def stream(self) -> int:
         return self.rng.choice(list(self.machine.device_of))
@@ -555,22 +551,26 @@ class Program:
             self.rng.choice(self.machine.graphs).launch()
 
 
-def run(seed: int, races: str, schedule: Schedule | None = None, is_ordered: bool = False) -> list[list[int]]:
-    """What the program of a seed reads.  is_ordered: it waits wherever it would race.  Raises: AssertionError."""
+def run(seed: int, races: str, schedule: Schedule | None = None, is_ordered: bool = False) -> None:
+    """Run the program of a seed beside the oracle.  is_ordered: it waits wherever it would race.  Raises: AssertionError."""
     try:
-        return Program(Machine(races, schedule, is_ordered), seed).run()
+        Program(Machine(races, schedule, is_ordered), seed).run()
     except Exception as error:
         raise AssertionError(f"program {seed}, races={races}, {type(schedule).__name__}: {error}") from error
 
 
 def check(seed: int, schedules: int = 3) -> None:
-    """Run the program of a seed in every mode, and under `schedules` of all orders of its work."""
+    """Run the program of a seed in every mode, and under `schedules` of all orders of its work.
+
+    Every run is compared with an oracle beside it.  Two runs are not: which block of pinned memory is reused depends on
+    the system's addresses.
+    """
     run(seed, "error")
-    assert run(seed, "poison", Seeded(seed)) == run(seed, "poison")
-    expected = run(seed, "real", is_ordered=True)
+    run(seed, "poison")
+    run(seed, "poison", Seeded(seed))
     others: list[Schedule] = [Seeded(seed), Delay(seed % (DEVICES * STREAMS)), *islice(every_schedule(), schedules)]
     for schedule in others:
-        assert run(seed, "real", schedule, is_ordered=True) == expected, f"program {seed}, {schedule}"
+        run(seed, "real", schedule, is_ordered=True)
 
 
 def main() -> None:

@@ -106,8 +106,7 @@ class Engine:
         if found is not None and found.conflicts:
             self.races.mark(command, queue.handle, found.conflicts)
         self.races.record(command, found, [each.history for each in blocks])
-        queue.pending.append(command)
-        queue.last = command
+        queue.append(command)
 
     def check(
         self,

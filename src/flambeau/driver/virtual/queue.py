@@ -212,6 +212,11 @@ class Queue:
             self.waits = [self.joined]  # so that the next one is not made of all of them again
         return self.joined
 
+    def append(self, command: Command) -> None:
+        self.pending.append(command)
+        self.last = command
+        self.joined = None
+
     def follow(self, awaited: Awaited | None) -> None:
         """Let the next command follow this too."""
         if awaited is not None and not awaited.done:

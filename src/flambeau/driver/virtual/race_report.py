@@ -55,10 +55,15 @@ def _needed(conflicts: Sequence[Conflict]) -> list[Conflict]:
     latest: dict[Queue, Conflict] = {}
     for each in conflicts:
         known = latest.get(_awaited(each.use))
-        if known is None or known.use.commands[-1].sequence <= each.use.commands[-1].sequence:
+        if known is None or _when(known) <= _when(each):
             latest[_awaited(each.use)] = each
-    found = sorted(latest.values(), key=lambda each: each.use.commands[-1].sequence, reverse=True)
+    found = sorted(latest.values(), key=_when, reverse=True)
     return [each for each in found if not any(_comes_after(other.use, each.use) for other in found)]
+
+
+def _when(conflict: Conflict) -> tuple[int, int]:
+    """When the older use was submitted.  A block is taken, mostly, without a command: behind the last one."""
+    return conflict.use.commands[-1].sequence, conflict.use.number
 
 
 def _comes_after(use: Use, other: Use) -> bool:
