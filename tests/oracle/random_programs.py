@@ -552,7 +552,10 @@ class Program:
 
 
 def run(seed: int, races: str, schedule: Schedule | None = None, is_ordered: bool = False) -> None:
-    """Run the program of a seed beside the oracle.  is_ordered: it waits wherever it would race.  Raises: AssertionError."""
+    """Run the program of a seed beside the oracle.  is_ordered: it waits wherever it would race.
+
+    Raises: AssertionError.
+    """
     try:
         Program(Machine(races, schedule, is_ordered), seed).run()
     except Exception as error:

@@ -1,18 +1,18 @@
-"""What happens to work that is queued when the process ends: it runs, as on a GPU, which nobody has to wait for.
+"""Runs queued work before the process ends: on a GPU it runs too, without anyone waiting for it.
 
-A process of `multiprocessing` that was forked ends without `atexit`, so there its own way of ending is used.
+A child of `multiprocessing` that was forked ends without `atexit`, and forgets the finalizers that were registered before
+its `run`, as when its arguments started the machine.  So a finalizer is registered, and registered again there.
 """
 
 from __future__ import annotations
 
 import atexit
-import multiprocessing
 import os
 from multiprocessing import util
 
 from . import state
 
-FIRST = 100  # before what queues and pools do at the end
+FIRST = 100  # the priority: before what queues and pools do at the end
 
 _watched_in = 0  # the process that is watched already
 
@@ -20,13 +20,15 @@ _watched_in = 0  # the process that is watched already
 def watch() -> None:
     """Have the queued work of the process's machine run before this process ends."""
     global _watched_in
-    if _watched_in == os.getpid():
-        return
-    _watched_in = os.getpid()
-    if multiprocessing.parent_process() is not None:
-        util.Finalize(None, _drain, exitpriority=FIRST)
-    else:
+    if _watched_in != os.getpid():
+        _watched_in = os.getpid()
         atexit.register(_drain)
+        _finalize(_drain)
+        util.register_after_fork(_drain, _finalize)
+
+
+def _finalize(drain: object) -> None:
+    util.Finalize(None, _drain, exitpriority=FIRST)
 
 
 def _drain() -> None:
