@@ -2,6 +2,7 @@
 
 import pytest
 
+from . import two_processes
 from .random_programs import check
 
 
@@ -10,3 +11,12 @@ from .random_programs import check
 def test_random_programs_race_where_the_oracle_says_and_compute_what_it_does(first):
     for seed in range(first, first + 20):
         check(seed)
+
+
+@pytest.mark.slow
+def test_two_processes_race_where_the_oracle_says_and_compute_what_it_does():
+    other = two_processes.Other()
+    for seed in range(30):
+        for races in ("error", "poison"):
+            two_processes.check(seed, other, races)
+    other.stop()

@@ -1,7 +1,7 @@
 """Runs queued work before the process ends: on a GPU it runs too, without anyone waiting for it.
 
-A child of `multiprocessing` that was forked ends without `atexit`, and forgets the finalizers that were registered before
-its `run`, as when its arguments started the machine.  So a finalizer is registered, and registered again there.
+A child of `multiprocessing` that was forked ends without `atexit`, and forgets the finalizers that were registered
+before its `run`, as when its arguments started the machine.  So a finalizer is registered, and registered again there.
 """
 
 from __future__ import annotations
