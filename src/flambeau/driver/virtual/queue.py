@@ -250,6 +250,9 @@ class Runner:
         """Run until `target` is done.  Raises AcceleratorError if a command fails or has failed."""
         if target is None or target.done:
             return
+        if self._ancestors_only and isinstance(target, Command) and self._is_next(target):
+            self._run_first(target.queue)
+            return
         needed = needed_numbers(target)
         ready = Ready()
         held_up: dict[Command, list[Queue]] = {}
@@ -262,6 +265,11 @@ class Runner:
             command = self._run_first(queue)
             for each in (queue, *held_up.pop(command, ())):
                 self._look_at(each, needed, ready, held_up)
+
+    def _is_next(self, command: Command) -> bool:
+        """Whether nothing has to run before a command; not even a schedule is asked then."""
+        queue = command.queue
+        return queue.pending[0] is command and not command.predecessors and queue.device not in self.failures
 
     def _look_at(
         self, queue: Queue, needed: dict[Queue, int], ready: Ready, held_up: dict[Command, list[Queue]]
