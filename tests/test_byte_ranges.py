@@ -1,7 +1,7 @@
 """Strided ranges of bytes against sets of bytes."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flambeau.byte_ranges import ByteRange
@@ -20,6 +20,7 @@ def made(array):
     return ByteRange(low, [count for count, _ in dims], [stride for _, stride in dims], itemsize), found
 
 
+@settings(deadline=None)
 @given(ARRAYS)
 def test_a_range_begins_and_ends_with_its_bytes(array):
     each, found = made(array)
@@ -28,6 +29,7 @@ def test_a_range_begins_and_ends_with_its_bytes(array):
     assert (np.flatnonzero(each.mask(0, 1000))).tolist() == sorted(found)
 
 
+@settings(deadline=None)
 @given(ARRAYS, ARRAYS)
 def test_ranges_overlap_where_they_share_a_byte(array, other):
     (one, bytes_of_one), (two, bytes_of_two) = made(array), made(other)

@@ -1,6 +1,6 @@
 """Vector clocks against sets of operations."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flambeau.vector_clock import VectorClocks
@@ -15,6 +15,7 @@ STEP = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(STEP, max_size=60), st.integers(0, 2))
 def test_what_a_lane_knows_is_the_set_of_operations_before_it(steps, few):
     """few: how many numbers a lane learns before it makes its base anew, so that bases are compared often."""

@@ -4,7 +4,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flambeau.driver.api import CaptureMode, CaptureStatus
@@ -178,6 +178,7 @@ def run(program, schedule, as_graph, launches=2):
     return [rig.get(each, N).tolist() for each in data]
 
 
+@settings(deadline=None)
 @given(PROGRAM, st.integers(0, 5))
 def test_launches_equal_the_calls_made_again(program, seed):
     expected = run(program, Submission(), as_graph=False)
