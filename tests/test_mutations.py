@@ -76,8 +76,8 @@ MUTATIONS = (
     Mutation(
         "race poison switched off",
         "driver/virtual/races.py",
-        "        for touch, block, stream, entry, ranges in conflicts:\n",
-        "        for touch, block, stream, entry, ranges in ():\n",
+        "        stack = list(conflicts)\n",
+        "        stack: list[Conflict] = []\n",
         ("tests/driver/virtual/test_races.py",),
     ),
     Mutation(
@@ -90,8 +90,8 @@ MUTATIONS = (
     Mutation(
         "a stream that goes on before the forks of a graph are done",
         "driver/virtual/graphs.py",
-        "            events.follow(queue, events.point(lane))\n",
-        "            events.point(lane)\n",
+        "        steps.follow(queue, steps.point(lane))\n",
+        "        steps.point(lane)\n",
         ("tests/driver/virtual/test_graphs.py",),
     ),
     Mutation(

@@ -33,7 +33,7 @@
 Each one also derives from the builtin that PyTorch raises in the same place, so existing handlers work.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 CODES_HINT = "cudaError_t in CUDA's runtime API says what the number means"
 MAX_SHOWN = 80  # characters of a value that an error shows
@@ -263,8 +263,49 @@ class AccessError(AcceleratorError):
     """A virtual GPU was asked to touch bytes outside any live block."""
 
 
+class RaceAccess(NamedTuple):
+    """One side of a race.
+
+    operator: what touches the bytes, "allocation" for the taking of a block;  verb: "reads", "writes",
+    "reads and writes" or "takes";  stream, device: where, "the host" and None for the host itself;  low, high: the
+    first byte that it touches and the end of the last one;  site: its line.
+    """
+
+    operator: str
+    verb: str
+    stream: str
+    device: int | None
+    low: int
+    high: int
+    site: str
+
+
+class MissingWait(NamedTuple):
+    """Two streams, as errors spell them: the first must wait for the second.  The host may be the first."""
+
+    waiter: str
+    awaited: str
+
+
 class RaceError(AcceleratorError):
-    """Two accesses to the same bytes, at least one of them a write, that nothing orders."""
+    """Accesses to the same bytes, at least one of each pair a write, that nothing orders.
+
+    accesses: the one that was refused, then one of each stream that it races with.
+    missing:  all waits that would have ordered it.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        hint: str = "",
+        operator: object = "",
+        accesses: tuple[RaceAccess, ...] = (),
+        missing: tuple[MissingWait, ...] = (),
+    ) -> None:
+        super().__init__(what, hint=hint, operator=operator)
+        self.accesses = accesses
+        self.missing = missing
 
 
 def shown(value: object) -> str:

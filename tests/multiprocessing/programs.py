@@ -15,6 +15,11 @@ def made(count):
     return torch.ones(count, device="cuda")
 
 
+def fill_and_end(x, value):
+    """Nothing waits for what it queues."""
+    x.fill_(value)
+
+
 def add(x, value=0.0):
     x += value
     torch.cuda.synchronize()

@@ -54,3 +54,14 @@ def test_a_handle_that_was_damaged(other, change):
     with pytest.raises(ArgumentError):
         torch.cuda.Event.from_ipc_handle("cuda:0", change(handle))
     assert figures() == before and torch.cuda.Event.from_ipc_handle("cuda:0", handle).query()
+
+
+def test_an_event_that_another_process_saw_done_is_done_here(other):
+    x = torch.zeros(1 << 22, device="cuda")
+    event = torch.cuda.Event(interprocess=True)
+    for _ in range(8):
+        x += 1
+    event.record()
+    opened = f"event = torch.cuda.Event.from_ipc_handle('cuda:0', {event.ipc_handle()!r})"
+    assert other.do(f"{opened}; event.synchronize(); answer = event.query()")
+    assert event.query()

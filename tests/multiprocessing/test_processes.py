@@ -1,7 +1,10 @@
 """Contexts, pools and spawn (semantics 1.18.7)."""
 
 import multiprocessing
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -35,6 +38,28 @@ def test_arguments_of_processes_are_shared(gpus, context):
     assert x.tolist() == [3.0, 3.0]
     torch.cuda.ipc_collect()
     assert not torch.cuda.ipc_report().lent
+
+
+@pytest.mark.parametrize("method", ["forkserver", "spawn"])
+def test_work_that_nobody_waited_for_runs_before_its_process_ends(gpus, context, method):
+    x = torch.zeros(2, device="cuda")
+    process = (context if method == "forkserver" else mp.get_context(method)).Process(
+        target=programs.fill_and_end, args=(x, 4.0)
+    )
+    process.start()
+    process.join()
+    assert (process.exitcode, x.tolist()) == (0, [4.0, 4.0])
+
+
+def test_work_that_fails_when_the_interpreter_ends_is_told_and_changes_no_exit_status():
+    program = "import flambeau as torch; x = torch.arange(4, device='cuda'); x[torch.tensor([9], device='cuda')]"
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "FLAMBEAU_GPUS": "virtual:1"},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0 and "index 9 is out of bounds" in ended.stderr and "Traceback" not in ended.stderr
 
 
 def test_processes_can_be_subclassed(gpus, context, monkeypatch):

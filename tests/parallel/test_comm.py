@@ -221,7 +221,7 @@ def test_scatter_checks_its_streams(gpus):
         comm.scatter(x, out=[torch.zeros(4, device="cuda:1")], streams=[side])
     with pytest.raises(ArgumentTypeError, match=r"scatter: streams\[0\] must be a Stream or None, got 7"):
         comm.scatter(x, [0, 1], streams=[7, None])
-    with pytest.raises(ArgumentTypeError, match="scatter: streams must be a list of streams, got <"):
+    with pytest.raises(ArgumentTypeError, match="scatter: streams must be a list of streams, got a Stream\nhint: "):
         comm.scatter(x, [0], streams=side)
 
 

@@ -324,9 +324,9 @@ def test_the_trace_file_is_chrome_s(tmp_path):
         ("process_name", 0, 0): "host",
         ("process_name", 1, 0): "cuda:0",
         ("process_name", 2, 0): "cuda:1",
-        ("thread_name", 1, 0): "stream 0x0",
-        ("thread_name", 1, 1): f"stream {side.cuda_stream:#x}",
-        ("thread_name", 2, 0): "stream 0x0",
+        ("thread_name", 1, 0): "the default stream",
+        ("thread_name", 1, 1): f"stream {side.cuda_stream}",
+        ("thread_name", 2, 0): "the default stream",
     }
     spans = [each for each in events if each["ph"] == "X" and each["pid"]]
     assert [each["cat"] for each in spans] == ["kernel", "kernel", "copy", "kernel"]

@@ -29,8 +29,8 @@ class LoaderTimeoutError(FlambeauError, RuntimeError):
 class WorkerDiedError(FlambeauError, RuntimeError):
     """A worker process ended before it had made its batches.  pid: its process id."""
 
-    def __init__(self, fact: str, pid: int | None = None, *, hint: str = "") -> None:
-        super().__init__(fact, hint=hint)
+    def __init__(self, what: str, pid: int | None = None, *, hint: str = "", operator: object = "") -> None:
+        super().__init__(what, hint=hint, operator=operator)
         self.pid = pid
 
 

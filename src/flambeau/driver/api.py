@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
 
-from ..kernel import Buffer, Grid, Kernel
+from ..kernel import Access, Buffer, Grid, Kernel
 from ..problem import Problem
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class Capabilities:
     faults: bool = False
     modelled_time: bool = False
     watches_blocks: bool = False  # block_taken and block_given do something
+    finds_races: bool = False  # block_finished, host_taken and a query that orders nothing do something
     libraries: frozenset[str] = field(default_factory=frozenset)
 
 
@@ -181,6 +182,24 @@ class Driver(Protocol):
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
         """The owner gave the block back: work submitted from now on must not touch it."""
 
+    def block_finished(self, address: Address, event: EventHandle) -> None:
+        """The allocator saw `event` done: the uses of a block, or of pinned memory, before its record are over.
+
+        address: of the block, which was given back.
+        """
+
+    def host_taken(self, address: Address, nbytes: int) -> None:
+        """The allocator gives pinned memory to a new owner, who may use it at once."""
+
+    def host_touched(self, access: Access) -> None:
+        """The host is about to read, or write, host memory.  Raises RaceError if nothing orders it after a copy."""
+
+    def drain(self) -> None:
+        """The process ends: run what is queued, and tell on stderr of work that fails.  Nothing is raised."""
+
+    def stream_named(self, stream: StreamHandle, name: str, site: str) -> None:
+        """What the program calls a stream, "" for nothing, and the line where it was made: for reports."""
+
     # streams
     def stream_create(self, device: int, priority: int) -> StreamHandle:
         """A stream that does not order with the default one.  Lower priority numbers are more urgent."""
@@ -214,10 +233,16 @@ class Driver(Protocol):
     def event_raw(self, event: EventHandle) -> int:
         """The CUevent, for other libraries."""
 
-    def event_query(self, event: EventHandle) -> bool:
-        """Whether the latest record is done; True if there is none."""
+    def event_query(self, event: EventHandle, orders: bool = True) -> bool:
+        """Whether the latest record is done; True if there is none.
 
-    def event_synchronize(self, event: EventHandle) -> None: ...  # wait
+        orders: the program asks, so what it submits after an answer of True comes after the record.  False where an
+        allocator asks for its own sake.
+        """
+
+    def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:  # wait
+        """Wait for the latest record.  orders: as of `event_query`."""
+
     def event_elapsed(self, start: EventHandle, end: EventHandle) -> float:
         """Milliseconds between two completed records of timing events on one device."""
 

@@ -3,7 +3,8 @@
 - One event per recorded stream, and those that were recorded before for the block; it is done when all of them are.
 - One queue per stream, first in first out: the events of a stream complete in order, so one query answers for a queue,
   and a slow stream never holds up the blocks of another.  An event that was recorded before is done no later.
-- Nothing is asked of the driver while no queue exists.
+- Nothing is asked of the driver while no queue exists.  What it answers lets blocks be reused and orders nothing else:
+  the program did not ask, and has to order its own work.
 - While a capture is underway nothing is recorded, asked or waited for; the events are recorded when the last one ends.
 - The owner holds its lock around every call.
 """
@@ -14,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
-from ..driver.api import Driver, EventHandle, StreamHandle
+from ..driver.api import Address, Driver, EventHandle, StreamHandle
 
 RecordEvent = Callable[[StreamHandle], EventHandle]
 
@@ -22,11 +23,25 @@ RecordEvent = Callable[[StreamHandle], EventHandle]
 class Awaitable(Protocol):
     """`streams`: recorded, without an event yet; `pending`: events, recorded or to be recorded, that are not done."""
 
+    address: Address
     streams: list[StreamHandle]
     pending: int
 
 
 B = TypeVar("B", bound=Awaitable)
+
+
+def is_done(driver: Driver, event: EventHandle) -> bool:
+    """Whether an event is done, asked for the library's own sake: what the program submits does not come after it."""
+    return driver.event_query(event, False) if driver.capabilities.finds_races else driver.event_query(event)
+
+
+def wait_for(driver: Driver, event: EventHandle) -> None:
+    """Wait for an event for the library's own sake, as of `is_done`.  Host: waits."""
+    if driver.capabilities.finds_races:
+        driver.event_synchronize(event, False)
+    else:
+        driver.event_synchronize(event)
 
 
 class Pending(Generic[B]):
@@ -79,7 +94,7 @@ class Pending(Generic[B]):
         if self._captures:
             return
         for stream, queue in list(self.queues.items()):
-            while queue and self._driver.event_query(queue[0][0]):
+            while queue and is_done(self._driver, queue[0][0]):
                 self._forget_first(queue, finish)
             if not queue:
                 del self.queues[stream]
@@ -88,12 +103,14 @@ class Pending(Generic[B]):
         """As `poll`, after blocking the host until every event is done.  Never during a capture."""
         for stream, queue in list(self.queues.items()):
             while queue:
-                self._driver.event_synchronize(queue[0][0])
+                wait_for(self._driver, queue[0][0])
                 self._forget_first(queue, finish)
             del self.queues[stream]
 
     def _forget_first(self, queue: deque[tuple[EventHandle, B, object]], finish: Callable[[B], None]) -> None:
         event, block, owner = queue.popleft()
+        if self._driver.capabilities.finds_races:
+            self._driver.block_finished(block.address, event)
         block.pending -= 1
         if block.pending == 0:
             finish(block)

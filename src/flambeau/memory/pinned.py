@@ -102,11 +102,20 @@ class PinnedCache:
             self._drain()
             self._poll()
             block = self._take(size) or self._find_room(size)
+            if self._driver.capabilities.finds_races:
+                self._show_taken(block)
             block.requested = nbytes
             block.allocated = True
             self._active_requests.add(1)
             self._active_bytes.add(block.nbytes)
         return block
+
+    def _show_taken(self, block: HostBlock) -> None:
+        try:
+            self._driver.host_taken(block.address, block.nbytes)
+        except BaseException:
+            self._keep(block)
+            raise
 
     def free(self, block: HostBlock) -> None:
         """Give a block back.  Safe in finalizers and under any lock; takes effect when the next call drains it.
@@ -205,11 +214,14 @@ class PinnedCache:
         """Make a block idle that was given back and that nothing uses any more."""
         self._active_requests.remove(1)
         self._active_bytes.remove(block.nbytes)
+        self._keep(block)
+        if not self._pending.is_capturing:
+            self._shrink(self.max_cached)
+
+    def _keep(self, block: HostBlock) -> None:
         insort(self._by_size, (block.nbytes, block.address))
         self._idle[block.address] = block
         self._idle_bytes += block.nbytes
-        if not self._pending.is_capturing:
-            self._shrink(self.max_cached)
 
     def _take(self, size: int) -> HostBlock | None:
         """The smallest idle block that fits without too much waste, no longer idle; None if there is none."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from ..driver.api import Driver, StreamHandle
 from ..errors import OutOfMemoryError
-from .pending import RecordEvent
+from .pending import RecordEvent, wait_for
 from .pool import SHARED, Block, Pool, Segment, segment_size
 from .settings import UNLIMITED, Settings
 from .statistics import Flow
@@ -151,7 +151,7 @@ class Segments:
     def _wait_for(self, streams: Iterable[StreamHandle]) -> None:
         for stream in streams:
             event = self._record_event(stream)
-            self._driver.event_synchronize(event)
+            wait_for(self._driver, event)
             self._driver.event_destroy(event)
 
 

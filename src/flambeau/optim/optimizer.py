@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from functools import wraps
 from typing import Any
 
 from .. import trace
+from ..autograd.handle import RemovableHandle
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
 from ..dtypes import float32
@@ -16,7 +17,6 @@ from ..errors import ArgumentError, ArgumentTypeError, ModeError, NamingError, N
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
 from ..tensor import checks, factories
-from ..tensor.gradient import HookHandle
 
 Closure = Callable[[], Any]
 
@@ -27,6 +27,8 @@ class _Required:
 
 
 required = _Required()  # the default of an option that every group must give
+
+Hooks = OrderedDict[int, Callable[..., Any]]
 
 
 class Optimizer:
@@ -156,13 +158,13 @@ class Optimizer:
                 self.update(group)
         self.has_stepped = True
         if calls_hooks:
-            for hook in list(self._step_post_hooks):
+            for hook in list(self._step_post_hooks.values()):
                 hook(self, (closure,), {})
         return loss
 
     def _before_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Call the hooks before a step; the arguments as they leave them."""
-        for hook in list(self._step_pre_hooks):
+        for hook in list(self._step_pre_hooks.values()):
             result = hook(self, args, kwargs)
             if result is not None:
                 if not (isinstance(result, tuple) and len(result) == 2):
@@ -265,7 +267,7 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """{"state", "param_groups"}, with a parameter's number, in the order of the groups, in its place."""
-        for hook in list(self._state_dict_pre_hooks):
+        for hook in list(self._state_dict_pre_hooks.values()):
             hook(self)
         number = {id(each): index for index, each in enumerate(self._all_params())}
         groups = [
@@ -277,7 +279,7 @@ class Optimizer:
         ]
         state = {number[id(key)] if isinstance(key, TensorBase) else key: value for key, value in self.state.items()}
         found = {"state": state, "param_groups": groups}
-        for hook in list(self._state_dict_post_hooks):
+        for hook in list(self._state_dict_post_hooks.values()):
             result = hook(self, found)
             found = found if result is None else result
         return found
@@ -289,7 +291,7 @@ class Optimizer:
         """
         if self._load_pre_hooks and isinstance(state_dict, dict):
             state_dict = dict(state_dict)
-            for hook in list(self._load_pre_hooks):
+            for hook in list(self._load_pre_hooks.values()):
                 result = hook(self, state_dict)
                 state_dict = state_dict if result is None else result
         given = checks.entry("load_state_dict", "state_dict", state_dict, "param_groups")
@@ -318,7 +320,7 @@ class Optimizer:
             for name, value in self.defaults.items():  # an option that is younger than the file
                 group.setdefault(name, value)
         self.state, self.param_groups = loaded, groups
-        for hook in list(self._load_post_hooks):
+        for hook in list(self._load_post_hooks.values()):
             hook(self)
 
     def _all_params(self) -> list[Any]:
@@ -328,37 +330,37 @@ class Optimizer:
 
     def _begin_hooks(self) -> None:
         """Have no hooks, and no arrays over numbers of the state."""
-        self._step_pre_hooks: list[Callable[..., Any]] = []
-        self._step_post_hooks: list[Callable[..., Any]] = []
-        self._state_dict_pre_hooks: list[Callable[..., Any]] = []
-        self._state_dict_post_hooks: list[Callable[..., Any]] = []
-        self._load_pre_hooks: list[Callable[..., Any]] = []
-        self._load_post_hooks: list[Callable[..., Any]] = []
+        self._step_pre_hooks: Hooks = OrderedDict()
+        self._step_post_hooks: Hooks = OrderedDict()
+        self._state_dict_pre_hooks: Hooks = OrderedDict()
+        self._state_dict_post_hooks: Hooks = OrderedDict()
+        self._load_pre_hooks: Hooks = OrderedDict()
+        self._load_post_hooks: Hooks = OrderedDict()
         self._cells: dict[
             tuple[Any, str], tuple[Any, int, Any]
         ] = {}  # a number of a state, and an array over its memory
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) before a step; it may return new ones."""
         return _register("register_step_pre_hook", self._step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) after a step."""
         return _register("register_step_post_hook", self._step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer) before state_dict."""
         return _register("register_state_dict_pre_hook", self._state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer, state_dict) after state_dict; it may change or replace the result."""
         return _register("register_state_dict_post_hook", self._state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer, state_dict) before load_state_dict; it may change or replace its shallow copy."""
         return _register("register_load_state_dict_pre_hook", self._load_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer) after load_state_dict."""
         return _register("register_load_state_dict_post_hook", self._load_post_hooks, hook, prepend)
 
@@ -384,17 +386,20 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             self._is_in_hooks = False
         self.has_stepped = True
-        for hook in list(self._step_post_hooks):
+        for hook in list(self._step_post_hooks.values()):
             hook(self, args, kwargs)
         return result
 
     return hooked
 
 
-def _register(called: str, hooks: list[Any], hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+def _register(called: str, hooks: Hooks, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
     checks.function(called, "hook", hook)
-    hooks.insert(0 if prepend else len(hooks), hook)
-    return HookHandle(hooks, hook)
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
 
 
 def _tensors(params: Any) -> tuple[list[Any], list[str]]:

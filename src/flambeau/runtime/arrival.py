@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ..core.storage import Storage
 from ..driver.api import EventHandle, StreamHandle
+from ..memory.pending import is_done
 from .stream import Event, Stream
 
 MANY = 16  # arrivals of one block: with more, those that are done are dropped first
@@ -70,7 +71,7 @@ def add(memory: Storage, low: int, nbytes: int, stream: Stream, event: Event) ->
         if kept:
             kept = [each for each in kept if not made.covers(each)]
             if len(kept) >= MANY and stream.machine.capture is None:
-                kept = [each for each in kept if not each.event.query()]
+                kept = [each for each in kept if not is_done(stream.machine.driver, each.event.handle)]
         block.arrivals = [*kept, made]
 
 

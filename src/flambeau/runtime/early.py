@@ -14,11 +14,12 @@ import weakref
 from typing import NamedTuple
 
 from .. import trace
+from ..byte_ranges import ByteRange, byte_range
 from ..core.storage import Storage
 from ..driver.api import EventHandle, StreamHandle
 from ..errors import EarlyAccessError
 from ..kernel import Access
-from ..order import HOST, Clock, Order, bytes_overlap
+from ..vector_clock import Clock, VectorClocks
 from .arrival import HostUse
 from .stream import Stream
 
@@ -46,14 +47,14 @@ class EarlyUses:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._order = Order()
+        self._clocks = VectorClocks()
         self._points: dict[EventHandle, Clock] = {}
         self._expected: list[Expected] = []
 
     def expect(self, use: HostUse, stream: Stream) -> None:
         """A copy was put on a stream; the event behind it is not recorded yet."""
         with self._lock:
-            number, _ = self._order.advance(stream.handle)
+            number = self._clocks.advance(stream.handle).number
             memory, high = weakref.ref(use.memory), use.low + use.nbytes
             made = Expected(memory, use.low, high, use.is_written, stream, number, trace.call_site())
             self._expected.append(made)
@@ -61,32 +62,34 @@ class EarlyUses:
     def recorded(self, event: EventHandle, stream: Stream) -> None:
         if self._expected:
             with self._lock:
-                self._points[event] = self._order.snapshot(stream.handle)
+                self._points[event] = self._clocks.snapshot(stream.handle)
 
     def stream_waits(self, stream: Stream, event: EventHandle) -> None:
         if self._expected:
             with self._lock:
-                self._order.learn(stream.handle, self._points.get(event, {}))
+                if (point := self._points.get(event)) is not None:
+                    self._clocks.learn(stream.handle, point)
 
     def host_knows_event(self, event: EventHandle) -> None:
         """The host has waited for an event, or was told that it is done."""
         if self._expected:
             with self._lock:
-                self._host_learns(self._points.get(event, {}))
+                if (point := self._points.get(event)) is not None:
+                    self._host_learns(point)
 
     def host_knows_streams(self, streams: list[StreamHandle]) -> None:
         """The host has waited for everything on some streams, or was told that it is done."""
         if self._expected:
             with self._lock:
                 for stream in streams:
-                    self._host_learns(self._order.snapshot(stream))
+                    self._host_learns(self._clocks.snapshot(stream))
 
     def _host_learns(self, clock: Clock) -> None:
-        self._order.learn(HOST, clock)
+        self._clocks.host_learn(clock)
         self._expected = [
             each
             for each in self._expected
-            if each.memory() is not None and not self._order.host_knows(each.stream.handle, each.number)
+            if each.memory() is not None and not self._clocks.host_knows(each.stream.handle, each.number)
         ]
         if not self._expected:
             self._points.clear()
@@ -100,14 +103,11 @@ class EarlyUses:
 
 
 def _touches(access: Access, expected: Expected) -> bool:
-    low, high = max(access.address, expected.low), min(access.address + access.nbytes, expected.high)
-    if low >= high:
+    if access.address >= expected.high or expected.low >= access.address + access.nbytes:
         return False
-    if access.strides is None:
-        return True
-    size = access.dtype.itemsize
-    arriving = (expected.low, (expected.high - expected.low,), None, 1)
-    return bool(bytes_overlap(access.address, access.shape, access.strides, size, *arriving, low, high))
+    return access.strides is None or byte_range(access).overlaps(
+        ByteRange.dense(expected.low, expected.high - expected.low)
+    )
 
 
 def _error(access: Access, expected: Expected) -> EarlyAccessError:

@@ -23,7 +23,7 @@ from ..memory.private import relaxed
 from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
 from ..problem import Problem
-from . import forked, strict
+from . import forked, host_races, shutdown, strict
 from .cudart import HostRegistry
 from .device import CPU_INDEX, device
 from .generator import new_default
@@ -56,6 +56,7 @@ class Accelerator(thread.Device):
         self.capture_stream: Stream | None = None  # of cuda.graph(), made at its first use
         self._pools: dict[int, list[Stream]] = {}
         self._next: dict[int, int] = {}
+        self._named: dict[tuple[int, str], Stream] = {}
         self._peers: set[int] = set()  # the devices that peer() was told of
 
     def kernel(self, kernel: Kernel) -> KernelHandle:
@@ -74,10 +75,19 @@ class Accelerator(thread.Device):
                 found = self._library_plans[problem] = self.driver.library_plan(self.index, problem)
         return found
 
-    def side_stream(self, priority: int) -> Stream:
-        """The next stream of the pool for a priority: 32 of them, round robin, so the 33rd is the 1st."""
+    def side_stream(self, priority: int, name: str = "") -> Stream:
+        """The next stream of the pool for a priority: 32 of them, round robin, so the 33rd is the 1st.
+
+        name: the stream of that name instead.
+        """
         level = min(0, max(priority, 1 - PRIORITIES))
         with self.machine.lock:
+            if name:
+                named = self._named.get((level, name))
+                if named is None:
+                    handle = self.driver.stream_create(self.index, level)
+                    named = self._named[level, name] = Stream.adopt(self.machine, self.index, handle, level)
+                return named
             pool = self._pools.setdefault(level, [])
             turn = self._next.get(level, 0)
             self._next[level] = turn + 1
@@ -176,6 +186,9 @@ class Machine(thread.Machine):
         forked.watch(self)
         if config.strict():
             self.strict = strict.watch()
+        if self.choice.races == "error" and self.driver.capabilities.finds_races:
+            host_races.watch()
+        shutdown.watch()
 
     def _no_device(self) -> NoDeviceError:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
+from .. import trace
 from ..core import thread
 from ..driver.api import (
     CaptureStatus,
@@ -34,23 +35,34 @@ class Stream(Queue):
 
     device: the device, None or a negative number for the current one.
     priority: lower is more urgent, from 0 to -3; others are clamped.
+    name: what errors, reports and traces call it.  A name stands for one stream of a device and priority, which is in
+    no pool: the same name gives the same stream.
     handed_out: how often the pool gave it as a new stream; from the second time on, two owners share one queue.
+    made_at: the line that got it last from there, "" for streams that no program made.
     """
 
-    __slots__ = ("__weakref__", "_restore", "handed_out", "priority")
+    __slots__ = ("__weakref__", "_restore", "handed_out", "made_at", "name", "priority")
     priority: int
+    name: str
     handed_out: int
+    made_at: str
     _restore: list[tuple[int, Stream]]
 
-    def __new__(cls, device: Any = None, priority: int = 0) -> Stream:
+    def __new__(cls, device: Any = None, priority: int = 0, *, name: str = "") -> Stream:
         if not devices.is_integer(priority):
             raise ArgumentTypeError(
                 f"priority must be an int, got {priority!r}",
                 hint="0 is usual, -3 is the most urgent",
                 operator="Stream",
             )
+        if not isinstance(name, str):
+            raise ArgumentTypeError(
+                f"name must be a str, got {name!r}", hint='for example name="copies"', operator="Stream"
+            )
         index = devices.index_or_current(device)
-        return thread.machine().devices[index].side_stream(priority)
+        made = thread.machine().devices[index].side_stream(priority, name)
+        made.told_of(name, trace.call_site())
+        return made
 
     @classmethod
     def adopt(cls, machine: Machine, index: int, handle: StreamHandle, priority: int = 0) -> Stream:
@@ -61,7 +73,22 @@ class Stream(Queue):
             made.begin(machine, index, handle)
             made.priority = priority
             made._restore, made.handed_out = [], 0
+            made.name = made.made_at = ""
         return made
+
+    def told_of(self, name: str, site: str) -> None:
+        """The program made the stream in a line, and calls it `name`."""
+        self.name, self.made_at = name, site
+        self.machine.driver.stream_named(self.handle, name, site)
+
+    @property
+    def label(self) -> str:
+        """What errors, reports and traces call it: by its name, else by its number, which no other stream has."""
+        if self.name:
+            return f"stream {self.name!r}"
+        accelerators = self.machine.devices
+        is_default = accelerators and accelerators[self.device_index].default_stream is self
+        return "the default stream" if is_default else f"stream {self.handle}"
 
     @property
     def device(self) -> devices.device:
@@ -165,7 +192,8 @@ class Stream(Queue):
 
     def __repr__(self) -> str:
         shared = f" handed_out={self.handed_out}" if self.handed_out > 1 else ""
-        return f"<flambeau.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}{shared}>"
+        made = f" made at {self.made_at}" if self.made_at else ""
+        return f"<flambeau.cuda.Stream: {self.label} of cuda:{self.device_index}{shared}{made}>"
 
 
 class Event:

@@ -151,9 +151,7 @@ def named(awaited: Any) -> str:
     """A stream, an event or a device in words."""
     if isinstance(awaited, Stream):
         place = named_device(awaited.device_index)
-        devices = awaited.machine.devices
-        is_default = devices and devices[awaited.device_index].default_stream == awaited
-        return f"the default stream of {place}" if is_default else f"stream {awaited.cuda_stream:#x} of {place}"
+        return f"{awaited.label} of {place}"
     return f"an event of {awaited.device}" if isinstance(awaited, Event) else f"all streams of {awaited}"
 
 

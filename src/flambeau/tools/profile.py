@@ -41,10 +41,12 @@ class Profile:
         self.spans: list[Span] = []
         self.ranges: list[Range] = []
         self.modelled = False
+        self._labels: dict[tuple[int, int], str] = {}
 
     def __enter__(self) -> Profile:
         machine = thread.machine()
         machine.start()
+        self._machine = machine
         self.modelled = machine.driver.capabilities.modelled_time
         self._recorder: Recorder = ModelRecorder(machine) if self.modelled else EventRecorder(machine)
         self._began = machine.driver.host_ns()
@@ -59,6 +61,8 @@ class Profile:
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         self._recorder.end()
         unsubscribe(on_range=self._keep_range)
+        streams = list(self._machine.streams.values())
+        self._labels = {(each.device_index, each.cuda_stream): each.label for each in streams}
         if not (isinstance(error, AcceleratorError) and error.sticky):  # else the device does nothing more
             self.spans = self._recorder.spans()
 
@@ -95,11 +99,14 @@ class Profile:
         lanes = {each: sum(other[0] == each[0] for other in streams[:at]) for at, each in enumerate(streams)}
         return [
             *(_named("process_name", device + 1, 0, f"cuda:{device}") for device in sorted({at for at, _ in streams})),
-            *(_named("thread_name", at + 1, lanes[at, stream], f"stream {stream:#x}") for at, stream in streams),
+            *(_named("thread_name", at + 1, lanes[at, stream], self._label(at, stream)) for at, stream in streams),
             *([_named("process_name", HOST, 0, "host")] if threads else []),
             *(_span_event(each, lanes[each.device, each.stream]) for each in self.spans),
             *(_range_event(each, threads.index(each.thread)) for each in self.ranges),
         ]
+
+    def _label(self, device: int, stream: int) -> str:
+        return self._labels.get((device, stream), f"stream {stream}")
 
 
 def _named(what: str, process: int, lane: int, name: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flambeau.driver.api import CaptureMode, CaptureStatus
@@ -178,6 +178,7 @@ def run(program, schedule, as_graph, launches=2):
     return [rig.get(each, N).tolist() for each in data]
 
 
+@settings(deadline=None)
 @given(PROGRAM, st.integers(0, 5))
 def test_launches_equal_the_calls_made_again(program, seed):
     expected = run(program, Submission(), as_graph=False)
@@ -261,3 +262,52 @@ def test_modelled_time_of_a_launch_is_one_call_on_the_host(rig):
     before = rig.driver.clock.now()
     rig.driver.graph_launch(graph, rig.a)
     assert rig.driver.clock.now() - before < 10_000  # nanoseconds
+
+
+def test_a_launch_that_races_queues_none_of_its_nodes():
+    rig = Rig(races="error")
+    first, second = filled(rig), filled(rig, 4096)
+    rig.driver.device_synchronize(0)
+    graph = captured(rig, lambda: (bump(rig, first), bump(rig, second)))
+    rig.fill(second, 0, NBYTES, rig.b)
+    before = rig.driver.clock.now(), list(rig.driver.log)
+    for _ in range(2):
+        with pytest.raises(RaceError) as caught:
+            rig.driver.graph_launch(graph, rig.a)
+        assert (caught.value.accesses[0].operator, caught.value.accesses[1].operator) == ("bump", "fill")
+    assert (rig.driver.clock.now(), list(rig.driver.log)) == before
+    rig.driver.device_synchronize(0)
+    assert rig.ran().count("bump") == 0
+    rig.driver.graph_launch(graph, rig.a)
+    assert rig.get(first, N).tolist() == [1.0] * N and rig.get(second, N).tolist() == [1.0] * N
+
+
+def test_a_launch_whose_branches_race_queues_none_of_its_nodes():
+    rig = Rig(races="error")
+    first, second = filled(rig), filled(rig, 4096)
+    rig.driver.device_synchronize(0)
+
+    def work():
+        rig.wait(rig.b, rig.a)
+        bump(rig, first)
+        bump(rig, second)
+        bump(rig, second, rig.b)
+        rig.wait(rig.a, rig.b)
+
+    graph = captured(rig, work)
+    with pytest.raises(RaceError) as caught:
+        rig.driver.graph_launch(graph, rig.a)
+    assert caught.value.accesses[0].stream == f"a branch of a graph on stream {rig.a}"
+    rig.driver.device_synchronize(0)
+    assert rig.ran().count("bump") == 0
+
+
+def test_work_of_a_graph_is_told_with_the_line_that_launched_it():
+    rig = Rig(races="error")
+    first = filled(rig)
+    rig.driver.device_synchronize(0)
+    graph = captured(rig, lambda: bump(rig, first))
+    rig.driver.graph_launch(graph, rig.a)
+    with pytest.raises(RaceError, match=r"bump, which .* captured, and launched at .*test_graphs\.py") as caught:
+        rig.fill(first, 0, NBYTES, rig.b)
+    assert [each.awaited for each in caught.value.missing] == [f"stream {rig.a}"]

@@ -9,7 +9,7 @@ from flambeau.driver.virtual.schedule import Delay
 from flambeau.errors import AccessError, RaceError
 from flambeau.testing.contract_ipc import IpcContract
 
-from .rig import Rig
+from .rig import SLOW, Rig
 
 
 class TestVirtual(IpcContract):
@@ -73,3 +73,13 @@ def test_recording_an_interprocess_event_runs_its_stream(rig: Rig):
     rig.driver.event_record(shared, rig.a)
     assert rig.ran() == ["block_taken", "fill"]
     assert rig.driver.clock.now() - before < 2_000  # nanoseconds: the record's cost, no wait
+
+
+def test_an_interprocess_event_that_was_recorded_is_done_for_every_process(rig: Rig):
+    """Its work has run, so another process may have seen it done already; modelled time is of one process."""
+    plain, shared = (rig.driver.event_create(0, False, False, each) for each in (False, True))
+    rig.launch(SLOW, [rig.memory[0], 8], rig.a)
+    rig.driver.event_record(plain, rig.a)
+    assert not rig.driver.event_query(plain)
+    rig.driver.event_record(shared, rig.a)
+    assert rig.driver.event_query(shared)

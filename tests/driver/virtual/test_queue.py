@@ -149,6 +149,30 @@ def test_waiters_keep_the_record_that_they_waited_for(rig):
     assert list(rig.driver.log) == [(rig.a, 1, "fill"), (rig.b, 1, "copy d2d")]
 
 
+def test_a_stream_that_waits_for_its_own_event_is_still_waited_for(rig):
+    event = rig.driver.event_create(0, False, False, False)
+    rig.fill(rig.memory[0], 1, 4, rig.b)
+    rig.fill(rig.memory[0] + 64, 1, 4, rig.a)
+    rig.wait(rig.a, rig.b)
+    rig.driver.event_record(event, rig.a)
+    rig.fill(rig.memory[0] + 64, 2, 4, rig.a)
+    rig.driver.stream_wait_event(rig.a, event)
+    rig.driver.device_synchronize(0)
+    assert rig.ran() == ["fill"] * 3
+
+
+def test_what_is_queued_runs_when_the_process_ends_and_failures_are_told(make_rig, capsys):
+    rig = make_rig(count=2)
+    rig.launch(BROKEN, [rig.memory[0], 4], rig.a)
+    rig.driver.fill(rig.memory[1], 1, 4, rig.driver.stream_create(1, 0))
+    rig.driver.drain()
+    assert sorted(rig.ran()) == ["broken", "fill"]
+    told = capsys.readouterr().err
+    assert told.startswith("broken: failed on device 0") and "IndexError: index 9" in told
+    rig.driver.drain()
+    assert capsys.readouterr().err == ""
+
+
 def test_an_event_belongs_to_one_device(make_rig):
     rig = make_rig(count=2)
     event, stream = rig.driver.event_create(1, False, False, False), rig.a

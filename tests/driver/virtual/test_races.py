@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from flambeau.driver.api import CopyKind
-from flambeau.driver.virtual.races import FEW_ENTRIES
+from flambeau.driver.virtual.history import FEW_GROUPS
 from flambeau.driver.virtual.schedule import Delay, Submission
 from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError, RaceError
@@ -268,7 +268,7 @@ def test_a_reader_of_a_freed_block_sees_poison_if_the_next_owner_is_in_a_race(ri
 
 def test_a_block_reused_on_its_own_stream_is_ordered(make_rig):
     rig = make_rig(races="error")
-    for step in range(3 * FEW_ENTRIES):
+    for step in range(3 * FEW_GROUPS):
         block = rig.take(0, 64 + 8 * step)
         rig.fill(block, 1, 64, rig.a)
         rig.give(block, 64 + 8 * step)
@@ -368,6 +368,209 @@ def test_racing_pinned_memory_holds_poison(rig):
     assert found.tolist() == [255] * 8
 
 
+def test_a_write_that_races_with_a_reader_that_ran_leaves_poison(make_rig):
+    """The library ran the reader, and told the program nothing; the reader cannot see poison any more."""
+    rig = make_rig()
+    _write(rig, rig.a, 3)
+    _read(rig, rig.a)
+    event = rig.driver.event_create(0, False, False, False)
+    rig.driver.event_record(event, rig.a)
+    assert any(rig.driver.event_query(event, False) for _ in range(100))
+    _write(rig, rig.b, 5)
+    rig.driver.device_synchronize(0)
+    assert rig.get_bytes(rig.memory[0] + 64, 4) == [3] * 4
+    assert rig.get_bytes(rig.memory[0], 4) == POISON
+
+
+# what the library asks for its own sake
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("how", ["query", "synchronize"])
+def test_an_answer_to_the_library_orders_nothing(make_rig, pair, how):
+    first, second = PAIRS[pair]
+    rig = make_rig(races="error")
+    first(rig, rig.a)
+    event = rig.driver.event_create(0, False, False, False)
+    rig.driver.event_record(event, rig.a)
+    if how == "query":
+        assert any(rig.driver.event_query(event, False) for _ in range(100))
+    else:
+        rig.driver.event_synchronize(event, False)
+    assert rig.ran()
+    with pytest.raises(RaceError):
+        second(rig, rig.b)
+    assert rig.driver.event_query(event)  # the program asks, and is told
+    second(rig, rig.b)
+
+
+def test_freeing_a_segment_orders_nothing_else(make_rig):
+    rig = make_rig(races="error")
+    other = rig.driver.mem_alloc(0, 4096)
+    _write(rig, rig.a)
+    rig.fill(other, 1, 64, rig.a)
+    rig.driver.mem_free(0, other)
+    with pytest.raises(RaceError):
+        _read(rig, rig.b)
+
+
+@pytest.mark.parametrize("races", ["poison", "error"])
+def test_a_finished_block_may_be_taken_and_a_use_that_nobody_recorded_may_not(make_rig, races):
+    """The allocator waited for the event of one stream on behalf of the block; another stream uses it, too."""
+    rig = make_rig(races=races)
+    block, copies = (
+        rig.take(0, 64),
+        [rig.take(1024 * each, 64, each_stream) for each, each_stream in ((1, rig.b), (2, rig.c))],
+    )
+    rig.fill(block, 5, 64, rig.a)
+    event = rig.driver.event_create(0, False, False, False)
+    for stream, copy in zip((rig.b, rig.c), copies):
+        rig.wait(stream, rig.a)
+        rig.copy(copy, block, 64, stream)
+    rig.driver.event_record(event, rig.b)
+    rig.give(block, 64)
+    assert any(rig.driver.event_query(event, False) for _ in range(100))
+    rig.driver.block_finished(block, event)
+    if races == "error":
+        with pytest.raises(RaceError) as caught:
+            rig.take(0, 64)
+        assert [each.awaited for each in caught.value.missing] == [f"stream {rig.c}"]
+        rig.wait(rig.a, rig.c)
+        rig.take(0, 64)
+    else:
+        rig.take(0, 64)
+        assert rig.get_bytes(copies[0], 64, rig.b) == [5] * 64
+        assert rig.get_bytes(copies[1], 64, rig.c) == [255] * 64
+
+
+def test_pinned_memory_that_is_used_again_under_a_raw_copy(make_rig):
+    rig = make_rig(races="error")
+    address, _ = rig.pinned(64)
+    rig.driver.copy(rig.memory[0], address, 64, CopyKind.HOST_TO_DEVICE, rig.a)
+    with pytest.raises(RaceError) as caught:
+        rig.driver.host_taken(address, 64)
+    assert caught.value.accesses[0].stream == "the host" and caught.value.accesses[1].operator == "copy h2d"
+    rig.driver.stream_synchronize(rig.a)
+    rig.driver.host_taken(address, 64)
+
+
+def test_a_raw_copy_of_pinned_memory_that_is_used_again_copies_poison(rig):
+    address, found = rig.pinned(8)
+    found[:] = 7
+    rig.driver.copy(rig.memory[0], address, 8, CopyKind.HOST_TO_DEVICE, rig.a)
+    rig.driver.host_taken(address, 8)
+    found[:] = 9
+    assert rig.get_bytes(rig.memory[0], 8) == [255] * 8
+
+
+# the taking of a block
+@pytest.mark.parametrize("races", ["poison", "error"])
+@pytest.mark.parametrize("nbytes", [64, 32])
+def test_after_a_synchronize_a_block_may_be_used_on_any_stream(make_rig, races, nbytes):
+    """Whether it is the same block, a part of one, or fresh."""
+    rig = make_rig(races=races)
+    block = rig.take(0, 64)
+    rig.fill(block, 1, 64, rig.a)
+    rig.give(block, 64)
+    rig.driver.device_synchronize(0)
+    taken = rig.take(0, nbytes), rig.take(4096, 64)
+    for each in taken:
+        rig.fill(each, 3, nbytes, rig.b)
+        assert rig.get_bytes(each, nbytes, rig.b) == [3] * nbytes
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_without_a_wait_a_block_may_not_be_used_on_another_stream(make_rig, again):
+    rig = make_rig(races="error")
+    block = rig.take(0, 64)
+    rig.fill(block, 1, 64, rig.a)
+    if again:
+        rig.give(block, 64)
+        rig.take(0, 64)
+        rig.driver.stream_synchronize(rig.c)
+    with pytest.raises(RaceError) as caught:
+        rig.fill(block, 0, 64, rig.b)
+    assert ("hardware would allow" in str(caught.value)) is False
+
+
+def test_the_error_says_where_hardware_would_allow_it(make_rig):
+    rig = make_rig(races="error")
+    block = rig.take(0, 64)
+    with pytest.raises(RaceError, match="fresh from the driver: hardware would allow this"):
+        rig.fill(block, 0, 64, rig.b)
+
+
+# what the error tells
+def test_every_missing_wait_is_named_at_once(make_rig):
+    rig = make_rig(races="error")
+    for at, stream in enumerate((rig.a, rig.b, rig.c)):
+        rig.fill(rig.memory[0] + 8 * at, 1, 8, stream)
+    last = rig.driver.stream_create(0, 0)
+    with pytest.raises(RaceError) as caught:
+        rig.copy(rig.memory[0] + 64, rig.memory[0], 24, last)
+    error = caught.value
+    assert {each.awaited for each in error.missing} == {f"stream {each}" for each in (rig.a, rig.b, rig.c)}
+    assert {each.waiter for each in error.missing} == {f"stream {last}"}
+    newer, *older = error.accesses
+    assert (newer.operator, newer.verb, newer.device) == ("copy d2d", "reads", 0)
+    assert (newer.low, newer.high) == (rig.memory[0], rig.memory[0] + 24)
+    assert sorted((each.low, each.high) for each in older) == [
+        (rig.memory[0] + 8 * at, rig.memory[0] + 8 * at + 8) for at in range(3)
+    ]
+    assert all(each.operator == "fill" and each.verb == "writes" and each.site for each in older)
+
+
+def test_a_wait_that_another_one_makes_needless_is_not_named(make_rig):
+    rig = make_rig(races="error")
+    rig.fill(rig.memory[0], 1, 8, rig.a)
+    rig.wait(rig.b, rig.a)
+    rig.fill(rig.memory[0] + 8, 1, 8, rig.b)
+    with pytest.raises(RaceError) as caught:
+        rig.copy(rig.memory[0] + 64, rig.memory[0], 16, rig.c)
+    assert [each.awaited for each in caught.value.missing] == [f"stream {rig.b}"]
+
+
+def test_an_event_that_was_recorded_again_is_named(make_rig):
+    rig = make_rig(races="error")
+    event = rig.driver.event_create(0, False, False, False)
+    rig.driver.event_record(event, rig.a)
+    rig.driver.stream_wait_event(rig.b, event)
+    _write(rig, rig.a)
+    rig.driver.event_record(event, rig.a)
+    with pytest.raises(RaceError, match="recorded again at .*not waited for again"):
+        _read(rig, rig.b)
+
+
+def test_a_record_that_another_one_replaced_is_named(make_rig):
+    rig = make_rig(races="error")
+    event = rig.driver.event_create(0, False, False, False)
+    _write(rig, rig.a)
+    rig.driver.event_record(event, rig.a)
+    rig.driver.event_record(event, rig.c)
+    rig.driver.stream_wait_event(rig.b, event)
+    with pytest.raises(RaceError, match="had replaced the one of"):
+        _read(rig, rig.b)
+
+
+def test_an_event_that_was_recorded_once_is_not_named(make_rig):
+    rig = make_rig(races="error")
+    rig.wait(rig.b, rig.a)
+    _write(rig, rig.a)
+    with pytest.raises(RaceError) as caught:
+        _read(rig, rig.b)
+    assert "recorded again" not in str(caught.value) and "replaced" not in str(caught.value)
+
+
+def test_streams_are_told_by_name_and_by_the_line_that_made_them(make_rig):
+    rig = make_rig(races="error")
+    rig.driver.stream_named(rig.a, "copies", "train.py:7")
+    _write(rig, rig.a)
+    with pytest.raises(RaceError) as caught:
+        _read(rig, rig.b)
+    assert "on stream 'copies' at" in str(caught.value) and "stream 'copies' was made at train.py:7" in str(
+        caught.value
+    )
+    assert caught.value.missing == ((f"stream {rig.b}", "stream 'copies'"),)
+
+
 # real
 def test_real_races_are_what_the_schedule_makes_them(make_rig):
     rig = make_rig(races="real")
@@ -380,19 +583,19 @@ def test_real_races_are_what_the_schedule_makes_them(make_rig):
 # bookkeeping
 def test_the_history_of_a_block_stays_short(rig):
     block = rig.take(0, 1 << 16)
-    for step in range(10 * FEW_ENTRIES):
+    for step in range(10 * FEW_GROUPS):
         rig.fill(block, 0, 64 + step, rig.a)
     history = rig.driver._engine.memory.find(0, block, block + 1, "test").history
-    assert len(history[rig.a].entries) <= FEW_ENTRIES + 1
+    assert len(history) <= FEW_GROUPS + 1
 
 
 def test_what_the_host_waited_for_is_forgotten(rig):
     block = rig.take(0, 1 << 16)
-    for step in range(10 * FEW_ENTRIES):
+    for step in range(10 * FEW_GROUPS):
         rig.copy(rig.memory[0] + (1 << 15), block, 64 + step, rig.a)
         rig.driver.stream_synchronize(rig.a)
     history = rig.driver._engine.memory.find(0, block, block + 1, "test").history
-    assert len(history[rig.a].entries) <= 2 * FEW_ENTRIES
+    assert len(history) <= 2 * FEW_GROUPS
 
 
 def test_absent_operands_and_empty_arrays_touch_nothing(rig):

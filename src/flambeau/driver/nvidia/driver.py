@@ -16,7 +16,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from ...errors import AcceleratorError
-from ...kernel import Buffer, Grid, Kernel
+from ...kernel import Access, Buffer, Grid, Kernel
 from ...problem import Problem
 from ..api import (
     Address,
@@ -150,6 +150,21 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
         """Nothing: hardware does not know the allocator's blocks."""
 
+    def block_finished(self, address: Address, event: EventHandle) -> None:
+        """Nothing, as of `block_given`."""
+
+    def host_taken(self, address: Address, nbytes: int) -> None:
+        """Nothing, as of `block_given`."""
+
+    def host_touched(self, access: Access) -> None:
+        """Nothing, as of `block_given`."""
+
+    def drain(self) -> None:
+        """Nothing: the device goes on with what is queued."""
+
+    def stream_named(self, stream: StreamHandle, name: str, site: str) -> None:
+        """Nothing: no report of the driver's names a stream."""
+
     # streams
 
     def stream_create(self, device: int, priority: int) -> StreamHandle:
@@ -240,12 +255,12 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     def event_raw(self, event: EventHandle) -> int:
         return self._events[event].raw
 
-    def event_query(self, event: EventHandle) -> bool:
+    def event_query(self, event: EventHandle, orders: bool = True) -> bool:
         of = self._events[event]
         self._devices.use(of.device)
         return check_ready(self._cu.cuEventQuery(of.cu), "cuEventQuery", event=event, device=of.device)
 
-    def event_synchronize(self, event: EventHandle) -> None:
+    def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:
         of = self._events[event]
         self._devices.use(of.device)
         check(self._cu.cuEventSynchronize(of.cu), "cuEventSynchronize", event=event, device=of.device)

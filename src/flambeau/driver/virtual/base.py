@@ -39,7 +39,14 @@ class Calls:
 
     def __init__(self, choice: Gpus, schedule: Schedule | None = None) -> None:
         self.capabilities = Capabilities(
-            "virtual", graphs=True, ipc=True, faults=True, modelled_time=True, watches_blocks=True, libraries=LIBRARIES
+            "virtual",
+            graphs=True,
+            ipc=True,
+            faults=True,
+            modelled_time=True,
+            watches_blocks=True,
+            finds_races=True,
+            libraries=LIBRARIES,
         )
         self.faults = Faults()
         self.is_profiled = False

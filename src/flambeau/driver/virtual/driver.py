@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from ...errors import AcceleratorError, NotSupportedError
 from ...kernel import Access, Buffer, Grid, Kernel
 from ...problem import Problem
@@ -89,7 +91,17 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
     def profiler_stop(self) -> None:
         self.is_profiled = False
 
+    def drain(self) -> None:
+        with self._lock:
+            for failure in self._engine.drain():
+                print(failure.fact, file=sys.stderr)
+
     # streams
+    def stream_named(self, stream: StreamHandle, name: str, site: str) -> None:
+        with self._lock:
+            queue = self._queue(stream)
+            queue.name, queue.site = name, site
+
     def stream_create(self, device: int, priority: int) -> StreamHandle:
         with self._lock:
             self._call(device)
@@ -174,13 +186,13 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         with self._lock:
             return self._event(event).handle
 
-    def event_query(self, event: EventHandle) -> bool:
+    def event_query(self, event: EventHandle, orders: bool = True) -> bool:
         with self._lock:
-            return self._events_of.is_done(self._event(event))
+            return self._events_of.is_done(self._event(event), orders)
 
-    def event_synchronize(self, event: EventHandle) -> None:
+    def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:
         with self._lock:
-            self._events_of.wait_on_host(self._event(event))
+            self._events_of.wait_on_host(self._event(event), orders)
 
     def event_elapsed(self, start: EventHandle, end: EventHandle) -> float:
         with self._lock:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from ... import trace
 from ...config import Gpus
+from ...errors import AcceleratorError
 from ...hooks import hooks
-from ...order import HOST, Clock, Order
+from ...vector_clock import Clock, VectorClocks
 from .activity import Activity
 from .capture import Captures
 from .clock import CopyEngine, HostClocks, preset
-from .memory import Block, DeviceMemory, Memory
-from .queue import Command, Queue, Runner, Work
-from .races import Races, unfinished
+from .history import History, Taken
+from .memory import Block, Memory
+from .queue import WAITS_KEPT, Awaited, Command, Join, Queue, Runner, Work, place_of
+from .race_report import race_error
+from .races import HOST, Found, Races, unfinished
 from .schedule import Schedule
-from .touch import TAKING, Touch
+from .touch import TAKING, Overlap, Touch
 from .work import run_poison
 
+if TYPE_CHECKING:
+    from .events import Waited
+
+NOTED = Taken("", False)  # where races are no errors
 MAX_PENDING = 1024  # commands per stream
 
 
@@ -34,9 +43,9 @@ class Engine:
     def __init__(self, choice: Gpus, schedule: Schedule) -> None:
         self.preset = preset(choice.preset)
         self.memory = Memory([choice.memory or self.preset.total_memory] * choice.count)
-        self.order = Order()
+        self.clocks = VectorClocks()
         self.clock = HostClocks()
-        self.races = Races(self.order, choice.races)
+        self.races = Races(self.clocks, choice.races)
         # Values must not depend on the schedule unless races are real; then only ancestors may run.
         self.runner = Runner(schedule, schedule.ancestors_only or choice.races != "real")
         self.copies_in = [CopyEngine() for _ in range(choice.count)]
@@ -44,6 +53,7 @@ class Engine:
         self.kernels = [Activity() for _ in range(choice.count)]
         self.work = [Activity() for _ in range(choice.count)]  # of kernels and copies
         self.captures = Captures()
+        self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
         self._sequence = 0
 
     def submit(
@@ -59,10 +69,11 @@ class Engine:
         engines: Sequence[CopyEngine] = (),
         site: str = "",
         called: str = "",
+        launched: str = "",
     ) -> None:
         """Put a command on a queue, or write it down if that is capturing.
 
-        site, called: where it was called and as what, if not here.
+        site, called: where it was called and as what, if not here;  launched: where its graph was, if it is of one.
 
         Raises RaceError, or the failure of a command that had to run to make room.
         """
@@ -72,10 +83,12 @@ class Engine:
             return
         if not site:
             site, called = trace.call()
-        conflicts = self.races.check(queue, name, (site, called), touches, blocks)
+        call = place_of(site, launched), called
+        found = self.check(queue, name, call, touches, blocks, [each.history for each in blocks])
         self._make_room(queue)
         command = Command(queue, name, work, detail, touches, blocks, site)
         command.called = called
+        command.launched = launched
         start = now = self.clock.spend(host_ns)
         if queue.end_ns > start:
             start = queue.end_ns
@@ -83,18 +96,35 @@ class Engine:
             start = max(start, engine.free_ns)
         self._sequence += 1
         command.sequence = self._sequence
-        command.number, command.known = self.order.advance(queue.handle)
+        command.clock = self.clocks.advance(queue.handle)
+        command.number = command.clock.number
         command.end_ns = queue.end_ns = start + duration_ns
         for engine in engines:
             engine.free_ns = command.end_ns
         if work is not run_poison:
             self._observe(command, start, now, bool(engines))
-        if conflicts:
-            self.races.mark(command, conflicts)
-        self.races.record(command)
-        queue.pending.append(command)
-        queue.last = command
-        queue.waits = ()
+        if found is not None and found.conflicts:
+            self.races.mark(command, queue.handle, found.conflicts)
+        self.races.record(command, found, [each.history for each in blocks])
+        queue.append(command)
+
+    def check(
+        self,
+        queue: Queue,
+        name: str,
+        call: tuple[str, str],
+        touches: Sequence[Touch],
+        blocks: Sequence[Block],
+        histories: Sequence[History],
+    ) -> Found | None:
+        """What the next command of a queue races with, in the given histories of the blocks.
+
+        Raises: RaceError for any race under races="error".
+        """
+        found = self.races.compare(queue.handle, touches, blocks, histories)
+        if found is not None and found.conflicts and self.races.raises:
+            raise race_error(queue, name, call, queue.waited, found.conflicts)
+        return found
 
     def _observe(self, command: Command, start_ns: int, now_ns: int, is_copy: bool) -> None:
         """Tell those who watch that a command has its times."""
@@ -112,12 +142,13 @@ class Engine:
         if len(queue.pending) >= MAX_PENDING:
             oldest = queue.pending[0]
             self.clock.reach(oldest.end_ns)
-            self.runner.run_until([oldest])
+            self.runner.run_until(oldest)
 
     def take_block(self, queue: Queue, low: int, high: int) -> None:
-        """Queue the poison of a new block, which follows whatever its bytes were used for.
+        """Take the block [low, high) for a stream: an operation of the stream that writes poison.
 
-        A block that its own stream takes again, as most are, is poisoned by the stream's last command, once that ran.
+        It is over at once if the program has waited for all that the stream had.  Else, where the stream waits for
+        nothing that its commands do not follow, the last command leaves the poison behind when it ran.
         """
         memory = self.memory.devices[queue.device]
         if queue.capture is not None:
@@ -126,57 +157,99 @@ class Engine:
             block = memory.take_for_graph(low, high)
             self.submit(queue, TAKING, run_poison, None, [Touch.whole(low, high)], [block], 0, 0)
             return
-        again = memory.dead.at.get(low)
-        if again is None or again.high != high or queue.waits or not self.races.retake(again, queue.handle, queue.last):
-            self._take_new_block(queue, memory, low, high)
-            return
-        memory.revive(again)
-        if queue.last is None or queue.last.done:
-            again.space.poison(low, high)
-        else:
-            queue.last.ruin(again.space, ((low, high),))
-
-    def _take_new_block(self, queue: Queue, memory: DeviceMemory, low: int, high: int) -> None:
+        pieces = memory.pieces(low, high)
         touch = Touch.whole(low, high)
-        pieces = memory.room_for(low, high)
-        call = trace.call() if self.races.wants_sites else ("", "")
-        self.races.check(queue, TAKING, call, [touch] * len(pieces), pieces)
-        self._make_room(queue)
-        block = memory.take(low, high, self.races.inherit(pieces, touch, queue.handle))
-        self.submit(queue, TAKING, run_poison, None, [touch], [block], 0, 0)
+        taking = self.races.take(queue.handle, touch, pieces)
+        facts = NOTED
+        if self.races.raises:
+            site, called = trace.call()
+            if taking.conflicts:
+                raise race_error(queue, TAKING, (site, called), queue.waited, taking.conflicts)
+            facts = Taken(site, all(each.is_fresh for each in pieces))
+        last = queue.last
+        if self.clocks.host_knows_all(queue.handle):
+            block = memory.take(low, high, taking.history)
+            self.races.mark(None, queue.handle, taking.conflicts)
+        elif last is None or queue.waits:
+            self._make_room(queue)
+            block = memory.take(low, high, taking.history)
+            self.submit(queue, TAKING, run_poison, facts, [touch], [block], 0, 0)
+            assert queue.last is not None
+            queue.last.cover(taking.covered)
+            return
+        else:
+            block = memory.take(low, high, taking.history)
+            number = self.clocks.advance(queue.handle).number
+            self.races.taken(taking, queue.handle, touch, last, number, facts)
+        if last is None or last.done:
+            block.space.poison(low, high)
+        else:
+            last.ruin(block.space, Overlap(low, high, None))
+
+    def take_pinned(self, block: Block, nbytes: int) -> None:
+        """The host takes pinned memory for a new owner: it writes it, and follows only what it has waited for."""
+        touch = Touch.whole(block.low, block.low + nbytes)
+        taking = self.races.take(HOST, touch, [block])
+        if taking.conflicts and self.races.raises:
+            raise race_error(None, TAKING, trace.call(), self.host_waited, taking.conflicts)
+        self.races.mark(None, HOST, taking.conflicts)
+        block.history = taking.history
+
+    def check_host(self, touch: Touch, block: Block) -> None:
+        """Raises RaceError if the host touches pinned memory that work it has not waited for uses."""
+        found = self.races.compare(HOST, [touch], [block], [block.history])
+        if found is not None and found.conflicts:
+            what, _, where = trace.caller().partition(" at ")
+            site = where.rpartition(" on thread ")[0]
+            raise race_error(None, HOST, (site, what), self.host_waited, found.conflicts)
 
     def publish(self, queue: Queue) -> None:
         """Run what a queue has, and write the poison that other processes may read.  The host waits for nothing."""
         self.runner.run_until(queue.tail())
         memory = self.memory.devices[queue.device]
         for low, high in memory.space.exported.within(memory.space.base, memory.space.base + memory.total):
-            for block in memory.live.overlapping(low, high):
+            for block in memory.live_in(low, high):
                 memory.space.materialise(block.low, block.high)
 
-    def wait(self, commands: Iterable[Command], end_ns: int, clock: Clock) -> None:
+    def wait(self, awaited: Awaited | None, end_ns: int, clock: Clock) -> None:
         """The host waits for work that is done at `end_ns`, and knows everything in `clock` from then on."""
-        self.runner.run_until(commands)
+        self.runner.run_until(awaited)
         self.clock.reach(end_ns)
-        self.order.learn(HOST, clock)
+        self.clocks.host_learn(clock)
 
     def wait_for_queue(self, queue: Queue) -> None:
-        self.wait(queue.tail(), queue.end_ns, self.order.snapshot(queue.handle))
+        self.wait(queue.tail(), queue.end_ns, self.clocks.snapshot(queue.handle))
 
     def wait_for_device(self, device: int) -> None:
         queues = [queue for queue in self.runner.queues if queue.device == device]
-        self.runner.run_until([command for queue in queues for command in queue.tail()])
+        self.runner.run_until(Join([each for queue in queues if (each := queue.tail()) is not None]))
         for queue in queues:
             self.wait_for_queue(queue)
-            if queue.is_retired and queue in self.runner.queues:  # `retire` may take it away while this waits
-                self.runner.queues.remove(queue)
+            if queue.is_retired:
+                self.runner.queues.pop(queue, None)  # `retire` may take it away while this waits
 
     def retire(self, queue: Queue) -> None:
         """A stream was destroyed: keep its queue for `wait_for_device`, unless the host knows that its work is done."""
         queue.is_retired = True
-        if queue.last is None or self.order.host_knows(queue.handle, queue.last.number):
-            self.runner.queues.remove(queue)
+        if queue.last is None or self.clocks.host_knows(queue.handle, queue.last.number):
+            del self.runner.queues[queue]
 
     def wait_for_users(self, blocks: Sequence[Block]) -> None:
-        """Wait for whatever still touches one of the blocks."""
+        """Wait for whatever still touches one of the blocks.  It orders nothing: the program did not ask for it."""
         for command in unfinished(blocks):
-            self.wait([command], command.end_ns, {**command.known, command.queue.handle: command.number})
+            self.runner.run_until(command)
+            self.clock.reach(command.end_ns)
+
+    def run_users(self, blocks: Sequence[Block]) -> None:
+        """Run whatever still touches one of the blocks."""
+        for command in unfinished(blocks):
+            self.runner.run_until(command)
+
+    def drain(self) -> list[AcceleratorError]:
+        """Run all that is queued on devices that have not failed, and return the failures of those that fail."""
+        known = set(self.runner.failures)
+        for queue in list(self.runner.queues):
+            if queue.device not in self.runner.failures:
+                with suppress(AcceleratorError):
+                    self.runner.run_until(queue.tail())
+        return [failure for device, failure in self.runner.failures.items() if device not in known]

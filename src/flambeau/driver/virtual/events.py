@@ -8,28 +8,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import NamedTuple
 
+from ... import trace
 from ...errors import AcceleratorError
-from ...order import Clock
+from ...vector_clock import Clock
 from ..api import EventHandle
 from .capture import CAPTURE_ISOLATION, CAPTURE_MERGE, CAPTURED_EVENT, Capture
 from .engine import Engine
 from .memory import INVALID_VALUE
-from .queue import Command, Queue
+from .queue import Awaited, Queue
 
 INVALID_HANDLE = 400  # CUresult
 NOT_READY = 600  # CUresult
 CAPTURE_IMPLICIT = 906  # CUresult
+RECORDS_KEPT = 8  # per event
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Generation:
-    """One record: the commands it follows, what is done when it is done, and when that is."""
+    """One record: the commands it follows, what is done when it is done, and when that is.
 
-    after: tuple[Command, ...]
+    site: its line, where races are errors.
+    """
+
+    after: Awaited | None
     clock: Clock
     time_ns: int
+    site: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +49,26 @@ class Captured:
     after: tuple[int, ...]
 
 
-@dataclass(slots=True)
+class Waited(NamedTuple):
+    """A wait for one record of an event, made at `site`."""
+
+    event: Event
+    point: Generation
+    site: str
+
+
+@dataclass(slots=True, eq=False)
 class Event:
+    """records: its latest ones, where races are errors;  is_mark: the library's own, by which streams follow others."""
+
     handle: EventHandle
     device: int
     timing: bool
     interprocess: bool = False
     latest: Generation | None = None
     captured: Captured | None = None
+    records: deque[Generation] = field(default_factory=partial(deque, maxlen=RECORDS_KEPT))
+    is_mark: bool = False
 
 
 class Events:
@@ -78,6 +99,9 @@ class Events:
     def mark(self, event: Event, queue: Queue) -> None:
         """Everything submitted to `queue` so far is the event's latest record."""
         event.latest, event.captured = self.point(queue), None
+        if self._engine.races.raises:
+            event.latest = replace(event.latest, site=trace.call_site())
+            event.records.append(event.latest)
         if event.interprocess:
             self._engine.publish(queue)
 
@@ -93,7 +117,7 @@ class Events:
 
     def point(self, queue: Queue) -> Generation:
         """Everything submitted to `queue` so far."""
-        return Generation(queue.tail(), self._engine.order.snapshot(queue.handle), queue.end_ns)
+        return Generation(queue.tail(), self._engine.clocks.snapshot(queue.handle), queue.end_ns)
 
     def wait_on_queue(self, queue: Queue, event: Event, external: bool = False) -> None:
         """Later commands of `queue` follow the latest record."""
@@ -107,7 +131,15 @@ class Events:
             hint = "let the other stream wait for a capturing one first, so that it takes part"
             self._engine.captures.break_all([queue.capture], what, CAPTURE_ISOLATION, hint)
         elif event.latest is not None:
+            self._note(event, queue.waited)
             self.follow(queue, event.latest)
+
+    def _note(self, event: Event, waited: deque[Waited]) -> None:
+        """Keep a wait for reports.  What is recorded and waited for in one line is `wait_stream`."""
+        if self._engine.races.raises and event.latest is not None:
+            site = trace.call_site()
+            event.is_mark = site == event.latest.site
+            waited.append(Waited(event, event.latest, site))
 
     def _join(self, queue: Queue, captured: Captured) -> None:
         """A stream waits for a point of a capture, and so takes part in it."""
@@ -129,21 +161,33 @@ class Events:
 
     def follow(self, queue: Queue, latest: Generation) -> None:
         """Later commands of `queue` follow a point of another one."""
-        self._engine.order.learn(queue.handle, latest.clock)
-        queue.waits += tuple(command for command in latest.after if not command.done)
+        self._engine.clocks.learn(queue.handle, latest.clock)
+        queue.follow(latest.after)
         queue.end_ns = max(queue.end_ns, latest.time_ns)
 
-    def is_done(self, event: Event) -> bool:
-        """Whether the latest record lies behind the host's clock; if so, its work has run."""
+    def is_done(self, event: Event, orders: bool = True) -> bool:
+        """Whether the latest record lies behind the host's clock; if so, its work has run.
+
+        An event of several processes is done when it was recorded: its work has run, and any of them may have seen it.
+        orders: the host, which asked, comes after it then.
+        """
         self._check_host(event, "event_query")
         now = self._engine.clock.spend(self._engine.preset.call_ns)
         latest = event.latest
         if latest is None:
             return True
-        if latest.time_ns > now:
+        if latest.time_ns > now and not event.interprocess:
             return False
-        self._engine.wait(latest.after, latest.time_ns, latest.clock)
+        self._await(event, latest, orders)
         return True
+
+    def _await(self, event: Event, latest: Generation, orders: bool) -> None:
+        if orders:
+            self._note(event, self._engine.host_waited)
+            self._engine.wait(latest.after, latest.time_ns, latest.clock)
+        else:
+            self._engine.runner.run_until(latest.after)
+            self._engine.clock.reach(latest.time_ns)
 
     def _check_host(self, event: Event, name: str) -> None:
         """Refuse to wait for, or ask about, a point of a capture; or anything, if a capture forbids it."""
@@ -158,12 +202,12 @@ class Events:
             )
         captures.check_unsafe(name)
 
-    def wait_on_host(self, event: Event) -> None:
+    def wait_on_host(self, event: Event, orders: bool = True) -> None:
         self._check_host(event, "event_synchronize")
         self._engine.clock.spend(self._engine.preset.call_ns)
         latest = event.latest
         if latest is not None:
-            self._engine.wait(latest.after, latest.time_ns, latest.clock)
+            self._await(event, latest, orders)
 
     def elapsed_ms(self, start: Event, end: Event) -> float:
         for name, event in (("start", start), ("end", end)):

@@ -3,6 +3,7 @@
 - A launch queues every node as a command of its own, so values, races and modelled times are those of the same calls
   made again.  The origin's nodes go to the launching stream, those of each other stream to a hidden queue of its own:
   two nodes have an order in the launch exactly if they had one in the capture.
+- Where races are errors, a launch is tried first: if one of its nodes races, none is queued.
 - A launch follows the work before it on its stream and the graph's own last launch; the stream goes on after all nodes.
 - Memory that the capture took is used as it is.  All other memory must still be what it was at the capture.
 """
@@ -13,8 +14,9 @@ import json
 import threading
 from pathlib import Path
 
+from ... import trace
 from ...errors import AcceleratorError, AccessError, NotSupportedError
-from ..api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle, StreamHandle
+from ..api import CaptureMode, CaptureStatus, EventHandle, GraphExecHandle, GraphHandle, StreamHandle
 from .base import Calls, next_handle
 from .capture import (
     CAPTURE_INVALIDATED,
@@ -27,9 +29,11 @@ from .capture import (
     Home,
     Node,
 )
-from .events import INVALID_HANDLE, Generation
+from .engine import Engine
+from .events import INVALID_HANDLE, Event, Events, Generation
+from .history import History
 from .memory import ILLEGAL_ADDRESS, Block
-from .queue import Queue
+from .queue import Command, Queue, place_of
 from .touch import Touch
 
 ILLEGAL_STATE = 401  # CUresult
@@ -64,6 +68,97 @@ class Launchable:
         self.graph = graph
         self.lanes = [Queue(StreamHandle(next_handle()), device, 0, False) for device in graph.devices[1:]]
         self.last: Generation | None = None
+
+
+class Submission:
+    """The steps of a launch: what each does to the machine."""
+
+    def __init__(self, engine: Engine, events: Events) -> None:
+        self.engine = engine
+        self.events = events
+
+    def point(self, lane: Queue) -> Generation:
+        return self.events.point(lane)
+
+    def follow(self, lane: Queue, point: Generation) -> None:
+        self.events.follow(lane, point)
+
+    def submit(self, lane: Queue, node: Node, blocks: list[Block], site: str) -> None:
+        self.engine.submit(
+            lane, node.name, node.work, node.detail, node.touches, blocks, node.duration_ns, 0, node.engines,
+            node.site, node.called, site,
+        )  # fmt: skip
+
+    def record(self, event: Event, lane: Queue) -> None:
+        self.events.mark(event, lane)
+
+    def latest(self, event: Event) -> Generation | None:
+        return event.latest
+
+
+class Trial(Submission):
+    """The steps of a launch on the clocks alone: what races is found, and nothing is queued.  `undo` ends it."""
+
+    def __init__(self, engine: Engine, events: Events, lanes: list[Queue]) -> None:
+        super().__init__(engine, events)
+        self._saved = [(each, each.waits, engine.clocks.lane(each.handle).copy()) for each in lanes]
+        self._histories: dict[Block, History] = {}
+        self._recorded: dict[EventHandle, Generation] = {}
+
+    def undo(self) -> None:
+        for lane, waits, state in self._saved:
+            lane.waits = waits
+            self.engine.clocks.restore(lane.handle, state)
+
+    def point(self, lane: Queue) -> Generation:
+        return Generation(None, self.engine.clocks.snapshot(lane.handle), 0)
+
+    def follow(self, lane: Queue, point: Generation) -> None:
+        self.engine.clocks.learn(lane.handle, point.clock)
+
+    def submit(self, lane: Queue, node: Node, blocks: list[Block], site: str) -> None:
+        """Raises RaceError for a race with earlier work, or with an earlier node."""
+        own = [self._histories.setdefault(each, History()) for each in blocks]
+        call = place_of(node.site, site), node.called
+        self.engine.check(lane, node.name, call, node.touches, blocks, [each.history for each in blocks])
+        found = self.engine.check(lane, node.name, call, node.touches, blocks, own)
+        command = Command(lane, node.name, node.work, node.detail, node.touches, blocks, node.site)
+        command.called, command.launched = node.called, site
+        command.clock = self.engine.clocks.advance(lane.handle)
+        command.number = command.clock.number
+        self.engine.races.record(command, found, own)
+
+    def record(self, event: Event, lane: Queue) -> None:
+        self._recorded[event.handle] = self.point(lane)
+
+    def latest(self, event: Event) -> Generation | None:
+        return self._recorded.get(event.handle, event.latest)
+
+
+def _walk(found: Launchable, queue: Queue, blocks: list[list[Block]], steps: Submission, site: str) -> Generation:
+    """Take the steps of a launch, and return the point after it."""
+    if found.last is not None:
+        steps.follow(queue, found.last)
+    lanes = [queue, *found.lanes]
+    start = steps.point(queue)
+    for lane in found.lanes:
+        steps.follow(lane, start)
+    points: dict[int, Generation] = {}
+    for at, (node, touched) in enumerate(zip(found.graph.nodes, blocks)):
+        lane = lanes[node.lane]
+        for other in node.after:
+            steps.follow(lane, points[other])
+        if not isinstance(node, EventNode):
+            steps.submit(lane, node, touched, site)
+        elif node.name == "event_record":
+            steps.record(node.event, lane)
+        elif (latest := steps.latest(node.event)) is not None:
+            steps.follow(lane, latest)
+        if at in found.graph.awaited:
+            points[at] = steps.point(lane)
+    for lane in found.lanes:
+        steps.follow(queue, steps.point(lane))
+    return steps.point(queue)
 
 
 class GraphCalls(Calls):
@@ -163,7 +258,7 @@ class GraphCalls(Calls):
             found = self._lookup(self._graphs, graph, "graph")
             handle = GraphExecHandle(next_handle())
             made = self._launchables[handle] = Launchable(found)
-            self._engine.runner.queues += made.lanes
+            self._engine.runner.queues |= dict.fromkeys(made.lanes)
             return handle
 
     def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
@@ -185,39 +280,18 @@ class GraphCalls(Calls):
             self._launch_graph(found, queue, blocks)
 
     def _launch_graph(self, found: Launchable, queue: Queue, blocks: list[list[Block]]) -> None:
-        """Queue every node, and let the stream go on after all of them."""
-        events, engine = self._events_of, self._engine
-        engine.clock.spend(engine.preset.launch_ns)
-        if found.last is not None:
-            events.follow(queue, found.last)
-        lanes = [queue, *found.lanes]
-        start = events.point(queue)
+        """Queue every node, and let the stream go on after all of them; none if one would be refused."""
+        site = trace.call_site()
         for lane in found.lanes:
-            events.follow(lane, start)
-        points: dict[int, Generation] = {}
-        for at, (node, touched) in enumerate(zip(found.graph.nodes, blocks)):
-            lane = lanes[node.lane]
-            for other in node.after:
-                events.follow(lane, points[other])
-            if isinstance(node, EventNode):
-                self._pass(node, lane)
-            else:
-                engine.submit(
-                    lane, node.name, node.work, node.detail, node.touches, touched, node.duration_ns, 0, node.engines,
-                    node.site, node.called,
-                )  # fmt: skip
-            if at in found.graph.awaited:
-                points[at] = events.point(lane)
-        for lane in found.lanes:
-            events.follow(queue, events.point(lane))
-        found.last = events.point(queue)
-
-    def _pass(self, node: EventNode, lane: Queue) -> None:
-        """Record the event of a node, or wait for what is now its latest record."""
-        if node.name == "event_record":
-            self._events_of.mark(node.event, lane)
-        elif node.event.latest is not None:
-            self._events_of.follow(lane, node.event.latest)
+            lane.launched_on = queue
+        if self._engine.races.raises:
+            trial = Trial(self._engine, self._events_of, [queue, *found.lanes])
+            try:
+                _walk(found, queue, blocks, trial, site)
+            finally:
+                trial.undo()
+        self._engine.clock.spend(self._engine.preset.launch_ns)
+        found.last = _walk(found, queue, blocks, Submission(self._engine, self._events_of), site)
 
     def _blocks(self, node: Node) -> list[Block]:
         return [self._block(node, touch, home) for touch, home in zip(node.touches, node.homes)]

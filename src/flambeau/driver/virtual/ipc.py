@@ -28,7 +28,6 @@ from .base import Calls
 from .copies import span
 from .memory import INVALID_VALUE, Block, Segment, device_of
 from .races import unfinished
-from .space import POISON
 
 if TYPE_CHECKING:
     from threading import RLock
@@ -80,8 +79,8 @@ class Ipc:
         number = next(self._numbers)
         self._exports[number] = device, segment
         memory.space.exported.add(segment.low, segment.high)
-        for block in memory.live.overlapping(segment.low, segment.high):
-            self._engine.runner.run_until(unfinished([block]))
+        for block in memory.live_in(segment.low, segment.high):
+            self._engine.run_users([block])
             memory.space.materialise(block.low, block.high)
         return self._handle(MEMORY, number)
 
@@ -105,7 +104,9 @@ class Ipc:
         shared = queue.last
         assert shared is not None
         if shared.spoiled:  # what races with it goes first, so that its poison stays
-            engine.runner.run_until([each for each in unfinished([block]) if each is not shared])
+            for each in unfinished([block]):
+                if each is not shared:
+                    engine.runner.run_until(each)
         engine.publish(queue)
 
     # answering other processes, in the channel's thread: reads of what the interpreter's lock keeps whole
@@ -188,7 +189,7 @@ class Ipc:
             )
         found.count -= 1
         if found.count == 0:
-            self._engine.runner.run_until(unfinished([found.block]))
+            self._engine.run_users([found.block])
             self._engine.memory.devices[device].send_away(found.block)
             self._imports.pop((device, found.handle), None)
             del self._imports_at[address]
@@ -272,6 +273,6 @@ class IpcCalls(Calls):
 def run_share(command: Command) -> None:
     """Touches: the block.  What nothing orders before this reads as poison from now on."""
     (touch,), (block,) = command.touches, command.blocks
+    for each in command.spoiled or ():
+        each.clipped(touch.low, touch.high).poison(block.space)
     block.space.materialise(touch.low, touch.high)
-    for low, high in command.spoiled:
-        block.space.bytes(max(low, touch.low), min(high, touch.high))[:] = POISON

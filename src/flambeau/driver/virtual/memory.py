@@ -5,6 +5,7 @@
 - The bytes lie in spaces (space.py).
 - A segment is what `mem_alloc` gave.  It is one live block until a block is taken inside it; from then on only taken
   blocks are live in it.  Dead blocks are remembered, with their access history, until their bytes are taken again.
+- Blocks, live or dead, never overlap.  What is left of a dead block shares its history, which does not change any more.
 """
 
 from __future__ import annotations
@@ -12,15 +13,13 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import AcceleratorError, AccessError, ConfigError, OutOfMemoryError
 from ..api import Address
+from .history import History
 from .ranges import Blocks, Ranges
 from .space import GRANULE, DeviceSpace, Space
-
-if TYPE_CHECKING:
-    from .races import History
 
 ADDRESS_BITS = 44  # each device has 2**44 bytes of addresses
 FIRST_ADDRESS = 1 << 50
@@ -40,26 +39,32 @@ class Block:
     """Bytes [low, high) with one owner, and who accessed them.  device is None for pinned host memory.
 
     fate: what became of it, once it is dead;  takes: how often it was taken again by a new owner.
+    is_unused: no block was taken of its bytes since the driver gave them.
     """
 
-    __slots__ = ("device", "fate", "high", "history", "low", "space", "takes")
+    __slots__ = ("device", "fate", "high", "history", "is_live", "is_unused", "low", "space", "takes")
 
-    def __init__(self, space: Space, device: int | None, low: int, high: int, history: History) -> None:
+    def __init__(self, space: Space, device: int | None, low: int, high: int, history: History | None = None) -> None:
         self.space = space
         self.device = device
         self.low = low
         self.high = high
-        self.history = history
+        self.history = History() if history is None else history
+        self.is_live = True
+        self.is_unused = False
         self.fate = "was freed"
         self.takes = 0
 
-    def clipped(self, low: int, high: int) -> Block:
-        """The part of a dead block in [low, high), with the accesses that reach into it."""
-        history: History = {}
-        for stream, lane in self.history.items():
-            if part := lane.part(low, high):
-                history[stream] = part
-        return Block(self.space, self.device, low, high, history)
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nobody has used its bytes since the driver gave them."""
+        return self.is_unused and not self.history.newest
+
+    def part(self, low: int, high: int) -> Block:
+        """The part of a dead block in [low, high)."""
+        made = Block(self.space, self.device, low, high, self.history)
+        made.is_live, made.is_unused, made.fate = False, self.is_unused, self.fate
+        return made
 
 
 class Segment:
@@ -87,8 +92,7 @@ class DeviceMemory:
         self.used = 0
         base = FIRST_ADDRESS + (device << ADDRESS_BITS)
         self.space = DeviceSpace(base, total)
-        self.live: Blocks[Block] = Blocks()
-        self.dead: Blocks[Block] = Blocks()
+        self.blocks: Blocks[Block] = Blocks()
         self._segments: Blocks[Segment] = Blocks()
         self._room = Ranges()
         self._room.add(base, base + total // GRANULE * GRANULE)
@@ -110,7 +114,9 @@ class DeviceMemory:
         self.used += high - low
         self._bury(low, high)
         self._segments.add(Segment(low, low + nbytes))
-        self.live.add(Block(self.space, self.device, low, low + nbytes, {}))
+        block = Block(self.space, self.device, low, low + nbytes)
+        block.is_unused = True
+        self.blocks.add(block)
         self.space.unwritten.add(low, high)
         return Address(low)
 
@@ -135,7 +141,7 @@ class DeviceMemory:
     def blocks_in(self, segment: Segment) -> list[Block]:
         """Every block whose users are users of the segment."""
         low, high = segment.low, segment.high
-        blocks = self.live.overlapping(low, high) + self.dead.overlapping(low, high)
+        blocks = self.blocks.overlapping(low, high)
         return blocks if segment.shared is None else [*blocks, segment.shared]
 
     def is_there(self, segment: Segment) -> bool:
@@ -152,20 +158,28 @@ class DeviceMemory:
         segment = self._segments.find(low)
         assert segment is not None
         if segment.shared is None:
-            segment.shared = Block(self.space, self.device, segment.low, segment.high, {})
+            segment.shared = Block(self.space, self.device, segment.low, segment.high)
         return self.take(low, high, segment.shared.history)
 
     def release(self, segment: Segment) -> None:
         """Hand a segment back.  Its bytes stay known as freed."""
-        for block in self.live.overlapping(segment.low, segment.high):
-            self.live.remove(block)
         self._bury(segment.low, segment.high)
-        self.dead.add(Block(self.space, self.device, segment.low, segment.high, {}))
+        block = Block(self.space, self.device, segment.low, segment.high)
+        block.is_live = False
+        self.blocks.add(block)
         self._segments.remove(segment)
         end = segment.low + _granules(segment.high - segment.low)
         self._room.add(segment.low, end)
         self.used -= end - segment.low
         self.space.discard(segment.low, end)
+
+    def live_in(self, low: int, high: int) -> list[Block]:
+        return [block for block in self.blocks.overlapping(low, high) if block.is_live]
+
+    def pieces(self, low: int, high: int) -> list[Block]:
+        """As `room_for`, quickly where the block is a dead one, as it was."""
+        block = self.blocks.at.get(low)
+        return [block] if block is not None and not block.is_live and block.high == high else self.room_for(low, high)
 
     def room_for(self, low: int, high: int) -> list[Block]:
         """The blocks whose bytes a block at [low, high) would take over.  Raises AccessError if one is in use."""
@@ -176,7 +190,8 @@ class DeviceMemory:
                 error_code=ILLEGAL_ADDRESS,
                 operator="block_taken",
             )
-        live = self.live.overlapping(low, high)
+        found = self.blocks.overlapping(low, high)
+        live = [block for block in found if block.is_live]
         if segment.carved and live:
             raise AccessError(
                 f"bytes [{low:#x}, {high:#x}) of device {self.device} overlap the block "
@@ -184,39 +199,36 @@ class DeviceMemory:
                 error_code=ILLEGAL_ADDRESS,
                 operator="block_taken",
             )
-        return live + self.dead.overlapping(low, high)
+        return found
 
     def take(self, low: int, high: int, history: History) -> Block:
-        """Make the block that `room_for` allowed."""
+        """Make the block that `room_for` allowed, or a dead one live again that is as it was."""
+        block = self.blocks.at.get(low)
+        if block is not None and not block.is_live and block.high == high:
+            block.is_live, block.is_unused = True, False
+            block.history = history
+            block.takes += 1
+            return block
         segment = self._segments.find(low)
         assert segment is not None
         if not segment.carved:
             segment.carved = True
-            whole = self.live.at[segment.low]
-            self.live.remove(whole)
-            self.dead.add(whole)
+            self.blocks.at[segment.low].is_live = False
         self._bury(low, high)
         block = Block(self.space, self.device, low, high, history)
-        self.live.add(block)
+        self.blocks.add(block)
         return block
-
-    def revive(self, block: Block) -> None:
-        """A dead block is taken again, as it was."""
-        self.dead.remove(block)
-        self.live.add(block)
-        block.takes += 1
 
     def give(self, low: int, high: int) -> None:
         """The live block [low, high) dies."""
-        block = self.live.at.get(low)
-        if block is None or block.high != high:
+        block = self.blocks.at.get(low)
+        if block is None or not block.is_live or block.high != high:
             raise AcceleratorError(
                 f"device {self.device} has no live block [{low:#x}, {high:#x})",
                 error_code=INVALID_VALUE,
                 operator="block_given",
             )
-        self.live.remove(block)
-        self.dead.add(block)
+        block.is_live = False
 
     def bring_in(self, nbytes: int, buffer: Any) -> Block:
         """A live block of another process's bytes, at an address beyond the device's own."""
@@ -225,31 +237,30 @@ class DeviceMemory:
             raise self._out_of_memory(nbytes)
         self._room_beyond.remove(low, low + _granules(nbytes))
         self._bury(low, low + nbytes)
-        block = Block(Space(low, buffer), self.device, low, low + nbytes, {})
-        self.live.add(block)
+        block = Block(Space(low, buffer), self.device, low, low + nbytes)
+        self.blocks.add(block)
         return block
 
     def kill(self, block: Block, fate: str) -> None:
         """The bytes that were brought in must not be touched any more; their addresses stay taken."""
         block.fate = fate
-        self.live.remove(block)
-        self.dead.add(block)
+        block.is_live = False
 
     def send_away(self, block: Block) -> None:
         """Undo `bring_in`."""
-        if block.low in self.live.at:
+        if block.is_live:
             self.kill(block, "was closed by ipc_close")
         block.space.buffer = None  # unmaps it; the block itself stays known as dead
         self._room_beyond.add(block.low, block.low + _granules(block.high - block.low))
 
     def _bury(self, low: int, high: int) -> None:
-        """Forget the dead blocks in [low, high); those that reach beyond it keep the rest."""
-        for block in self.dead.overlapping(low, high):
-            self.dead.remove(block)
+        """Forget the blocks in [low, high); the dead ones that reach beyond it keep the rest."""
+        for block in self.blocks.overlapping(low, high):
+            self.blocks.remove(block)
             if block.low < low:
-                self.dead.add(block.clipped(block.low, low))
+                self.blocks.add(block.part(block.low, low))
             if block.high > high:
-                self.dead.add(block.clipped(high, block.high))
+                self.blocks.add(block.part(high, block.high))
 
 
 class PinnedMemory:
@@ -284,7 +295,7 @@ class PinnedMemory:
         self._add(address, nbytes, (ctypes.c_uint8 * nbytes).from_address(address))
 
     def _add(self, address: int, nbytes: int, buffer: Any) -> None:
-        self.blocks.add(Block(Space(address, buffer), None, address, address + nbytes, {}))
+        self.blocks.add(Block(Space(address, buffer), None, address, address + nbytes))
 
     def block(self, address: int, name: str) -> Block:
         """The pinned block that begins at `address`."""
@@ -309,10 +320,15 @@ class Memory:
 
     def find(self, device: int, low: int, high: int, name: str) -> Block:
         """The live block around [low, high) that work on `device` may touch.  Raises AccessError, naming `name`."""
-        block = self.devices[device].live.at.get(low)
-        if block is not None and high <= block.high:
+        block = self.devices[device].blocks.at.get(low)
+        if block is not None and block.is_live and high <= block.high:
             return block
         return self._search(device, low, high, name)
+
+    def around(self, address: int) -> Block | None:
+        """The block, live or dead, or the pinned memory that an address lies in."""
+        owner = device_of(address)
+        return self.pinned.blocks.find(address) if owner is None else self.devices[owner].blocks.find(address)
 
     def graph_segment(self, block: Block) -> Segment | None:
         """The segment that a block lies in, if it belongs to graphs."""
@@ -333,7 +349,8 @@ class Memory:
         if owner is None:
             block = self.pinned.blocks.find(low)
         elif owner == device or (device, owner) in self.peers:
-            block = self.devices[owner].live.find(low)
+            block = self.devices[owner].blocks.find(low)
+            block = block if block is not None and block.is_live else None
         elif owner < len(self.devices):
             raise self._error(name, low, high, where, f"is an address of device {owner}, not enabled as its peer")
         else:
@@ -345,7 +362,7 @@ class Memory:
         return block
 
     def _why_dead(self, owner: int | None, low: int) -> str:
-        freed = owner is not None and owner < len(self.devices) and self.devices[owner].dead.find(low)
+        freed = owner is not None and owner < len(self.devices) and self.devices[owner].blocks.find(low)
         if not freed:
             return "is not an address of any block"
         return f"{freed.fate}: bytes [{freed.low:#x}, {freed.high:#x}) were given back, or never taken"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from ...errors import AcceleratorError, OutOfMemoryError
-from ..api import Address, StreamHandle
+from ...kernel import Access
+from ..api import Address, EventHandle, StreamHandle
 from .base import Calls
 from .events import INVALID_HANDLE
+from .races import HOST
+from .touch import Touch
 
 
 class MemoryCalls(Calls):
@@ -74,3 +77,21 @@ class MemoryCalls(Calls):
         with self._lock:
             self._check(device)
             self._engine.memory.devices[device].give(address, address + nbytes)
+
+    def block_finished(self, address: Address, event: EventHandle) -> None:
+        with self._lock:
+            latest = self._event(event).latest
+            block = self._engine.memory.around(address)
+            if latest is not None and block is not None:
+                self._engine.races.forget(block.history, latest.clock, block.low, block.high)
+
+    def host_taken(self, address: Address, nbytes: int) -> None:
+        with self._lock:
+            self._engine.take_pinned(self._engine.memory.pinned.block(address, "host_taken"), nbytes)
+
+    def host_touched(self, access: Access) -> None:
+        if not access.nbytes or not self._engine.memory.pinned.blocks:
+            return
+        with self._lock:
+            for block in self._engine.memory.pinned.blocks.overlapping(access.address, access.address + access.nbytes):
+                self._engine.check_host(Touch(access, HOST), block)

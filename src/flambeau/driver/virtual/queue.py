@@ -3,28 +3,34 @@
 - Nothing runs when it is submitted.  A stream's commands run in order; a command also follows its `predecessors`.
 - A wait runs commands until those it waits for are done.  The schedule picks among the streams that are ready: their
   first command's predecessors are done, and, under a schedule that runs ancestors only, the wait needs that command.
+- What a wait has to look at is found from what ran: a stream that is held up is looked at again when the command that
+  holds it up is done.
 - A command that fails stops its device for good: every later call on the device reports it.
 """
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import trace
 from ...errors import AcceleratorError, DeviceAssertError
-from ...order import Clock
+from ...vector_clock import Clock
 from ..api import StreamHandle
 from .memory import Block
 from .schedule import Schedule
 from .space import Space
-from .touch import ByteRange, Touch
+from .touch import Overlap, Touch
 
 if TYPE_CHECKING:
     from .capture import Capture
+    from .events import Waited
+    from .history import Use
 
 LOG_LENGTH = 1 << 20  # commands
+WAITS_KEPT = 64  # per stream
 DEVICE_ASSERT = 710  # CUresult
 LAUNCH_FAILED = 719  # CUresult
 LOST_HINT = "correct the launch and start again: this process cannot use the device any more"
@@ -33,14 +39,15 @@ LOST_HINT = "correct the launch and start again: this process cannot use the dev
 class Command:
     """Work on a stream: `work(command)` does it, with `detail` as its own data, on `touches` that lie in `blocks`.
 
-    called: what the program called at `site`, "" if that is not known.
-    number: its place on the stream;  sequence: its place among all;  known: what it is ordered after.
+    called: what the program called at `site`, "" if that is not known;  launched: where its graph was, if it is of one.
+    number: its place on the stream;  sequence: its place among all;  clock: what is done when it is done.
     spoiled: bytes that it must read as poison;  ruined: bytes that hold poison once it ran.
+    covered: unfinished uses that the bytes' history holds no more, because this command writes all of their bytes.
     """
 
     __slots__ = (
-        "blocks", "called", "detail", "done", "end_ns", "known", "name", "number", "predecessors", "queue", "ruined",
-        "sequence", "site", "spoiled", "touches", "work",
+        "blocks", "called", "clock", "covered", "detail", "done", "end_ns", "launched", "name", "number",
+        "predecessors", "queue", "ruined", "sequence", "site", "spoiled", "touches", "work",
     )  # fmt: skip
 
     def __init__(
@@ -60,47 +67,112 @@ class Command:
         self.touches = touches
         self.blocks = blocks
         self.site = site
-        self.called = ""
-        self.predecessors = queue.waits
+        self.called = self.launched = ""
+        self.predecessors = NO_WAITS
+        if queue.waits:
+            self.predecessors, queue.waits = queue.waits, []
         self.number = self.sequence = self.end_ns = 0
-        self.known: Clock = {}
+        self.clock: Clock | None = None
         self.done = False
-        self.spoiled: list[ByteRange] = []
-        self.ruined: list[tuple[Space, ByteRange]] = []
+        self.spoiled: list[Overlap] | None = None  # as the next two, made when there are any
+        self.ruined: list[tuple[Space, Overlap]] | None = None
+        self.covered: list[Use] | None = None
 
-    def spoil(self, ranges: Sequence[ByteRange]) -> None:
-        self.spoiled += ranges
+    def spoil(self, overlap: Overlap) -> None:
+        if self.spoiled is None:
+            self.spoiled = []
+        self.spoiled.append(overlap)
 
-    def ruin(self, space: Space, ranges: Sequence[ByteRange]) -> None:
-        self.ruined += [(space, each) for each in ranges]
+    def ruin(self, space: Space, overlap: Overlap) -> None:
+        if self.ruined is None:
+            self.ruined = []
+        self.ruined.append((space, overlap))
+
+    def cover(self, uses: Iterable[Use]) -> None:
+        """Take the place of the uses that have still to read."""
+        left = [use for use in uses if use.has_to_read]
+        if self.covered is None:
+            self.covered = left or None
+        else:
+            self.covered += left
 
     def run(self) -> None:
         self.work(self)
-        for space, (low, high) in self.ruined:
-            space.poison(low, high)
+        for space, overlap in self.ruined or ():
+            overlap.poison(space)
         self.finish()
 
     def finish(self) -> None:
         """It is done: keep only what reports need."""
         self.done = True
         self.detail = None
-        self.touches = self.blocks = self.predecessors = ()
-        self.known = {}
+        self.touches = self.blocks = ()
+        self.spoiled = self.ruined = self.covered = None
+        self.predecessors = NO_WAITS
+
+    @property
+    def place(self) -> str:
+        """Where it was called, and where the graph was launched that it is of."""
+        return place_of(self.site, self.launched)
+
+    def holder(self) -> Command | None:
+        """The command itself while it is not done: what holds up those that wait for it."""
+        return None if self.done else self
 
 
+def place_of(site: str, launched: str) -> str:
+    """A line, and where the graph was launched that it was captured for, if it was."""
+    return f"{site}, captured, and launched at {launched}" if launched else site
+
+
+class Join:
+    """A point after several commands, and after other such points.  What is done is dropped from `parts`."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: list[Awaited]) -> None:
+        self.parts = parts
+
+    @property
+    def done(self) -> bool:
+        return self.holder() is None
+
+    def holder(self) -> Command | None:
+        """A command of it that is not done; None if all are."""
+        stack = [self]
+        while stack:
+            parts = stack[-1].parts
+            while parts and isinstance(parts[-1], Command) and parts[-1].done:
+                parts.pop()
+            if not parts:
+                stack.pop()
+                if stack:
+                    stack[-1].parts.pop()
+                continue
+            last = parts[-1]
+            if isinstance(last, Command):
+                return last
+            stack.append(last)
+        return None
+
+
+Awaited = Command | Join
+NO_WAITS: list[Awaited] = []  # of the commands that follow nothing but their stream; it stays empty
 Work = Callable[[Command], None]
 
 
 class Queue:
     """One stream.  end_ns: when everything submitted so far is done;  waits: what its next command must follow.
 
+    name: what the program calls it, if anything;  site: where it was made.
+    launched_on: of a branch of a graph, the stream that launched it;  waited: its waits, for reports.
     share: the part of the device's multiprocessors that its kernels run on, 1 for all.
     capture: the capture it takes part in, or None;  tails: the nodes that its next captured work follows.
     """
 
     __slots__ = (
-        "capture", "device", "end_ns", "handle", "is_default", "is_retired", "last", "pending", "priority", "share",
-        "tails", "waits",
+        "capture", "device", "end_ns", "handle", "is_default", "is_retired", "joined", "last", "launched_on",
+        "name", "pending", "priority", "share", "site", "tails", "waited", "waits",
     )  # fmt: skip
 
     def __init__(self, handle: StreamHandle, device: int, priority: int, is_default: bool) -> None:
@@ -110,37 +182,59 @@ class Queue:
         self.share = 1.0
         self.is_default = is_default
         self.is_retired = False
+        self.name = self.site = ""
+        self.launched_on: Queue | None = None
+        self.waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
         self.pending: deque[Command] = deque()
         self.last: Command | None = None
-        self.waits: tuple[Command, ...] = ()
+        self.waits: list[Awaited] = []
+        self.joined: Join | None = None  # what the waits and the last command were made one by
         self.end_ns = 0
         self.capture: Capture | None = None
         self.tails: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:
-        """What programs call the stream: a created one's handle is its `cuda_stream`."""
+        """What reports call the stream: by its name, or its number, which is its handle."""
+        if self.launched_on is not None:
+            return f"a branch of a graph on {self.launched_on.label}"
+        if self.name:
+            return f"stream {self.name!r}"
         return "the default stream" if self.is_default else f"stream {self.handle}"
 
-    def tail(self) -> tuple[Command, ...]:
-        """The unfinished commands after which everything submitted so far is done."""
-        last = self.last
-        tail = self.waits if last is None else (last, *self.waits)
-        return tuple(command for command in tail if not command.done)
+    def tail(self) -> Awaited | None:
+        """What is done when everything submitted so far is; None if all of it is done."""
+        last = None if self.last is None or self.last.done else self.last
+        if not self.waits:
+            return last
+        if self.joined is None or self.waits != [self.joined]:
+            self.joined = Join(self.waits if last is None else [*self.waits, last])
+            self.waits = [self.joined]  # so that the next one is not made of all of them again
+        return self.joined
+
+    def append(self, command: Command) -> None:
+        self.pending.append(command)
+        self.last = command
+        self.joined = None
+
+    def follow(self, awaited: Awaited | None) -> None:
+        """Let the next command follow this too."""
+        if awaited is not None and not awaited.done:
+            self.waits.append(awaited)
 
 
 class Runner:
     """Runs commands of all queues.  `log` has (stream, number, name) of each one run, in order."""
 
     def __init__(self, schedule: Schedule, ancestors_only: bool) -> None:
-        self.queues: list[Queue] = []
+        self.queues: dict[Queue, None] = {}  # in the order in which they were made
         self.log: deque[tuple[StreamHandle, int, str]] = deque(maxlen=LOG_LENGTH)
         self.failures: dict[int, AcceleratorError] = {}
         self._schedule = schedule
         self._ancestors_only = ancestors_only
 
     def add(self, queue: Queue) -> None:
-        self.queues.append(queue)
+        self.queues[queue] = None
         self._schedule.stream_made(queue.handle)
 
     def check(self, device: int) -> None:
@@ -152,39 +246,54 @@ class Runner:
                 fact, hint=LOST_HINT, error_code=failure.error_code, sticky=True
             ) from failure.__cause__
 
-    def run_until(self, targets: Iterable[Command]) -> None:
-        """Run until all `targets` are done.  Raises AcceleratorError if a command fails or has failed."""
-        waiting = [command for command in targets if not command.done]
-        if not waiting:
+    def run_until(self, target: Awaited | None) -> None:
+        """Run until `target` is done.  Raises AcceleratorError if a command fails or has failed."""
+        if target is None or target.done:
             return
-        needed = needed_numbers(waiting)
-        while not all(command.done for command in waiting):
-            queues: Iterable[Queue] = needed if self._ancestors_only else self.queues
-            ready = [queue for queue in queues if self._is_ready(queue, needed)]
-            if not ready:
+        if self._ancestors_only and isinstance(target, Command) and self._is_next(target):
+            self._run_first(target.queue)
+            return
+        needed = needed_numbers(target)
+        ready = Ready()
+        held_up: dict[Command, list[Queue]] = {}
+        for queue in needed if self._ancestors_only else list(self.queues):
+            self._look_at(queue, needed, ready, held_up)
+        while not target.done:
+            if not len(ready):
                 self._check_all(needed)
-            self._run_first(self._pick(ready))
+            queue = ready.take(self._schedule.choose(ready) if len(ready) > 1 else 0)
+            command = self._run_first(queue)
+            for each in (queue, *held_up.pop(command, ())):
+                self._look_at(each, needed, ready, held_up)
 
-    def _is_ready(self, queue: Queue, needed: dict[Queue, int]) -> bool:
+    def _is_next(self, command: Command) -> bool:
+        """Whether nothing has to run before a command; not even a schedule is asked then."""
+        queue = command.queue
+        return queue.pending[0] is command and not command.predecessors and queue.device not in self.failures
+
+    def _look_at(
+        self, queue: Queue, needed: dict[Queue, int], ready: Ready, held_up: dict[Command, list[Queue]]
+    ) -> None:
+        """Note that a queue is ready, or which command holds it up, if a wait may run its first command."""
         if not queue.pending or queue.device in self.failures:
-            return False
+            return
         head = queue.pending[0]
         if self._ancestors_only and head.number > needed[queue]:
-            return False
-        return all(each.done for each in head.predecessors)
+            return
+        waits = head.predecessors
+        while waits:
+            if (holder := waits[-1].holder()) is not None:
+                held_up.setdefault(holder, []).append(queue)
+                return
+            waits.pop()
+        ready.add(queue)
 
     def _check_all(self, queues: Iterable[Queue]) -> None:
         for queue in queues:
             self.check(queue.device)
         raise AssertionError("a wait needs commands of which none can run")
 
-    def _pick(self, ready: list[Queue]) -> Queue:
-        if len(ready) == 1:
-            return ready[0]
-        ready.sort(key=lambda queue: queue.pending[0].sequence)
-        return ready[self._schedule.choose([queue.handle for queue in ready])]
-
-    def _run_first(self, queue: Queue) -> None:
+    def _run_first(self, queue: Queue) -> Command:
         command = queue.pending.popleft()
         self.log.append((queue.handle, command.number, command.name))
         try:
@@ -193,23 +302,50 @@ class Runner:
             failure = self.failures[queue.device] = _failure(command, error)
             failure.__cause__ = error
             self.check(queue.device)
+        return command
 
 
-def needed_numbers(targets: Iterable[Command]) -> dict[Queue, int]:
-    """Per queue, the number of the last command that must run before all `targets` are done."""
+class Ready(Sequence[StreamHandle]):
+    """The streams of which a command can run now, in the order in which those commands were submitted."""
+
+    def __init__(self) -> None:
+        self._queues: list[tuple[int, Queue]] = []
+
+    def __len__(self) -> int:
+        return len(self._queues)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._queues[index]
+        return [queue.handle for _, queue in found] if isinstance(found, list) else found[1].handle
+
+    def add(self, queue: Queue) -> None:
+        insort(self._queues, (queue.pending[0].sequence, queue))
+
+    def take(self, index: int) -> Queue:
+        return self._queues.pop(index)[1]
+
+
+def needed_numbers(target: Awaited) -> dict[Queue, int]:
+    """Per queue, the number of the last command that must run before `target` is done."""
     needed: dict[Queue, int] = {}
-    stack = list(targets)
+    seen: set[Join] = set()
+    stack = [target]
     while stack:
-        command = stack.pop()
-        queue, reached = command.queue, needed.get(command.queue, 0)
-        if command.done or command.number <= reached:
+        each = stack.pop()
+        if isinstance(each, Join):
+            if each not in seen:
+                seen.add(each)
+                stack += each.parts
             continue
-        needed[queue] = command.number
-        for each in queue.pending:
-            if each.number > command.number:
+        queue, reached = each.queue, needed.get(each.queue, 0)
+        if each.done or each.number <= reached:
+            continue
+        needed[queue] = each.number
+        for other in queue.pending:
+            if other.number > each.number:
                 break
-            if each.number > reached:
-                stack += each.predecessors
+            if other.number > reached:
+                stack += other.predecessors
     return needed
 
 

@@ -15,8 +15,7 @@ from ...kernel import Access
 from .faults import InjectedFailure
 from .memory import Block
 from .queue import Command
-from .space import POISON
-from .touch import ByteRange, Touch
+from .touch import Overlap, Touch
 
 BOUND_LAUNCHES = 1024  # per kernel and device: argument buffers whose touches are kept
 
@@ -131,20 +130,21 @@ def arrays_of(command: Command) -> list[Any]:
     for touch, block in pairs:
         if touch.writes:
             block.space.written(touch.low, touch.high)
-    return [_array(touch, block, command.spoiled) for touch, block in pairs]
+    return [_array(touch, block, command.spoiled or []) for touch, block in pairs]
 
 
-def _array(touch: Touch, block: Block, spoiled: list[ByteRange]) -> Any:
+def _array(touch: Touch, block: Block, spoiled: list[Overlap]) -> Any:
     parts = _clip(touch, spoiled) if spoiled and touch.reads else []
     if not parts:
         return touch.array(block.space)
     if not touch.writes:
         return touch.copy(block.space, parts)
-    for low, high in parts:
-        block.space.bytes(low, high)[:] = POISON
+    for each in parts:
+        each.poison(block.space)
+        block.space.materialise(each.low, each.high)
     return touch.array(block.space)
 
 
-def _clip(touch: Touch, ranges: list[ByteRange]) -> list[ByteRange]:
-    clipped = [(max(low, touch.low), min(high, touch.high)) for low, high in ranges]
-    return [(low, high) for low, high in clipped if low < high]
+def _clip(touch: Touch, overlaps: list[Overlap]) -> list[Overlap]:
+    clipped = [each.clipped(touch.low, touch.high) for each in overlaps]
+    return [each for each in clipped if each.low < each.high]

@@ -1,0 +1,206 @@
+"""Strided ranges of bytes, and exactly which bytes two of them have in common.
+
+A range is a start, dimensions (stride and count, in bytes) and the width of the run of bytes at each point.  Whether
+two ranges share a byte is a question about sums: is there a point of one and a point of the other whose distance is
+smaller than a run?  It is answered from the strides, dimension by dimension, and never by walking along the elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import gcd
+from typing import Any
+
+from . import host
+from .kernel import Access
+
+Dim = tuple[int, int]  # stride in bytes and count
+
+
+class ByteRange:
+    """Runs of `width` bytes at `low` plus every sum of multiples of the strides.
+
+    dims: the largest stride first; none where the bytes have no gaps.  high: the end of the last run.
+    """
+
+    __slots__ = ("dims", "high", "low", "width")
+
+    def __init__(self, low: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> None:
+        """Strides in elements; the array is not empty."""
+        dims = [(stride * itemsize, size) for stride, size in zip(strides, shape) if size > 1 and stride]
+        self.low = low
+        self.dims, self.width = _simplest(dims, itemsize)
+        self.high = low + self.width + sum(stride * (count - 1) for stride, count in self.dims)
+
+    @classmethod
+    def dense(cls, low: int, nbytes: int) -> ByteRange:
+        return cls(low, (), (), nbytes)
+
+    def mirrored(self) -> ByteRange:
+        """Byte -x for every byte x."""
+        made = ByteRange.dense(1 - self.high, self.width)
+        made.dims, made.high = self.dims, 1 - self.low
+        return made
+
+    @property
+    def is_dense(self) -> bool:
+        return not self.dims
+
+    def overlaps(self, other: ByteRange) -> bool:
+        """Whether the two have a byte in common."""
+        if self.low >= other.high or other.low >= self.high:
+            return False
+        if not self.dims and not other.dims:
+            return True
+        return _meet(self.dims, self.width, other, other.low - self.low)
+
+    def common(self, other: ByteRange) -> tuple[int, int] | None:
+        """The first byte that the two have in common and the end of the last one; None if there is none.
+
+        Exact where no two runs of one range overlap.
+        """
+        if not self.overlaps(other):
+            return None
+        return _first_common(self, other), 1 - _first_common(self.mirrored(), other.mirrored())
+
+    def mask(self, low: int, high: int) -> Any:
+        """A bool array over [low, high): which of these bytes are in the range."""
+        np = host.numpy()
+        if not self.dims:
+            found = np.zeros(high - low, bool)
+            found[max(self.low - low, 0) : max(self.high - low, 0)] = True
+            return found
+        whole = np.zeros(self.high - self.low, bool)
+        shape = (*[count for _, count in self.dims], self.width)
+        np.lib.stride_tricks.as_strided(whole, shape, (*[stride for stride, _ in self.dims], 1))[...] = True
+        found = np.zeros(high - low, bool)
+        start, end = max(low, self.low), min(high, self.high)
+        if start < end:
+            found[start - low : end - low] = whole[start - self.low : end - self.low]
+        return found
+
+
+def byte_range(access: Access) -> ByteRange:
+    """The bytes of an array that is not empty."""
+    if access.strides is None:
+        return ByteRange.dense(access.address, access.nbytes)
+    return ByteRange(access.address, access.shape, access.strides, access.dtype.itemsize)
+
+
+def _simplest(dims: list[Dim], width: int) -> tuple[tuple[Dim, ...], int]:
+    """The same bytes in as few dimensions as possible: one that continues or overlaps a smaller one is joined to it."""
+    joined: list[Dim] = []
+    for stride, count in sorted(dims):
+        if count == 1:
+            continue
+        if not joined and stride <= width:
+            width += stride * (count - 1)
+        elif joined and _is_multiple(stride, *joined[-1]):
+            inner, many = joined[-1]
+            joined[-1] = inner, many + stride // inner * (count - 1)
+        else:
+            joined.append((stride, count))
+    return tuple(reversed(joined)), width
+
+
+def _is_multiple(stride: int, inner: int, count: int) -> bool:
+    """Whether steps of `stride` between runs of `count` steps of `inner` are steps of `inner` again, without a gap."""
+    return stride % inner == 0 and stride // inner <= count
+
+
+def _meet(dims: Sequence[Dim], width: int, other: ByteRange, distance: int) -> bool:
+    """Whether runs of `width` bytes along `dims` meet those of `other`, whose first run is `distance` away.
+
+    The distance between two runs is a sum of multiples of all strides.  Those of `other` count from its last run, so
+    that every term of the sum is positive.
+    """
+    length = sum(stride * (count - 1) for stride, count in other.dims)
+    terms, _ = _simplest([*dims, *other.dims], 0)
+    return _is_reached(terms, distance + length - width + 1, distance + length + other.width - 1)
+
+
+def _is_reached(terms: Sequence[Dim], low: int, high: int) -> bool:
+    """Whether the sum of stride * n, each n from 0 to count - 1, can lie in [low, high]; the largest stride first.
+
+    Strides of arrays are nested, as a row is longer than its elements, so that few multiples of the largest stride are
+    possible.  The last two terms are decided as one, whatever their strides.
+    """
+    total = sum(stride * (count - 1) for stride, count in terms)
+    if high < 0 or low > total:
+        return False
+    if low <= 0 or high >= total:
+        return True
+    step = gcd(*[stride for stride, _ in terms])
+    if high // step * step < low:
+        return False
+    if len(terms) == 1:
+        return True
+    stride, count = terms[0]
+    rest = total - stride * (count - 1)
+    first, last = max(0, -((rest - low) // stride)), min(count - 1, high // stride)
+    if len(terms) == 2:
+        return _is_reached_by_two(stride, first, last, terms[1], low, high)
+    return any(_is_reached(terms[1:], low - stride * n, high - stride * n) for n in range(first, last + 1))
+
+
+def _is_reached_by_two(stride: int, first: int, last: int, inner: Dim, low: int, high: int) -> bool:
+    """Whether stride * n + step * m can lie in [low, high], with n from `first` to `last` and `inner` (step, count)."""
+    step, count = inner
+    longest = step * (count - 1)
+    for end in (0, longest):  # the first or the last m
+        if max(first, -((end - low) // stride)) <= min(last, (high - end) // stride):
+            return True
+    # For any other n, [low - stride * n, high - stride * n] lies between these two, and needs a multiple of step.
+    first, last = max(first, (high - longest) // stride + 1), min(last, (low - 1) // stride)
+    if first > last:
+        return False
+    found = _first_residue(-stride, high - stride * first, step, high - low)
+    return found is not None and found <= last - first
+
+
+def _first_residue(a: int, b: int, modulus: int, top: int) -> int | None:
+    """The least n >= 0 with (a * n + b) % modulus <= top; None if there is none."""
+    low = -b % modulus
+    if low + top >= modulus:
+        return 0
+    return _first_multiple(a % modulus, modulus, low, low + top)
+
+
+def _first_multiple(a: int, modulus: int, low: int, high: int) -> int | None:
+    """The least n >= 0 with low <= a * n % modulus <= high; None if there is none.  Euclid's algorithm."""
+    if low == 0:
+        return 0
+    if a == 0:
+        return None
+    if 2 * a > modulus:
+        return _first_multiple(modulus - a, modulus, modulus - high, modulus - low)
+    n = -(-low // a)
+    if a * n <= high:
+        return n
+    wraps = _first_multiple(-modulus % a, a, low % a, high % a)
+    return None if wraps is None else -(-(low + modulus * wraps) // a)
+
+
+def _first_common(one: ByteRange, two: ByteRange) -> int:
+    """The first byte in common of two that have one.  By bisection: the index in each dimension, then the byte."""
+    low, dims = one.low, list(one.dims)
+
+    def meets_up_to(n: int) -> bool:
+        return _meet([(dims[0][0], n + 1), *dims[1:]], one.width, two, two.low - low)
+
+    while dims:
+        low += dims[0][0] * _least(dims[0][1] - 1, meets_up_to)
+        dims.pop(0)
+    return low + _least(one.width - 1, lambda n: _meet((), n + 1, two, two.low - low))
+
+
+def _least(most: int, holds: Callable[[int], bool]) -> int:
+    """The least n for which something holds that holds from there on, and for `most`."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low

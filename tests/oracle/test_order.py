@@ -1,0 +1,22 @@
+"""The order of work, poison and race errors, beside an oracle of their own: see random_programs.py."""
+
+import pytest
+
+from . import two_processes
+from .random_programs import check
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 120, 20))
+def test_random_programs_race_where_the_oracle_says_and_compute_what_it_does(first):
+    for seed in range(first, first + 20):
+        check(seed)
+
+
+@pytest.mark.slow
+def test_two_processes_race_where_the_oracle_says_and_compute_what_it_does():
+    other = two_processes.Other()
+    for seed in range(30):
+        for races in ("error", "poison"):
+            two_processes.check(seed, other, races)
+    other.stop()
