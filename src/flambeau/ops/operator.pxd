@@ -40,10 +40,10 @@ cdef class Operator:
     cdef public dict index_of
     cdef public list recent
     cdef public list recent_into
-    cdef Py_ssize_t needed
-    cdef list defaults
-    cdef dict ways
-    cdef Way last_way
+    cdef public Py_ssize_t needed
+    cdef public list defaults
+    cdef public dict ways
+    cdef public Way last_way
     cdef object __weakref__
 
     cpdef run(self, tuple args)

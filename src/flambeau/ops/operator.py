@@ -25,14 +25,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from typing import Any, NamedTuple, Protocol
 
 from ..dtypes import dtype, meant
 from ..errors import ArgumentTypeError, shown
 from ..kernel import Grid, Kernel
 from ..problem import Problem
-from .parameters import OF_NUMPY, Parameter, Way, by_position, is_way, parameters_of
+from .parameters import OF_NUMPY, Parameter, Way, by_position, is_way, parameters_of, signature_of
 
 POINTWISE, LOWERED, VIEW, COMPOSITE = "pointwise", "lowered", "view", "composite"
 
@@ -158,6 +157,11 @@ class Handover(NamedTuple):
 Samples = Callable[[], Iterable[Sample]]
 Errors = Callable[[], Iterable[ErrorSample]]
 REGISTRY: dict[str, Operator] = {}
+COMPILED = (  # attributes of an Operator that are no part of vars() where it is compiled
+    "backward", "backward_needs", "body", "called", "defaults", "differentiable", "index_of", "kind", "last_way",
+    "mutates", "name", "needed", "node_name", "number_indexes", "only_for", "parameters", "positional", "recent",
+    "recent_into", "saves", "setting", "tensor_indexes", "ways",
+)  # fmt: skip
 
 
 class Runner:
@@ -254,6 +258,7 @@ class Operator:
         self.recent_into: list[Any] = []  # and of those that wrote their first operand
         self.defaults = [each.default for each in self.parameters]
         self.needed = max((count for count, each in enumerate(self.parameters, 1) if each.is_needed), default=0)
+        self.twins: dict[str, Operator] = {}
         self.ways: dict[tuple[Any, ...], Way] = {}
         self.last_way: Way | None = None
         REGISTRY[self.name] = self
@@ -266,10 +271,14 @@ class Operator:
 
     def called_as(self, called: str) -> Operator:
         """This operator for those who call it by another name: `add_`, or `multiply`."""
-        twin = copy(self)
-        twin.called = twin.__name__ = called
-        twin.recent, twin.recent_into = [], []
-        return twin
+        found: Operator | None = self.twins.get(called)
+        if found is None:
+            found = self.twins[called] = type(self).__new__(type(self))
+            for name in (*vars(self), *COMPILED):
+                setattr(found, name, getattr(self, name))
+            found.called = found.__name__ = called
+            found.recent, found.recent_into, found.ways, found.last_way = [], [], {}, None
+        return found
 
     def in_place(self) -> Operator:
         """This operator for those who let it write its first operand."""
@@ -352,8 +361,27 @@ class Operator:
             taken.insert(self.positional, "*")
         return f"it is {self.called}({', '.join(taken)})"
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return signature_of(self.parameters, self.kind != VIEW and not self.mutates)
+
+    def __copy__(self) -> Operator:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return registered, (self.name, self.called)
+
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
+
+
+def registered(name: str, called: str) -> Operator:
+    """The operator of a name, for those who call it so: what pickle finds again."""
+    found = REGISTRY[name]
+    return found if found.called == called else found.called_as(called)
 
 
 def bind(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
@@ -35,6 +35,15 @@ def parameters_of(body: Callable[..., Any], skip_call: bool) -> tuple[Parameter,
         )
         for each in found
     )
+
+
+def signature_of(parameters: Sequence[Parameter], takes_out: bool) -> inspect.Signature:
+    """The signature of calls of an operator, as `inspect.signature` answers it."""
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    found = [inspect.Parameter(each.name, kinds[each.keyword_only], default=each.default) for each in parameters]
+    if takes_out:
+        found.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+    return inspect.Signature(found)
 
 
 def by_position(body: Callable[..., Any]) -> Callable[..., Any]:

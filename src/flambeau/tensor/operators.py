@@ -25,11 +25,17 @@ def install(cls: Any) -> None:
     """Give a tensor class the methods that it does not define itself, and Python's symbols."""
     for operator in REGISTRY.values():
         if operator.method and operator.name not in cls.__dict__:
-            setattr(cls, operator.name, _method(operator))
+            put(cls, operator.name, _method(operator))
         if operator.inplace and f"{operator.name}_" not in cls.__dict__:
-            setattr(cls, f"{operator.name}_", _inplace_method(operator.in_place()))
-    cls.view = _view_method(REGISTRY["view"], REGISTRY["view_dtype"])
+            put(cls, f"{operator.name}_", _inplace_method(operator.in_place()))
+    put(cls, "view", _view_method(REGISTRY["view"], REGISTRY["view_dtype"]))
     _install_symbols(cls)
+
+
+def put(cls: Any, name: str, method: Any) -> None:
+    """Make a function a method, which pickle finds by its name."""
+    method.__module__, method.__qualname__ = cls.__module__, f"{cls.__name__}.{name}"
+    setattr(cls, name, method)
 
 
 def _install_symbols(cls: Any) -> None:
@@ -49,6 +55,7 @@ def _method(operator: Operator) -> Callable[..., Any]:
         return dispatch.call(operator, args, kwargs)
 
     method.__name__, method.__doc__ = operator.name, operator.__doc__
+    method.__wrapped__ = operator  # type: ignore[attr-defined]  # whose signature is the method's
     return method
 
 
@@ -58,6 +65,7 @@ def _inplace_method(operator: Operator) -> Callable[..., Any]:
 
     method.__name__ = operator.called
     method.__doc__ = f"In-place version of `{operator.name}`."
+    method.__wrapped__ = operator  # type: ignore[attr-defined]
     return method
 
 
@@ -70,6 +78,7 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
             return dispatch.call(as_dtype, (self, shape[0]), NO_NAMES)
         return dispatch.call(as_shape, (self, sizes(shape, "view")), NO_NAMES)
 
+    view.__wrapped__ = as_shape  # type: ignore[attr-defined]
     return view
 
 
