@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from math import prod
 from typing import SupportsIndex, overload
@@ -156,6 +157,11 @@ def infer(shape: Sequence[int], numel: int, name: str = "view") -> Shape:
             hint="the sizes must multiply to that number; one of them may be -1, and is then worked out",
         )
     return tuple(numel // known if size == -1 else size for size in shape)
+
+
+def as_ints(value: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
+    """One integer, Python's or NumPy's, or several as a list.  Raises TypeError for anything else."""
+    return [operator.index(value)] if isinstance(value, SupportsIndex) else [operator.index(each) for each in value]
 
 
 def wrap_dim(dim: int, ndim: int, name: str) -> int:

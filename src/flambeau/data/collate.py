@@ -11,6 +11,7 @@ from ..dtypes import float64
 from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError, shown, told_as
 from ..ops.operator import REGISTRY
 from ..tensor import factories
+from ..tensor.data import kind_of
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
@@ -61,6 +62,7 @@ def _of_arrays(batch: Sequence[Any]) -> Any:
             hint="pass collate_fn= to the DataLoader",
         )
     arrays = [host.np.asarray(each) for each in batch]
+    kind_of(arrays[0], "default_collate")
     for index, each in enumerate(arrays):
         if each.shape != arrays[0].shape:
             raise ShapeError(

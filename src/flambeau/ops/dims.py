@@ -15,9 +15,9 @@ Dims = int | Sequence[int] | None
 
 def dims_of(name: str, dim: Dims, ndim: int) -> tuple[int, ...]:
     """The reduced dimensions, counted from the front and sorted.  None and () stand for all of them."""
-    if dim is None or dim == () or dim == []:
+    if dim is None or isinstance(dim, (tuple, list)) and not dim:
         return tuple(range(ndim))
-    found = [st.wrap_dim(each, ndim, name) for each in ([dim] if isinstance(dim, int) else dim)]
+    found = [st.wrap_dim(each, ndim, name) for each in st.as_ints(dim)]
     for each in found:
         if found.count(each) > 1:
             raise ShapeError(

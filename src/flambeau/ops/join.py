@@ -316,7 +316,7 @@ def flip(call: Call, input: Operand, dims: Any) -> Any:
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is named twice.
     """
-    chosen = wrap_dims([dims] if isinstance(dims, int) else dims, len(input.shape), "flip")
+    chosen = wrap_dims(st.as_ints(dims), len(input.shape), "flip")
     out = call.output(input.shape, input.dtype)
     numel = input.numel()
     if numel:
@@ -373,8 +373,8 @@ def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
     """
     if dims is None:
         return reshape(roll(reshape(input, (-1,)), shifts, 0), tuple(input.shape))
-    steps = [shifts] if isinstance(shifts, int) else list(shifts)
-    wanted = [dims] if isinstance(dims, int) else list(dims)
+    steps = st.as_ints(shifts)
+    wanted = st.as_ints(dims)
     if len(steps) != len(wanted):
         raise ShapeError(
             f"roll: {len(steps)} shifts, {steps}, for {len(wanted)} dimensions, {wanted}",

@@ -162,7 +162,7 @@ def squeeze(input: Operand, dim: Any = None) -> Any:
     Raises: IndexRangeError if a dimension is out of range.
     """
     ndim = len(input.shape)
-    named = range(ndim) if dim is None else wrap_dims([dim] if isinstance(dim, int) else dim, ndim, "squeeze")
+    named = range(ndim) if dim is None else wrap_dims(st.as_ints(dim), ndim, "squeeze")
     kept = [i for i in range(ndim) if i not in named or input.shape[i] != 1]
     return [input.shape[i] for i in kept], [input.strides[i] for i in kept], 0
 
@@ -320,8 +320,8 @@ def movedim(input: Operand, source: Any, destination: Any) -> Any:
     Raises: IndexRangeError if a dimension is out of range, ShapeError if the two differ in number.
     """
     ndim = len(input.shape)
-    sources = wrap_dims([source] if isinstance(source, int) else source, ndim, "movedim")
-    targets = wrap_dims([destination] if isinstance(destination, int) else destination, ndim, "movedim")
+    sources = wrap_dims(st.as_ints(source), ndim, "movedim")
+    targets = wrap_dims(st.as_ints(destination), ndim, "movedim")
     if len(sources) != len(targets):
         raise ShapeError(
             f"movedim: {len(sources)} source dimensions, but {len(targets)} destinations: {list(sources)} and "

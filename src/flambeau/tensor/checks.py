@@ -118,7 +118,7 @@ def sizes(name: str, values: Any) -> None:
         raise ArgumentTypeError(f"{name}: a size must be a tuple of ints, got {shown(values)}", hint="as in (2, 3)")
     whole = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
     for place, each in enumerate(whole):
-        if isinstance(each, (bool, str)) or not hasattr(each, "__index__"):
+        if isinstance(each, (bool, str)) or not hasattr(each, "__index__") or getattr(each, "ndim", 0):
             raise ArgumentTypeError(
                 f"{name}: sizes must be ints, size {place} is {shown(each)} (all: {list(whole)})", hint="as in (2, 3)"
             )

@@ -15,8 +15,13 @@ NUMPY_HINT = "convert with .astype(np.float32)"
 
 
 def kind_of(array: Any, name: str) -> dtype:
-    """The type of a NumPy array.  Raises ArgumentTypeError if there is none."""
+    """The type of a NumPy array.  Raises ArgumentTypeError if there is none, ArgumentError for a foreign byte order."""
     kind = dtypes.from_numpy(array.dtype)
+    if not array.dtype.isnative:
+        raise ArgumentError(
+            f"{name}: the array's byte order is not that of this machine: {array.dtype.str}{list(array.shape)}",
+            hint="convert with array.astype(array.dtype.newbyteorder('='))",
+        )
     if kind is None:
         raise ArgumentTypeError(f"{name}: NumPy type {array.dtype} has no torch type", hint=NUMPY_HINT)
     return kind
@@ -28,8 +33,11 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
     Raises: ArgumentError, ArgumentTypeError, DtypeError or ValueRangeError, saying where in the data the fault is.
     """
     is_numpy = isinstance(_first_leaf(data), (np.ndarray, np.generic))
+    if isinstance(data, np.ndarray):
+        kind_of(data, name)
     try:
         array = np.array(_without_tensors(data), order="C")
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
     except ValueError as error:
         _check_even(data, name, ())
         fact = f"{name}: NumPy makes no array of the data: {error}"

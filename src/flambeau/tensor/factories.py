@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from math import ceil
+from numbers import Integral
 from operator import index
 from typing import Any
 
@@ -15,7 +16,7 @@ from ..core import TensorCore
 from ..dispatch import assign, fill_new
 from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, shown, tell_as, told_as
-from ..host import address_of, array_at, np
+from ..host import address_of, array_at, is_numpy_loaded, np
 from ..ops.operator import REGISTRY
 from ..runtime import storage
 from ..runtime.device import resolve
@@ -261,6 +262,8 @@ def full(
     Host: returns at once.
     """
     is_tensor = isinstance(fill_value, TensorCore)
+    if is_numpy_loaded() and isinstance(fill_value, np.generic):
+        fill_value = fill_value.item()
     kind = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.float32))
     if is_tensor and fill_value.numel() != 1 or not is_tensor and type(fill_value) not in (int, float, bool):
         checks.fill_value("full", fill_value)
@@ -296,7 +299,7 @@ def arange(
     are_int = type(first) is int and type(last) is int and type(step) is int
     if not are_int or step == 0 or (last - first) * step < 0:
         checks.steps(first, last, step)
-    whole = all(isinstance(each, int) for each in (first, last, step))
+    whole = all(isinstance(each, Integral) for each in (first, last, step))
     kind = dtype or (dtypes.int64 if whole else dtypes.float32)
     count = -(-(last - first) // step) if whole else ceil((last - first) / step)
     made = unset("arange", (count,), kind, device, pin_memory)

@@ -1,18 +1,65 @@
-"""Meeting other libraries: DLPack for host memory, the CUDA array interface, and pickle."""
+"""Exchange with other libraries: NumPy's protocols, DLPack for host memory, the CUDA array interface, pickle."""
 
 from __future__ import annotations
 
+import operator as python_operators
 from typing import Any
 
+from .. import dtypes
 from ..core import TensorCore
 from ..dtypes import BY_NAME
-from ..errors import AutogradError, NotSupportedError, ValueRangeError, shown, told_as
-from ..host import np
+from ..errors import ArgumentError, AutogradError, NotSupportedError, ValueRangeError, shown, told_as
+from ..host import is_numpy_loaded, np
+from ..ops.operator import Operator
 from ..runtime import device as devices
 from ..runtime import state
 from . import factories
 
 DLPACK_CPU, DLPACK_CUDA = 1, 2  # DLDeviceType
+
+
+def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+    """`__array__`: what `np.asarray(tensor)` and `np.array(tensor)` call.
+
+    Raises: what `Tensor.numpy` raises; ArgumentError if copy is False and another type is asked for.
+    """
+    array = self.numpy()
+    if dtype is None or array.dtype == dtype:
+        return array.copy() if copy else array
+    if copy is False:
+        raise ArgumentError(
+            f"__array__: {self.describe()} is no array of {np.dtype(dtype)} without a copy, and copy is False",
+            hint="leave out copy=False",
+        )
+    return array.astype(dtype)
+
+
+def from_result(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    """`__array_wrap__`: what a universal function of NumPy's makes of its result if an operand is a tensor.
+
+    Truth values become uint8, as in PyTorch.
+    """
+    array = np.asarray(array)
+    return factories.from_numpy(array.view(np.uint8) if array.dtype == np.bool_ else array)
+
+
+def with_array(symbol: str, tensor: Any, other: Any, swap: bool) -> Any:
+    """A binary operator, named as in Python's `operator`, of a tensor and an array; NotImplemented for anything else.
+
+    NumPy computes it, so the result has the type that it has for two arrays.
+    """
+    if not is_numpy_loaded() or not isinstance(other, np.ndarray):
+        return NotImplemented
+    compute = getattr(python_operators, f"__{symbol}__")
+    return from_result(tensor, compute(other, tensor.numpy()) if swap else compute(tensor.numpy(), other))
+
+
+def compared(operator: Operator, tensor: Any, other: Any) -> Any:
+    """A comparison of a tensor with an array of numbers; NotImplemented for anything else."""
+    if not is_numpy_loaded() or not isinstance(other, np.ndarray) or dtypes.from_numpy(other.dtype) is None:
+        return NotImplemented
+    with told_as(operator.called):
+        return operator(tensor, factories.tensor(other))
 
 
 def dlpack_device(self: TensorCore) -> tuple[int, int]:

@@ -73,6 +73,7 @@ def install(cls: Any) -> None:
         setattr(cls, made.__name__, made)
     cls.__getitem__, cls.__setitem__ = indexing.get, indexing.put
     cls.index_put_ = advanced.index_put_
+    cls.__array__, cls.__array_wrap__ = interop.as_array, interop.from_result
     cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device
     cls.__cuda_array_interface__ = property(interop.cuda_array_interface)
     cls.__reduce_ex__ = interop.reduce

@@ -10,6 +10,7 @@ from ..core import TensorCore
 from ..dtypes import dtype
 from ..host import is_numpy_loaded, np
 from ..ops.operator import REGISTRY, Operator
+from . import interop
 from .arguments import sizes
 
 BINARY = {
@@ -40,12 +41,12 @@ def put(cls: Any, name: str, method: Any) -> None:
 
 def _install_symbols(cls: Any) -> None:
     for symbol, name in BINARY.items():
-        setattr(cls, f"__{symbol}__", _binary(REGISTRY[name], swap=False))
-        setattr(cls, f"__r{symbol}__", _binary(REGISTRY[name], swap=True))
+        setattr(cls, f"__{symbol}__", _binary(REGISTRY[name], symbol, swap=False))
+        setattr(cls, f"__r{symbol}__", _binary(REGISTRY[name], symbol, swap=True))
         if REGISTRY[name].inplace:
-            setattr(cls, f"__i{symbol}__", _inplace_method(REGISTRY[name].in_place()))
+            setattr(cls, f"__i{symbol}__", _augmented(REGISTRY[name].in_place()))
     for name in COMPARISONS:
-        setattr(cls, f"__{name}__", _binary(REGISTRY[name], swap=False))
+        setattr(cls, f"__{name}__", _comparison(REGISTRY[name]))
     for symbol, name in UNARY.items():
         setattr(cls, f"__{symbol}__", _method(REGISTRY[name]))
 
@@ -82,10 +83,33 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
     return view
 
 
-def _binary(operator: Operator, swap: bool) -> Callable[[Any, Any], Any]:
+def _is_operand(other: Any) -> bool:
+    """Whether an operator takes it: a tensor, or a number of Python's or NumPy's."""
+    return isinstance(other, (TensorCore, int, float)) or is_numpy_loaded() and isinstance(other, np.generic)
+
+
+def _binary(operator: Operator, symbol: str, swap: bool) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if isinstance(other, (TensorCore, int, float)) or (is_numpy_loaded() and isinstance(other, np.generic)):
+        if _is_operand(other):
             return dispatch.call_two(operator, other, self) if swap else dispatch.call_two(operator, self, other)
-        return NotImplemented
+        return interop.with_array(symbol, self, other, swap)
+
+    return method
+
+
+def _comparison(operator: Operator) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if _is_operand(other):
+            return dispatch.call_two(operator, self, other)
+        return interop.compared(operator, self, other)
+
+    return method
+
+
+def _augmented(operator: Operator) -> Callable[[Any, Any], Any]:
+    """`x += other`; for what is no operand, as an array, Python makes it `x = x + other`."""
+
+    def method(self: Any, other: Any) -> Any:
+        return dispatch.call_inplace(operator, (self, other), NO_NAMES) if _is_operand(other) else NotImplemented
 
     return method

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import core, dispatch, transfer
 from ..autograd import functional, record
-from ..autograd.mode import GradMode
+from ..autograd.mode import GradMode, is_grad_enabled
 from ..core import TensorCore
 from ..dtypes import INTEGER
 from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedError, ValueRangeError, shown
@@ -281,7 +281,10 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         return dispatch.read(self).astype(self.dtype.wide.numpy, copy=False).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
-        """A NumPy array over the same memory.  Raises ArgumentTypeError on a GPU, AutogradError in a graph."""
+        """A NumPy array over the same memory.
+
+        Raises: ArgumentTypeError on a GPU; AutogradError if it requires a gradient, and gradients are recorded.
+        """
         if force is not False:
             checks.flag("numpy", "force", force)
         if force:
@@ -291,16 +294,12 @@ class Tensor(TensorCore, metaclass=_TensorClass):
                 f"numpy: can't convert {self.device} device type tensor to numpy: {self.describe()}",
                 hint="use Tensor.cpu() to copy it to the host first",
             )
-        if self.requires_grad:
+        if self.requires_grad and is_grad_enabled():
             raise AutogradError(
                 f"numpy: Can't call numpy() on Tensor that requires grad: {self.describe()}",
                 hint="use tensor.detach().numpy() instead",
             )
         return self.array()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        found = self.numpy()
-        return found if dtype is None else found.astype(dtype, copy=bool(copy))
 
     def fill_(self, value: Any) -> Any:
         """Set every element to a number, or to the value of a tensor of one element."""
@@ -356,11 +355,14 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         return to_text(self)
 
     def __format__(self, spec: str) -> str:
-        if spec and self.shape:
+        """As its number if there are no dimensions, else as `repr` does.  Host: waits if it is on a GPU."""
+        if type(self) is Tensor and not self.shape:
+            return format(self.item(), spec)
+        if spec:
             raise ArgumentTypeError(
                 f"format: unsupported format string {spec!r} for {self.describe()}", hint="format its elements"
             )
-        return format(self.item(), spec) if spec else repr(self)
+        return repr(self)
 
     def __hash__(self) -> int:
         return id(self)
