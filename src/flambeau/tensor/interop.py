@@ -1,4 +1,4 @@
-"""Exchange with other libraries: NumPy's protocols, DLPack for host memory, the CUDA array interface, pickle."""
+"""Exchange with other libraries: NumPy's protocols, DLPack for host memory, the CUDA array interface."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import Any
 
 from .. import dtypes
 from ..core import TensorCore
-from ..dtypes import BY_NAME
 from ..errors import ArgumentError, AutogradError, NotSupportedError, ValueRangeError, shown, told_as
 from ..host import is_numpy_loaded, np
 from ..ops.operator import Operator
-from ..runtime import device as devices
 from ..runtime import state
 from . import factories
 
@@ -121,19 +119,3 @@ def cuda_array_interface(self: Any) -> dict[str, Any]:
         "stream": stream or 1,  # the protocol forbids 0; 1 is the legacy default stream
         "version": 3,
     }
-
-
-def reduce(self: Any, protocol: Any = None) -> tuple[Any, ...]:
-    """What pickle stores: the dense values, and where they go back to.  Host: waits for a tensor on a GPU."""
-    if self.requires_grad and not self.is_leaf:
-        raise AutogradError(
-            f"pickle: only leaves of a graph can be pickled, this is {self.describe()}", hint="use tensor.detach()"
-        )
-    values = self.detach().cpu().contiguous().array().tobytes()
-    return _restore, (values, self.dtype.name, tuple(self.shape), str(self.device), self.requires_grad)
-
-
-def _restore(values: bytes, kind: str, shape: tuple[int, ...], device: str, requires_grad: bool) -> Any:
-    array = np.frombuffer(bytearray(values), BY_NAME[kind].numpy).reshape(shape)
-    made = factories.from_array(array)
-    return (made if device == "cpu" else made.to(devices.as_device(device))).requires_grad_(requires_grad)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core import TensorCore
 from ..errors import ArgumentTypeError, FlambeauError, tell_as
-from . import checks
+from . import checks, subclass
 from .factories import empty, full, ones, tensor, zeros
 from .random_factories import rand, randint, randn
 
@@ -18,7 +18,7 @@ def _like(name: str, make: Any, input: TensorCore, arguments: tuple[Any, ...], o
     if options.get("dtype") is None:
         options["dtype"] = input.dtype
     try:
-        return make(*arguments, **options)
+        return subclass.follow(make(*arguments, **options), input)
     except FlambeauError as error:
         tell_as(error, name)
         raise

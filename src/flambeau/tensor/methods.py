@@ -11,7 +11,7 @@ from ..errors import told_as
 from ..ops import advanced, join, views
 from ..ops.operator import Operator
 from ..runtime import device as devices
-from . import indexing, interop, legacy, likes, queries, sharing, waiting
+from . import duplicates, indexing, interop, legacy, likes, queries, sharing, waiting
 from .arguments import sizes
 from .operators import put
 
@@ -71,9 +71,10 @@ def install(cls: Any) -> None:
         put(cls, operator.name, _several(operator))
     for made in (new, *likes.NEW_METHODS, *queries.METHODS, *sharing.METHODS, *waiting.METHODS):
         setattr(cls, made.__name__, made)
-    cls.__getitem__, cls.__setitem__ = indexing.get, indexing.put
+    put(cls, "__getitem__", indexing.get)
+    put(cls, "__setitem__", indexing.put)
     cls.index_put_ = advanced.index_put_
     cls.__array__, cls.__array_wrap__ = interop.as_array, interop.from_result
     cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device
     cls.__cuda_array_interface__ = property(interop.cuda_array_interface)
-    cls.__reduce_ex__ = interop.reduce
+    cls.__reduce_ex__, cls.__deepcopy__ = duplicates.reduce, duplicates.deepcopy

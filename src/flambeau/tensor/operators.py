@@ -35,20 +35,20 @@ def install(cls: Any) -> None:
 
 def put(cls: Any, name: str, method: Any) -> None:
     """Make a function a method, which pickle finds by its name."""
-    method.__module__, method.__qualname__ = cls.__module__, f"{cls.__name__}.{name}"
+    method.__module__, method.__name__, method.__qualname__ = cls.__module__, name, f"{cls.__name__}.{name}"
     setattr(cls, name, method)
 
 
 def _install_symbols(cls: Any) -> None:
     for symbol, name in BINARY.items():
-        setattr(cls, f"__{symbol}__", _binary(REGISTRY[name], symbol, swap=False))
-        setattr(cls, f"__r{symbol}__", _binary(REGISTRY[name], symbol, swap=True))
+        put(cls, f"__{symbol}__", _binary(REGISTRY[name], symbol, swap=False))
+        put(cls, f"__r{symbol}__", _binary(REGISTRY[name], symbol, swap=True))
         if REGISTRY[name].inplace:
-            setattr(cls, f"__i{symbol}__", _augmented(REGISTRY[name].in_place()))
+            put(cls, f"__i{symbol}__", _augmented(REGISTRY[name].in_place()))
     for name in COMPARISONS:
-        setattr(cls, f"__{name}__", _comparison(REGISTRY[name]))
+        put(cls, f"__{name}__", _comparison(REGISTRY[name]))
     for symbol, name in UNARY.items():
-        setattr(cls, f"__{symbol}__", _method(REGISTRY[name]))
+        put(cls, f"__{symbol}__", _method(REGISTRY[name]))
 
 
 def _method(operator: Operator) -> Callable[..., Any]:
@@ -83,14 +83,14 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
     return view
 
 
-def _is_operand(other: Any) -> bool:
+def is_operand(other: Any) -> bool:
     """Whether an operator takes it: a tensor, or a number of Python's or NumPy's."""
     return isinstance(other, (TensorCore, int, float)) or is_numpy_loaded() and isinstance(other, np.generic)
 
 
 def _binary(operator: Operator, symbol: str, swap: bool) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if _is_operand(other):
+        if is_operand(other):
             return dispatch.call_two(operator, other, self) if swap else dispatch.call_two(operator, self, other)
         return interop.with_array(symbol, self, other, swap)
 
@@ -99,7 +99,7 @@ def _binary(operator: Operator, symbol: str, swap: bool) -> Callable[[Any, Any],
 
 def _comparison(operator: Operator) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if _is_operand(other):
+        if is_operand(other):
             return dispatch.call_two(operator, self, other)
         return interop.compared(operator, self, other)
 
@@ -110,6 +110,6 @@ def _augmented(operator: Operator) -> Callable[[Any, Any], Any]:
     """`x += other`; for what is no operand, as an array, Python makes it `x = x + other`."""
 
     def method(self: Any, other: Any) -> Any:
-        return dispatch.call_inplace(operator, (self, other), NO_NAMES) if _is_operand(other) else NotImplemented
+        return dispatch.call_inplace(operator, (self, other), NO_NAMES) if is_operand(other) else NotImplemented
 
     return method

@@ -7,14 +7,14 @@ from typing import Any
 
 from .. import core, dispatch, transfer
 from ..autograd import functional, record
-from ..autograd.mode import GradMode, is_grad_enabled
+from ..autograd.mode import is_grad_enabled
 from ..core import TensorCore
 from ..dtypes import INTEGER
 from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedError, ValueRangeError, shown
 from ..ops.operator import REGISTRY
 from ..runtime.storage import Storage
 from ..runtime.stream import Stream, check_alive
-from . import checks, gradient, legacy, methods, operators, placing
+from . import checks, gradient, legacy, methods, operators, placing, subclass
 from .arguments import sizes
 from .format import to_text
 
@@ -23,18 +23,35 @@ _GRAD: Any = TensorCore.__dict__["grad"]
 
 
 class _TensorClass(type):
-    """The class of Tensor: `Tensor(2, 3)` and `Tensor([1, 2])` are the legacy FloatTensor."""
+    """The class of Tensor: `Tensor(2, 3)` and `Tensor([1, 2])` are the legacy FloatTensor.
+
+    overrides: whether calls with tensors of a subclass go to its `__torch_function__`.
+    """
+
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], overrides: bool = True
+    ) -> _TensorClass:
+        if overrides:
+            bases = tuple([subclass.overridable(each) if each is Tensor else each for each in bases])
+        return super().__new__(mcs, name, bases, namespace)
+
+    def __init__(cls, *args: Any, overrides: bool = True) -> None:
+        super().__init__(*args)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is Tensor and not (args and isinstance(args[0], Storage)):
-            return legacy.make(legacy.TYPES["FloatTensor"], args, **kwargs)
+            return legacy.make_tensor(*args, **kwargs)
         return type.__call__(cls, *args, **kwargs)
 
 
-class Tensor(TensorCore, metaclass=_TensorClass):
+class Tensor(TensorCore, metaclass=_TensorClass, overrides=False):
     """An array of one type on one device, that remembers how it was computed where a gradient is wanted."""
 
     __array_priority__ = 1000  # NumPy scalars leave binary operators to the tensor
+
+    shown_as = "tensor"  # what its text begins with
+    as_subclass = subclass.as_subclass
+    _make_subclass = staticmethod(subclass.make_subclass)
 
     # what it is
 
@@ -366,19 +383,6 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def __hash__(self) -> int:
         return id(self)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        if not self.is_leaf:
-            raise AutogradError(
-                "deepcopy: only Tensors created explicitly by the user support the deepcopy protocol, this is "
-                f"{self.describe()} of {self.grad_fn}",
-                hint="copy tensor.detach()",
-            )
-        with GradMode(False):
-            made = self.clone()
-        made._requires_grad = self._requires_grad
-        memo[id(self)] = made
-        return made
 
 
 methods.install(Tensor)

@@ -1,0 +1,223 @@
+"""Subclasses of Tensor: how they are made, and the calls that they take over with `__torch_function__`.
+
+- A call with a tensor of a user's subclass goes to the `__torch_function__` of that class.  By default the call runs,
+  and tensors among its results become tensors of the class.
+- Functions hand a call over for a tensor of any argument, methods and symbols for their tensor or the other side.
+- Plain tensors pay nothing for it.  Subclasses derive from `overridable()`, whose methods look at the classes of their
+  arguments; functions look at them once there is such a subclass.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
+from typing import Any
+
+from .. import core, dispatch
+from ..core import TensorCore
+from ..errors import ArgumentTypeError, shown
+from ..ops.operator import REGISTRY, Operator, Runner, run_calls_with
+from . import legacy
+from .operators import BINARY, UNARY, is_operand
+
+FIELDS = ("storage", "layout", "offset", "_requires_grad", "_grad_fn", "output_index", "base", "view_version", "hooks")
+FUNCTION_OF = {f"__{symbol}__": name for symbol, name in (BINARY | UNARY).items()}
+FUNCTION_OF |= {f"__i{symbol}__": f"{name}_" for symbol, name in BINARY.items()}
+FUNCTION_OF |= {"__radd__": "add", "__rmul__": "mul", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge"}
+ALSO_METHODS = (
+    *(f"__r{symbol}__" for symbol in BINARY), "__eq__", "__ne__",
+    "__getitem__", "__setitem__", "__len__", "__bool__", "__float__", "__int__", "__index__", "__contains__",
+)  # fmt: skip
+NOT_METHODS = ("as_subclass",)
+PROPERTIES = ("T", "mT", "data")  # whose value is a tensor of the class
+
+
+class _Running(threading.local):
+    """default: whether this thread runs a call that a subclass has left to the default."""
+
+    default = False
+
+
+_running = _Running()
+
+
+def of_class(tensor: Any, cls: type) -> Any:
+    """Another object over the same memory, at the same place in the graph, of that class."""
+    made: Any = TensorCore.__new__(cls)
+    core.begin(made, tensor.storage, tensor.layout, tensor.offset)
+    for name in FIELDS:
+        setattr(made, name, getattr(tensor, name))
+    return made
+
+
+def as_subclass(self: Any, cls: type) -> Any:
+    """This tensor's memory as a tensor of a subclass, in the graph.
+
+    Raises: ArgumentTypeError for what is no subclass of Tensor.
+    """
+    if not isinstance(cls, type) or not issubclass(cls, TensorCore):
+        raise ArgumentTypeError(f"as_subclass: expected a subclass of Tensor, got {shown(cls)}", hint="derive it so")
+    return of_class(REGISTRY["alias"].run((self,)), cls)
+
+
+def make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
+    """A tensor of a subclass over the memory of `data`, outside its graph."""
+    return of_class(data.detach(), cls).requires_grad_(require_grad)
+
+
+def follow(made: Any, source: Any) -> Any:
+    """What a factory made like `source`, as a tensor of its class if that is a user's subclass."""
+    return _converted(made, type(source)) if _is_overriding(type(source)) else made
+
+
+# calls
+
+
+def _is_overriding(kind: type) -> bool:
+    return _known.base is not None and issubclass(kind, _known.base)
+
+
+def _overriding(values: Iterable[Any]) -> list[type]:
+    """The users' subclasses among the classes of arguments, each before those it derives from."""
+    found: list[type] = []
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            kinds = _overriding(value)
+        else:
+            kinds = [type(value)] if _is_overriding(type(value)) else []
+        for kind in kinds:
+            if kind not in found:
+                place = next((at for at, each in enumerate(found) if issubclass(kind, each)), len(found))
+                found.insert(place, kind)
+    return found
+
+
+def handed_over(function: Any, kinds: list[type], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the first class that takes a call over returns.  Raises ArgumentTypeError if every one declines."""
+    for kind in kinds:
+        result = kind.__torch_function__(function, tuple(kinds), args, kwargs)  # type: ignore[attr-defined]
+        if result is not NotImplemented:
+            return result
+    names = ", ".join(kind.__name__ for kind in kinds)
+    raise ArgumentTypeError(
+        f"{function.__name__}: no implementation found for arguments of {names}: every __torch_function__ returned "
+        "NotImplemented",
+        hint="call super().__torch_function__ for what a class does not define itself",
+    )
+
+
+@contextmanager
+def _default() -> Iterator[None]:
+    before, _running.default = _running.default, True
+    try:
+        yield
+    finally:
+        _running.default = before
+
+
+def torch_function(cls: type, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
+    """`__torch_function__` by default: run the call, and make tensors among its results tensors of this class."""
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    with _default():
+        return _converted(func(*args, **(kwargs or {})), cls)
+
+
+def _converted(result: Any, cls: type) -> Any:
+    if isinstance(result, TensorCore):
+        if isinstance(result, cls):
+            return result
+        return as_subclass(result, cls) if result.requires_grad else of_class(result, cls)
+    if isinstance(result, (list, tuple)):
+        parts = [_converted(each, cls) for each in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    return result
+
+
+class _Overriding(Runner):
+    """Runs operators that are called as functions, once there are users' subclasses."""
+
+    __slots__ = ()
+
+    def run(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        kinds = [] if _running.default else _overriding((*args, *kwargs.values()))
+        return handed_over(operator, kinds, args, kwargs) if kinds else dispatch.call(operator, args, kwargs)
+
+
+# the class
+
+
+def _method(function: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that hands its call over.  function: what stands for the call.  plain: what computes it."""
+
+    @wraps(plain)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        if _running.default:
+            return plain(*args, **kwargs)
+        return handed_over(function, _overriding((*args, *kwargs.values())), args, kwargs)
+
+    return method
+
+
+def _symbol(function: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """As `_method`, for a binary symbol, whose other side may be no operand."""
+    handing = _method(function, plain)
+
+    @wraps(plain)
+    def method(self: Any, other: Any) -> Any:
+        return handing(self, other) if is_operand(other) else plain(self, other)
+
+    return method
+
+
+def _property(found: property) -> property:
+    def value(self: Any) -> Any:
+        return _converted(found.__get__(self), type(self))
+
+    return property(value, found.fset)
+
+
+def _new(cls: type, *args: Any, **kwargs: Any) -> Any:
+    return of_class(legacy.make_tensor(*args, **kwargs), cls)
+
+
+def _init(self: Any, *args: Any, **kwargs: Any) -> None:
+    """Nothing: `__new__` has made the tensor."""
+
+
+class _Known:
+    """base: what users' subclasses derive from, None until there is one."""
+
+    base: type | None = None
+
+
+_known = _Known()
+
+
+def _is_handed_over(name: str) -> bool:
+    return name in FUNCTION_OF or name in ALSO_METHODS or not name.startswith("_") and name not in NOT_METHODS
+
+
+def _name_in_text(cls: Any, **options: Any) -> None:
+    """What happens when a subclass is made: its tensors are shown under its name."""
+    cls.shown_as = cls.__name__
+
+
+@cache
+def overridable(plain: type) -> type:
+    """The class that stands between Tensor and the subclasses of users: its methods hand calls over."""
+    members: dict[str, Any] = {"__new__": _new, "__init__": _init, "__torch_function__": classmethod(torch_function)}
+    members["__init_subclass__"] = classmethod(_name_in_text)
+    for name, found in vars(plain).items():
+        if name in PROPERTIES:
+            members[name] = _property(found)
+        elif name in FUNCTION_OF and FUNCTION_OF[name] not in UNARY.values():
+            members[name] = _symbol(getattr(plain, FUNCTION_OF[name]), found)
+        elif inspect.isroutine(found) and _is_handed_over(name):
+            members[name] = _method(getattr(plain, FUNCTION_OF.get(name, name)), found)
+    run_calls_with(_Overriding())
+    _known.base = type(plain)("Overridable", (plain,), members, overrides=False)
+    return _known.base
