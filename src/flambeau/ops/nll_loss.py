@@ -17,7 +17,7 @@ from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from .embedding import check_range
-from .loss import check_reduction
+from .loss import reduction_of
 from .operator import Array, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import THREADS, grid_over, source_text
 from .reduction import TARGET_BLOCKS
@@ -206,8 +206,8 @@ def class_samples() -> Iterator[Sample]:
         (Array((4, 3), layout="transposed", **logs), target, Array((3,), low=0.5, high=2.0, grad=False)),
         {"reduction": "sum"},
     )
-    yield Sample((Array((4, 3), **logs), target, None, 1), {"reduction": "none"})
-    yield Sample((Array((4, 3), **logs), target, Array((3,), low=0.5, high=2.0, grad=False), 1))
+    yield Sample((Array((4, 3), **logs), target, None), {"ignore_index": 1, "reduction": "none"})
+    yield Sample((Array((4, 3), **logs), target, Array((3,), low=0.5, high=2.0, grad=False)), {"ignore_index": 1})
     yield Sample((Array((2, 3, 2, 2), **logs), Array((2, 2, 2), low=0, high=2, dtype="int64", seed=1)))
     yield Sample((Array((3,), **logs), Array((), low=1, high=1, dtype="int64")))
     yield Sample((Array((0, 3), **logs), Array((0,), dtype="int64")), {"reduction": "sum"})
@@ -339,8 +339,9 @@ def _(grad: Any, target: Any, weight: Any, total: Any, ignore_index: int, is_eac
 
 @composite(samples=class_samples, errors=class_errors, dtypes=FLOATING_TYPES, method=False)
 def nll_loss(
-    input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED, reduction: str = "mean"
-) -> Any:
+    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
+    ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """Negative log-probability of the target classes, from log-probabilities.
 
     weight: one number per class.  ignore_index: a target that counts as nothing.
@@ -350,5 +351,5 @@ def nll_loss(
     Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
             ArgumentError, ShapeError, DtypeError.
     """
-    check_reduction("nll_loss", reduction)
+    reduction = reduction_of("nll_loss", size_average, reduce, reduction)
     return class_loss(input, target, weight, ignore_index, reduction)[0]
