@@ -20,13 +20,13 @@ from .dtypes import (
     int32,
     int64,
     long,
+    promote_types,
     short,
     uint8,
 )
 from .dtypes import bool_ as bool
 from .dtypes import float_ as float
 from .dtypes import int_ as int
-from .dtypes import promote as promote_types
 from .errors import AcceleratorError, OutOfMemoryError
 from .numerics import (
     are_deterministic_algorithms_enabled,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, SupportsIndex
 
 from .. import dtypes
 from .. import strides as st
@@ -279,13 +279,14 @@ def _interleave_errors() -> Iterator[ErrorSample]:
 
 
 @composite(samples=_interleave_samples, errors=_interleave_errors, dtypes=dtypes.ALL)
-def repeat_interleave(input: Operand, repeats: int, dim: int | None = None) -> Any:
+def repeat_interleave(input: Operand, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Any:
     """Each element (or each index of a dimension) `repeats` times in a row.
 
+    output_size: the size that the dimension is expected to have afterwards.
     Host:   returns at once.
-    Raises: ArgumentError if repeats is not a number that is not negative.
+    Raises: ArgumentError if repeats is not a number that is not negative, or the size is another.
     """
-    if not isinstance(repeats, int) or repeats < 0:
+    if not isinstance(repeats, SupportsIndex) or hasattr(repeats, "shape") and repeats.shape or repeats < 0:
         raise ArgumentError(
             f"repeat_interleave: repeats must be a number that is not negative, got {shown(repeats)}",
             hint="pass an int: a count for every element is not supported",
@@ -293,6 +294,12 @@ def repeat_interleave(input: Operand, repeats: int, dim: int | None = None) -> A
     source = reshape(input, (-1,)) if dim is None else input
     shape = source.shape
     at = st.wrap_dim(dim or 0, len(shape), "repeat_interleave")
+    if output_size is not None and output_size != shape[at] * repeats:
+        raise ArgumentError(
+            f"repeat_interleave: output_size is {output_size}, and {shape[at]} indexes {repeats} times are "
+            f"{shape[at] * repeats}",
+            hint="leave out output_size=",
+        )
     repeated = expand(unsqueeze(source, at + 1), (*shape[: at + 1], repeats, *shape[at + 1 :]))
     return reshape(repeated.clone(), (*shape[:at], shape[at] * repeats, *shape[at + 1 :]))
 

@@ -24,7 +24,7 @@ tensor parameter.  It returns one gradient per tensor parameter, None where ther
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..dtypes import dtype, meant
@@ -217,6 +217,7 @@ class Operator:
     inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
     dtypes: the types that the sweep tries.  setting: what the user set that its lowering also decides by.
     mutates: parameters, sequences of tensors, that a call writes.
+    other_names: names that calls may use for parameters, beside those of the body and of NumPy.
     """
 
     by_value = False  # whether a pointwise lowering decides by the values of numbers too
@@ -226,7 +227,7 @@ class Operator:
         self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
         dtypes: Sequence[dtype] = (), inplace: bool = False, method: bool = True, function: bool = True,
         host: str = "never", name: str = "", called: str = "", differentiable: bool = True,
-        setting: Setting | None = None, mutates: Sequence[str] = (),
+        setting: Setting | None = None, mutates: Sequence[str] = (), other_names: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.name = name or body.__name__
         self.__name__ = self.name
@@ -244,6 +245,7 @@ class Operator:
         self.differentiable = differentiable
         self.setting = setting
         self.mutates = tuple(mutates)
+        self.other_names = {} if other_names is None else dict(other_names)
         self.backward: Callable[..., Any] | None = None
         self.backward_needs: tuple[str, ...] = ()
         self.saves: tuple[Need, ...] = ()
@@ -342,16 +344,16 @@ class Operator:
                     f"{self.called}: missing 1 required positional argument: '{parameter.name}'", hint=self.signature()
                 )
         known = {each.name for each in left}
-        for name, value in given.items():
-            if name not in known:
+        for name, value in kwargs.items():
+            if self._own_name(name, kwargs) not in known:
                 raise ArgumentTypeError(
                     f"{self.called}: got an unexpected keyword argument '{name}': {shown(value)}", hint=self.signature()
                 )
         return [self.index_of[name] for name in given]
 
     def _own_name(self, name: str, others: dict[str, Any]) -> str:
-        """The name here for one of NumPy's, unless that is given too."""
-        own = OF_NUMPY.get(name, name)
+        """The name here for another of a parameter's names, unless that is given too."""
+        own = self.other_names.get(name) or OF_NUMPY.get(name, name)
         return name if name in self.index_of or own in others else own
 
     def signature(self) -> str:

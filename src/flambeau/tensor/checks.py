@@ -14,6 +14,7 @@ from .. import dtypes
 from ..core import TensorCore
 from ..dtypes import BY_NAME, dtype
 from ..errors import (
+    LACKING,
     ArgumentError,
     ArgumentTypeError,
     DeviceIndexError,
@@ -83,6 +84,13 @@ def kind(name: str, value: object) -> dtype | None:
         hint = f"use {meant or 'one such as torch.float32'}"
         raise ArgumentTypeError(f"{name}: dtype must be a torch.dtype, got {shown(value)}", hint=hint)
     return value
+
+
+def absent(name: str, what: str, value: object) -> None:
+    """Raise NotSupportedError for an option of PyTorch's that is asked for and does not exist here."""
+    flag(name, what, value)
+    if value:
+        raise NotSupportedError(f"{name}: {what}=True does not exist", hint=LACKING)
 
 
 def listed(name: str, what: str, of: str, values: Any) -> tuple[Any, ...]:

@@ -13,6 +13,10 @@ from ..ops.operator import REGISTRY, Operator
 from . import interop
 from .arguments import sizes
 
+ALIASES = {
+    "absolute": "abs", "clip": "clamp", "divide": "div", "multiply": "mul", "negative": "neg", "subtract": "sub",
+    "true_divide": "div",
+}  # fmt: skip
 BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
     "pow": "pow", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
@@ -29,6 +33,11 @@ def install(cls: Any) -> None:
             put(cls, operator.name, _method(operator))
         if operator.inplace and f"{operator.name}_" not in cls.__dict__:
             put(cls, f"{operator.name}_", _inplace_method(operator.in_place()))
+    for alias, name in ALIASES.items():
+        operator = REGISTRY[name].called_as(alias)
+        put(cls, alias, _method(operator))
+        if operator.inplace:
+            put(cls, f"{alias}_", _inplace_method(operator.in_place()))
     put(cls, "view", _view_method(REGISTRY["view"], REGISTRY["view_dtype"]))
     _install_symbols(cls)
 
