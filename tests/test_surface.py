@@ -170,6 +170,12 @@ def exists(dotted: str) -> bool:
     return True
 
 
+def test_no_module_of_the_library_stands_where_pytorch_has_something_else():
+    for name in ("ops", "trace"):
+        assert importlib.import_module(f"flambeau.{name}") and not isinstance(getattr(flambeau, name, None), ModuleType)
+    assert isinstance(flambeau.layout, type) and isinstance(flambeau.strided, flambeau.layout)
+
+
 @pytest.mark.parametrize("name", ["flambeau.compile", "flambeau.nn.Conv2d", "flambeau.cuda.jiterator"])
 def test_a_name_that_is_missing_is_told_with_where_to_look(name):
     module, _, missing = name.rpartition(".")

@@ -49,6 +49,7 @@ from .tensor import *  # noqa: F403
 from .tensor import __all__ as _tensor_names
 from .tensor.functions import *  # noqa: F403
 from .tensor.functions import __all__ as _function_names
+from .tensor.layouts import layout, strided
 from .tensor.legacy import Variable as _Variable
 from .tools.explain import explain
 from .tools.profile import profile
@@ -56,6 +57,9 @@ from .tools.statistics import statistics
 
 __version__ = "0.1.0"
 autograd.Variable = _Variable  # type: ignore[attr-defined]  # it needs tensors, which need autograd
+for _name in ("ops", "trace"):  # modules of the library, where PyTorch has something else; imports still find them
+    if isinstance(globals().get(_name), type(_importlib)):
+        del globals()[_name]
 _SUBMODULES = (
     "accelerator",
     "backends",
@@ -75,11 +79,11 @@ __all__ = [
     "are_deterministic_algorithms_enabled", "bfloat16", "bool", "cuda", "device", "double", "dtype", "enable_grad",
     "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
     "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64",
-    "int8", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "long", "manual_seed", "no_grad",
-    "profile", "promote_types", "seed", "set_default_device", "set_deterministic_debug_mode",
+    "int8", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "layout", "long", "manual_seed",
+    "no_grad", "profile", "promote_types", "seed", "set_default_device", "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
-    "set_grad_enabled", "short", "statistics", "uint8", "use_deterministic_algorithms", "virtual", *_tensor_names,
-    *_function_names,
+    "set_grad_enabled", "short", "statistics", "strided", "uint8", "use_deterministic_algorithms", "virtual",
+    *_tensor_names, *_function_names,
 ]  # fmt: skip
 
 

@@ -28,19 +28,39 @@ MODULES = (
     "nn.parallel", "nn.utils", "optim", "optim.lr_scheduler", "profiler", "random", "utils.data",
 )  # fmt: skip
 STUBS = Path(torch.__file__).parent / "_C"
-POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+BOTH = (Parameter.POSITIONAL_OR_KEYWORD,)
+POSITIONAL = (Parameter.POSITIONAL_ONLY, *BOTH)
 BUILTINS = (type(torch.add), type(torch.Tensor.add))
 VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 STUB_NAMES = {"from_": "from", "self": "input"}  # how stub files write names of arguments
-METHODS_OF_CLASSES = ("__init__", "__new__")
 LINE = re.compile(r"^\s*(?:[\w.]+\.)?(\w+)\((.*)\)\s*(?:->.*)?$")
 
-# Arguments without a meaning here: docs/differences.md says why.  "*" is every function.
-EXPLAINED: dict[str, tuple[str, ...]] = {}
+REAL = {  # what calls show where stub files or `inspect` say otherwise
+    "torch.tensor": "data, *, dtype, device, requires_grad, pin_memory",
+    "torch.Tensor.new_tensor": "data, *, dtype, device, requires_grad, pin_memory",
+    "torch.Tensor.requires_grad_": "requires_grad",
+    "torch.Tensor.subtract": "other, *, alpha", "torch.Tensor.subtract_": "other, *, alpha",
+    "torch.subtract": "input, other, *, alpha, out",
+    "torch.from_numpy": "ndarray, /",
+    "torch.full": "size, fill_value, *, out, dtype, layout, device, requires_grad, pin_memory",
+    "torch.Tensor.new": "*args, device",
+}  # fmt: skip
+
+# Arguments that are not there: docs/differences.md says why.
+EXPLAINED: dict[str, tuple[str, ...]] = {
+    "implicit=": ("torch.Tensor.expand",),
+    "out_dtype=": ("torch.addmm", "torch.bmm", "torch.mm"),
+    "workqueue_concurrency_limit=": ("torch.cuda.GreenContext.create",),
+    "workqueue_scope=": ("torch.cuda.GreenContext.create",),
+    "enable_annotations=": ("torch.cuda.graph",),
+}
 
 
 class Signature(NamedTuple):
-    """positional: names in order.  named: what a keyword may be.  is_open: whether *args and **kwargs are taken."""
+    """positional: names in order, "" for one that no keyword may be.  named: what a keyword may be.
+
+    is_open: whether *args and **kwargs are taken.
+    """
 
     positional: tuple[str, ...]
     named: frozenset[str]
@@ -50,7 +70,7 @@ class Signature(NamedTuple):
 def of_parameters(parameters: list[Parameter]) -> Signature:
     plain = [each for each in parameters if each.kind not in VARIADIC]
     return Signature(
-        tuple(each.name for each in plain if each.kind in POSITIONAL),
+        tuple(each.name * (each.kind in BOTH) for each in plain if each.kind in POSITIONAL),
         frozenset(each.name for each in plain if each.kind is not Parameter.POSITIONAL_ONLY),
         tuple(any(each.kind is kind for each in parameters) for kind in VARIADIC),
     )
@@ -86,17 +106,19 @@ def _of_stub(node: ast.FunctionDef | Any, skipped: int = 0) -> Signature:
     positional = [each.arg for each in (*given.posonlyargs, *given.args)][skipped:]
     positional = [STUB_NAMES.get(each, each) for each in positional]
     named = [STUB_NAMES.get(each.arg, each.arg) for each in given.kwonlyargs]
-    if given.vararg:  # `*size`, which has the name of what others take by keyword
+    if given.vararg and given.vararg.arg != "args":  # `*size`, which has the name of what others take by keyword
         named.append(given.vararg.arg)
-    only = {each.arg for each in given.posonlyargs}
+    only = max(len(given.posonlyargs) - skipped, 0)
     is_open = given.vararg is not None, given.kwarg is not None
-    return Signature(tuple(positional), frozenset({*positional, *named} - only), is_open)
+    return Signature(("",) * only + tuple(positional[only:]), frozenset((*positional[only:], *named)), is_open)
 
 
 def theirs(path: str, value: Any) -> list[Signature]:
     """Every form in which PyTorch takes the arguments of a function or method; empty if none is known."""
     known = stubs()
     name = path.rpartition(".")[2]
+    if path in REAL:
+        return [_of_stub(ast.parse(f"def {name}({REAL[path]}): ...").body[0])]
     builtin = getattr(value, "__module__", None)
     if isinstance(value, BUILTINS):
         module = "nn" if builtin == "torch._C._nn" else "torch"
@@ -143,7 +165,13 @@ def ours(value: Any, is_method: bool) -> Signature | None:
         found = of_parameters(_own(value, int(is_method)))
     except (TypeError, ValueError):
         return None
-    return found._replace(named=found.named | {*getattr(inspect.unwrap(value), "other_names", ())})
+    return found._replace(named=found.named | {*other_names(value)})
+
+
+def other_names(value: Any) -> dict[str, Any]:
+    """Names that flambeau takes for parameters beside those of the signature, and which parameters these are."""
+    found = [getattr(each, "other_names", ()) for each in (value, inspect.unwrap(value))]
+    return {name: names[name] if isinstance(names, dict) else None for names in found for name in names}
 
 
 # both
@@ -183,32 +211,32 @@ def members(full: str, mine: type, other: type) -> Iterator[Pair]:
             yield f"{full}.{name}", getattr(mine, name), getattr(other, name), is_method
 
 
-def differences(full: str, mine: Any, other: Any, is_method: bool) -> list[str]:
-    """What PyTorch takes and flambeau does not, one text for each name or position."""
+def differences(full: str, mine: Any, other: Any, is_method: bool) -> tuple[list[str], list[str]]:
+    """What PyTorch takes and flambeau does not, one text for each name or position: what is explained, and the rest."""
     forms, own = theirs(full, other), ours(mine, is_method)
     if not forms:
-        return []
+        return [], []
     if own is None:
-        return ["has no signature"]
-    found = []
-    names = sorted(set().union(*(form.named for form in forms)) - own.named)
-    if not own.is_open[1]:
-        found += [f"lacks {name}=" for name in names]
-    elif names:
-        found.append(f"takes any name: {', '.join(names)}")
-    longest = max(len(form.positional) for form in forms)
-    for place in range(longest):
-        wanted = {form.positional[place] for form in forms if place < len(form.positional)}
+        return [], ["has no signature"]
+    private = {name for form in forms for name in form.named if name.startswith("_")}
+    lacking = set().union(*(form.named for form in forms)) - own.named - private
+    if own.is_open[1]:
+        return [], [f"takes any name: {', '.join(sorted(lacking))}"] if lacking else []
+    left_out = {name for name in lacking if full in EXPLAINED.get(f"{name}=", ())}
+    found = [f"lacks {name}=" for name in sorted(lacking - left_out)]
+    others, positional = other_names(mine), [_without(form.positional, left_out) for form in forms]
+    for place in range(max(map(len, positional))):
+        wanted = {names[place] for names in positional if place < len(names)}
         have = own.positional[place] if place < len(own.positional) else None
-        if have is None and not own.is_open[0]:
-            found.append(f"position {place} is none, not {' or '.join(sorted(wanted))}")
-        elif have is not None and have not in wanted:
-            found.append(f"position {place} is {have}, not {' or '.join(sorted(wanted))}")
-    return found
+        if wanted & {"", have} or have in {others.get(name) for name in wanted} - {None} or wanted <= private:
+            continue
+        if have is not None or not own.is_open[0] and not wanted <= lacking:
+            found.append(f"position {place} is {have or 'none'}, not {' or '.join(sorted(wanted))}")
+    return [f"lacks {name}=" for name in sorted(left_out)], found
 
 
-def is_explained(full: str, text: str) -> bool:
-    return any(text in EXPLAINED.get(each, ()) for each in (full, "*"))
+def _without(names: tuple[str, ...], left_out: set[str]) -> list[str]:
+    return [name for name in names if name not in left_out]
 
 
 def main() -> int:
@@ -216,14 +244,13 @@ def main() -> int:
     compared, unexplained = 0, 0
     explained: defaultdict[str, list[str]] = defaultdict(list)
     for pair in pairs():
-        full = pair[0]
         compared += 1
-        for text in differences(*pair):
-            if is_explained(full, text):
-                explained[text].append(full)
-            else:
-                unexplained += 1
-                print(f"{full}: {text}")
+        known, unknown = differences(*pair)
+        for text in known:
+            explained[text].append(pair[0])
+        unexplained += len(unknown)
+        for text in unknown:
+            print(f"{pair[0]}: {text}")
     for text, names in sorted(explained.items()):
         print(f"explained: {text}: {', '.join(names)}")
     print(f"{compared} signatures compared, {unexplained} differences that docs/differences.md does not explain")

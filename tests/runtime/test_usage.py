@@ -87,3 +87,14 @@ def test_raw_blocks_for_other_libraries():
     assert torch.cuda.memory_allocated() == 0
     with pytest.raises(errors.AcceleratorError, match="invalid device pointer"):
         torch.cuda.caching_allocator_delete(address)
+
+
+def test_a_snapshot_of_one_pool(gpus):
+    pool = torch.cuda.graph_pool_handle()
+    graph, x = torch.cuda.CUDAGraph(), torch.zeros(1 << 20, device="cuda")
+    with torch.cuda.graph(graph, pool=pool):
+        made = x + 1
+    whole, private = torch.cuda.memory_snapshot(), torch.cuda.memory_snapshot(mempool_id=graph.pool())
+    assert private and {segment["segment_pool_id"] for segment in private} == {graph.pool()}
+    assert len(whole) > len(private) and made.shape == x.shape
+    assert torch.cuda.memory_snapshot(None, False) == whole

@@ -10,8 +10,8 @@ from ..autograd.mode import GradMode, mode
 from ..core import TensorCore
 from ..data.carried import CarriedError
 from ..errors import ArgumentError, told_as
-from ..runtime import device as devices
 from ..runtime import state
+from ..runtime.device import cuda_index
 from ..tensor import checks
 
 
@@ -19,7 +19,7 @@ def parallel_apply(
     modules: Sequence[Any],
     inputs: Sequence[Any],
     kwargs_tup: Sequence[dict[str, Any]] | None = None,
-    devices_: Any = None,
+    devices: Any = None,
 ) -> list[Any]:
     """[module(*input, **kwargs) for each], in threads; one module alone is called in this one.
 
@@ -39,7 +39,7 @@ def parallel_apply(
             hint="give one of each per module",
         )
     with told_as("parallel_apply"):
-        places = [None] * count if devices_ is None else [devices.cuda_index(each) for each in devices_]
+        places = [None] * count if devices is None else [cuda_index(each) for each in devices]
     if len(places) != count:
         raise ArgumentError(
             f"parallel_apply: {count} modules and {len(places)} devices do not fit", hint="give one device per module"

@@ -27,6 +27,7 @@ from ..errors import (
     shown,
 )
 from ..host import np
+from ..runtime.device import as_device
 from ..strides import wrap_dim
 
 OF_DEVICES = (DeviceNameError, DeviceIndexError, ArgumentError, ArgumentTypeError)  # what a wrong device is
@@ -91,6 +92,12 @@ def absent(name: str, what: str, value: object) -> None:
     flag(name, what, value)
     if value:
         raise NotSupportedError(f"{name}: {what}=True does not exist", hint=LACKING)
+
+
+def accelerator(name: str, device: Any) -> None:
+    """Raise ArgumentError unless `device` is None or a CUDA device, which need not exist."""
+    if device is not None and as_device(device).type != "cuda":
+        raise ArgumentError(f"{name}: device must be a CUDA device, got {shown(device)}", hint="leave it out")
 
 
 def listed(name: str, what: str, of: str, values: Any) -> tuple[Any, ...]:

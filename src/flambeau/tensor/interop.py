@@ -11,7 +11,8 @@ from ..errors import ArgumentError, AutogradError, NotSupportedError, ValueRange
 from ..host import is_numpy_loaded, np
 from ..ops.operator import Operator
 from ..runtime import state
-from . import factories
+from ..runtime.device import CPU_INDEX, resolve
+from . import checks, factories
 
 DLPACK_CPU, DLPACK_CUDA = 1, 2  # DLDeviceType
 
@@ -82,15 +83,30 @@ def dlpack(self: Any, **options: Any) -> Any:
     return self.array().__dlpack__(**options)
 
 
-def from_dlpack(source: Any) -> Any:
-    """A CPU tensor over the memory of any object with `__dlpack__`.  Raises what the exporter raises."""
-    if not hasattr(source, "__dlpack__"):
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
+    """A CPU tensor over the memory of any object with `__dlpack__`.
+
+    device: where the tensor shall be.  copy: True always copies, False never, None where it must.
+    Raises: what the exporter raises; ArgumentError if copy is False and the device is another.
+    """
+    if not hasattr(ext_tensor, "__dlpack__"):
         raise ValueRangeError(
-            f"from_dlpack: {shown(source)} has no __dlpack__ method",
+            f"from_dlpack: {shown(ext_tensor)} has no __dlpack__ method",
             hint="torch.as_tensor(...) takes lists and numbers",
         )
+    if copy is not None:
+        checks.flag("from_dlpack", "copy", copy)
     with told_as("from_dlpack"):
-        return factories.from_numpy(np.from_dlpack(source))
+        made = factories.from_numpy(np.from_dlpack(ext_tensor))
+        where = CPU_INDEX if device is None else resolve(device)
+    if where == CPU_INDEX:
+        return made.clone() if copy else made
+    if copy is False:
+        raise ArgumentError(
+            f"from_dlpack: {made.describe()} is not on cuda:{where} without a copy, and copy is False",
+            hint="leave out copy=False",
+        )
+    return made.to(where)
 
 
 def cuda_array_interface(self: Any) -> dict[str, Any]:

@@ -89,6 +89,7 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
         return dispatch.call(as_shape, (self, sizes(shape, "view")), NO_NAMES)
 
     view.__wrapped__ = as_shape  # type: ignore[attr-defined]
+    view.other_names = ("dtype",)  # type: ignore[attr-defined]  # beside those of its signature
     return view
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from ..ops.operator import REGISTRY
 from ..runtime.storage import Storage
 from ..runtime.stream import Stream, check_alive
 from . import checks, gradient, legacy, methods, operators, placing, subclass
-from .arguments import sizes
+from .arguments import sizes as sizes_of
 from .format import to_text
 
 PLAIN = (float, int)
@@ -37,6 +38,11 @@ class _TensorClass(type):
 
     def __init__(cls, *args: Any, overrides: bool = True) -> None:
         super().__init__(*args)
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """What `inspect.signature` answers: what `__init__` takes."""
+        return inspect.Signature(list(inspect.signature(cls.__init__).parameters.values())[1:])  # type: ignore[misc]
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is Tensor and not (args and isinstance(args[0], Storage)):
@@ -218,9 +224,9 @@ class Tensor(TensorCore, metaclass=_TensorClass, overrides=False):
         """A dense copy, in the graph."""
         return REGISTRY["convert"](self)
 
-    def sum_to_size(self, *shape: Any) -> Any:
-        """Sum over the dimensions that broadcasting `shape` to this shape repeats."""
-        wanted = sizes(shape, "sum_to_size")
+    def sum_to_size(self, *sizes: Any, size: Any = None) -> Any:
+        """Sum over the dimensions that broadcasting the sizes to this shape repeats."""
+        wanted = sizes_of(sizes if size is None else checks.named("sum_to_size", sizes, size), "sum_to_size")
         checks.expandable("sum_to_size", wanted, self.shape)
         lead = self.ndim - len(wanted)
         ones = [dim for dim, size in enumerate(wanted, lead) if size == 1 and self.shape[dim] != 1]
@@ -232,14 +238,14 @@ class Tensor(TensorCore, metaclass=_TensorClass, overrides=False):
 
     to, cuda, cpu = placing.to, placing.cuda, placing.cpu
 
-    def copy_(self, src: Any, non_blocking: bool = False) -> Any:
-        """Overwrite this tensor with `src`, broadcast and converted.  Host: as `to`."""
-        if not isinstance(src, TensorCore):
+    def copy_(self, other: Any, non_blocking: bool = False) -> Any:
+        """Overwrite this tensor with `other`, broadcast and converted.  Host: as `to`."""
+        if not isinstance(other, TensorCore):
             raise ArgumentTypeError(
-                f"copy_: argument 'src' must be a Tensor, not {type(src).__name__}: {shown(src)}",
+                f"copy_: argument 'other' must be a Tensor, not {type(other).__name__}: {shown(other)}",
                 hint="fill_() takes a number; torch.tensor(...) makes a tensor of a list",
             )
-        return transfer.copy_(self, src, non_blocking)
+        return transfer.copy_(self, other, non_blocking)
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
@@ -253,8 +259,12 @@ class Tensor(TensorCore, metaclass=_TensorClass, overrides=False):
         """The index of the CUDA device, -1 on the CPU."""
         return self.storage.device
 
-    def pin_memory(self) -> Any:
-        """A copy in pinned memory; itself if it is there.  Raises ArgumentError for a tensor on a GPU."""
+    def pin_memory(self, device: Any = None) -> Any:
+        """A copy in pinned memory; itself if it is there.  device: any CUDA device: pinned memory serves all.
+
+        Raises: ArgumentError for a tensor on a GPU, or for another kind of device.
+        """
+        checks.accelerator("pin_memory", device)
         if self.is_cuda:
             raise ValueRangeError(
                 f"pin_memory: only dense CPU tensors can be pinned, this is {self.describe()}",
@@ -264,17 +274,18 @@ class Tensor(TensorCore, metaclass=_TensorClass, overrides=False):
             return self
         return core.empty(self.shape, self.dtype, -1, pin_memory=True).copy_(self)  # type: ignore[attr-defined]
 
-    def is_pinned(self) -> bool:
-        """Whether it lies in pinned host memory.  Starts nothing."""
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether it lies in pinned host memory.  device: as `pin_memory`.  Starts nothing."""
+        checks.accelerator("is_pinned", device)
         return self.storage.is_pinned
 
-    def record_stream(self, stream: Stream) -> None:
-        """Keep the memory from reuse, once it is freed, until what `stream` then has queued is done.
+    def record_stream(self, s: Stream) -> None:
+        """Keep the memory from reuse, once it is freed, until what stream `s` then has queued is done.
 
         Raises: NotSupportedError on the CPU.
         """
-        if not isinstance(stream, Stream):
-            fact = f"record_stream: expected a Stream, got {shown(stream)}"
+        if not isinstance(s, Stream):
+            fact = f"record_stream: expected a Stream, got {shown(s)}"
             raise ArgumentTypeError(fact, hint="as in torch.cuda.current_stream()")
         if not self.is_cuda:
             raise NotSupportedError(
@@ -282,8 +293,8 @@ class Tensor(TensorCore, metaclass=_TensorClass, overrides=False):
                 hint="record the copy on the GPU, or wait for the stream before the tensor is dropped",
             )
         if self.storage.machine is not None:
-            check_alive(stream, self.storage.machine, "record_stream")
-        self.storage.record_stream(stream)
+            check_alive(s, self.storage.machine, "record_stream")
+        self.storage.record_stream(s)
 
     # values
 
