@@ -137,7 +137,7 @@ class Launch(Step):
         kind = param.ctype if isinstance(param, Scalar) else ""
         return ValueRangeError(
             f"{self.called}: value cannot be converted to type {kind} without overflow: {shown(value)}",
-            hint="integers travel in 64 bits, floating point numbers end at about 1.8e308: use torch.inf",
+            hint="integers travel in 64 bits, floating point numbers end at about 1.8e308: use float('inf')",
         )
 
 

@@ -30,7 +30,7 @@ def test_a_parameter_of_a_result_is_a_leaf():
 def test_what_cannot_be_a_parameter():
     with pytest.raises(ArgumentTypeError, match="must be a Tensor or None, not int"):
         nn.Parameter(3)
-    with pytest.raises(DtypeError, match="only floating point"):
+    with pytest.raises(DtypeError, match="only Tensors of floating point"):
         nn.Parameter(torch.zeros(1, dtype=torch.int64))
     assert not nn.Parameter(torch.zeros(1, dtype=torch.int64), requires_grad=False).requires_grad
     assert nn.Parameter().shape == (0,)

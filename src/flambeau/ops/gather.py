@@ -242,7 +242,9 @@ def _(grad: Any, dim: int, index: Any, src_shape: Any, needs: Any) -> Any:
 
 def _along_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3, 4)), Array((3, 4)), 0), DtypeError, "index must be of an integer type, got float32")
-    yield ErrorSample((Array((3, 4)), index_array(3, 4), 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample(
+        (Array((3, 4)), index_array(3, 4), 2), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2"
+    )
 
 
 def _along_samples() -> Iterator[Sample]:

@@ -103,7 +103,7 @@ def _check_sizes(expected: Sequence[int], got: Sequence[int], at: int, number: i
     for dim, (want, have) in enumerate(zip(expected, got)):
         if dim != at and want != have:
             raise ShapeError(
-                f"cat: sizes of tensors must match except in dimension {at}. Expected size {want} but got size {have} "
+                f"cat: Sizes of tensors must match except in dimension {at}. Expected size {want} but got size {have} "
                 f"in dimension {dim} for tensor number {number} in the list: {list(expected)} and {list(got)}",
                 hint=f"join along dimension {dim}, or cut the longer one with narrow({dim}, 0, {min(want, have)})",
             )
@@ -182,8 +182,8 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
     for number, each in enumerate(tensors):
         if each.shape != shape:
             raise ShapeError(
-                f"stack: expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(each.shape)} "
-                f"at entry {number}",
+                f"stack: stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
+                f"{list(each.shape)} at entry {number}",
                 hint="use cat to join tensors of different sizes, or bring them to one shape first",
             )
     at = st.wrap_dim(dim, len(shape) + 1, "stack")
@@ -196,7 +196,7 @@ def _vector_samples() -> Iterator[Sample]:
 
 
 def _stacked_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample(([Array((2, 3)), Array((3, 2))],), ShapeError, "sizes of tensors must match except in dimension")
+    yield ErrorSample(([Array((2, 3)), Array((3, 2))],), ShapeError, "Sizes of tensors must match except in dimension")
     yield ErrorSample(([],), ArgumentError, "expected a non-empty list of Tensors")
 
 
@@ -275,7 +275,7 @@ def _interleave_samples() -> Iterator[Sample]:
 def _interleave_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), -1), ArgumentError, "not negative, got -1")
     yield ErrorSample((Array((2, 3)), Array((3,), dtype="int64")), ArgumentError, r"not negative, got int64\[3\]")
-    yield ErrorSample((Array((2, 3)), 2, 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), 2, 2), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
 
 
 @composite(samples=_interleave_samples, errors=_interleave_errors, dtypes=dtypes.ALL)
@@ -312,7 +312,7 @@ def _flip_samples() -> Iterator[Sample]:
 
 
 def _flip_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 3)), (2,)), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), (2,)), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
     yield ErrorSample((Array((2, 3)), (0, -2)), ShapeError, r"duplicate dims are not allowed, got \[0, -2\]")
 
 
@@ -368,7 +368,7 @@ def _roll_samples() -> Iterator[Sample]:
 
 def _roll_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), (1, 2), 0), ShapeError, r"2 shifts, \[1, 2\], for 1 dimensions, \[0\]")
-    yield ErrorSample((Array((2, 3)), 1, 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), 1, 2), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
 
 
 @composite(samples=_roll_samples, errors=_roll_errors, dtypes=dtypes.ALL)

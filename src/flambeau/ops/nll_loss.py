@@ -169,6 +169,13 @@ def _class_sizes(shape: Sequence[int]) -> tuple[int, int, int]:
     return (1, shape[0], 1) if len(shape) == 1 else (shape[0], shape[1], prod(shape[2:]))
 
 
+def _unlike_batches(input: list[int], target: list[int]) -> str:
+    """What PyTorch says where the numbers of predictions and of targets differ, "" where they do not."""
+    if not input or not target or input[0] == target[0]:
+        return ""
+    return f"Expected input batch_size ({input[0]}) to match target batch_size ({target[0]}). "
+
+
 def check_classes(input: Any, target: Any, weight: Any) -> None:
     """Raise DtypeError, ArgumentError or ShapeError if these do not make a loss of classes."""
     if not input.dtype.is_floating_point:
@@ -182,8 +189,8 @@ def check_classes(input: Any, target: Any, weight: Any) -> None:
     shape = list(input.shape)
     if not shape or (shape[:1] + shape[2:] != list(target.shape) and not (len(shape) == 1 and not target.shape)):
         raise ArgumentError(
-            f"nll_loss: expected target of the input's shape without its class dimension; input is {shape}, target is "
-            f"{list(target.shape)}",
+            f"nll_loss: {_unlike_batches(shape, list(target.shape))}expected target of the input's shape without its "
+            f"class dimension; input is {shape}, target is {list(target.shape)}",
             hint=f"it must have shape {shape[:1] + shape[2:]}: one class for each prediction"
             if shape
             else "input needs a dimension of classes",

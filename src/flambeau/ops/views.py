@@ -33,7 +33,7 @@ def _view_samples() -> Iterator[Sample]:
 
 
 def _view_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 6)), (5, -1)), ShapeError, r"\[5, -1\] is invalid for an input of 12")
+    yield ErrorSample((Array((2, 6)), (5, -1)), ShapeError, r"'\[5, -1\]' is invalid for input of size 12")
     yield ErrorSample((Array((4, 3), layout="transposed"), (12,)), ShapeError, r"reshape")
 
 
@@ -49,8 +49,9 @@ def view_(input: Operand, size: Any) -> Any:
     strides = st.view(input.shape, input.strides, target)
     if strides is None:
         raise ShapeError(
-            f"view: shape {list(target)} is not compatible with the input's shape {list(input.shape)} and strides "
-            f"{list(input.strides)}: at least one dimension spans across two contiguous subspaces",
+            "view: view size is not compatible with input tensor's size and stride (at least one dimension spans "
+            f"across two contiguous subspaces): size {list(target)}, of shape {list(input.shape)} with strides "
+            f"{list(input.strides)}",
             hint="use reshape(...), which copies where it must",
         )
     return target, strides, 0
@@ -130,8 +131,8 @@ def _unflatten_samples() -> Iterator[Sample]:
 
 
 def _unflatten_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 6)), 2, (2, 3)), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
-    yield ErrorSample((Array((2, 6)), 1, (4, 2)), ShapeError, r"shape \[4, 2\] is invalid for an input of 6 elements")
+    yield ErrorSample((Array((2, 6)), 2, (2, 3)), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 6)), 1, (4, 2)), ShapeError, r"shape '\[4, 2\]' is invalid for input of size 6")
 
 
 @composite(samples=_unflatten_samples, errors=_unflatten_errors, dtypes=dtypes.ALL)
@@ -288,7 +289,8 @@ def permute(input: Operand, dims: Any) -> Any:
     ndim = len(input.shape)
     if len(dims) != ndim:
         raise ShapeError(
-            f"permute: the input has {ndim} dimensions, but {len(dims)} were given: {list(dims)}",
+            "permute: number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions: the input has {ndim} dimensions, but {len(dims)} were given: {list(dims)}",
             hint=f"name each of 0 to {ndim - 1} once; transpose(a, b) exchanges two" if ndim else "give none",
         )
     order = wrap_dims(dims, ndim, "permute")
@@ -309,7 +311,7 @@ def _movedim_samples() -> Iterator[Sample]:
 def _movedim_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), (0, 1), (0,)), ShapeError, "2 source dimensions, but 1 destinations")
     yield ErrorSample((Array((2, 3)), (0, 0), (0, 1)), ShapeError, r"duplicate dims are not allowed, got \[0, 0\]")
-    yield ErrorSample((Array((2, 3)), 2, 0), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), 2, 0), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
 
 
 @composite(samples=_movedim_samples, errors=_movedim_errors, dtypes=dtypes.ALL)
@@ -341,7 +343,9 @@ def _expand_samples() -> Iterator[Sample]:
 
 
 def _expand_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3, 4)), (2, 4)), ShapeError, r"size 2 .* existing size 3 at non-singleton dimension 0")
+    yield ErrorSample(
+        (Array((3, 4)), (2, 4)), ShapeError, r"size .* \(2\) .* existing size \(3\) at non-singleton dimension 0"
+    )
     yield ErrorSample((Array((3,)), (-1, 3)), ShapeError, r"-1 .* leading")
 
 
@@ -367,8 +371,9 @@ def expand(input: Operand, size: Any) -> Any:
     for dim, (want, have) in enumerate(zip(target[lead:], input.shape)):
         if have not in (1, want):
             raise ShapeError(
-                f"expand: size {want} does not match the existing size {have} at non-singleton dimension {dim + lead}: "
-                f"target {list(size)}, input {list(input.shape)}",
+                f"expand: The expanded size of the tensor ({want}) must match the existing size ({have}) at "
+                f"non-singleton dimension {dim + lead}.  Target sizes: {list(size)}.  Tensor sizes: "
+                f"{list(input.shape)}",
                 hint=f"only sizes of 1 expand: use {have} or -1 there; unsqueeze() makes new dimensions of size 1",
             )
     return target, st.expand(input.shape, input.strides, target), 0

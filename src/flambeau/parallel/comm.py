@@ -21,6 +21,7 @@ from ..errors import (
     FlambeauError,
     IndexRangeError,
     ShapeError,
+    ValueRangeError,
     told_as,
 )
 from ..ops.operator import REGISTRY
@@ -291,7 +292,9 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
     """
     tensors = checks.tensors("gather", "tensors", tensors)
     if not tensors:
-        raise ArgumentError("gather: got no tensors", hint="give one per device")
+        raise ValueRangeError(
+            "gather: expected at least one tensor to gather from, got none", hint="give one per device"
+        )
     checks.integer("gather", "dim", dim)
     dim = st.wrap_dim(dim, tensors[0].ndim, "gather")
     shape = _joined_shape(tensors, dim)

@@ -164,7 +164,7 @@ def leaf(name: str, value: Any, requires_grad: Any) -> None:
     flag(name, "requires_grad", requires_grad)
     if requires_grad and not value.dtype.is_floating_point:
         raise DtypeError(
-            f"{name}: only floating point tensors can require gradients, this is {value.describe()}",
+            f"{name}: only Tensors of floating point dtype can require gradients, this is {value.describe()}",
             hint="use a dtype such as torch.float32, or convert with .float()",
         )
 
@@ -255,8 +255,10 @@ def fill(value: Any, wanted: dtype) -> None:
 
 def no_scalar(name: str, value: TensorCore) -> ValueRangeError:
     """What is raised where one number is wanted of a tensor that has another number of them."""
+    fact = f"a Tensor with {value.numel()} elements cannot be converted to Scalar"
+    fact = fact if name == "item" else f"only one element tensors can be converted to Python scalars, {fact}"
     return ValueRangeError(
-        f"{name}: a Tensor with {value.numel()} elements cannot be converted to Scalar: {value.describe()}",
+        f"{name}: {fact}: {value.describe()}",
         hint="use tolist(), or take one element first",
     )
 

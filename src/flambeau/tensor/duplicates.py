@@ -57,8 +57,8 @@ def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     """
     if not self.is_leaf:
         raise AutogradError(
-            "deepcopy: only Tensors created explicitly by the user support the deepcopy protocol, this is "
-            f"{self.describe()} of {self.grad_fn}",
+            "deepcopy: Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+            f"moment, this is {self.describe()} of {self.grad_fn}",
             hint="copy tensor.detach()",
         )
     storage = memo.get(id(self.storage))

@@ -12,6 +12,7 @@ from ..host import is_numpy_loaded, np
 from ..ops.operator import REGISTRY, Operator
 from . import interop
 from .arguments import sizes
+from .missing import Missing
 
 ALIASES = {
     "absolute": "abs", "clip": "clamp", "divide": "div", "multiply": "mul", "negative": "neg", "subtract": "sub",
@@ -28,10 +29,11 @@ UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 
 def install(cls: Any) -> None:
     """Give a tensor class the methods that it does not define itself, and Python's symbols."""
+    own = {name for name, found in vars(cls).items() if not isinstance(found, Missing)}
     for operator in REGISTRY.values():
-        if operator.method and operator.name not in cls.__dict__:
+        if operator.method and operator.name not in own:
             put(cls, operator.name, _method(operator))
-        if operator.inplace and f"{operator.name}_" not in cls.__dict__:
+        if operator.inplace and f"{operator.name}_" not in own:
             put(cls, f"{operator.name}_", _inplace_method(operator.in_place()))
     for alias, name in ALIASES.items():
         operator = REGISTRY[name].called_as(alias)

@@ -20,7 +20,7 @@ from .. import core, dispatch
 from ..core import TensorCore
 from ..errors import ArgumentTypeError, shown
 from ..ops.operator import REGISTRY, Operator, Runner, run_calls_with
-from . import legacy
+from . import legacy, missing
 from .operators import BINARY, UNARY, is_operand
 
 FIELDS = ("storage", "layout", "offset", "_requires_grad", "_grad_fn", "output_index", "base", "view_version", "hooks")
@@ -216,7 +216,7 @@ def overridable(plain: type) -> type:
             members[name] = _property(found)
         elif name in FUNCTION_OF and FUNCTION_OF[name] not in UNARY.values():
             members[name] = _symbol(getattr(plain, FUNCTION_OF[name]), found)
-        elif inspect.isroutine(found) and _is_handed_over(name):
+        elif inspect.isroutine(found) and not isinstance(found, missing.Missing) and _is_handed_over(name):
             members[name] = _method(getattr(plain, FUNCTION_OF.get(name, name)), found)
     run_calls_with(_Overriding())
     _known.base = type(plain)("Overridable", (plain,), members, overrides=False)

@@ -15,7 +15,7 @@ from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedE
 from ..ops.operator import REGISTRY
 from ..runtime.storage import Storage
 from ..runtime.stream import Stream, check_alive
-from . import checks, gradient, legacy, methods, operators, placing, subclass
+from . import checks, gradient, legacy, methods, missing, operators, placing, subclass
 from .arguments import sizes as sizes_of
 from .format import to_text
 
@@ -38,6 +38,9 @@ class _TensorClass(type):
 
     def __init__(cls, *args: Any, overrides: bool = True) -> None:
         super().__init__(*args)
+
+    def __dir__(cls) -> list[str]:
+        return missing.without(super().__dir__(), cls)
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -349,7 +352,8 @@ class Tensor(TensorCore, metaclass=_TensorClass, overrides=False):
     def __bool__(self) -> bool:
         if self.numel() != 1:
             raise ValueRangeError(
-                f"bool: Boolean value of Tensor with {self.numel()} values is ambiguous: {self.describe()}",
+                f"bool: Boolean value of Tensor with {'more than one value' if self.numel() else 'no values'} is "
+                f"ambiguous: {self.describe()}",
                 hint="use any() or all()",
             )
         return bool(self.item())
@@ -392,10 +396,14 @@ class Tensor(TensorCore, metaclass=_TensorClass, overrides=False):
             )
         return repr(self)
 
+    def __dir__(self) -> list[str]:
+        return missing.without(super().__dir__(), type(self))
+
     def __hash__(self) -> int:
         return id(self)
 
 
 methods.install(Tensor)
 operators.install(Tensor)
+missing.install(Tensor)
 core.make_results(Tensor)

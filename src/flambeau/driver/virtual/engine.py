@@ -16,6 +16,7 @@ from .memory import Block, DeviceMemory, Memory
 from .queue import Command, Queue, Runner, Work
 from .races import Races, unfinished
 from .schedule import Schedule
+from .space import reservable
 from .touch import TAKING, Touch
 from .work import run_poison
 
@@ -33,7 +34,7 @@ class Engine:
 
     def __init__(self, choice: Gpus, schedule: Schedule) -> None:
         self.preset = preset(choice.preset)
-        self.memory = Memory([choice.memory or self.preset.total_memory] * choice.count)
+        self.memory = Memory([choice.memory or reservable(self.preset.total_memory, choice.count)] * choice.count)
         self.order = Order()
         self.clock = HostClocks()
         self.races = Races(self.order, choice.races)

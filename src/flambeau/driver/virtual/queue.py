@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import trace
-from ...errors import AcceleratorError, DeviceAssertError
+from ...errors import AcceleratorError, DeviceAssertError, cuda_text
 from ...order import Clock
 from ..api import StreamHandle
 from .memory import Block
@@ -218,7 +218,8 @@ def _failure(command: Command, error: Exception) -> AcceleratorError:
     what = trace.operator_of(command.name, command.called)
     where = f"device {command.queue.device}, {command.queue.label}, launched at {command.site}"
     return AcceleratorError(
-        f"{what}: failed on {where}: {type(error).__name__}: {getattr(error, 'fact', error)}",
+        f"{what}: failed on {where}: {type(error).__name__}: {getattr(error, 'fact', error)}; "
+        f"CUDA error: {cuda_text(code)}",
         error_code=code,
         sticky=True,
     )
