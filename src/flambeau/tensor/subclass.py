@@ -23,7 +23,7 @@ from ..ops.operator import REGISTRY, Operator, Runner, run_calls_with
 from . import legacy, missing
 from .operators import BINARY, UNARY, is_operand
 
-FIELDS = ("storage", "layout", "offset", "_requires_grad", "_grad_fn", "output_index", "base", "view_version", "hooks")
+FIELDS = [name for name in TensorCore.__slots__ if name not in ("__weakref__", "accumulator", "grad")]
 FUNCTION_OF = {f"__{symbol}__": name for symbol, name in (BINARY | UNARY).items()}
 FUNCTION_OF |= {f"__i{symbol}__": f"{name}_" for symbol, name in BINARY.items()}
 FUNCTION_OF |= {"__radd__": "add", "__rmul__": "mul", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge"}
@@ -150,21 +150,21 @@ class _Overriding(Runner):
 # the class
 
 
-def _method(function: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that hands its call over.  function: what stands for the call.  plain: what computes it."""
+def _method(owner: type, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that hands its call over.  owner, name: whose method stands for the call.  plain: what computes it."""
 
     @wraps(plain)
     def method(*args: Any, **kwargs: Any) -> Any:
         if _running.default:
             return plain(*args, **kwargs)
-        return handed_over(function, _overriding((*args, *kwargs.values())), args, kwargs)
+        return handed_over(getattr(owner, name), _overriding((*args, *kwargs.values())), args, kwargs)
 
     return method
 
 
-def _symbol(function: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+def _symbol(owner: type, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     """As `_method`, for a binary symbol, whose other side may be no operand."""
-    handing = _method(function, plain)
+    handing = _method(owner, name, plain)
 
     @wraps(plain)
     def method(self: Any, other: Any) -> Any:
@@ -215,9 +215,9 @@ def overridable(plain: type) -> type:
         if name in PROPERTIES:
             members[name] = _property(found)
         elif name in FUNCTION_OF and FUNCTION_OF[name] not in UNARY.values():
-            members[name] = _symbol(getattr(plain, FUNCTION_OF[name]), found)
+            members[name] = _symbol(plain, FUNCTION_OF[name], found)
         elif inspect.isroutine(found) and not isinstance(found, missing.Missing) and _is_handed_over(name):
-            members[name] = _method(getattr(plain, FUNCTION_OF.get(name, name)), found)
+            members[name] = _method(plain, FUNCTION_OF.get(name, name), found)
     run_calls_with(_Overriding())
     _known.base = type(plain)("Overridable", (plain,), members, overrides=False)
     return _known.base
