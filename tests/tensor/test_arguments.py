@@ -105,6 +105,7 @@ def test_names_of_arguments_of_methods(gpus):
     x = torch.zeros(2, 3)
     assert x.copy_(other=torch.ones(3)).sum().item() == 6.0
     assert x.sum_to_size(size=(3,)).tolist() == x.sum_to_size(3).tolist() == [2.0, 2.0, 2.0]
+    assert x.double().view(int).dtype is torch.int64
     assert x.view(size=(6,)).shape == (6,) and x.view(dtype=torch.int32).dtype is torch.int32
     assert x.new_zeros(size=(2,), layout=torch.strided).shape == x.new_ones(size=[2], dtype=int).shape == (2,)
     y = torch.ones(2, device="cuda")

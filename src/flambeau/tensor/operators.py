@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import dispatch, ops  # noqa: F401  (ops registers the operators)
 from ..core import TensorCore
-from ..dtypes import dtype
+from ..dtypes import dtype, meant
 from ..host import is_numpy_loaded, np
 from ..ops.operator import REGISTRY, Operator
 from . import interop
@@ -86,8 +86,8 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
         """The same memory as another shape (one size may be -1), or as another type of the same size."""
         if named:
             return dispatch.call(as_dtype if "dtype" in named else as_shape, (self, *shape), named)
-        if len(shape) == 1 and type(shape[0]) is dtype:
-            return dispatch.call(as_dtype, (self, shape[0]), NO_NAMES)
+        if len(shape) == 1 and isinstance(shape[0], (dtype, type)):
+            return dispatch.call(as_dtype, (self, meant(shape[0])), NO_NAMES)
         return dispatch.call(as_shape, (self, sizes(shape, "view")), NO_NAMES)
 
     view.__wrapped__ = as_shape  # type: ignore[attr-defined]

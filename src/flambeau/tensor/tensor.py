@@ -15,7 +15,7 @@ from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedE
 from ..ops.operator import REGISTRY
 from ..runtime.storage import Storage
 from ..runtime.stream import Stream, check_alive
-from . import checks, gradient, legacy, methods, missing, operators, placing, subclass
+from . import checks, gradient, legacy, methods, missing, operators, placing, storages, subclass
 from .arguments import sizes as sizes_of
 from .format import to_text
 
@@ -193,8 +193,9 @@ class Tensor(TensorCore, metaclass=_TensorClass, overrides=False):
         """The address of the first element."""
         return self.address()
 
-    def untyped_storage(self) -> Any:
-        return self.storage
+    def untyped_storage(self) -> storages.UntypedStorage:
+        """The bytes that this tensor, and all that share its memory, lie in."""
+        return storages.of(self.storage)
 
     @property
     def T(self) -> Any:  # noqa: N802
