@@ -37,7 +37,7 @@ MAX_SHOWN = 80  # characters of a value that an error shows
 LACKING = "docs/differences.md says what of PyTorch is not there yet"
 
 
-CUDA_TEXTS = {  # what CUDA calls the codes of its failures, the same in the driver and in the runtime
+CUDA_TEXTS = {  # CUDA's texts for its error codes, which the driver and the runtime share
     1: "invalid argument", 2: "out of memory", 3: "initialization error", 4: "driver shutting down",
     35: "CUDA driver version is insufficient for CUDA runtime version",
     46: "CUDA-capable device(s) is/are busy or unavailable", 98: "invalid device function",
@@ -61,7 +61,7 @@ CUDA_TEXTS = {  # what CUDA calls the codes of its failures, the same in the dri
 
 
 def cuda_text(code: int) -> str:
-    """What CUDA calls a code of a failure."""
+    """CUDA's text for an error code."""
     return CUDA_TEXTS.get(int(code), "unrecognized error code")
 
 

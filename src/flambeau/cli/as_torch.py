@@ -38,7 +38,7 @@ class TorchVersion(str):
 
 
 def _compared(one: object, other: object) -> int:
-    """-1, 0 or 1.  Numbers that a version leaves out are 0; one with a local part is above the one without."""
+    """Compare two versions: -1, 0 or 1.  Missing numbers count as 0; a local part ranks above none."""
     first, second = _numbers(one), _numbers(other)
     width = max(len(first), len(second))
     keys = [
@@ -49,7 +49,7 @@ def _compared(one: object, other: object) -> int:
 
 
 def _numbers(version: object) -> tuple[int, ...]:
-    """The numbers that a version begins with.  Raises TypeError for what is none."""
+    """The leading numbers of a version.  Raises TypeError for anything but a text, tuple or list."""
     if isinstance(version, str):
         found = re.match(r"\d+(\.\d+)*", version)
         return tuple(map(int, found[0].split("."))) if found else ()
@@ -92,7 +92,7 @@ class Finder(MetaPathFinder):
 
 
 def install() -> None:
-    """From now on, `import torch` finds flambeau, here and in new processes, and it answers with PyTorch's version.
+    """Make `import torch` find flambeau, here and in new processes, with PyTorch's version number.
 
     Nothing happens if it does already.
     """

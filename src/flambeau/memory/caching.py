@@ -396,7 +396,7 @@ class CachingAllocator:
         settle(self._small.counters, self._large.counters, self._total)
 
     def _settle_for_report(self) -> None:
-        """As `_bring_up_to_date`; on a device that is lost, as far as no call of the driver is needed."""
+        """Bring the counters up to date; on a lost device, as far as that needs no call of the driver."""
         try:
             self._settle()
         except AcceleratorError as error:

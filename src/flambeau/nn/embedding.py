@@ -29,7 +29,7 @@ def _row(name: str, padding_idx: int | None, rows: int) -> int | None:
 
 
 def _table(name: str, weight: Any, shape: list[int]) -> Any:
-    """A table that was given.  Raises ShapeError if it has another shape."""
+    """Return a given table after checking its shape.  Raises ShapeError."""
     if list(weight.shape) != shape:
         raise ShapeError(
             f"{name}: _weight has shape {list(weight.shape)}, num_embeddings and embedding_dim are {shape}",

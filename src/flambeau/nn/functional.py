@@ -88,7 +88,7 @@ def embedding(
 
 
 def _limit_rows(weight: Any, rows: Any, max_norm: float, norm_type: float) -> None:
-    """Scale the rows of a table that are named, and have a larger norm, to a norm, in place."""
+    """Scale the named rows of a table whose norm exceeds max_norm to that norm, in place."""
     with GradMode(False):
         index = rows.reshape(-1)
         found = REGISTRY["index_select"](weight, 0, index)

@@ -16,7 +16,9 @@ REDUCTIONS = ("none", "mean", "sum")
 
 
 def reduction_of(name: str, size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """One of REDUCTIONS: the one that is named, or the one that the former size_average= and reduce= mean.
+    """Resolve the reduction of a loss from its current and its former arguments.
+
+    Returns one of REDUCTIONS.
 
     Raises: ArgumentError for an unknown reduction, ArgumentTypeError for former arguments that are no bools.
     """

@@ -170,7 +170,7 @@ def _class_sizes(shape: Sequence[int]) -> tuple[int, int, int]:
 
 
 def _unlike_batches(input: list[int], target: list[int]) -> str:
-    """What PyTorch says where the numbers of predictions and of targets differ, "" where they do not."""
+    """PyTorch's text for different numbers of predictions and targets, "" for equal ones."""
     if not input or not target or input[0] == target[0]:
         return ""
     return f"Expected input batch_size ({input[0]}) to match target batch_size ({target[0]}). "

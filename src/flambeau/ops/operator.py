@@ -157,7 +157,7 @@ class Handover(NamedTuple):
 Samples = Callable[[], Iterable[Sample]]
 Errors = Callable[[], Iterable[ErrorSample]]
 REGISTRY: dict[str, Operator] = {}
-COMPILED = (  # attributes of an Operator that are no part of vars() where it is compiled
+COMPILED = (  # attributes of a compiled Operator that vars() leaves out
     "backward", "backward_needs", "body", "called", "defaults", "differentiable", "index_of", "kind", "last_way",
     "mutates", "name", "needed", "node_name", "number_indexes", "only_for", "parameters", "positional", "recent",
     "recent_into", "saves", "setting", "tensor_indexes", "ways",
@@ -352,7 +352,7 @@ class Operator:
         return [self.index_of[name] for name in given]
 
     def _own_name(self, name: str, others: dict[str, Any]) -> str:
-        """The name here for another of a parameter's names, unless that is given too."""
+        """The parameter that a keyword names; the keyword itself if it names none, or that one is given too."""
         own = self.other_names.get(name) or OF_NUMPY.get(name, name)
         return name if name in self.index_of or own in others else own
 
@@ -381,7 +381,7 @@ class Operator:
 
 
 def registered(name: str, called: str) -> Operator:
-    """The operator of a name, for those who call it so: what pickle finds again."""
+    """Look up an operator by its key and the name it is called by; pickle stores operators so."""
     found = REGISTRY[name]
     return found if found.called == called else found.called_as(called)
 

@@ -38,7 +38,7 @@ def parameters_of(body: Callable[..., Any], skip_call: bool) -> tuple[Parameter,
 
 
 def signature_of(parameters: Sequence[Parameter], takes_out: bool) -> inspect.Signature:
-    """The signature of calls of an operator, as `inspect.signature` answers it."""
+    """The `inspect.Signature` of an operator's calls."""
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     found = [inspect.Parameter(each.name, kinds[each.keyword_only], default=each.default) for each in parameters]
     if takes_out:

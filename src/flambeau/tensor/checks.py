@@ -88,7 +88,7 @@ def kind(name: str, value: object) -> dtype | None:
 
 
 def absent(name: str, what: str, value: object) -> None:
-    """Raise NotSupportedError for an option of PyTorch's that is asked for and does not exist here."""
+    """Raise NotSupportedError if an option that does not exist here is True."""
     flag(name, what, value)
     if value:
         raise NotSupportedError(f"{name}: {what}=True does not exist", hint=LACKING)

@@ -203,7 +203,7 @@ def as_leaf(name: str, made: Any, requires_grad: bool) -> Any:
 
 
 def into(make: Any, out: Any, layout: Any, options: tuple[Any, Any, bool, bool], *args: Any, **own: Any) -> Any:
-    """What a factory returns where out= or layout= is given.
+    """Call a factory that was given out= or layout=.
 
     out: takes the values; without elements it takes the shape too.
     options: the factory's dtype, device, requires_grad and pin_memory.

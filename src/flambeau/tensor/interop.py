@@ -18,7 +18,7 @@ DLPACK_CPU, DLPACK_CUDA = 1, 2  # DLDeviceType
 
 
 def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
-    """`__array__`: what `np.asarray(tensor)` and `np.array(tensor)` call.
+    """Convert a tensor to a NumPy array: `__array__`, for `np.asarray(tensor)` and `np.array(tensor)`.
 
     Raises: what `Tensor.numpy` raises; ArgumentError if copy is False and another type is asked for.
     """
@@ -34,7 +34,7 @@ def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
 
 
 def from_result(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-    """`__array_wrap__`: what a universal function of NumPy's makes of its result if an operand is a tensor.
+    """Convert the result of a NumPy ufunc on tensors to a tensor: `__array_wrap__`.
 
     Truth values become uint8, as in PyTorch.
     """
@@ -43,7 +43,9 @@ def from_result(self: Any, array: Any, context: Any = None, return_scalar: bool 
 
 
 def with_array(symbol: str, tensor: Any, other: Any, swap: bool) -> Any:
-    """A binary operator, named as in Python's `operator`, of a tensor and an array; NotImplemented for anything else.
+    """Apply a binary operator, named as in Python's `operator`, to a tensor and an array.
+
+    Returns NotImplemented for anything but an array.
 
     NumPy computes it, so the result has the type that it has for two arrays.
     """
@@ -54,7 +56,7 @@ def with_array(symbol: str, tensor: Any, other: Any, swap: bool) -> Any:
 
 
 def compared(operator: Operator, tensor: Any, other: Any) -> Any:
-    """A comparison of a tensor with an array of numbers; NotImplemented for anything else."""
+    """Compare a tensor with an array of numbers; NotImplemented for anything else."""
     if not is_numpy_loaded() or not isinstance(other, np.ndarray) or dtypes.from_numpy(other.dtype) is None:
         return NotImplemented
     with told_as(operator.called):

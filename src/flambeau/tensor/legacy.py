@@ -73,7 +73,7 @@ BoolTensor, CudaBoolTensor = TYPES["BoolTensor"], TYPES["cuda.BoolTensor"]
 
 
 def _reduce(kind: TensorType) -> tuple[Any, ...]:
-    """What pickle stores of a legacy type: its name in TYPES."""
+    """Reduce a legacy type for pickle to its name in TYPES."""
     return _named, (str(kind).removeprefix("torch."),)
 
 
@@ -105,7 +105,7 @@ def make(kind: TensorType, args: tuple[Any, ...], device: Any = None, **other: A
 
 
 def make_tensor(*args: Any, **options: Any) -> Any:
-    """What `Tensor(...)` makes: as FloatTensor, but a CPU tensor of any type is shared."""
+    """Make a tensor as `Tensor(...)` does: as FloatTensor, but sharing a CPU tensor of any type."""
     if len(args) == 1 and not options and isinstance(args[0], TensorCore) and not args[0].is_cuda:
         return args[0].detach()  # type: ignore[attr-defined]
     return make(TYPES["FloatTensor"], args, **options)

@@ -19,7 +19,7 @@ def _like(name: str, make: Any, input: TensorCore, arguments: tuple[Any, ...], o
     if options.get("dtype") is None:
         options["dtype"] = input.dtype
     try:
-        return subclass.follow(make(*arguments, **options), input)
+        return subclass.convert_like(make(*arguments, **options), input)
     except FlambeauError as error:
         tell_as(error, name)
         raise
@@ -101,9 +101,9 @@ NEW_METHODS = (new_tensor, new_empty, new_zeros, new_ones, new_full)
 
 
 def _describe(made: Any, make: Any, positional: tuple[str, ...], variadic: str, also: tuple[str, ...]) -> None:
-    """Give a function that passes options on the signature that calls of it have.
+    """Set the signature of a function that passes its options on to a factory.
 
-    variadic: what sizes or bounds one by one are, "" where none are taken.  also: options beside those of `make`.
+    variadic: the name of sizes or bounds given one by one, "" for none.  also: options beside those of `make`.
     """
     found = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in positional]
     found += [Parameter(variadic, Parameter.VAR_POSITIONAL)] if variadic else []

@@ -11,7 +11,7 @@ from ..errors import told_as
 from ..ops import advanced, join, views
 from ..ops.operator import Operator
 from ..runtime import device as devices
-from . import duplicates, indexing, interop, legacy, likes, queries, sharing, waiting
+from . import copying, indexing, interop, legacy, likes, queries, sharing, waiting
 from .arguments import sizes
 from .operators import put
 
@@ -77,4 +77,4 @@ def install(cls: Any) -> None:
     cls.__array__, cls.__array_wrap__ = interop.as_array, interop.from_result
     cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device
     cls.__cuda_array_interface__ = property(interop.cuda_array_interface)
-    cls.__reduce_ex__, cls.__deepcopy__ = duplicates.reduce, duplicates.deepcopy
+    cls.__reduce_ex__, cls.__deepcopy__ = copying.reduce, copying.deepcopy

@@ -1,6 +1,6 @@
-"""Methods of PyTorch's tensors that do not exist here: asking for one says where to look.
+"""Descriptors for PyTorch's tensor methods that do not exist here; access raises AttributeError with a hint.
 
-Attributes that exist cost nothing for it, which they would beside a `__getattr__`.
+A `__getattr__` would do the same, and slow down every attribute that exists.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ xlogy_ xpu
 
 
 class Missing:
-    """Stands in a class for a method that it does not have."""
+    """A descriptor that raises AttributeError with a hint."""
 
     __slots__ = ("name",)
 
@@ -55,13 +55,13 @@ class Missing:
 
 
 def install(cls: Any) -> None:
-    """Let a tensor class say where to look for the methods that it does not have."""
+    """Add a `Missing` to a tensor class for each method that it lacks."""
     for name in _NAMES.split():
         if not hasattr(cls, name):
             setattr(cls, name, Missing(name))
 
 
 def without(names: Any, cls: type) -> list[str]:
-    """The names of a class's attributes that exist."""
+    """Filter names: drop those that a `Missing` stands for."""
     missing = {name for each in cls.__mro__ for name, found in vars(each).items() if isinstance(found, Missing)}
     return [name for name in names if name not in missing]

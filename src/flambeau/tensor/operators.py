@@ -45,7 +45,7 @@ def install(cls: Any) -> None:
 
 
 def put(cls: Any, name: str, method: Any) -> None:
-    """Make a function a method, which pickle finds by its name."""
+    """Add a function to a class as a method that can be pickled by name."""
     method.__module__, method.__name__, method.__qualname__ = cls.__module__, name, f"{cls.__name__}.{name}"
     setattr(cls, name, method)
 
@@ -96,7 +96,7 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
 
 
 def is_operand(other: Any) -> bool:
-    """Whether an operator takes it: a tensor, or a number of Python's or NumPy's."""
+    """Whether a value is a tensor or a number, Python's or NumPy's."""
     return isinstance(other, (TensorCore, int, float)) or is_numpy_loaded() and isinstance(other, np.generic)
 
 
@@ -119,7 +119,7 @@ def _comparison(operator: Operator) -> Callable[[Any, Any], Any]:
 
 
 def _augmented(operator: Operator) -> Callable[[Any, Any], Any]:
-    """`x += other`; for what is no operand, as an array, Python makes it `x = x + other`."""
+    """Make the method for `x += other`; NotImplemented for an array, so that Python computes `x = x + other`."""
 
     def method(self: Any, other: Any) -> Any:
         return dispatch.call_inplace(operator, (self, other), NO_NAMES) if is_operand(other) else NotImplemented

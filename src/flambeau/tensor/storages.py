@@ -14,7 +14,7 @@ from . import checks, sharing
 
 
 class UntypedStorage:
-    """The bytes that tensors see through their types, shapes and strides; `UntypedStorage(8)` has 8 that are unset.
+    """The memory of one or more tensors as bytes; `UntypedStorage(8)` has 8 unset ones.
 
     Two are equal if they are the same memory.
     """
@@ -42,7 +42,7 @@ class UntypedStorage:
         return self._storage.device
 
     def nbytes(self) -> int:
-        """How many bytes there are."""
+        """The size in bytes."""
         return self._storage.nbytes
 
     size = __len__ = nbytes
@@ -69,7 +69,7 @@ class UntypedStorage:
         return self
 
     def resizable(self) -> bool:
-        """Whether its size can change: it cannot."""
+        """False: the size never changes."""
         return False
 
     def __getitem__(self, index: Any) -> Any:
@@ -125,7 +125,7 @@ class UntypedStorage:
 
 
 def of(bytes_of: storage.Storage) -> UntypedStorage:
-    """The object for a storage of the runtime's."""
+    """Wrap a storage of the runtime."""
     made: UntypedStorage = UntypedStorage.__new__(UntypedStorage)
     made._storage = bytes_of
     return made

@@ -1,10 +1,11 @@
-"""Subclasses of Tensor: how they are made, and the calls that they take over with `__torch_function__`.
+"""Subclasses of Tensor and their `__torch_function__`.
 
 - A call with a tensor of a user's subclass goes to the `__torch_function__` of that class.  By default the call runs,
   and tensors among its results become tensors of the class.
-- Functions hand a call over for a tensor of any argument, methods and symbols for their tensor or the other side.
-- Plain tensors pay nothing for it.  Subclasses derive from `overridable()`, whose methods look at the classes of their
-  arguments; functions look at them once there is such a subclass.
+- A function looks at the classes of all its arguments. A method or a symbol of a plain tensor does not: it calls
+  `__torch_function__` only if its own tensor, or the reflected side of a symbol, is of a subclass.
+- Programs without subclasses pay nothing for it. Subclasses derive from `overridable()`, whose methods check the
+  classes of their arguments; functions start to check when the first subclass is defined.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ PROPERTIES = ("T", "mT", "data")  # whose value is a tensor of the class
 
 
 class _Running(threading.local):
-    """default: whether this thread runs a call that a subclass has left to the default."""
+    """default: whether this thread is inside the default `__torch_function__`, where calls run as on plain tensors."""
 
     default = False
 
@@ -44,8 +45,8 @@ class _Running(threading.local):
 _running = _Running()
 
 
-def of_class(tensor: Any, cls: type) -> Any:
-    """Another object over the same memory, at the same place in the graph, of that class."""
+def recast(tensor: Any, cls: type) -> Any:
+    """Return a tensor of that class with the memory and the graph node of `tensor`."""
     made: Any = TensorCore.__new__(cls)
     core.begin(made, tensor.storage, tensor.layout, tensor.offset)
     for name in FIELDS:
@@ -54,22 +55,22 @@ def of_class(tensor: Any, cls: type) -> Any:
 
 
 def as_subclass(self: Any, cls: type) -> Any:
-    """This tensor's memory as a tensor of a subclass, in the graph.
+    """Return an alias of this tensor as a tensor of a subclass; gradients flow through it.
 
     Raises: ArgumentTypeError for what is no subclass of Tensor.
     """
     if not isinstance(cls, type) or not issubclass(cls, TensorCore):
         raise ArgumentTypeError(f"as_subclass: expected a subclass of Tensor, got {shown(cls)}", hint="derive it so")
-    return of_class(REGISTRY["alias"].run((self,)), cls)
+    return recast(REGISTRY["alias"].run((self,)), cls)
 
 
 def make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
-    """A tensor of a subclass over the memory of `data`, outside its graph."""
-    return of_class(data.detach(), cls).requires_grad_(require_grad)
+    """Return a tensor of a subclass with the memory of `data`, detached from its graph."""
+    return recast(data.detach(), cls).requires_grad_(require_grad)
 
 
-def follow(made: Any, source: Any) -> Any:
-    """What a factory made like `source`, as a tensor of its class if that is a user's subclass."""
+def convert_like(made: Any, source: Any) -> Any:
+    """Return the result of a factory as a tensor of the class of `source`, if that is a user's subclass."""
     return _converted(made, type(source)) if _is_overriding(type(source)) else made
 
 
@@ -80,12 +81,12 @@ def _is_overriding(kind: type) -> bool:
     return _known.base is not None and issubclass(kind, _known.base)
 
 
-def _overriding(values: Iterable[Any]) -> list[type]:
-    """The users' subclasses among the classes of arguments, each before those it derives from."""
+def _overriding_types(values: Iterable[Any]) -> list[type]:
+    """Return the users' subclasses among the classes of arguments, derived classes before their bases."""
     found: list[type] = []
     for value in values:
         if isinstance(value, (list, tuple)):
-            kinds = _overriding(value)
+            kinds = _overriding_types(value)
         else:
             kinds = [type(value)] if _is_overriding(type(value)) else []
         for kind in kinds:
@@ -95,8 +96,11 @@ def _overriding(values: Iterable[Any]) -> list[type]:
     return found
 
 
-def handed_over(function: Any, kinds: list[type], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the first class that takes a call over returns.  Raises ArgumentTypeError if every one declines."""
+def call_override(function: Any, kinds: list[type], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call `__torch_function__` of each class until one returns a result.
+
+    Raises: ArgumentTypeError if every one returns NotImplemented.
+    """
     for kind in kinds:
         result = kind.__torch_function__(function, tuple(kinds), args, kwargs)  # type: ignore[attr-defined]
         if result is not NotImplemented:
@@ -119,7 +123,7 @@ def _default() -> Iterator[None]:
 
 
 def torch_function(cls: type, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
-    """`__torch_function__` by default: run the call, and make tensors among its results tensors of this class."""
+    """The default `__torch_function__`: run the call and convert tensors among its results to this class."""
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
     with _default():
@@ -130,7 +134,7 @@ def _converted(result: Any, cls: type) -> Any:
     if isinstance(result, TensorCore):
         if isinstance(result, cls):
             return result
-        return as_subclass(result, cls) if result.requires_grad else of_class(result, cls)
+        return as_subclass(result, cls) if result.requires_grad else recast(result, cls)
     if isinstance(result, (list, tuple)):
         parts = [_converted(each, cls) for each in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
@@ -138,37 +142,40 @@ def _converted(result: Any, cls: type) -> Any:
 
 
 class _Overriding(Runner):
-    """Runs operators that are called as functions, once there are users' subclasses."""
+    """Runs operators called as functions, and calls `__torch_function__` where an argument is of a subclass."""
 
     __slots__ = ()
 
     def run(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        kinds = [] if _running.default else _overriding((*args, *kwargs.values()))
-        return handed_over(operator, kinds, args, kwargs) if kinds else dispatch.call(operator, args, kwargs)
+        kinds = [] if _running.default else _overriding_types((*args, *kwargs.values()))
+        return call_override(operator, kinds, args, kwargs) if kinds else dispatch.call(operator, args, kwargs)
 
 
 # the class
 
 
 def _method(owner: type, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that hands its call over.  owner, name: whose method stands for the call.  plain: what computes it."""
+    """Return a method that calls `__torch_function__`.
+
+    owner, name: the method passed to `__torch_function__` as the function.  plain: the method of Tensor.
+    """
 
     @wraps(plain)
     def method(*args: Any, **kwargs: Any) -> Any:
         if _running.default:
             return plain(*args, **kwargs)
-        return handed_over(getattr(owner, name), _overriding((*args, *kwargs.values())), args, kwargs)
+        return call_override(getattr(owner, name), _overriding_types((*args, *kwargs.values())), args, kwargs)
 
     return method
 
 
 def _symbol(owner: type, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    """As `_method`, for a binary symbol, whose other side may be no operand."""
-    handing = _method(owner, name, plain)
+    """As `_method`, for a binary symbol: a call whose other side is no operand goes to `plain`."""
+    overriding = _method(owner, name, plain)
 
     @wraps(plain)
     def method(self: Any, other: Any) -> Any:
-        return handing(self, other) if is_operand(other) else plain(self, other)
+        return overriding(self, other) if is_operand(other) else plain(self, other)
 
     return method
 
@@ -181,15 +188,15 @@ def _property(found: property) -> property:
 
 
 def _new(cls: type, *args: Any, **kwargs: Any) -> Any:
-    return of_class(legacy.make_tensor(*args, **kwargs), cls)
+    return recast(legacy.make_tensor(*args, **kwargs), cls)
 
 
 def _init(self: Any, *args: Any, **kwargs: Any) -> None:
-    """Nothing: `__new__` has made the tensor."""
+    """Do nothing: `__new__` has made the tensor, and arguments of a subclass are its own."""
 
 
 class _Known:
-    """base: what users' subclasses derive from, None until there is one."""
+    """base: the class that users' subclasses derive from; None until one is defined."""
 
     base: type | None = None
 
@@ -197,18 +204,18 @@ class _Known:
 _known = _Known()
 
 
-def _is_handed_over(name: str) -> bool:
+def _is_overridable(name: str) -> bool:
     return name in FUNCTION_OF or name in ALSO_METHODS or not name.startswith("_") and name not in NOT_METHODS
 
 
 def _name_in_text(cls: Any, **options: Any) -> None:
-    """What happens when a subclass is made: its tensors are shown under its name."""
+    """Print tensors of a subclass under its name."""
     cls.shown_as = cls.__name__
 
 
 @cache
 def overridable(plain: type) -> type:
-    """The class that stands between Tensor and the subclasses of users: its methods hand calls over."""
+    """Return the class between Tensor and users' subclasses, whose methods call `__torch_function__`."""
     members: dict[str, Any] = {"__new__": _new, "__init__": _init, "__torch_function__": classmethod(torch_function)}
     members["__init_subclass__"] = classmethod(_name_in_text)
     for name, found in vars(plain).items():
@@ -216,7 +223,7 @@ def overridable(plain: type) -> type:
             members[name] = _property(found)
         elif name in FUNCTION_OF and FUNCTION_OF[name] not in UNARY.values():
             members[name] = _symbol(plain, FUNCTION_OF[name], found)
-        elif inspect.isroutine(found) and not isinstance(found, missing.Missing) and _is_handed_over(name):
+        elif inspect.isroutine(found) and not isinstance(found, missing.Missing) and _is_overridable(name):
             members[name] = _method(plain, FUNCTION_OF.get(name, name), found)
     run_calls_with(_Overriding())
     _known.base = type(plain)("Overridable", (plain,), members, overrides=False)

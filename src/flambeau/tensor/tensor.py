@@ -44,7 +44,7 @@ class _TensorClass(type):
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """What `inspect.signature` answers: what `__init__` takes."""
+        """The parameters of `__init__`, for `inspect.signature`."""
         return inspect.Signature(list(inspect.signature(cls.__init__).parameters.values())[1:])  # type: ignore[misc]
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -194,7 +194,7 @@ class Tensor(TensorCore, metaclass=_TensorClass, overrides=False):
         return self.address()
 
     def untyped_storage(self) -> storages.UntypedStorage:
-        """The bytes that this tensor, and all that share its memory, lie in."""
+        """The memory of this tensor as bytes."""
         return storages.of(self.storage)
 
     @property
@@ -388,7 +388,7 @@ class Tensor(TensorCore, metaclass=_TensorClass, overrides=False):
         return to_text(self)
 
     def __format__(self, spec: str) -> str:
-        """As its number if there are no dimensions, else as `repr` does.  Host: waits if it is on a GPU."""
+        """Format as a number if there are no dimensions, else as `repr` does.  Host: waits if it is on a GPU."""
         if type(self) is Tensor and not self.shape:
             return format(self.item(), spec)
         if spec:

@@ -249,7 +249,7 @@ def record_function(name: str, args: str | None = None) -> AbstractContextManage
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[SteppedProfile], None]:
-    """What writes a trace file of its own into a directory for each call: for `on_trace_ready`.
+    """Make a function for `on_trace_ready` that writes each trace to a file of its own in a directory.
 
     use_gzip: the files are compressed.  use_python_export has no effect.
     """

@@ -21,9 +21,9 @@ POISON = 0xFF
 
 
 def reservable(nbytes: int, count: int) -> int:
-    """How many of `nbytes` each of `count` devices can map: all, or its share of half of the addresses that are left.
+    """The number of bytes, at most `nbytes`, that each of `count` devices can map.
 
-    The process may have a limit of addresses (RLIMIT_AS); the other half of what it leaves is the host's.
+    Under a limit of the address space (RLIMIT_AS) the devices share half of what is left; the host keeps the rest.
     """
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
@@ -39,7 +39,7 @@ def reservable(nbytes: int, count: int) -> int:
 
 
 def _mapped() -> int:
-    """Bytes of addresses that this process uses."""
+    """The size of this process's address space, in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * mmap.PAGESIZE
 

@@ -1,7 +1,7 @@
-"""Tensors in `copy` and `pickle`: tensors that share memory share it in what is copied or pickled together.
+"""`copy`, `deepcopy` and `pickle` of tensors, which keep shared memory shared.
 
-A tensor is pickled as its storage and how it is seen.  A storage is pickled once in a pickle, and copied once in a
-`deepcopy`.
+A tensor is pickled as its storage, type, shape, strides and offset.  One pickle, and one `deepcopy`, takes each storage
+once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from . import factories, subclass
 
 
 def reduce(self: Any, protocol: Any = None) -> tuple[Any, ...]:
-    """What `copy.copy` and pickle take of a tensor.  A gradient, and a place in a graph, are left out."""
+    """Reduce a tensor for `copy.copy` and pickle, without its gradient and its graph."""
     seen = self.dtype.name, tuple(self.shape), self.strides, self.offset
     return _rebuilt, (type(self), self.storage, *seen, self.requires_grad, vars(self))
 
@@ -28,19 +28,19 @@ def reduce(self: Any, protocol: Any = None) -> tuple[Any, ...]:
 def _rebuilt(
     cls: type, storage: Storage, kind: str, shape: Any, strides: Any, offset: int, requires_grad: bool, own: Any
 ) -> Any:
-    made = subclass.of_class(core.over(storage, BY_NAME[kind], shape, strides, offset), cls)
+    made = subclass.recast(core.over(storage, BY_NAME[kind], shape, strides, offset), cls)
     made._requires_grad = requires_grad
     vars(made).update(own)
     return made
 
 
 def _bytes_of(storage: Storage) -> Any:
-    """A storage as a tensor of bytes."""
+    """View a storage as a tensor of bytes."""
     return core.over(storage, uint8, (storage.nbytes,), (1,))
 
 
 def reduce_storage(storage: Storage) -> tuple[Any, ...]:
-    """What pickle takes of a storage: its bytes and its device.  Host: waits for one on a GPU."""
+    """Reduce a storage for pickle to its bytes and its device.  Host: waits if it is on a GPU."""
     values = dispatch.read(_bytes_of(storage)).tobytes()
     return _restored, (values, "cpu" if storage.device < 0 else f"cuda:{storage.device}")
 
@@ -51,7 +51,7 @@ def _restored(values: bytes, device: str) -> Storage:
 
 
 def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
-    """A leaf with memory of its own, and with a copy of its gradient; on a GPU, after the current stream's work.
+    """Copy a leaf, its memory and its gradient; on a GPU, after the current stream's work.
 
     Raises: AutogradError for a tensor that is no leaf.
     """
