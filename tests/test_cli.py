@@ -1,5 +1,6 @@
 """The command line, in processes of its own."""
 
+import importlib
 import json
 import os
 import re
@@ -124,6 +125,30 @@ def test_torch_is_flambeau_where_asked(script):
     done = flambeau("run", "--gpus", "virtual:1", "--as-torch", script(AS_TORCH))
     assert done.stderr == ""
     assert done.stdout == "No module named 'torch.no_such_module'\n[2.0, 2.0]\n"
+
+
+VERSION = """
+import torch
+version = torch.__version__
+print(version, version.split("+")[0], version >= "2.4", version < (2, 4), "1.10.0" <= version, version > "2.13")
+print(version == "2.13.0")
+try:
+    version < 2.4
+except TypeError as failure:
+    print(failure)
+"""
+
+
+def test_the_version_is_that_of_pytorch_s_interface(script):
+    done = flambeau("run", "--gpus", "none", "--as-torch", script(VERSION))
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "2.13.0+flambeau 2.13.0 True False True True",
+        "False",
+        "a version compares with a text or a tuple of numbers, not with 2.4",
+    ]
+    native = script("import flambeau, flambeau.cli.as_torch\nprint(flambeau.__version__)\n", "native.py")
+    assert flambeau("run", "--gpus", "none", native).stdout == f"{importlib.import_module('flambeau').__version__}\n"
 
 
 CHILDREN = """

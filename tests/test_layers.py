@@ -1,4 +1,4 @@
-"""The shape of the package: who may import whom, who may put work on a stream, and how long a file may get."""
+"""The shape of the package: who may import whom, and who may put work on a stream."""
 
 from __future__ import annotations
 

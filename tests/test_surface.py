@@ -1,5 +1,6 @@
 """The public surface: every `__all__` is true, and the names that a PyTorch program uses are there."""
 
+import ast
 import importlib
 import pkgutil
 import re
@@ -179,6 +180,26 @@ def exists(dotted: str) -> bool:
                 return False
         found = getattr(found, part)
     return True
+
+
+def test_no_module_of_the_library_stands_where_pytorch_has_something_else():
+    for name in ("ops", "trace"):
+        assert importlib.import_module(f"flambeau.{name}") and not isinstance(getattr(flambeau, name, None), ModuleType)
+    assert isinstance(flambeau.layout, type) and isinstance(flambeau.strided, flambeau.layout)
+
+
+def test_hints_name_what_exists():
+    source = Path(flambeau.__file__).parent
+    hints = [
+        (path, part.value)
+        for path in source.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.keyword) and node.arg == "hint"
+        for part in ast.walk(node.value)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+    named = [(path, name) for path, text in hints for name in re.findall(r"\btorch\.([A-Za-z_][\w.]*\w)", text)]
+    assert len(named) > 50 and [(path, name) for path, name in named if not exists(name)] == []
 
 
 @pytest.mark.parametrize("name", ["flambeau.compile", "flambeau.nn.Conv2d", "flambeau.cuda.jiterator"])

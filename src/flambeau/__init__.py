@@ -28,13 +28,13 @@ from .dtypes import (
     int32,
     int64,
     long,
+    promote_types,
     short,
     uint8,
 )
 from .dtypes import bool_ as bool
 from .dtypes import float_ as float
 from .dtypes import int_ as int
-from .dtypes import promote as promote_types
 from .errors import AcceleratorError, OutOfMemoryError
 from .numerics import (
     are_deterministic_algorithms_enabled,
@@ -58,6 +58,7 @@ from .tensor import *  # noqa: F403
 from .tensor import __all__ as _tensor_names
 from .tensor.functions import *  # noqa: F403
 from .tensor.functions import __all__ as _function_names
+from .tensor.layouts import layout, strided
 from .tensor.legacy import Variable as _Variable
 from .tools.explain import explain
 from .tools.profile import profile
@@ -65,6 +66,9 @@ from .tools.statistics import statistics
 
 __version__ = "0.1.0"
 autograd.Variable = _Variable  # type: ignore[attr-defined]  # it needs tensors, which need autograd
+for _name in ("ops", "trace"):  # modules of the library, where PyTorch has something else; imports still find them
+    if isinstance(globals().get(_name), type(_importlib)):
+        del globals()[_name]
 _SUBMODULES = (
     "accelerator",
     "backends",
@@ -85,11 +89,11 @@ __all__ = [
     "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
     "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64",
     "int8", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled",
-    "is_grad_enabled", "is_inference_mode_enabled", "load", "long", "manual_seed", "no_grad", "profile",
+    "is_grad_enabled", "is_inference_mode_enabled", "layout", "load", "long", "manual_seed", "no_grad", "profile",
     "promote_types", "save", "seed", "set_default_device", "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
-    "set_grad_enabled", "short", "statistics", "uint8", "use_deterministic_algorithms", "virtual", *_tensor_names,
-    *_function_names,
+    "set_grad_enabled", "short", "statistics", "strided", "uint8", "use_deterministic_algorithms", "virtual",
+    *_tensor_names, *_function_names,
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import host
+from .errors import ArgumentTypeError, shown
 
 BOOL, INTEGER, FLOATING = 0, 1, 2
 
@@ -99,6 +100,22 @@ def promote(a: dtype, b: dtype) -> dtype:
     if low is uint8:
         return _SIGNED_ABOVE_UINT8.get(high, high)
     return high
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The type that values of both types convert to; bool, int and float stand for bool, int64 and float64.
+
+    Raises: ArgumentTypeError for what is no data type.
+    """
+    found = [meant(each) for each in (type1, type2)]
+    for place, each in enumerate(found, 1):
+        if not isinstance(each, dtype):
+            raise ArgumentTypeError(
+                f"type{place} must be a torch.dtype, got {shown(each)}",
+                hint="as in torch.float32",
+                operator="promote_types",
+            )
+    return promote(*found)
 
 
 def of_scalar(value: bool | int | float, default_float: dtype) -> dtype:

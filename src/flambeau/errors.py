@@ -40,6 +40,34 @@ MAX_SHOWN = 80  # characters of a value that an error shows
 LACKING = "docs/differences.md says what of PyTorch is not there yet"
 
 
+CUDA_TEXTS = {  # CUDA's texts for its error codes, which the driver and the runtime share
+    1: "invalid argument", 2: "out of memory", 3: "initialization error", 4: "driver shutting down",
+    35: "CUDA driver version is insufficient for CUDA runtime version",
+    46: "CUDA-capable device(s) is/are busy or unavailable", 98: "invalid device function",
+    100: "no CUDA-capable device is detected", 101: "invalid device ordinal", 200: "device kernel image is invalid",
+    201: "invalid device context", 209: "no kernel image is available for execution on the device",
+    214: "uncorrectable ECC error encountered", 217: "peer access is not supported between these two devices",
+    219: "PTX JIT compilation failed", 220: "uncorrectable NVLink error detected during the execution",
+    300: "invalid source", 400: "invalid resource handle", 600: "device not ready",
+    700: "an illegal memory access was encountered", 701: "too many resources requested for launch",
+    702: "the launch timed out and was terminated", 704: "peer access is already enabled",
+    705: "peer access has not been enabled", 709: "context is destroyed", 710: "device-side assert triggered",
+    712: "part or all of the requested memory range is already mapped",
+    713: "pointer does not correspond to a registered memory region", 714: "hardware stack error",
+    715: "an illegal instruction was encountered", 716: "misaligned address",
+    717: "operation not supported on global/shared address space", 718: "invalid program counter",
+    719: "unspecified launch failure", 801: "operation not supported", 802: "system not yet initialized",
+    803: "system has unsupported display driver / cuda driver combination",
+    900: "operation not permitted when stream is capturing",
+    901: "operation failed due to a previous error during capture",
+}  # fmt: skip
+
+
+def cuda_text(code: int) -> str:
+    """CUDA's text for an error code."""
+    return CUDA_TEXTS.get(int(code), "unrecognized error code")
+
+
 def no_attribute(module: str, name: str) -> AttributeError:
     """What a module raises for a name that it does not have."""
     fact = f"module {module!r} has no attribute {name!r}"
@@ -256,7 +284,7 @@ class CudaError(AcceleratorError):
     """A code of CUDA's runtime that stands for a failure.  code: the cudaError_t, which is `error_code` too."""
 
     def __init__(self, code: int) -> None:
-        super().__init__(f"CUDA error {int(code)}", hint=CODES_HINT, error_code=int(code))
+        super().__init__(f"CUDA error: {cuda_text(code)} ({int(code)})", hint=CODES_HINT, error_code=int(code))
 
 
 class AccessError(AcceleratorError):

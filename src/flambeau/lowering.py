@@ -378,7 +378,13 @@ def _public_operator() -> Any:
     return thread.here().operator
 
 
+def _refuse_warning() -> None:
+    if thread.here().lowering is not None:
+        raise NotLowerable("a warning")
+
+
 calls.set_lowering(_Lowering())
 trace.public_operator = _public_operator
+trace.before_warning = _refuse_warning
 calls.allow_in_keys(device)
 calls.allow_in_keys(Generator)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from math import prod
 from typing import SupportsIndex, overload
@@ -64,7 +65,8 @@ def broadcast(shapes: Iterable[Sequence[int]], name: str = "broadcast") -> Shape
             if size != 1 and have not in (1, size):
                 listed = " and ".join(str(list(each)) for each in shapes)
                 raise ShapeError(
-                    f"shapes {listed} do not broadcast: dimension {-index} is {have} and {size}",
+                    f"The size of tensor a ({have}) must match the size of tensor b ({size}) at non-singleton "
+                    f"dimension {len(result) - index}: shapes {listed} do not broadcast",
                     hint="sizes must be equal, or one of them 1, counted from the last dimension",
                     operator=name,
                 )
@@ -153,11 +155,16 @@ def infer(shape: Sequence[int], numel: int, name: str = "view") -> Shape:
     fits = numel == known if not unknown else len(unknown) == 1 and known and numel % known == 0
     if not fits or any(size < -1 for size in shape):
         raise ShapeError(
-            f"shape {list(shape)} is invalid for an input of {numel} elements",
+            f"shape '{list(shape)}' is invalid for input of size {numel}",
             hint="the sizes must multiply to that number; one of them may be -1, and is then worked out",
             operator=name,
         )
     return tuple(numel // known if size == -1 else size for size in shape)
+
+
+def as_ints(value: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
+    """One integer, Python's or NumPy's, or several as a list.  Raises TypeError for anything else."""
+    return [operator.index(value)] if isinstance(value, SupportsIndex) else [operator.index(each) for each in value]
 
 
 def wrap_dim(dim: int, ndim: int, name: str) -> int:
@@ -167,7 +174,7 @@ def wrap_dim(dim: int, ndim: int, name: str) -> int:
     room = max(ndim, 1)
     if not -room <= dim < room:
         raise IndexRangeError(
-            f"dimension out of range (expected to be in [{-room}, {room - 1}], but got {dim})",
+            f"Dimension out of range (expected to be in range of [{-room}, {room - 1}], but got {dim})",
             hint=f"count from the front with 0 to {room - 1}, or from the back with -1 to {-room}",
             operator=name,
         )

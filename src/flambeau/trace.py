@@ -20,6 +20,7 @@ def _none() -> Any:
 
 
 public_operator: Callable[[], Any] = _none  # the operator that the program called in this thread; None between calls
+before_warning: Callable[[], None] = _none  # is called before a warning; lowerings raise: a plan would not repeat it
 
 _operators: dict[str, list[str]] = {}  # by the name of a kernel or library problem
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -79,6 +80,7 @@ def place() -> tuple[str, int]:
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn of the innermost line outside this package; Python shows a warning once per line."""
+    before_warning()
     frame: Any = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back

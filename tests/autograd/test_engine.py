@@ -260,7 +260,7 @@ def test_errors_say_what_is_missing():
         (leaf(1.0, 2.0) * 2).backward()
     with pytest.raises(RuntimeError, match=r"gradient has shape \[3\], the output \[2\]"):
         (leaf(1.0, 2.0) * 2).backward(torch.ones(3))
-    with pytest.raises(RuntimeError, match="only floating point"):
+    with pytest.raises(RuntimeError, match="only Tensors of floating point"):
         torch.tensor([1], requires_grad=True)
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import warnings
+import weakref
+from typing import Any
+
 import numpy as np
 import pytest
 
 import flambeau as torch
+from flambeau import trace
 from flambeau.core import thread
 from flambeau.core.call import Delegation, RunBody
 from flambeau.core.operator import bind
@@ -327,6 +334,21 @@ def test_a_composite_that_reads_a_value_or_returns_a_view_runs_every_time():
     assert {type(each) for each in entries_of(called)} == {RunBody}
 
 
+def test_a_body_that_warns_runs_every_time():
+    def body(input: Operand) -> Any:
+        result = input + 1
+        trace.warn("beware")
+        return result * 2
+
+    called = composed(body)
+    for _ in range(3):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            assert called(torch.ones(2)).tolist() == [4, 4]
+        assert [str(each.message) for each in found] == ["beware"]
+    assert {type(each) for each in entries_of(called)} == {RunBody}
+
+
 def test_a_composite_may_return_its_operand():
     called = composed(lambda input: input)
     x = torch.ones(2)
@@ -354,3 +376,20 @@ def test_calls_of_one_form_are_bound_alike():
             bind(softmax, (1,), {"dtype": None})
         with pytest.raises(ArgumentTypeError, match="unexpected keyword argument 'input'"):
             bind(softmax, (1,), {"dim": 2, "input": 3})
+
+
+# what an error holds
+
+
+@pytest.mark.parametrize("call", [lambda x: x.add("text"), lambda x: x.reshape(3), lambda x: x.mul_(torch.ones(3))])
+def test_an_error_that_is_dropped_holds_no_operand(call):
+    gc.disable()
+    try:
+        x = torch.ones(2)
+        left = weakref.ref(x)
+        with contextlib.suppress(FlambeauError):
+            call(x)
+        del x
+        assert left() is None
+    finally:
+        gc.enable()

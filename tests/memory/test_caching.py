@@ -259,8 +259,9 @@ def test_an_unsuccessful_allocation_changes_nothing_and_the_next_one_works():
     with pytest.raises(OutOfMemoryError) as caught:
         allocator.allocate(40 * MIB, 1)
     assert str(caught.value) == (
-        "CUDA out of memory. Tried to allocate 40.00 MiB on GPU 0, whose total capacity is 64.00 MiB; "
-        "24.00 MiB of it is free. 40.00 MiB is allocated, and 0 bytes is reserved but unallocated.\n"
+        "CUDA out of memory. Tried to allocate 40.00 MiB. GPU 0 has a total capacity of 64.00 MiB of which 24.00 MiB "
+        "is free. Of the allocated memory 40.00 MiB is allocated by flambeau, and 0 bytes is reserved by flambeau but "
+        "unallocated.\n"
         "hint: fragmentation is not the cause: live bytes exceed capacity by 16.00 MiB; "
         "release tensors, or use a smaller batch"
     )
@@ -290,7 +291,7 @@ def test_memory_of_another_stream_is_named():
 
 def test_processes_are_named_where_they_are_known():
     _, allocator = make(capacity=2 * MIB, process_usage=lambda: [(12, 3 * MIB)])
-    with pytest.raises(OutOfMemoryError, match=r"Process 12 uses 3\.00 MiB"):
+    with pytest.raises(OutOfMemoryError, match=r"Process 12 has 3\.00 MiB memory in use"):
         allocator.allocate(20 * MIB, 1)
 
 

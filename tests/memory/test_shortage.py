@@ -24,11 +24,10 @@ def test_sizes_are_readable(nbytes, text):
 
 def test_the_facts_come_in_order():
     assert replace(BASE, limit=62 * MIB, processes=((1, 3 * MIB), (os.getpid(), 61 * MIB))).fact() == (
-        "CUDA out of memory. Tried to allocate 12.00 MiB on GPU 1, whose total capacity is 64.00 MiB; "
-        "4.00 MiB of it is free. Process 1 uses 3.00 MiB. "
-        "This process uses 61.00 MiB, memory that flambeau did not allocate included. "
-        "This process is allowed to reserve 62.00 MiB. "
-        "40.00 MiB is allocated, and 20.00 MiB is reserved but unallocated."
+        "CUDA out of memory. Tried to allocate 12.00 MiB. GPU 1 has a total capacity of 64.00 MiB of which 4.00 MiB is "
+        "free. Process 1 has 3.00 MiB memory in use. Including non-flambeau memory, this process has 61.00 MiB "
+        "memory in use. This process is allowed to reserve 62.00 MiB. Of the allocated memory 40.00 MiB is allocated "
+        "by flambeau, and 20.00 MiB is reserved by flambeau but unallocated."
     )
 
 

@@ -122,7 +122,9 @@ def test_spawn_runs_one_function_in_several_processes(gpus, context):
 
 def test_the_first_failure_ends_the_others_and_is_told(gpus, context):
     started = mp.start_processes(programs.fail_at, (1,), nprocs=2, join=False, start_method="forkserver")
-    with pytest.raises(mp.ProcessRaisedException, match="process 1 raised(.|\n)*ValueError: no luck in 1") as raised:
+    with pytest.raises(
+        mp.ProcessRaisedException, match="-- Process 1 terminated(.|\n)*ValueError: no luck in 1"
+    ) as raised:
         while not started.join():
             pass
     assert (raised.value.error_index, raised.value.error_pid) == (1, started.pids()[1])

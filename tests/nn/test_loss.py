@@ -1,6 +1,7 @@
 """Losses, against their formulas."""
 
 import math
+import warnings
 
 import pytest
 
@@ -19,8 +20,8 @@ def logs(row):
 def test_differences():
     a, b = torch.tensor([1.0, 2.0, 4.0]), torch.tensor([1.0, 0.0, 1.0])
     assert nn.MSELoss()(a, b).item() == pytest.approx(13 / 3)
-    assert nn.MSELoss("sum")(a, b).item() == 13.0
-    assert nn.L1Loss("none")(a, b).tolist() == [0.0, 2.0, 3.0]
+    assert nn.MSELoss(reduction="sum")(a, b).item() == 13.0
+    assert nn.L1Loss(reduction="none")(a, b).tolist() == [0.0, 2.0, 3.0]
 
 
 def test_cross_entropy_is_the_negative_log_probability():
@@ -52,3 +53,78 @@ def test_binary_cross_entropy_of_scores():
     assert nn.BCEWithLogitsLoss(reduction="none")(scores, targets).tolist() == pytest.approx(expected)
     twice = nn.BCEWithLogitsLoss(pos_weight=torch.tensor(2.0, dtype=torch.float64))
     assert twice(scores, targets).item() == pytest.approx((formula(0.5, 1.0, 2.0) + formula(-2.0, 0.25, 2.0)) / 2)
+
+
+# the former arguments size_average= and reduce=
+
+FORMER = [
+    ({}, "mean"), ({"size_average": True}, "mean"), ({"size_average": False}, "sum"), ({"reduce": True}, "mean"),
+    ({"reduce": False}, "none"), ({"size_average": False, "reduce": True}, "sum"),
+    ({"size_average": True, "reduce": False}, "none"), ({"size_average": False, "reduction": "none"}, "sum"),
+]  # fmt: skip
+X, Y = torch.tensor([[0.5, -1.0, 2.0], [0.0, 0.25, 0.75]]), torch.tensor([[0.0, 1.0, 1.0], [0.5, 0.5, 0.0]])
+PAIRS = {
+    "mse_loss": (nn.MSELoss, X, Y), "l1_loss": (nn.L1Loss, X, Y), "smooth_l1_loss": (None, X, Y),
+    "nll_loss": (nn.NLLLoss, X.log_softmax(1), torch.tensor(LABELS)),
+    "cross_entropy": (nn.CrossEntropyLoss, X, torch.tensor(LABELS)),
+    "binary_cross_entropy": (None, X.sigmoid(), Y),
+    "binary_cross_entropy_with_logits": (nn.BCEWithLogitsLoss, X, Y),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize(("former", "reduction"), FORMER)
+def test_former_arguments_choose_the_reduction(name, former, reduction):
+    function, (module, input, target) = getattr(nn.functional, name), PAIRS[name]
+    wanted = function(input, target, reduction=reduction)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = function(input, target, **former)
+        of_module = wanted if module is None else module(**former)(input, target)
+    assert found.tolist() == of_module.tolist() == wanted.tolist()
+    texts = {str(each.message).partition(": ")[2] for each in caught}
+    assert all(f"please use reduction='{reduction}' instead" in text for text in texts) and bool(former) == bool(texts)
+
+
+def test_arguments_have_pytorchs_positions():
+    scores, labels = torch.tensor(SCORES), torch.tensor([2, 1])
+    weight = torch.tensor([3.0, 1.0, 1.0])
+    wanted = nn.functional.cross_entropy(scores, labels, weight=weight, ignore_index=1, label_smoothing=0.25)
+    for found in (
+        nn.CrossEntropyLoss(weight, None, 1, None, "mean", 0.25)(scores, labels),
+        nn.functional.cross_entropy(scores, labels, weight, None, 1, None, "mean", 0.25),
+    ):
+        assert found.item() == wanted.item()
+    logs = scores.log_softmax(1)
+    wanted = nn.functional.nll_loss(logs, labels, weight=weight, ignore_index=1, reduction="sum")
+    assert nn.NLLLoss(weight, None, 1, None, "sum")(logs, labels).item() == wanted.item()
+    assert nn.functional.nll_loss(logs, labels, weight, None, 1, None, "sum").item() == wanted.item()
+    for module in (nn.MSELoss, nn.L1Loss):
+        assert module(None, None, "sum").reduction == "sum"
+    twice = torch.tensor(2.0)
+    loss = nn.BCEWithLogitsLoss(None, None, None, "none", twice)
+    assert loss(X, Y).equal(nn.functional.binary_cross_entropy_with_logits(X, Y, None, None, None, "none", twice))
+    found = nn.functional.smooth_l1_loss(X, Y, None, None, "sum", 0.5)
+    assert found.item() == nn.functional.smooth_l1_loss(X, Y, reduction="sum", beta=0.5).item()
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_reduction_in_a_former_place_is_an_error(name):
+    function, (module, input, target) = getattr(nn.functional, name), PAIRS[name]
+    for call in (lambda: function(input, target, size_average="sum"), lambda: function(input, target, reduce="none")):
+        with pytest.raises(TypeError, match=f"{name}: (size_average|reduce) must be a bool or None, got '(sum|none)'"):
+            call()
+    if module is not None:
+        with pytest.raises(TypeError, match=f"{module.__name__}: size_average must be a bool or None, got 'sum'"):
+            module(size_average="sum")
+
+
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss"])
+def test_terms_of_differences_can_be_weighted(name):
+    function, weight = getattr(nn.functional, name), torch.tensor([[1.0, 2.0, 0.0], [4.0, 0.5, 0.5]])
+    terms = function(X, Y, reduction="none") * weight
+    assert function(X, Y, reduction="none", weight=weight).equal(terms)
+    assert function(X, Y, None, None, "sum", weight).item() == pytest.approx(terms.sum().item())
+    assert function(X, Y, weight=weight).item() == pytest.approx(terms.sum().item() / 8)
+    with pytest.raises(ValueError, match=rf"{name}: .*weight is \[3\].*input is \[2, 3\]"):
+        function(X, Y, weight=torch.ones(3))

@@ -1,6 +1,7 @@
 """Parameters and buffers as tensors."""
 
 import copy
+import inspect
 import pickle
 
 import pytest
@@ -30,7 +31,7 @@ def test_a_parameter_of_a_result_is_a_leaf():
 def test_what_cannot_be_a_parameter():
     with pytest.raises(ArgumentTypeError, match="must be a Tensor or None, not int"):
         nn.Parameter(3)
-    with pytest.raises(DtypeError, match="only floating point"):
+    with pytest.raises(DtypeError, match="only Tensors of floating point"):
         nn.Parameter(torch.zeros(1, dtype=torch.int64))
     assert not nn.Parameter(torch.zeros(1, dtype=torch.int64), requires_grad=False).requires_grad
     assert nn.Parameter().shape == (0,)
@@ -49,3 +50,14 @@ def test_a_deep_copy_keeps_what_is_shared():
     a, b = copy.deepcopy([param, param])
     assert a is b
     assert a is not param
+
+
+def test_the_signature_is_that_of_making_one():
+    assert list(inspect.signature(nn.Parameter).parameters) == ["data", "requires_grad"]
+    assert list(inspect.signature(nn.Buffer).parameters) == ["data", "persistent"]
+
+    class Named(torch.Tensor):
+        def __init__(self, data, name=None):
+            self.name = name
+
+    assert list(inspect.signature(Named).parameters) == ["data", "name"]

@@ -179,7 +179,7 @@ def hooked(register, value, **options):
     (
         lambda: nn.Parameter(I),
         RuntimeError,
-        "Parameter: only floating point tensors can require gradients, this is int64[3] on cpu",
+        "Parameter: only Tensors of floating point dtype can require gradients, this is int64[3] on cpu",
     ),
     (lambda: nn.Parameter(A, requires_grad="x"), TypeError, "Parameter: must be a bool, got 'x'"),
     (lambda: nn.Buffer(3), TypeError, "Buffer: data must be a Tensor or None, not int: 3"),
@@ -236,7 +236,7 @@ def test_containers(call, error, begins):
     (
         lambda: nn.Linear(2, 2, dtype=torch.int64),
         RuntimeError,
-        "Linear: only floating point tensors can require gradients, this is int64[2, 2] on cpu",
+        "Linear: only Tensors of floating point dtype can require gradients, this is int64[2, 2] on cpu",
     ),
     (lambda: nn.Linear(2, 2, device="foo"), RuntimeError, "Linear: Invalid device string: 'foo'"),
     (lambda: linear()("x"), TypeError, "linear: argument 'input' must be a Tensor, not str"),

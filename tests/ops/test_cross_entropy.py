@@ -64,7 +64,7 @@ def test_label_smoothing(weight, ignored, mean, none):
     weights = None if weight is None else double(weight)
 
     def found(reduction):
-        return cross_entropy(double(LOGITS), tensor(TARGET), weights, ignored, reduction, 0.2).tolist()
+        return cross_entropy(double(LOGITS), tensor(TARGET), weights, None, ignored, None, reduction, 0.2).tolist()
 
     assert found("mean") == pytest.approx(mean)
     assert found("none") == pytest.approx(none)
@@ -156,7 +156,7 @@ def test_logits_of_any_size(classes, kind, device):
     labels = RANDOM.integers(0, classes, count)
     labels[:2] = ignored, 0
     weights = tensor(RANDOM.random(classes) + 0.5, dtype=x.dtype, device=device)
-    found = cross_entropy(x.requires_grad_(), tensor(labels, device=device), weights, ignored)
+    found = cross_entropy(x.requires_grad_(), tensor(labels, device=device), weights, ignore_index=ignored)
     found.backward()
     wide, scale = x.detach().cpu().double().numpy(), weights.cpu().double().numpy()[labels]
     logs, scale = log_softmax(wide), np.where(labels == ignored, 0, scale)
@@ -189,7 +189,7 @@ def test_second_derivative_of_classes(reduction):
     x = tensor(RANDOM.standard_normal((3, 3)), requires_grad=True)
 
     def gradient(x):
-        loss = cross_entropy(x, target, weight, 2, reduction)
+        loss = cross_entropy(x, target, weight, None, 2, None, reduction)
         return torch.autograd.grad((loss * loss).sum(), x, create_graph=True)[0]
 
     gradcheck(gradient, [x])

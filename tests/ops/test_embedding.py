@@ -60,7 +60,7 @@ def test_derivatives():
 
 @pytest.mark.parametrize("bad", [4, -1])
 def test_an_index_outside_the_table(bad):
-    text = rf"embedding: index {bad} at position \[1\] is out of range for 4 embeddings"
+    text = rf"embedding: index out of range in self: index {bad} at position \[1\] is out of range for 4 embeddings"
     with pytest.raises(IndexRangeError, match=text):
         embedding(tensor([0, bad]), tensor(TABLE))
     with machine(devices=1):

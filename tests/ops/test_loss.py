@@ -25,7 +25,7 @@ def test_losses_of_numbers():
     assert mse_loss(a, b).item() == 3.3125
     assert mse_loss(a, b, reduction="sum").item() == 13.25
     assert l1_loss(a, b).item() == 1.375
-    assert smooth_l1_loss(a, b, "none", 1.5).tolist() == pytest.approx([0, 1 / 12, 1.25, 2.25])
+    assert smooth_l1_loss(a, b, None, None, "none", 1.5).tolist() == pytest.approx([0, 1 / 12, 1.25, 2.25])
     assert smooth_l1_loss(a, b, beta=0).item() == 1.375
     with pytest.raises(ShapeError, match="smooth_l1_loss: beta must not be negative, got -1"):
         smooth_l1_loss(a, b, beta=-1)

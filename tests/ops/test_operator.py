@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import pickle
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import flambeau
 import flambeau as torch
 from flambeau.errors import ArgumentTypeError
 from flambeau.ops.convert import fill_kernel
@@ -71,5 +77,42 @@ def test_names_of_numpys_are_known():
     for names in ({"dim": 0, "axis": 0}, {"axes": 0}):
         with pytest.raises(ArgumentTypeError, match="sum: got an unexpected keyword argument 'ax(is|es)': 0"):
             x.sum(**names)
-    with pytest.raises(ArgumentTypeError, match="sum: got an unexpected keyword argument 'dim': 1"):
+    with pytest.raises(ArgumentTypeError, match="sum: got an unexpected keyword argument 'axis': 1"):
         x.sum(0, axis=1)
+
+
+@pytest.mark.parametrize("name", ["add", "sum", "relu", "cat", "softmax", "multiply", "clip", "reshape"])
+def test_a_function_is_copied_and_pickled_by_name(name):
+    found = getattr(torch, name)
+    assert pickle.loads(pickle.dumps(found)) is copy.deepcopy(found) is copy.copy(found) is found
+    assert copy.deepcopy({"activation": found})["activation"] is found
+
+
+@pytest.mark.parametrize("name", ["add", "add_", "sum", "view", "expand", "relu_", "half", "new_zeros", "to"])
+def test_a_method_is_pickled_by_name(name):
+    found = getattr(torch.Tensor, name)
+    assert pickle.loads(pickle.dumps(found)) is found
+
+
+def test_functions_and_methods_have_a_signature():
+    assert str(inspect.signature(torch.add)) == "(input, other, *, alpha=1, out=None)"
+    assert str(inspect.signature(torch.Tensor.add)) == "(input, other, *, alpha=1, out=None)"
+    assert str(inspect.signature(torch.ones(1).add)) == "(other, *, alpha=1, out=None)"
+    assert str(inspect.signature(torch.unsqueeze)) == "(input, dim)", "a view writes into no other tensor"
+
+
+def test_an_alias_is_one_operator_with_calls_of_its_own():
+    operator = REGISTRY["mul"]
+    alias = operator.called_as("multiply")
+    assert alias is operator.called_as("multiply") is alias.called_as("multiply") is torch.multiply
+    assert (operator.called, alias.called, alias.__name__) == ("mul", "multiply", "multiply")
+
+
+def test_an_alias_has_all_attributes_of_its_operator():
+    declared = (Path(flambeau.__file__).parent / "core/operator.pxd").read_text().partition("cdef class Operator:\n")[2]
+    names = set(re.findall(r"^    cdef public \w+ (\w+)$", declared, re.MULTILINE))
+    operator, alias = REGISTRY["mul"], REGISTRY["mul"].called_as("multiply")
+    for name in (names | vars(operator).keys()) - {"__name__", "called", "last_signature"}:
+        assert getattr(alias, name) is getattr(operator, name), name
+    private = re.findall(r"^    cdef (?!public )\S+ (\w+)$", declared, re.MULTILINE)
+    assert private == ["__dict__", "__weakref__"], "an alias is made of public attributes"

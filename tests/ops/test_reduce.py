@@ -94,7 +94,7 @@ def test_second_derivatives(function):
 
 def test_errors_name_every_value():
     x = tensor(np.zeros((2, 3), np.float32))
-    with pytest.raises(IndexRangeError, match=r"sum: dimension out of range .*\[-2, 1\], but got 5"):
+    with pytest.raises(IndexRangeError, match=r"sum: Dimension out of range .*\[-2, 1\], but got 5"):
         reduce.sum_(x, 5)
     with pytest.raises(ShapeError, match=r"mean: dim 1 appears multiple times in the list of dims \(1, -1\)"):
         reduce.mean(x, (1, -1))

@@ -67,7 +67,7 @@ def test_reshape_copies_only_where_it_must():
 
 def test_view_of_strides_that_cannot_show_it_says_so():
     with pytest.raises(
-        ShapeError, match=r"shape \[12\] is not compatible with .* \[4, 3\] and strides \[1, 4\]"
+        ShapeError, match=r"size is not compatible with .*: size \[12\], of shape \[4, 3\] with strides \[1, 4\]"
     ) as error:
         counted(3, 4).t().view(12)
     assert "use reshape" in error.value.hint

@@ -257,7 +257,7 @@ def test_gather_checks(gpus):
         comm.gather([on(0, 1.0), on(1, 1.0)], out=torch.ones(3, device="cuda:0"))
     with pytest.raises(RuntimeError, match="Exactly one of 'destination' and 'out'"):
         comm.gather([on(0, 1.0)], destination=0, out=on(0, 1.0))
-    with pytest.raises(ArgumentError, match="got no tensors"):
+    with pytest.raises(ArgumentError, match="at least one tensor|got no tensors"):
         comm.gather([])
 
 

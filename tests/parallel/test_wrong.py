@@ -122,12 +122,12 @@ def net():
     (
         lambda: comm.scatter(HOST, [0], dim=5),
         IndexError,
-        "scatter: dimension out of range (expected to be in [-1, 0], but got 5)",
+        "scatter: Dimension out of range (expected to be in range of [-1, 0], but got 5)",
     ),
     (
         lambda: comm.gather([on(0)], dim=5),
         IndexError,
-        "gather: dimension out of range (expected to be in [-1, 0], but got 5)",
+        "gather: Dimension out of range (expected to be in range of [-1, 0], but got 5)",
     ),
     (lambda: comm.gather([on(0)], destination="foo"), RuntimeError, "gather: Invalid device string: 'foo'"),
     (

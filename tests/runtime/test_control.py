@@ -44,7 +44,7 @@ def test_on_nvidia_what_is_shipped_and_what_can_be_compiled(chosen, monkeypatch)
 
 def test_a_code_of_the_runtime():
     torch.cuda.check_error(0)
-    with pytest.raises(torch.cuda.CudaError, match=r"CUDA error 2\nhint: ") as raised:
+    with pytest.raises(torch.cuda.CudaError, match=r"CUDA error: out of memory \(2\)\nhint: ") as raised:
         torch.cuda.check_error(2)
     assert raised.value.error_code == 2 and isinstance(raised.value, errors.AcceleratorError)
 

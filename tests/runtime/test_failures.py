@@ -242,7 +242,7 @@ def test_errors_of_the_nvidia_driver_name_them(strict):
     x.exp()
     failure = library.error_of(719, "cuStreamSynchronize", {})
     assert re.search(
-        rf"launched before, the latest first: exp .*{re.escape(__file__)}:{launched} on <flambeau", str(failure)
+        rf"launched before, the latest first: exp .*{re.escape(__file__)}:{launched} on <torch", str(failure)
     )
 
 
@@ -251,3 +251,10 @@ def test_without_the_mode_nothing_is_remembered(monkeypatch):
     with machine(devices=1):
         torch.ones(4, device="cuda").exp()
         assert "FLAMBEAU_STRICT=1 the last launches" in library.error_of(719, "cuStreamSynchronize", {}).hint
+
+
+def test_an_index_out_of_range_is_a_device_side_assert(gpus):
+    x = torch.ones(3, device="cuda")
+    picked = x[torch.tensor([7], device="cuda")]
+    with pytest.raises(torch.AcceleratorError, match="CUDA error: device-side assert triggered"):
+        picked.tolist()

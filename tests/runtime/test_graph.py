@@ -522,7 +522,7 @@ class TestRaces:
 class TestErrors:
     def test_the_default_stream(self, gpus):
         graph = torch.cuda.CUDAGraph()
-        with pytest.raises(AcceleratorError, match="is the default stream, which cannot be captured"):
+        with pytest.raises(AcceleratorError, match="CUDA graphs must be captured on a non-default stream"):
             graph.capture_begin()
         graph.capture_begin  # noqa: B018 (it is as new)
         begun(graph, lambda: torch.ones(1, device="cuda"))

@@ -87,3 +87,44 @@ def test_raw_blocks_for_other_libraries():
     assert torch.cuda.memory_allocated() == 0
     with pytest.raises(errors.AcceleratorError, match="invalid device pointer"):
         torch.cuda.caching_allocator_delete(address)
+
+
+def test_a_snapshot_of_one_pool(gpus):
+    pool = torch.cuda.graph_pool_handle()
+    graph, x = torch.cuda.CUDAGraph(), torch.zeros(1 << 20, device="cuda")
+    with torch.cuda.graph(graph, pool=pool):
+        made = x + 1
+    whole, private = torch.cuda.memory_snapshot(), torch.cuda.memory_snapshot(mempool_id=graph.pool())
+    assert private and {segment["segment_pool_id"] for segment in private} == {graph.pool()}
+    assert len(whole) > len(private) and made.shape == x.shape
+    assert torch.cuda.memory_snapshot(None, False) == whole
+
+
+def fail_in_a_kernel():
+    """Lose the current device, as a failed assertion of a kernel does."""
+    picked = torch.ones(3, device="cuda")[torch.tensor([7], device="cuda")]
+    with pytest.raises(torch.AcceleratorError):
+        picked.tolist()
+
+
+def test_figures_of_memory_are_there_after_a_device_is_lost():
+    kept = torch.zeros(1 << 20, device="cuda")
+    side = torch.cuda.Stream()
+    recorded = torch.zeros(1 << 20, device="cuda")
+    before = torch.cuda.memory_allocated()
+    recorded.record_stream(side)
+    fail_in_a_kernel()
+    with pytest.raises(torch.AcceleratorError):
+        kept.sum()
+    assert before <= torch.cuda.memory_allocated() <= torch.cuda.max_memory_allocated() <= torch.cuda.memory_reserved()
+    assert torch.cuda.memory_stats()["num_ooms"] == 0 and "Allocated memory" in torch.cuda.memory_summary()
+    assert torch.accelerator.memory_allocated() == torch.cuda.memory_allocated()
+    assert sum(block["size"] for segment in torch.cuda.memory_snapshot() for block in segment["blocks"]) > 0
+    held = torch.cuda.memory_allocated()
+    del kept
+    assert torch.cuda.memory_allocated() == held - (4 << 20), "what is dropped is counted out"
+    del recorded
+    assert torch.cuda.memory_allocated() > 0
+    torch.cuda.reset_peak_memory_stats()
+    torch.cuda.reset_accumulated_memory_stats()
+    assert torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated()

@@ -165,7 +165,7 @@ def test_wrong_data_says_what_is_wrong():
         torch.tensor([[1, 2], [3]])
     with pytest.raises(ArgumentTypeError, match="could not infer dtype of str"):
         torch.tensor("text")
-    with pytest.raises(DtypeError, match="only floating point tensors can require gradients"):
+    with pytest.raises(DtypeError, match="only Tensors of floating point dtype can require gradients"):
         torch.zeros(2, dtype=torch.int64, requires_grad=True)
     with pytest.raises(ArgumentError, match="low=5 >= high=5"):
         torch.randint(5, 5, (2,))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import flambeau
+import flambeau as torch
 from flambeau.dtypes import BY_NAME
 from flambeau.errors import ArgumentError
 from flambeau.tensor import format
@@ -56,3 +57,14 @@ def test_facts_go_to_a_new_line_where_the_line_is_full():
 def test_an_unknown_profile_is_refused():
     with pytest.raises(ArgumentError, match="unknown profile 'tiny'"):
         flambeau.set_printoptions(profile="tiny")
+
+
+def test_a_number_in_a_text_is_the_number():
+    loss = torch.tensor(0.25, requires_grad=True)
+    assert f"loss {loss}" == "loss 0.25" and f"{loss * 2:.3f}" == "0.500" and f"{torch.tensor(7)}" == "7"
+    assert f"{torch.tensor(True)}" == "True" and f"{torch.tensor(3):>4d}" == "   3"
+    assert f"{torch.tensor([0.25])}" == "tensor([0.2500])" and f"{loss!r}" == "tensor(0.2500, requires_grad=True)"
+    assert f"{torch.nn.Parameter(torch.tensor(0.25))}".startswith("Parameter containing:\ntensor(0.2500")
+    for several in (torch.ones(2), torch.nn.Parameter(torch.tensor(0.25))):
+        with pytest.raises(TypeError, match="'.2f'"):
+            several.__format__(".2f")

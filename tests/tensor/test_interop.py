@@ -1,7 +1,4 @@
-"""Exchange with NumPy, DLPack, the CUDA array interface, pickle and copy."""
-
-import copy
-import pickle
+"""Exchange by DLPack and the CUDA array interface."""
 
 import numpy as np
 import pytest
@@ -37,27 +34,6 @@ def test_the_cuda_array_interface_describes_the_tensor(gpus):
     assert found["stream"] == 1
     assert torch.zeros(2, device="cuda").__cuda_array_interface__["strides"] is None
     assert not hasattr(torch.ones(1), "__cuda_array_interface__")
-
-
-@pytest.mark.parametrize("device", ["cpu", "cuda:1"])
-@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.bool, torch.int64])
-def test_pickle_keeps_values_type_place_and_flag(device, kind, gpus):
-    x = torch.tensor([[0, 1], [2, 3]], device=device).to(kind).t()
-    x.requires_grad_(kind.is_floating_point)
-    found = pickle.loads(pickle.dumps(x))
-    assert (found.tolist(), found.dtype, found.device) == (x.tolist(), x.dtype, x.device)
-    assert found.requires_grad is x.requires_grad
-
-
-def test_only_leaves_are_pickled():
-    with pytest.raises(AutogradError, match="only leaves"):
-        pickle.dumps(torch.ones(1, requires_grad=True) * 2)
-
-
-def test_deepcopy_is_a_copy():
-    x = torch.ones(2, requires_grad=True)
-    made = copy.deepcopy([x, x])
-    assert made[0] is made[1] and made[0].storage is not x.storage and made[0].requires_grad
 
 
 def test_conversions_by_name():

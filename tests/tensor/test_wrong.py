@@ -48,7 +48,7 @@ def test_shapes_and_options_of_factories(name):
     (
         lambda: torch.zeros(2, dtype=torch.int64, requires_grad=True),
         RuntimeError,
-        "zeros: only floating point tensors can require gradients, this is int64[2] on cpu",
+        "zeros: only Tensors of floating point dtype can require gradients, this is int64[2] on cpu",
     ),
     (lambda: torch.rand(2, dtype=torch.int64), RuntimeError, "rand: "),
     (lambda: torch.full((2,), "x"), TypeError, "full: the value must be a number or a tensor of one element, got 'x'"),
@@ -170,7 +170,11 @@ def test_shapes_and_options_of_factories(name):
         "allclose: tolerances must not be negative, got rtol=-1 and atol=1e-08",
     ),
     (lambda: torch.allclose(A, A.double()), RuntimeError, "allclose: float32 did not match float64"),
-    (lambda: torch.allclose(A, B), RuntimeError, "allclose: shapes [3, 4] and [5] do not broadcast"),
+    (
+        lambda: torch.allclose(A, B),
+        RuntimeError,
+        "allclose: The size of tensor a (4) must match the size",
+    ),
     (lambda: torch.FloatTensor("x"), TypeError, "torch.FloatTensor: could not infer dtype of str, data is 'x'"),
     (
         lambda: torch.FloatTensor(-1),
@@ -215,7 +219,7 @@ def test_factories(call, error, begins):
     (lambda: A.cuda("foo"), RuntimeError, "cuda: Invalid device string: 'foo'"),
     (lambda: A.type(3), TypeError, "type: dtype must be a type, a class such as torch.FloatTensor or its name, not 3"),
     (lambda: A.type_as(3), TypeError, "type_as: other must be a Tensor, got 3"),
-    (lambda: A.copy_([1]), TypeError, "copy_: argument 'src' must be a Tensor, not list: [1]"),
+    (lambda: A.copy_([1]), TypeError, "copy_: argument 'other' must be a Tensor, not list: [1]"),
     (lambda: A.fill_("x"), TypeError, "fill_: the value must be a number or a tensor of one element, got 'x'"),
     (
         lambda: A.fill_(A),
@@ -233,9 +237,9 @@ def test_factories(call, error, begins):
         "item: a Tensor with 12 elements cannot be converted to Scalar: float32[3, 4] on cpu",
     ),
     (lambda: A.item(), RuntimeError, "item: "),
-    (lambda: float(A), ValueError, "float: a Tensor with 12 elements cannot be converted to Scalar"),
-    (lambda: int(torch.empty(0)), ValueError, "int: a Tensor with 0 elements cannot be converted to Scalar"),
-    (lambda: bool(A), RuntimeError, "bool: Boolean value of Tensor with 12 values is ambiguous: float32[3, 4] on cpu"),
+    (lambda: float(A), ValueError, "float: only one element tensors can be converted to Python scalars"),
+    (lambda: int(torch.empty(0)), ValueError, "int: only one element tensors can be converted to Python scalars"),
+    (lambda: bool(A), RuntimeError, "bool: Boolean value of Tensor with more than one value is ambiguous"),
     (lambda: A.numpy(force="x"), TypeError, "numpy: force must be a bool, got 'x'"),
     (
         lambda: torch.ones(2, requires_grad=True).numpy(),
@@ -251,7 +255,7 @@ def test_factories(call, error, begins):
     ),
     (lambda: "x" in A, RuntimeError, "in: expected a tensor or a number, got 'x'"),
     (lambda: format(A, ".2f"), TypeError, "format: unsupported format string '.2f' for float32[3, 4] on cpu"),
-    (lambda: A.size(5), IndexError, "size: dimension out of range (expected to be in [-2, 1], but got 5)"),
+    (lambda: A.size(5), IndexError, "size: Dimension out of range (expected to be in range of [-2, 1], but got 5)"),
     (lambda: A.stride("x"), TypeError, "stride: dim must be an int, got 'x'"),
     (lambda: A.view("x"), TypeError, "view: expected ints, got ('x')"),
     (lambda: A.reshape(2.0, 6), TypeError, "reshape: expected ints, got (2.0, 6)"),
@@ -265,7 +269,7 @@ def test_factories(call, error, begins):
     (
         lambda: I.requires_grad_(),
         RuntimeError,
-        "requires_grad_: only floating point tensors can require gradients, this is int64[3] on cpu",
+        "requires_grad_: only Tensors of floating point dtype can require gradients, this is int64[3] on cpu",
     ),
     (lambda: A.requires_grad_("x"), TypeError, "requires_grad_: must be a bool, got 'x'"),
     (lambda: setattr(A, "requires_grad", "x"), RuntimeError, "requires_grad: must be a bool, got 'x'"),
@@ -317,7 +321,7 @@ def test_methods(gpus, call, error, begins):
         "index: tensors used as indices must be integers, bytes or bool, got float32",
     ),
     (lambda: A.__setitem__(0, "x"), TypeError, "index: can't assign a str to a torch.FloatTensor: 'x'"),
-    (lambda: A.__setitem__(0, B), RuntimeError, "index: shapes [5] and [4] do not broadcast"),
+    (lambda: A.__setitem__(0, B), RuntimeError, "index: The size of tensor a (5) must match the size of tensor b (4)"),
     (
         lambda: A.__setitem__([0, 1], B),
         RuntimeError,

@@ -1,6 +1,8 @@
 """torch.profiler: which steps are recorded, what an event holds, and what is handed over when."""
 
+import gzip
 import json
+from pathlib import Path
 
 import pytest
 
@@ -166,3 +168,72 @@ def test_what_the_block_raises_comes_out_and_the_next_profile_works():
     with profile() as profiled:
         torch.ones(1, device="cuda")
     assert len(profiled.events()) == 1
+
+
+def test_a_name_that_ends_in_gz_makes_a_compressed_trace(tmp_path):
+    with profile() as profiled:
+        torch.ones(4, device="cuda")
+    for path in (tmp_path / "t.json.gz", str(tmp_path / "u.json.gz")):
+        profiled.export_chrome_trace(path)
+        assert json.loads(gzip.decompress(Path(path).read_bytes()))["traceEvents"]
+    handler(str(tmp_path / "traces"), "me", use_gzip=True)(profiled)
+    (written,) = (tmp_path / "traces").iterdir()
+    assert written.name.endswith(".pt.trace.json.gz") and gzip.decompress(written.read_bytes())[:1] == b"{"
+    with torch.profile() as plain:
+        torch.ones(4, device="cuda")
+    plain.export_chrome_trace(tmp_path / "v.json.gz")
+    assert json.loads(gzip.decompress((tmp_path / "v.json.gz").read_bytes()))["traceEvents"]
+
+
+def test_stacks_hold_the_line_that_put_the_work_there():
+    def double(x):
+        return x * 2
+
+    x = torch.ones(4, device="cuda")
+    with profile(with_stack=True) as profiled:
+        double(x)
+        x = x * 2
+        double(x)
+    code = double.__code__.co_firstlineno
+    stacks = [each.stack for each in profiled.events()]
+    lines = [int(stack[0].rpartition(":")[2]) - code for stack in stacks]
+    assert lines == [1, 6, 1] and all(__file__ in stack[0] for stack in stacks)
+    assert [each.count for each in profiled.key_averages(group_by_stack_n=1)] == [2, 1]
+    assert [each.count for each in profiled.key_averages()] == [3]
+    with profile() as profiled:
+        double(x)
+    assert profiled.events()[0].stack == ()
+
+
+def test_events_of_all_cycles_are_kept_if_asked():
+    options = {"schedule": schedule(wait=0, warmup=0, active=1, repeat=3)}
+    for keeps, count in ((True, 3), (False, 1)):
+        with profile(**options, acc_events=keeps) as profiled:
+            steps(profiled, 4)
+        assert calls(profiled.key_averages())["forward"] == count
+
+
+@pytest.mark.parametrize("option", ["record_shapes", "profile_memory", "with_flops", "with_modules"])
+def test_what_is_not_recorded_is_a_warning(option):
+    with (
+        pytest.warns(UserWarning, match=f"profile: {option}=True has no effect"),
+        profile(**{option: True}) as profiled,
+    ):
+        torch.ones(1, device="cuda")
+    assert len(profiled.events()) == 1
+
+
+def test_options_that_mean_nothing_here(tmp_path):
+    with profile(
+        experimental_config=None, custom_trace_id_callback=lambda: "id", post_processing_timeout_s=1.0
+    ) as profiled:
+        torch.ones(1, device="cuda")
+    profiled.export_chrome_trace(str(tmp_path / "t.json"), use_python_export=True)
+    with pytest.raises(errors.NotSupportedError, match="profile: execution_trace_observer"):
+        profile(execution_trace_observer=object())
+
+
+def test_the_former_switch_for_cuda():
+    for wanted, devices in ((True, {CUDA, CPU}), (False, {CPU})):
+        with pytest.warns(UserWarning, match="profile: use_cuda is deprecated"):
+            assert profile(activities=[CPU, CUDA], use_cuda=wanted).activities == devices

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -16,7 +17,45 @@ from pathlib import Path
 from types import ModuleType
 
 NAME, OURS = "torch", "flambeau"
+VERSION = "2.13.0+flambeau"  # the version of PyTorch whose names and meanings are met
 ALIAS = str(Path(__file__).parent / "alias")
+
+
+class TorchVersion(str):
+    """A version that compares by its numbers, with texts such as "2.4" and with tuples such as (2, 4)."""
+
+    def __lt__(self, other: object) -> bool:
+        return _compared(self, other) < 0
+
+    def __le__(self, other: object) -> bool:
+        return _compared(self, other) <= 0
+
+    def __gt__(self, other: object) -> bool:
+        return _compared(self, other) > 0
+
+    def __ge__(self, other: object) -> bool:
+        return _compared(self, other) >= 0
+
+
+def _compared(one: object, other: object) -> int:
+    """Compare two versions: -1, 0 or 1.  Missing numbers count as 0; a local part ranks above none."""
+    first, second = _numbers(one), _numbers(other)
+    width = max(len(first), len(second))
+    keys = [
+        (*numbers, *[0] * (width - len(numbers)), isinstance(version, str) and "+" in version)
+        for numbers, version in ((first, one), (second, other))
+    ]
+    return (keys[0] > keys[1]) - (keys[0] < keys[1])
+
+
+def _numbers(version: object) -> tuple[int, ...]:
+    """The leading numbers of a version.  Raises TypeError for anything but a text, tuple or list."""
+    if isinstance(version, str):
+        found = re.match(r"\d+(\.\d+)*", version)
+        return tuple(map(int, found[0].split("."))) if found else ()
+    if isinstance(version, (tuple, list)):
+        return tuple(int(each) for each in version)
+    raise TypeError(f"a version compares with a text or a tuple of numbers, not with {version!r}")
 
 
 class Alias(Loader):
@@ -53,9 +92,13 @@ class Finder(MetaPathFinder):
 
 
 def install() -> None:
-    """From now on, `import torch` finds flambeau, here and in new processes.  Nothing happens if it does already."""
+    """Make `import torch` find flambeau, here and in new processes, with PyTorch's version number.
+
+    Nothing happens if it does already.
+    """
     if not any(isinstance(each, Finder) for each in sys.meta_path):
         sys.meta_path.insert(0, Finder())
+        vars(importlib.import_module(OURS))["__version__"] = TorchVersion(VERSION)
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if ALIAS not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([ALIAS, *filter(None, paths)])

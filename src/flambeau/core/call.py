@@ -170,9 +170,12 @@ def _served(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> 
         return _inplace(now, operator, bound) if inplace else _called(now, operator, bound, given)
     except _lowering.misuses as error:
         better = _lowering.misuse(operator, bound, error)
-        if better is error:
-            raise
-        raise better from error
+        try:
+            if better is error:
+                raise
+            raise better from error
+        finally:
+            del better  # else the error would hold this frame, which holds it and the operands
     finally:
         now.operator = None
 

@@ -52,6 +52,7 @@ cdef class Operator:
     cdef public dict index_of
     cdef public list defaults
     cdef public Py_ssize_t needed
+    cdef public dict twins
     cdef public dict signatures
     cdef public Signature last_signature
     cdef object __weakref__

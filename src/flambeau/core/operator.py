@@ -18,8 +18,7 @@ none.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
-from copy import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
@@ -74,6 +73,15 @@ def parameters_of(body: Callable[..., Any], skip_call: bool) -> tuple[Parameter,
     found = list(inspect.signature(body).parameters.values())[1 if skip_call else 0 :]
     named = inspect.Parameter.KEYWORD_ONLY
     return tuple(Parameter(each.name, str(each.annotation), each.default, each.kind is named) for each in found)
+
+
+def python_signature(parameters: Sequence[Parameter], takes_out: bool) -> inspect.Signature:
+    """The `inspect.Signature` of an operator's calls."""
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    found = [inspect.Parameter(each.name, kinds[each.keyword_only], default=each.default) for each in parameters]
+    if takes_out:
+        found.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+    return inspect.Signature(found)
 
 
 def by_position(body: Callable[..., Any]) -> Callable[..., Any]:
@@ -188,6 +196,7 @@ class Operator:
     dtypes: the types that the sweep tries.  setting: what the user set that its lowering also decides by.
     mutates: parameters, sequences of tensors, that a call writes.
     gives_views: whether a composite returns several views of its input, of which none may be written in a graph.
+    other_names: names that calls may use for parameters, beside those of the body and of NumPy.
     travels: per parameter, whether a number for it comes with each call and only its type is in the key.
     """
 
@@ -198,6 +207,7 @@ class Operator:
         dtypes: Sequence[dtype] = (), inplace: bool = False, method: bool = True, function: bool = True,
         host: str = "never", name: str = "", called: str = "", differentiable: bool = True,
         setting: Setting | None = None, mutates: Sequence[str] = (), gives_views: bool = False,
+        other_names: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.name = name or body.__name__
         self.__name__ = self.name
@@ -216,6 +226,7 @@ class Operator:
         self.setting = setting
         self.mutates = tuple(mutates)
         self.gives_views = gives_views
+        self.other_names = {} if other_names is None else dict(other_names)
         self.backward: Callable[..., Any] | None = None
         self.backward_needs: tuple[str, ...] = ()
         self.saves: tuple[Need, ...] = ()
@@ -228,6 +239,7 @@ class Operator:
         self.node_name = NODE_NAMES.get(self.name) or f"{self.name.title().replace('_', '')}Backward0"
         self.defaults = [each.default for each in self.parameters]
         self.needed = max((count for count, each in enumerate(self.parameters, 1) if each.is_needed), default=0)
+        self.twins: dict[str, Operator] = {}  # this operator under other names
         self.signatures: dict[tuple[Any, ...], Signature] = {}
         self.last_signature: Signature | None = None
         REGISTRY[self.name] = self
@@ -239,8 +251,12 @@ class Operator:
 
     def called_as(self, called: str) -> Operator:
         """This operator for those who call it by another name: `add_`, or `multiply`."""
-        twin = copy(self)
-        twin.called = twin.__name__ = called
+        twin = self.twins.get(called)
+        if twin is None:
+            twin = self.twins[called] = type(self).__new__(type(self))
+            for name in (*vars(self), *COMPILED):
+                setattr(twin, name, getattr(self, name))
+            twin.called = twin.__name__ = called
         return twin
 
     def in_place(self) -> Operator:
@@ -311,8 +327,8 @@ class Operator:
                     operator=self.called,
                 )
         known = {each.name for each in left}
-        for name, value in given.items():
-            if name not in known:
+        for name, value in kwargs.items():
+            if self._own_name(name, kwargs) not in known:
                 raise ArgumentTypeError(
                     f"got an unexpected keyword argument '{name}': {shown(value)}",
                     hint=self.usage(),
@@ -321,8 +337,8 @@ class Operator:
         return [self.index_of[name] for name in given]
 
     def _own_name(self, name: str, others: dict[str, Any]) -> str:
-        """The name here for one of NumPy's, unless that is given too."""
-        own = OF_NUMPY.get(name, name)
+        """The parameter that a keyword names; the keyword itself if it names none, or that one is given too."""
+        own = self.other_names.get(name) or OF_NUMPY.get(name, name)
         return name if name in self.index_of or own in others else own
 
     def usage(self) -> str:
@@ -332,8 +348,32 @@ class Operator:
             listed.insert(self.positional, "*")
         return f"it is {self.called}({', '.join(listed)})"
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return python_signature(self.parameters, self.kind != VIEW and not self.mutates)
+
+    def __copy__(self) -> Operator:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return registered, (self.name, self.called)
+
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
+
+
+COMPILED = tuple([  # attributes of a compiled Operator, which vars() leaves out
+    name for name, found in vars(Operator).items() if inspect.isgetsetdescriptor(found) and not name.startswith("__")
+])  # fmt: skip
+
+
+def registered(name: str, called: str) -> Operator:
+    """Look up an operator by its key and the name it is called by; pickle stores operators so."""
+    found = REGISTRY[name]
+    return found if found.called == called else found.called_as(called)
 
 
 def bind(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -153,7 +153,7 @@ class Launch(Step):
         kind, _ = _scalar_at(self.kernel, at)
         return ValueRangeError(
             f"value cannot be converted to type {kind} without overflow: {shown(value)}",
-            hint="integers travel in 64 bits, floating point numbers end at about 1.8e308",
+            hint="integers travel in 64 bits, floating point numbers end at about 1.8e308: use float('inf')",
             operator=self.called,
         )
 

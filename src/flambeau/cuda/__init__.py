@@ -33,7 +33,7 @@ from ..runtime.cudart import cudart, cudaStatus
 from ..runtime.device import DeviceGuard as device
 from ..runtime.device import DeviceOfGuard as device_of
 from ..runtime.external import external_stream as ExternalStream  # noqa: N812
-from ..runtime.external import external_stream as get_stream_from_external
+from ..runtime.external import stream_from_external as get_stream_from_external
 from ..runtime.generator import cuda_initial_seed as initial_seed
 from ..runtime.generator import manual_seed_all, seed_all
 from ..runtime.generator import seed_current as manual_seed

@@ -12,6 +12,7 @@ from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError
 from ..host import np
 from ..ops.operator import REGISTRY
 from ..tensor import factories
+from ..tensor.data import kind_of
 from ..tensor.tensor import Tensor
 
 NUMPY_NUMBERS = (np.bool_, np.number, np.object_)  # the scalar types that become tensors
@@ -91,6 +92,7 @@ def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Collators | 
             operator="default_collate",
         )
     arrays = [np.asarray(each) for each in batch]
+    kind_of(arrays[0], "default_collate")
     for index, each in enumerate(arrays):
         if each.shape != first.shape:
             raise ShapeError(

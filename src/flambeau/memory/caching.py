@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 
 from ..core.native import Lock
 from ..driver.api import Driver, StreamHandle
-from ..errors import ArgumentError
+from ..errors import AcceleratorError, ArgumentError
 from ..hooks import hooks
 from .pending import Pending, RecordEvent
 from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer
@@ -219,7 +219,7 @@ class CachingAllocator:
     def allocated_bytes(self) -> int:
         """Bytes in blocks that have an owner."""
         with self._lock:
-            self._settle()
+            self._settle_for_report()
             return self._small.counters.allocated_bytes.current + self._large.counters.allocated_bytes.current
 
     @property
@@ -229,7 +229,7 @@ class CachingAllocator:
     def statistics(self) -> dict[str, int]:
         """Every counter, by the flat names of torch.cuda.memory_stats."""
         with self._lock:
-            self._bring_up_to_date()
+            self._settle_for_report()
             found = report(self._total, self._small.counters, self._large.counters)
             self._oversize.report("oversize_allocations", found)
             self._segments.oversize.report("oversize_segments", found)
@@ -239,20 +239,20 @@ class CachingAllocator:
     def snapshot(self) -> list[dict[str, object]]:
         """Every segment and its blocks, in address order, by the names of torch.cuda.memory_snapshot."""
         with self._lock:
-            self._settle()
+            self._settle_for_report()
             return self._segments.snapshot()
 
     def reset_peak_statistics(self) -> None:
         """Let every peak be the current value."""
         with self._lock:
-            self._bring_up_to_date()
+            self._settle_for_report()
             for flow in self._flows():
                 flow.reset_peak()
 
     def reset_accumulated_statistics(self) -> None:
         """Let everything that only grows start at 0 again."""
         with self._lock:
-            self._bring_up_to_date()
+            self._settle_for_report()
             for flow in self._flows():
                 flow.reset_accumulated()
             self._incidents.reset()
@@ -393,6 +393,15 @@ class CachingAllocator:
     # numbers
     def _bring_up_to_date(self) -> None:
         self._settle()
+        settle(self._small.counters, self._large.counters, self._total)
+
+    def _settle_for_report(self) -> None:
+        """Bring the counters up to date; on a lost device, as far as that needs no call of the driver."""
+        try:
+            self._settle()
+        except AcceleratorError as error:
+            if not error.sticky:
+                raise
         settle(self._small.counters, self._large.counters, self._total)
 
     def _flows(self) -> list[Flow]:

@@ -46,13 +46,18 @@ class Shortage:
         return OutOfMemoryError(self.fact(), hint=self.hint())
 
     def fact(self) -> str:
-        asked = f"CUDA out of memory. Tried to allocate {size(self.segment)} on GPU {self.device}"
-        parts = [f"{asked}, whose total capacity is {size(self.total)}; {size(self.free)} of it is free."]
+        parts = [
+            f"CUDA out of memory. Tried to allocate {size(self.segment)}.",
+            f"GPU {self.device} has a total capacity of {size(self.total)} of which {size(self.free)} is free.",
+        ]
         parts += [_process(pid, nbytes) for pid, nbytes in self.processes]
         if self.limit is not None:
             parts.append(f"This process is allowed to reserve {size(self.limit)}.")
         unallocated = size(self.reserved - self.allocated)
-        parts.append(f"{size(self.allocated)} is allocated, and {unallocated} is reserved but unallocated.")
+        parts.append(
+            f"Of the allocated memory {size(self.allocated)} is allocated by flambeau, and {unallocated} is reserved "
+            "by flambeau but unallocated."
+        )
         return " ".join(parts)
 
     def hint(self) -> str:
@@ -107,5 +112,5 @@ def size(nbytes: int) -> str:
 
 def _process(pid: int, nbytes: int) -> str:
     if pid == os.getpid():
-        return f"This process uses {size(nbytes)}, memory that flambeau did not allocate included."
-    return f"Process {pid} uses {size(nbytes)}."
+        return f"Including non-flambeau memory, this process has {size(nbytes)} memory in use."
+    return f"Process {pid} has {size(nbytes)} memory in use."

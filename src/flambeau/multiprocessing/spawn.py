@@ -19,9 +19,9 @@ from .contexts import get_context
 class ProcessException(FlambeauError, RuntimeError):
     """A process of `spawn` failed.  error_index: which one;  error_pid: its process id."""
 
-    def __init__(self, fact: str, error_index: int, error_pid: int) -> None:
-        super().__init__(fact)  # no hint: the text is the child's
-        self.msg = fact
+    def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
+        super().__init__(msg)  # no hint: the text is the child's
+        self.msg = msg
         self.error_index = error_index
         self.error_pid = self.pid = error_pid
 
@@ -34,9 +34,9 @@ class ProcessExitedException(ProcessException):
     """The process ended by a signal, named by `signal_name`, or with an `exit_code` other than 0."""
 
     def __init__(
-        self, fact: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
+        self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
     ) -> None:
-        super().__init__(fact, error_index, error_pid)
+        super().__init__(msg, error_index, error_pid)
         self.exit_code = exit_code
         self.signal_name = signal_name
 
@@ -44,9 +44,9 @@ class ProcessExitedException(ProcessException):
 class ProcessContext:
     """The processes that `spawn` started."""
 
-    def __init__(self, processes: list[Any], errors: list[Any]) -> None:
+    def __init__(self, processes: list[Any], error_files: list[Any]) -> None:
         self.processes = processes
-        self._errors = errors
+        self._errors = error_files
         self._running = {process.sentinel: index for index, process in enumerate(processes)}
 
     def pids(self) -> list[int]:
@@ -88,14 +88,14 @@ class ProcessContext:
         code = process.exitcode
         if not errors.empty():
             return ProcessRaisedException(
-                f"process {index} raised, with this traceback:\n\n{errors.get()}", index, process.pid
+                f"\n\n-- Process {index} terminated with the following error:\n{errors.get()}", index, process.pid
             )
         if code < 0:
             name = signal.Signals(-code).name
             return ProcessExitedException(
-                f"process {index} was ended by signal {name}", index, process.pid, code, signal_name=name
+                f"process {index} terminated with signal {name}", index, process.pid, code, signal_name=name
             )
-        return ProcessExitedException(f"process {index} ended with exit code {code}", index, process.pid, code)
+        return ProcessExitedException(f"process {index} terminated with exit code {code}", index, process.pid, code)
 
 
 SpawnContext = ProcessContext  # PyTorch's older name

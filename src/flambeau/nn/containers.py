@@ -91,11 +91,11 @@ class _Ordered(Module):
             self._replace_all(whole)
         return self
 
-    def pop(self, index: int = -1) -> Any:
-        """Take the module at `index` out, and return it."""
+    def pop(self, key: int = -1) -> Any:
+        """Take the module at index `key` out, and return it."""
         with naming("pop"):
-            found = self[index]
-            del self[index]
+            found = self[key]
+            del self[key]
         return found
 
 
@@ -113,6 +113,10 @@ class Sequential(_Ordered):
                     self.add_module(name, module)
         else:
             self._replace_all(modules)
+
+    def extend(self, sequential: Iterable[Module]) -> Self:
+        """Add the modules of another Sequential, or of a list, at the end, all or none."""
+        return super().extend(sequential)
 
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():
@@ -197,10 +201,10 @@ class ModuleDict(Module):
     def items(self) -> Any:
         return self._modules.items()
 
-    def pop(self, name: str) -> Any:
+    def pop(self, key: str) -> Any:
         """Take a module out, and return it."""
-        self._check_held("pop", name)
-        return self._modules.pop(name)
+        self._check_held("pop", key)
+        return self._modules.pop(key)
 
     def clear(self) -> None:
         self._modules.clear()

@@ -6,11 +6,14 @@ from typing import Any, Self
 
 from ..autograd.mode import GradMode
 from ..errors import ArgumentError, ShapeError, naming
+from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
 from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
+
+_lookup = REGISTRY["embedding"]
 
 
 def _row(name: str, padding_idx: int | None, rows: int) -> int | None:
@@ -27,10 +30,23 @@ def _row(name: str, padding_idx: int | None, rows: int) -> int | None:
     return padding_idx % rows
 
 
+def _table(name: str, weight: Any, shape: list[int]) -> Any:
+    """Return a given table after checking its shape.  Raises ShapeError."""
+    if list(weight.shape) != shape:
+        raise ShapeError(
+            f"_weight has shape {list(weight.shape)}, num_embeddings and embedding_dim are {shape}",
+            hint="they must be the same",
+            operator=name,
+        )
+    return weight
+
+
 class Embedding(Module):
     """The rows of a table at the given indexes.
 
     padding_idx: a row that starts at zero and gets no gradient.
+    max_norm: rows that are looked up and have a larger norm, of order norm_type, are scaled to it, in place.
+    scale_grad_by_freq, sparse: must be False; gradients are dense.
     Shapes: input [*], integers; result [*, embedding_dim]; weight [num_embeddings, embedding_dim].
     """
 
@@ -39,22 +55,45 @@ class Embedding(Module):
         num_embeddings: int,
         embedding_dim: int,
         padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Any = None,
+        _freeze: bool = False,
         device: Any = None,
         dtype: Any = None,
     ) -> None:
         super().__init__()
         name = self._get_name()
+        checks.absent(name, "scale_grad_by_freq", scale_grad_by_freq)
+        checks.absent(name, "sparse", sparse)
         checks.count(name, "num_embeddings", num_embeddings)
         checks.count(name, "embedding_dim", embedding_dim)
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = _row(name, padding_idx, num_embeddings)
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         with naming(name):
-            self.weight = Parameter(factories.empty(num_embeddings, embedding_dim, device=device, dtype=dtype))
-        self.reset_parameters()
+            if _weight is None:
+                made = factories.empty(num_embeddings, embedding_dim, device=device, dtype=dtype)
+                self.weight = Parameter(made, requires_grad=not _freeze)
+                self.reset_parameters()
+            else:
+                self.weight = Parameter(_table(name, _weight, [num_embeddings, embedding_dim]), not _freeze)
 
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None) -> Self:
+    def from_pretrained(
+        cls,
+        embeddings: Any,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Self:
         """An embedding that uses a given table; freeze: it is not trained.  Raises ShapeError."""
         checks.tensor("from_pretrained", "embeddings", embeddings)
         if embeddings.ndim != 2:
@@ -65,11 +104,8 @@ class Embedding(Module):
             )
         row = _row("from_pretrained", padding_idx, embeddings.shape[0])
         checks.leaf("from_pretrained", embeddings, not freeze)
-        made = cls(0, embeddings.shape[1], dtype=embeddings.dtype)
-        made.num_embeddings = embeddings.shape[0]
-        made.padding_idx = row
-        made.weight = Parameter(embeddings, requires_grad=not freeze)
-        return made
+        with naming("from_pretrained"):
+            return cls(*embeddings.shape, row, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
     def reset_parameters(self) -> None:
         """Draw the starting values anew, from a normal distribution."""
@@ -79,8 +115,12 @@ class Embedding(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Any) -> Any:
-        return F.embedding(input, self.weight, self.padding_idx)
+        if self.max_norm is None:
+            return _lookup(input, self.weight, self.padding_idx)
+        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type)
 
     def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        limit = "" if self.max_norm is None else f", max_norm={self.max_norm}"
+        order = "" if self.norm_type == 2 else f", norm_type={self.norm_type}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}{limit}{order}"

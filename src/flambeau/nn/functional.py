@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops, trace  # noqa: F401  (ops registers the operators)
+from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
 from ..errors import no_attribute as _no_attribute
 from ..ops.operator import REGISTRY
 from ..tensor import checks
 
+SMALLEST_NORM = 1e-7  # is added to the norms of rows that are divided by them
 linear = REGISTRY["linear"]
-embedding = REGISTRY["embedding"]
+_lookup = REGISTRY["embedding"]
 one_hot = REGISTRY["one_hot"]
 layer_norm = REGISTRY["layer_norm"]
 gelu = REGISTRY["gelu"]
@@ -62,13 +64,46 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     return input.copy_(result) if inplace and result is not input else result
 
 
-def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
-    """exp(input) over its sum along `dim`; dtype: the type to compute in and return."""
+def embedding(
+    input: Any,
+    weight: Any,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """The rows of `weight` that `input` names.
+
+    padding_idx: a row that gets no gradient.
+    max_norm: rows that are looked up and have a larger norm, of order norm_type, are first scaled to it, in place.
+    scale_grad_by_freq, sparse: must be False; gradients are dense.
+    """
+    if scale_grad_by_freq is not False or sparse is not False:
+        checks.absent("embedding", "scale_grad_by_freq", scale_grad_by_freq)
+        checks.absent("embedding", "sparse", sparse)
+    if max_norm is not None:
+        _limit_rows(weight, input, max_norm, norm_type)
+    return _lookup(input, weight, padding_idx)
+
+
+def _limit_rows(weight: Any, rows: Any, max_norm: float, norm_type: float) -> None:
+    """Scale the named rows of a table whose norm exceeds max_norm to that norm, in place."""
+    with GradMode(False):
+        index = rows.reshape(-1)
+        found = REGISTRY["index_select"](weight, 0, index)
+        norms = found.norm(norm_type, 1, True)
+        scaled = found * (max_norm / (norms + SMALLEST_NORM))
+        weight.index_copy_(0, index, REGISTRY["where"](norms > max_norm, scaled, found))
+
+
+def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect."""
     return REGISTRY["softmax"](input, _chosen(dim, input, "softmax"), dtype)
 
 
-def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
-    """The logarithm of the softmax along `dim`; dtype: the type to compute in and return."""
+def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """The logarithm of `softmax`."""
     return REGISTRY["log_softmax"](input, _chosen(dim, input, "log_softmax"), dtype)
 
 

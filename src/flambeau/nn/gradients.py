@@ -49,18 +49,34 @@ def _by_device(tensors: Iterable[Any]) -> dict[int, list[Any]]:
     return found
 
 
-def get_total_norm(tensors: Iterable[Any], norm_type: float = 2.0) -> Any:
+def get_total_norm(
+    tensors: Iterable[Any], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Any:
     """The norm of all tensors taken as one vector, on the first one's device; `inf` is the largest absolute value.
 
-    Host:   returns at once.
-    Raises: ArgumentError for order 0, DtypeError for tensors that are not floating point.
+    foreach: has no effect: all tensors of a device are always taken together.
+    Host:   returns at once; waits if error_if_nonfinite.
+    Raises: ArgumentError for order 0, DtypeError for tensors that are not floating point; AutogradError if
+            error_if_nonfinite and the norm is not finite.
     """
     found = _listed("get_total_norm", "tensors", tensors)
     order = _number("get_total_norm", "norm_type", norm_type)
     if not found:
         return factories.tensor(0.0)
     with naming("get_total_norm"):
-        return _total(found, order).to(reduce(promote, [each.dtype for each in found]))
+        total = _total(found, order)
+    _check_finite("get_total_norm", "tensors", total, norm_type, error_if_nonfinite)
+    return total.to(reduce(promote, [each.dtype for each in found]))
+
+
+def _check_finite(name: str, what: str, total: Any, norm_type: Any, is_wanted: bool) -> None:
+    """Raise AutogradError if a norm should be finite and is not.  Host: waits if it should."""
+    if is_wanted and not bool(total.isfinite()):
+        raise AutogradError(
+            f"the total norm of order {norm_type} of the {what} is non-finite: {total.item()}",
+            hint="pass error_if_nonfinite=False to go on with it anyway",
+            operator=name,
+        )
 
 
 def _total(tensors: Sequence[Any], norm_type: float) -> Any:
@@ -71,9 +87,16 @@ def _total(tensors: Sequence[Any], norm_type: float) -> Any:
         return norms[0] if len(norms) == 1 else norm([each.to(norms[0].device) for each in norms], norm_type)
 
 
-def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:
+def clip_grad_norm_(
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Any:
     """Scale all gradients so that their norm, taken as one vector, is at most `max_norm`; the norm before.
 
+    foreach: has no effect: all gradients of a device are always scaled together.
     Host:   returns at once; waits if error_if_nonfinite.
     Raises: AutogradError if error_if_nonfinite and the norm is not finite; the gradients are as they were.
     """
@@ -83,20 +106,18 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
         return factories.tensor(0.0)
     with naming("clip_grad_norm_"):
         total = _total(grads, order)
-    if error_if_nonfinite and not bool(total.isfinite()):
-        raise AutogradError(
-            f"the total norm of order {norm_type} of the gradients is non-finite: {total.item()}",
-            hint="pass error_if_nonfinite=False to scale by it anyway",
-            operator="clip_grad_norm_",
-        )
+    _check_finite("clip_grad_norm_", "gradients", total, norm_type, error_if_nonfinite)
     with GradMode(False):
         for each in _by_device(grads).values():
             REGISTRY["limit_norm"](each, total.to(each[0].device), limit)
     return total.to(reduce(promote, [each.dtype for each in grads]))
 
 
-def clip_grad_value_(parameters: Any, clip_value: float) -> None:
-    """Bring every element of every gradient into [-clip_value, clip_value].  Host: returns at once."""
+def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
+    """Bring every element of every gradient into [-clip_value, clip_value].  Host: returns at once.
+
+    foreach: has no effect: all gradients of a device are always limited together.
+    """
     grads, limit = _gradients("clip_grad_value_", parameters), _number("clip_grad_value_", "clip_value", clip_value)
     if not limit >= 0:
         raise ValueRangeError(

@@ -1,23 +1,27 @@
-"""Losses as modules.  reduction: "mean", "sum" or "none"."""
+"""Losses as modules.  reduction: "mean", "sum" or "none"; size_average and reduce are its former arguments."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..errors import naming
+from ..ops.loss import reduction_of
 from . import functional as F
 from .module import Module
 
 
 class _Loss(Module):
-    def __init__(self, reduction: str = "mean") -> None:
+    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
         super().__init__()
-        self.reduction = reduction
+        former = size_average is not None or reduce is not None
+        self.reduction = reduction_of(self._get_name(), size_average, reduce, reduction) if former else reduction
 
 
 class _WeightedLoss(_Loss):
-    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
-        super().__init__(reduction)
+    def __init__(
+        self, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
         with naming(self._get_name()):
             self.register_buffer("weight", weight)
 
@@ -43,8 +47,11 @@ class NLLLoss(_WeightedLoss):
     Shapes: input [N, C] of log probabilities; target [N] of class indexes.
     """
 
-    def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> None:
-        super().__init__(weight, reduction)
+    def __init__(
+        self, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
+        reduction: str = "mean",
+    ) -> None:  # fmt: skip
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
     def forward(self, input: Any, target: Any) -> Any:
@@ -60,9 +67,10 @@ class CrossEntropyLoss(_WeightedLoss):
     """
 
     def __init__(
-        self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
-    ) -> None:
-        super().__init__(weight, reduction)
+        self, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
+        reduction: str = "mean", label_smoothing: float = 0.0,
+    ) -> None:  # fmt: skip
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 
@@ -83,8 +91,11 @@ class BCEWithLogitsLoss(_WeightedLoss):
     weight: a factor per element;  pos_weight: a factor for the positive part, per class.
     """
 
-    def __init__(self, weight: Any = None, reduction: str = "mean", pos_weight: Any = None) -> None:
-        super().__init__(weight, reduction)
+    def __init__(
+        self, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+        pos_weight: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(weight, size_average, reduce, reduction)
         with naming(self._get_name()):
             self.register_buffer("pos_weight", pos_weight)
 

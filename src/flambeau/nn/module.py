@@ -211,8 +211,9 @@ class Module(Hooked):
             if child is not None:
                 yield from child.named_modules(seen, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def modules(self) -> Iterator[Module]:
-        return (each for _, each in self.named_modules())
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """This module, first, and all below; each once, unless remove_duplicate is False."""
+        return (each for _, each in self.named_modules(remove_duplicate=remove_duplicate))
 
     def get_submodule(self, target: str) -> Module:
         """The module at a dotted path; itself for "".  Raises AttributeError."""
@@ -236,12 +237,12 @@ class Module(Hooked):
 
     # place, type and mode
 
-    def apply(self, visit: Callable[[Module], Any]) -> Self:
-        """Call `visit` with every module below, then with this one."""
-        checks.function("apply", "fn", visit)
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
+        """Call `fn` with every module below, then with this one."""
+        checks.function("apply", "fn", fn)
         for child in self.children():
-            child.apply(visit)
-        visit(self)
+            child.apply(fn)
+        fn(self)
         return self
 
     def _apply(self, visit: Visit) -> Self:

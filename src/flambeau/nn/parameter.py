@@ -24,7 +24,7 @@ def _source(data: Any, kind: str) -> Any:
     return data
 
 
-class Parameter(Tensor):
+class Parameter(Tensor, overrides=False):
     """A tensor that becomes a parameter of the module that it is assigned to.
 
     It shares the memory of `data`.  Results of operations on parameters are plain tensors.
@@ -43,14 +43,11 @@ class Parameter(Tensor):
         memo[id(self)] = made
         return made
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return type(self), (self.detach(), self.requires_grad)
-
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
 
 
-class Buffer(Tensor):
+class Buffer(Tensor, overrides=False):
     """A tensor that becomes a buffer of the module that it is assigned to: part of its state, and not trained.
 
     persistent: whether it is part of the module's state_dict.
@@ -69,10 +66,3 @@ class Buffer(Tensor):
         made.requires_grad_(self.requires_grad)
         memo[id(self)] = made
         return made
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return _buffer, (self.detach(), self.persistent)
-
-
-def _buffer(data: Any, persistent: bool) -> Buffer:
-    return Buffer(data, persistent=persistent)

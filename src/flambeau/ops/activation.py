@@ -13,7 +13,7 @@ from ..host import np
 from ..problem import GELU_CUBIC, ROOT_2_OVER_PI, gelu_bend, gelu_tanh_of
 from .arithmetic import NUMBERS, one_bool, positives, singles
 from .convert import fill
-from .operator import Array, ErrorSample, Operand, Sample
+from .operator import Array, ErrorSample, Operand, Sample, Value
 from .pointwise import Pointwise, floating_only, numbers, pointwise, promoted, to_float
 
 TWO_OVER_ROOT_PI = 2 / root(pi)
@@ -167,9 +167,54 @@ def trunc(input: Operand) -> Any:
     return np.trunc(input)
 
 
-@_on_numbers("round_of(input)")
-def round(input: Operand) -> Any:
-    """The nearest integer, of two the even one; integers stay.  Shapes: as the input's.  Host: returns at once."""
+def _multiples() -> Iterator[Sample]:
+    for up, down in ((10.0, 1.0), (1.0, 100.0)):
+        yield Sample((Array((3, 4), low=-300, high=300), up, down))
+
+
+@pointwise(
+    dtype=floating_only, cuda="round_of(input * up / down) / up * down", samples=_multiples,
+    dtypes=dtypes.FLOATING_TYPES, inplace=False, method=False, function=False, cost=4.0,
+)  # fmt: skip
+def round_scaled(input: Value, up: Value, down: Value) -> Any:
+    """The nearest multiple of down / up: what `round` with decimals lowers to."""
+    return np.rint(input * up / down) / up * down
+
+
+@round_scaled.derivative
+def _(grad: Any) -> Any:
+    return fill(grad, 0), None, None
+
+
+class Rounded(Pointwise):
+    """A rounding that may keep decimals."""
+
+    def lower(self, call: Any, input: Any, decimals: int = 0) -> Any:
+        if decimals == 0:
+            return super().lower(call, input)
+        if not input.dtype.is_floating_point:
+            raise DtypeError(
+                f"decimals={decimals} needs a floating point input, got {input.dtype.name}",
+                hint="convert with .float()",
+                operator="round",
+            )
+        up, down = (10.0**decimals, 1.0) if decimals > 0 else (1.0, 10.0**-decimals)
+        return round_scaled.lower(call, input, up, down)
+
+
+def _rounded(body: Any) -> Any:
+    return Rounded(
+        body, numbers, "round_of(input)", 1.0, samples=singles, errors=one_bool, dtypes=NUMBERS, inplace=True
+    )
+
+
+@_rounded
+def round(input: Operand, *, decimals: int = 0) -> Any:
+    """The nearest integer, of two the even one; integers stay.  Shapes: as the input's.  Host: returns at once.
+
+    decimals: how many digits are kept behind the point; negative, how many before it become 0.
+    Raises: DtypeError for bool, and for integers with decimals.
+    """
     return input if input.dtype.kind in "iu" else np.rint(input)  # type: ignore[attr-defined]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import dtypes
 from ..dtypes import bool_, dtype
-from ..errors import DtypeError, ShapeError
+from ..errors import DtypeError, ModeError, ShapeError, shown
 from ..host import np
 from .convert import fill
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value
@@ -189,18 +189,45 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
     return grad * other if needs[0] else None, grad * input if needs[1] else None
 
 
-@pointwise(dtype=to_float, cuda="input / other", samples=divisible_pairs, errors=unbroadcastable, dtypes=dtypes.ALL)
-def div(input: Value, other: Value) -> Any:
+class Quotient(Pointwise):
+    """A quotient that may be rounded to a whole number."""
+
+    def lower(self, call: Any, input: Any, other: Any, rounding_mode: Any = None) -> Any:
+        if rounding_mode is None:
+            return super().lower(call, input, other)
+        rounded = {"floor": floor_divide, "trunc": div_trunc}.get(rounding_mode)
+        if rounded is None:
+            raise ModeError(
+                f"expected rounding_mode to be one of None, 'trunc', or 'floor', got {shown(rounding_mode)}",
+                hint="'floor' rounds down, 'trunc' toward 0",
+                operator="div",
+            )
+        return rounded.lower(call, input, other)
+
+
+def _quotient(body: Any) -> Any:
+    return Quotient(
+        body, to_float, "input / other", 1.0,
+        samples=divisible_pairs, errors=unbroadcastable, dtypes=dtypes.ALL, inplace=True,
+    )  # fmt: skip
+
+
+@_quotient
+def div(input: Value, other: Value, *, rounding_mode: Any = None) -> Any:
     """Quotient of two tensors, or of a tensor and a number; integers give float32.
 
+    rounding_mode: "floor" rounds down and "trunc" toward 0, in the operands' common type; no gradient flows then.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Raises: ModeError for another rounding_mode; DtypeError for bool with one.
     """
     return input / other
 
 
 @div.derivative(only_for={"input": "other"})
-def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+def _(grad: Any, input: Any, other: Any, rounding_mode: Any, needs: Any) -> Any:
+    if rounding_mode is not None:
+        return fill(grad, 0), fill(grad, 0) if needs[1] else None
     return grad / other if needs[0] else None, -grad * ((input / other) / other) if needs[1] else None
 
 
@@ -219,6 +246,29 @@ def floor_divide(input: Value, other: Value) -> Any:
     Raises: DtypeError for bool.
     """
     return np.floor_divide(input, other)
+
+
+def _cut(input: Any, other: Any) -> Any:
+    """The quotient without its fraction, in NumPy; an integer divided by 0 gives 0."""
+    if input.dtype.kind == "f":
+        return np.trunc(input / other)
+    leaves = (np.remainder(input, other) != 0) & ((input < 0) != (other < 0))
+    return np.floor_divide(input, other) + leaves.astype(input.dtype)
+
+
+@_division(
+    "IS_FLOATING<decltype(input)> ? trunc_of(input / other)"
+    " : floored(input, other) + (remains(input, other) != 0 && (input < 0) != (other < 0) ? 1 : 0)",
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def div_trunc(input: Value, other: Value) -> Any:
+    """Quotient rounded toward 0: what `div` with rounding_mode "trunc" lowers to."""
+    return _cut(input, other)
+
+
+@div_trunc.derivative
+def _(grad: Any, needs: Any) -> Any:
+    return fill(grad, 0), fill(grad, 0) if needs[1] else None
 
 
 @_division("remains(input, other)")

@@ -35,6 +35,7 @@ def _unfit_floats() -> Iterator[ErrorSample]:
     samples=_three,
     errors=_unfit_floats,
     dtypes=dtypes.FLOATING_TYPES,
+    other_names={"input": "start"},
 )
 def lerp(start: Value, end: Value, weight: Value) -> Any:
     """Blend from `start` (weight 0) to `end` (weight 1) along a straight line.

@@ -10,7 +10,7 @@ from ..dtypes import FLOATING_TYPES
 from ..errors import ArgumentError
 from ..host import np
 from .class_entropy import entropy_each, entropy_total
-from .loss import check_reduction, reduced
+from .loss import reduced, reduction_of
 from .nll_loss import IGNORED, class_errors, class_loss, class_samples
 from .operator import Array, ErrorSample, Operand, Sample, Value, composite
 from .pointwise import floating_only, pointwise
@@ -26,7 +26,8 @@ SLOPE_FLOOR = 1e-12  # what the gradient of such a logarithm divides by, at leas
 def _entropy_samples() -> Iterator[Sample]:
     yield from class_samples()
     target = Array((4,), low=0, high=2, dtype="int64", seed=1)
-    yield Sample((Array((4, 3)), target, Array((3,), low=0.5, high=2.0, grad=False), 1), {"label_smoothing": 0.2})
+    weight = Array((3,), low=0.5, high=2.0, grad=False)
+    yield Sample((Array((4, 3)), target, weight), {"ignore_index": 1, "label_smoothing": 0.2})
     yield Sample((Array((4, 3)), Array((4, 3), low=0.0, high=1.0, seed=1)), {"label_smoothing": 0.1})
     yield Sample((Array((2, 3, 2)), Array((2, 3, 2), low=0.0, high=1.0, seed=1)), {"reduction": "none"})
 
@@ -39,8 +40,8 @@ def _entropy_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_entropy_samples, errors=_entropy_errors, dtypes=FLOATING_TYPES, method=False)
 def cross_entropy(
-    input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
-    reduction: str = "mean", label_smoothing: float = 0.0,
+    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
+    ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Any:  # fmt: skip
     """Negative log-probability of the target, from unnormalised logits.
 
@@ -52,7 +53,7 @@ def cross_entropy(
     Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
             ArgumentError, ShapeError, DtypeError.
     """
-    check_reduction("cross_entropy", reduction)
+    reduction = reduction_of("cross_entropy", size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(
             f"label_smoothing must be between 0.0 and 1.0, got {label_smoothing}",
@@ -182,8 +183,9 @@ def _bad_binaries() -> Iterator[ErrorSample]:
 
 @composite(samples=_probabilities, errors=_bad_binaries, dtypes=FLOATING_TYPES, method=False)
 def binary_cross_entropy(
-    input: Operand, target: Operand, weight: Operand | None = None, reduction: str = "mean"
-) -> Any:
+    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
     """-(target * log(input) + (1 - target) * log(1 - input)), times weight; logarithms are not taken below -100.
 
     Shapes: input and target have one shape, to which weight broadcasts; the result is (), or with "none" that shape.
@@ -191,7 +193,7 @@ def binary_cross_entropy(
     Raises: ArgumentError for different shapes, a bad reduction or, on the CPU, an input outside [0, 1] (a GPU stops as
             at a failed assertion); DtypeError for integers.
     """
-    check_reduction("binary_cross_entropy", reduction)
+    reduction = reduction_of("binary_cross_entropy", size_average, reduce, reduction)
     _check_same_size("binary_cross_entropy", input, target)
     terms: Any = bernoulli_loss(input, target)
     return reduced(terms if weight is None else terms * weight, reduction)
@@ -206,12 +208,9 @@ def _logit_pairs() -> Iterator[Sample]:
 
 @composite(samples=_logit_pairs, errors=_bad_binaries, dtypes=FLOATING_TYPES, method=False)
 def binary_cross_entropy_with_logits(
-    input: Operand,
-    target: Operand,
-    weight: Operand | None = None,
-    reduction: str = "mean",
-    pos_weight: Operand | None = None,
-) -> Any:
+    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean", pos_weight: Operand | None = None,
+) -> Any:  # fmt: skip
     """`binary_cross_entropy` of sigmoid(input), exact also for large logits.
 
     pos_weight: multiplies the target's term, one per class.
@@ -219,7 +218,7 @@ def binary_cross_entropy_with_logits(
     Host:   returns at once.
     Raises: ArgumentError for different shapes or a bad reduction, DtypeError for integers.
     """
-    check_reduction("binary_cross_entropy_with_logits", reduction)
+    reduction = reduction_of("binary_cross_entropy_with_logits", size_average, reduce, reduction)
     _check_same_size("binary_cross_entropy_with_logits", input, target)
     terms: Any = logistic_loss(input, target, 1 if pos_weight is None else pos_weight)
     return reduced(terms if weight is None else terms * weight, reduction)

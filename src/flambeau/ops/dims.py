@@ -15,9 +15,9 @@ Dims = int | Sequence[int] | None
 
 def dims_of(name: str, dim: Dims, ndim: int) -> tuple[int, ...]:
     """The reduced dimensions, counted from the front and sorted.  None and () stand for all of them."""
-    if dim is None or dim == () or dim == []:
+    if dim is None or isinstance(dim, (tuple, list)) and not dim:
         return tuple(range(ndim))
-    found = [st.wrap_dim(each, ndim, name) for each in ([dim] if isinstance(dim, int) else dim)]
+    found = [st.wrap_dim(each, ndim, name) for each in st.as_ints(dim)]
     for each in found:
         if found.count(each) > 1:
             raise ShapeError(
@@ -77,23 +77,23 @@ def folds() -> Iterator[Sample]:
 
 
 def bad_dims() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 3)), 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), 2), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
 
 
 def bad_second() -> Iterator[ErrorSample]:
     """For operators of two dimensions."""
-    yield ErrorSample((Array((2, 3)), 0, 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), 0, 2), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
 
 
 def bad_new() -> Iterator[ErrorSample]:
     """For operators that make a dimension."""
-    yield ErrorSample((Array((2, 3)), 3), IndexRangeError, r"expected to be in \[-3, 2\], but got 3")
+    yield ErrorSample((Array((2, 3)), 3), IndexRangeError, r"expected to be in range of \[-3, 2\], but got 3")
 
 
 def bad_last() -> Iterator[ErrorSample]:
     """For operators that count dimensions alone, as their first attribute."""
     yield from bad_dims()
-    yield ErrorSample((Array(()), 1), IndexRangeError, r"expected to be in \[-1, 0\], but got 1")
+    yield ErrorSample((Array(()), 1), IndexRangeError, r"expected to be in range of \[-1, 0\], but got 1")
 
 
 def bad_lists() -> Iterator[ErrorSample]:

@@ -89,7 +89,9 @@ def _no_dropout() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,), dtype="int64"),), DtypeError, "expected a floating point tensor, got int64")
 
 
-@composite(samples=_dropouts, errors=_no_dropout, dtypes=dtypes.FLOATING_TYPES, method=False)
+@composite(
+    samples=_dropouts, errors=_no_dropout, dtypes=dtypes.FLOATING_TYPES, method=False, other_names={"train": "training"}
+)
 def dropout(input: Operand, p: float = 0.5, training: bool = True) -> Any:
     """Values set to 0 with probability p and scaled by 1 / (1 - p) otherwise; the input itself if not training.
 

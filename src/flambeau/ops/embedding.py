@@ -30,8 +30,10 @@ def check_range(name: str, indexes: Any, size: int, what: str, noun: str = "inde
     bad = np.flatnonzero((indexes < 0) | (indexes >= size))
     if len(bad):
         place = [int(each) for each in np.unravel_index(bad[0], indexes.shape)]
+        value = indexes[tuple(place)]
+        told = f"Target {value} is out of bounds. " if noun == "target" else "index out of range in self: "
         raise IndexRangeError(
-            f"{noun} {indexes[tuple(place)]} at position {place} is out of range for {size} {what}",
+            f"{told}{noun} {value} at position {place} is out of range for {size} {what}",
             hint=f"use 0 to {size - 1}" if size else f"there are no {what}",
             operator=name,
         )

@@ -14,6 +14,7 @@ from .reduction import Fold, fold_dims, run_select
 
 LARGEST = Fold("amax", "lowest<A>()", "a > b || a != a ? a : b", "maximum")
 SMALLEST = Fold("amin", "highest<A>()", "a < b || a != a ? a : b", "minimum")
+SECOND = {"other": "dim"}  # a second tensor stands where a dimension does
 
 
 class MaxResult(NamedTuple):
@@ -141,7 +142,7 @@ def _one_or_all() -> Iterator[Sample]:
     yield Sample((Array(()),))
 
 
-@composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="max")
+@composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="max", other_names=SECOND)
 def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     """Largest value; along one dimension (values, indices); with a second tensor `maximum` of both.
 
@@ -150,7 +151,7 @@ def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     Host:   returns at once.
     Raises: ShapeError or IndexRangeError if there is nothing to choose from.
     """
-    if hasattr(dim, "dtype"):
+    if hasattr(dim, "is_contiguous"):
         return REGISTRY["maximum"](input, dim)
     if dim is not None:
         return max_dim(input, dim, keepdim)
@@ -158,7 +159,7 @@ def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     return amax(input)
 
 
-@composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="min")
+@composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="min", other_names=SECOND)
 def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     """Smallest value; along one dimension (values, indices); with a second tensor `minimum` of both.
 
@@ -167,7 +168,7 @@ def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     Host:   returns at once.
     Raises: ShapeError or IndexRangeError if there is nothing to choose from.
     """
-    if hasattr(dim, "dtype"):
+    if hasattr(dim, "is_contiguous"):
         return REGISTRY["minimum"](input, dim)
     if dim is not None:
         return min_dim(input, dim, keepdim)

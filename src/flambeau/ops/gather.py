@@ -9,11 +9,12 @@ from typing import Any
 from .. import dtypes
 from .. import strides as st
 from ..dtypes import dtype, int64
-from ..errors import DtypeError, IndexRangeError, ShapeError
+from ..errors import DtypeError, IndexRangeError, ModeError, NotSupportedError, ShapeError, shown
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Strided
+from .convert import fill_kernel
 from .indexing import INDEX_TYPES, given_input, index_array
-from .operator import Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
+from .operator import Array, Call, ErrorSample, Operand, Sample, Value, composite, operator, passed_as
 from .parts import embed
 from .pointwise import grid_over
 from .scatter import BITS, accumulate, check_index, indexing_kernel, scalars, targets, write
@@ -85,14 +86,21 @@ def _gather_errors() -> Iterator[ErrorSample]:
 
 
 @operator(samples=_gather_samples, errors=_gather_errors, dtypes=dtypes.ALL)
-def gather(call: Call, input: Operand, dim: int, index: Operand) -> Any:
+def gather(call: Call, input: Operand, dim: int, index: Operand, *, sparse_grad: bool = False) -> Any:
     """For every place of `index`, the element of the input there, but with the index along `dim`.
 
+    sparse_grad: must be False; gradients are dense.
     Shapes: the result is of the index's shape, which fits into the input's apart from `dim`.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     """
     at = _checked("gather", input, dim, index)
+    if sparse_grad:
+        raise NotSupportedError(
+            "sparse_grad=True: there are no sparse gradients",
+            hint="leave it out: the gradient is dense",
+            operator="gather",
+        )
     out = call.output(index.shape, input.dtype)
     numel = index.numel()
     if numel:
@@ -174,15 +182,42 @@ def _padded(part: Any, shape: Sequence[int] | None) -> Any:
     return embed(part, tuple(shape), tuple(part.shape), st.contiguous(shape), 0)
 
 
-@operator(samples=_scatter_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True)
-def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value) -> Any:
+def _check_reduce(reduce: str) -> None:
+    if reduce == "multiply":
+        raise NotSupportedError(
+            "reduce='multiply' is not there yet", hint="use reduce='add', or gather first", operator="scatter"
+        )
+    if reduce != "add":
+        raise ModeError(
+            f"reduce must be 'add' or 'multiply', got {shown(reduce)}", hint="use 'add'", operator="scatter"
+        )
+
+
+def _filled(call: Call, shape: Sequence[int], kind: dtype, value: Any) -> Any:
+    """Scratch memory of this shape with one number everywhere."""
+    made = call.scratch(shape, kind)
+    if made.numel():
+        number = passed_as(value, float if kind.is_floating_point else int)
+        call.launch(fill_kernel(kind), grid_over(made.numel()), made, number, made.numel())
+    return made
+
+
+@operator(
+    samples=_scatter_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True, other_names={"value": "src"}
+)
+def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *, reduce: Any = None) -> Any:
     """The input with each element of `src` (or a number) written at its place, but with the index along `dim`.
 
+    reduce: None, or "add" to add to what is there.
     Of several writes to one element the last, in row-major order, counts; the gradient is that of single writes.
     Shapes: the index fits into the source, and into the input apart from `dim`.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
-    Raises: IndexRangeError, DtypeError, ShapeError.
+    Raises: IndexRangeError, DtypeError, ShapeError, ModeError.
     """
+    if reduce is not None:
+        _check_reduce(reduce)
+        source = src if hasattr(src, "strides") else _filled(call, index.shape, input.dtype, src)
+        return scatter_add.lower(call, input, dim, index, source)
     out, places = _scattered(call, "scatter", input, dim, index, src)
     if places is not None:
         is_number = not hasattr(src, "strides")
@@ -191,8 +226,8 @@ def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value) ->
 
 
 @scatter.derivative
-def _(grad: Any, dim: int, index: Any, src_shape: Any, needs: Any) -> Any:
-    whole = grad.scatter(dim, index, 0) if needs[0] else None
+def _(grad: Any, dim: int, index: Any, src_shape: Any, reduce: Any, needs: Any) -> Any:
+    whole = None if not needs[0] else grad.scatter(dim, index, 0) if reduce is None else grad
     return whole, None, _padded(grad.gather(dim, index), src_shape) if needs[2] else None
 
 
@@ -217,7 +252,9 @@ def _(grad: Any, dim: int, index: Any, src_shape: Any, needs: Any) -> Any:
 
 def _along_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3, 4)), Array((3, 4)), 0), DtypeError, "index must be of an integer type, got float32")
-    yield ErrorSample((Array((3, 4)), index_array(3, 4), 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample(
+        (Array((3, 4)), index_array(3, 4), 2), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2"
+    )
 
 
 def _along_samples() -> Iterator[Sample]:

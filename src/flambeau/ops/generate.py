@@ -162,7 +162,10 @@ def check_floating(name: str, input: Any) -> None:
 
 def _filler(samples: Any, kinds: Sequence[dtype], errors: Any = None) -> Any:
     """The decorator of operators that are called as `name_` on a tensor, or by a factory."""
-    return operator(samples=samples, dtypes=kinds, errors=errors, inplace=True, method=False, function=False)
+    return operator(
+        samples=samples, dtypes=kinds, errors=errors, inplace=True, method=False, function=False,
+        other_names={"from": "low", "to": "high"},
+    )  # fmt: skip
 
 
 @_filler(_targets, dtypes.FLOATING_TYPES, _crossed_bounds)

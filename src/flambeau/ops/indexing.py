@@ -216,7 +216,9 @@ def _fill_samples() -> Iterator[Sample]:
 
 
 def _fill_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3, 4)), 2, index_array(2), 1), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample(
+        (Array((3, 4)), 2, index_array(2), 1), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2"
+    )
     yield ErrorSample((Array((3, 4)), 0, Array((2,)), 1), DtypeError, "index must be of an integer type, got float32")
     yield ErrorSample((Array((3, 4)), 0, index_array(2, 2), 1), ShapeError, r"must be a vector, got shape \[2, 2\]")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, SupportsIndex
 
 from .. import dtypes
 from .. import strides as st
@@ -105,7 +105,7 @@ def _check_sizes(expected: Sequence[int], got: Sequence[int], at: int, number: i
     for dim, (want, have) in enumerate(zip(expected, got)):
         if dim != at and want != have:
             raise ShapeError(
-                f"sizes of tensors must match except in dimension {at}. Expected size {want} but got size {have} "
+                f"Sizes of tensors must match except in dimension {at}. Expected size {want} but got size {have} "
                 f"in dimension {dim} for tensor number {number} in the list: {list(expected)} and {list(got)}",
                 hint=f"join along dimension {dim}, or cut the longer one with narrow({dim}, 0, {min(want, have)})",
                 operator="cat",
@@ -185,8 +185,8 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
     for number, each in enumerate(tensors):
         if each.shape != shape:
             raise ShapeError(
-                f"expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(each.shape)} "
-                f"at entry {number}",
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
+                f"{list(each.shape)} at entry {number}",
                 hint="use cat to join tensors of different sizes, or bring them to one shape first",
                 operator="stack",
             )
@@ -200,7 +200,7 @@ def _vector_samples() -> Iterator[Sample]:
 
 
 def _stacked_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample(([Array((2, 3)), Array((3, 2))],), ShapeError, "sizes of tensors must match except in dimension")
+    yield ErrorSample(([Array((2, 3)), Array((3, 2))],), ShapeError, "Sizes of tensors must match except in dimension")
     yield ErrorSample(([],), ArgumentError, "expected a non-empty list of Tensors")
 
 
@@ -280,17 +280,18 @@ def _interleave_samples() -> Iterator[Sample]:
 def _interleave_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), -1), ArgumentError, "not negative, got -1")
     yield ErrorSample((Array((2, 3)), Array((3,), dtype="int64")), ArgumentError, r"not negative, got int64\[3\]")
-    yield ErrorSample((Array((2, 3)), 2, 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), 2, 2), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
 
 
 @composite(samples=_interleave_samples, errors=_interleave_errors, dtypes=dtypes.ALL)
-def repeat_interleave(input: Operand, repeats: int, dim: int | None = None) -> Any:
+def repeat_interleave(input: Operand, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Any:
     """Each element (or each index of a dimension) `repeats` times in a row.
 
+    output_size: the size that the dimension is expected to have afterwards.
     Host:   returns at once.
-    Raises: ArgumentError if repeats is not a number that is not negative.
+    Raises: ArgumentError if repeats is not a number that is not negative, or the size is another.
     """
-    if not isinstance(repeats, int) or repeats < 0:
+    if not isinstance(repeats, SupportsIndex) or hasattr(repeats, "shape") and repeats.shape or repeats < 0:
         raise ArgumentError(
             f"repeats must be a number that is not negative, got {shown(repeats)}",
             hint="pass an int: a count for every element is not supported",
@@ -299,6 +300,12 @@ def repeat_interleave(input: Operand, repeats: int, dim: int | None = None) -> A
     source = reshape(input, (-1,)) if dim is None else input
     shape = source.shape
     at = st.wrap_dim(dim or 0, len(shape), "repeat_interleave")
+    if output_size is not None and output_size != shape[at] * repeats:
+        raise ArgumentError(
+            f"output_size is {output_size}, and {shape[at]} indexes {repeats} times are {shape[at] * repeats}",
+            hint="leave out output_size=",
+            operator="repeat_interleave",
+        )
     repeated = expand(unsqueeze(source, at + 1), (*shape[: at + 1], repeats, *shape[at + 1 :]))
     return reshape(repeated.clone(), (*shape[:at], shape[at] * repeats, *shape[at + 1 :]))
 
@@ -311,7 +318,7 @@ def _flip_samples() -> Iterator[Sample]:
 
 
 def _flip_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 3)), (2,)), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), (2,)), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
     yield ErrorSample((Array((2, 3)), (0, -2)), ShapeError, r"duplicate dims are not allowed, got \[0, -2\]")
 
 
@@ -322,7 +329,7 @@ def flip(call: Call, input: Operand, dims: Any) -> Any:
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is named twice.
     """
-    chosen = wrap_dims([dims] if isinstance(dims, int) else dims, len(input.shape), "flip")
+    chosen = wrap_dims(st.as_ints(dims), len(input.shape), "flip")
     out = call.output(input.shape, input.dtype)
     numel = input.numel()
     if numel:
@@ -367,7 +374,7 @@ def _roll_samples() -> Iterator[Sample]:
 
 def _roll_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), (1, 2), 0), ShapeError, r"2 shifts, \[1, 2\], for 1 dimensions, \[0\]")
-    yield ErrorSample((Array((2, 3)), 1, 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), 1, 2), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
 
 
 @composite(samples=_roll_samples, errors=_roll_errors, dtypes=dtypes.ALL)
@@ -379,8 +386,8 @@ def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
     """
     if dims is None:
         return reshape(roll(reshape(input, (-1,)), shifts, 0), tuple(input.shape))
-    steps = [shifts] if isinstance(shifts, int) else list(shifts)
-    wanted = [dims] if isinstance(dims, int) else list(dims)
+    steps = st.as_ints(shifts)
+    wanted = st.as_ints(dims)
     if len(steps) != len(wanted):
         raise ShapeError(
             f"{len(steps)} shifts, {steps}, for {len(wanted)} dimensions, {wanted}",

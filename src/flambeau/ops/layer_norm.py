@@ -11,6 +11,7 @@ from functools import cache
 from math import prod
 from typing import Any
 
+from .. import strides as st
 from ..dtypes import FLOATING_TYPES, dtype
 from ..errors import DtypeError, ShapeError
 from ..host import np
@@ -373,5 +374,5 @@ def layer_norm(
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if types differ or are not floating point.
     """
-    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    shape = tuple(st.as_ints(normalized_shape))
     return native_layer_norm(input, shape, weight, bias, eps)[0]

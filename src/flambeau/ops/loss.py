@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import trace
 from ..dtypes import FLOATING_TYPES
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..host import np
 from .operator import Array, ErrorSample, Operand, Sample, Value, composite
 from .pointwise import floating_only, pointwise, promoted
@@ -15,12 +15,36 @@ from .pointwise import floating_only, pointwise, promoted
 REDUCTIONS = ("none", "mean", "sum")
 
 
-def check_reduction(name: str, reduction: str) -> None:
-    """Raise ArgumentError unless it is one of REDUCTIONS."""
+def reduction_of(name: str, size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """Resolve the reduction of a loss from its current and its former arguments.
+
+    Returns one of REDUCTIONS.
+
+    Raises: ArgumentError for an unknown reduction, ArgumentTypeError for former arguments that are no bools.
+    """
+    if size_average is not None or reduce is not None:
+        return _former_reduction(name, size_average, reduce)
+    if reduction == "elementwise_mean":
+        trace.warn(f"{name}: reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+        return "mean"
     if reduction not in REDUCTIONS:
         raise ArgumentError(
             f"{reduction!r} is not a valid value for reduction", hint="use 'none', 'mean' or 'sum'", operator=name
         )
+    return reduction
+
+
+def _former_reduction(name: str, size_average: bool | None, reduce: bool | None) -> str:
+    for what, value in (("size_average", size_average), ("reduce", reduce)):
+        if value not in (None, False, True):
+            raise ArgumentTypeError(
+                f"{what} must be a bool or None, got {shown(value)}",
+                hint="reduction= takes 'mean' and its kin",
+                operator=name,
+            )
+    chosen = "none" if reduce is False else "sum" if size_average is False else "mean"
+    trace.warn(f"{name}: size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.")
+    return chosen
 
 
 def reduced(values: Any, reduction: str) -> Any:
@@ -28,11 +52,32 @@ def reduced(values: Any, reduction: str) -> Any:
     return values if reduction == "none" else values.mean() if reduction == "mean" else values.sum()
 
 
+def _weighted(name: str, terms: Any, input: Any, weight: Any, reduction: str) -> Any:
+    """`reduced` of terms times their weights; the mean divides by the sum of the weights."""
+    if weight is None:
+        return reduced(terms, reduction)
+    if weight.shape != input.shape:
+        raise ArgumentError(
+            f"weight must have the input's shape: weight is {list(weight.shape)}, input is {list(input.shape)}",
+            hint="expand it: weight.expand_as(input)",
+            operator=name,
+        )
+    terms = terms * weight
+    return terms.sum() / weight.sum() if reduction == "mean" else reduced(terms, reduction)
+
+
 def _differences() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
     yield Sample((Array((3, 4), layout="transposed"), Array((3, 4), seed=1)), {"reduction": "sum"})
     yield Sample((Array((0, 3)), Array((0, 3), seed=1)), {"reduction": "none"})
     yield Sample((Array(()), Array((), seed=1)))
+
+
+def _weighted_differences() -> Iterator[Sample]:
+    yield from _differences()
+    for reduction in REDUCTIONS:
+        pair = Array((3, 4)), Array((3, 4), seed=1)
+        yield Sample(pair, {"weight": Array((3, 4), low=0.5, high=2.0, seed=2), "reduction": reduction})
 
 
 def _bad_differences() -> Iterator[ErrorSample]:
@@ -107,30 +152,38 @@ def _warn_sizes(name: str, input: Any, target: Any) -> None:
         )
 
 
-@composite(samples=_differences, errors=_bad_differences, dtypes=FLOATING_TYPES, method=False)
-def mse_loss(input: Operand, target: Operand, reduction: str = "mean") -> Any:
+@composite(samples=_weighted_differences, errors=_bad_differences, dtypes=FLOATING_TYPES, method=False)
+def mse_loss(
+    input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    weight: Operand | None = None,
+) -> Any:  # fmt: skip
     """Squared difference of input and target.
 
+    weight: a factor for each term, of the input's shape.
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError, DtypeError.
     """
-    check_reduction("mse_loss", reduction)
+    reduction = reduction_of("mse_loss", size_average, reduce, reduction)
     _warn_sizes("mse_loss", input, target)
-    return reduced(squared_difference(input, target), reduction)
+    return _weighted("mse_loss", squared_difference(input, target), input, weight, reduction)
 
 
-@composite(samples=_differences, errors=_bad_differences, dtypes=FLOATING_TYPES, method=False)
-def l1_loss(input: Operand, target: Operand, reduction: str = "mean") -> Any:
+@composite(samples=_weighted_differences, errors=_bad_differences, dtypes=FLOATING_TYPES, method=False)
+def l1_loss(
+    input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    weight: Operand | None = None,
+) -> Any:  # fmt: skip
     """Absolute difference of input and target.
 
+    weight: a factor for each term, of the input's shape.
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError, DtypeError.
     """
-    check_reduction("l1_loss", reduction)
+    reduction = reduction_of("l1_loss", size_average, reduce, reduction)
     _warn_sizes("l1_loss", input, target)
-    return reduced(absolute_difference(input, target), reduction)
+    return _weighted("l1_loss", absolute_difference(input, target), input, weight, reduction)
 
 
 def _bad_betas() -> Iterator[ErrorSample]:
@@ -139,14 +192,17 @@ def _bad_betas() -> Iterator[ErrorSample]:
 
 
 @composite(samples=_differences, errors=_bad_betas, dtypes=FLOATING_TYPES, method=False)
-def smooth_l1_loss(input: Operand, target: Operand, reduction: str = "mean", beta: float = 1.0) -> Any:
+def smooth_l1_loss(
+    input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    beta: float = 1.0,
+) -> Any:  # fmt: skip
     """Squared difference / (2 * beta) where it is below beta, else absolute difference - beta / 2.
 
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError (also for a negative beta), DtypeError.
     """
-    check_reduction("smooth_l1_loss", reduction)
+    reduction = reduction_of("smooth_l1_loss", size_average, reduce, reduction)
     if beta < 0:
         raise ShapeError(
             f"beta must not be negative, got {beta}",

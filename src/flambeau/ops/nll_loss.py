@@ -17,7 +17,7 @@ from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from .embedding import check_range
-from .loss import check_reduction
+from .loss import reduction_of
 from .operator import Array, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import THREADS, grid_over, source_text
 from .reduction import TARGET_BLOCKS
@@ -169,6 +169,13 @@ def _class_sizes(shape: Sequence[int]) -> tuple[int, int, int]:
     return (1, shape[0], 1) if len(shape) == 1 else (shape[0], shape[1], prod(shape[2:]))
 
 
+def _unlike_batches(input: list[int], target: list[int]) -> str:
+    """PyTorch's text for different numbers of predictions and targets, "" for equal ones."""
+    if not input or not target or input[0] == target[0]:
+        return ""
+    return f"Expected input batch_size ({input[0]}) to match target batch_size ({target[0]}). "
+
+
 def check_classes(input: Any, target: Any, weight: Any) -> None:
     """Raise DtypeError, ArgumentError or ShapeError if these do not make a loss of classes."""
     if not input.dtype.is_floating_point:
@@ -184,8 +191,8 @@ def check_classes(input: Any, target: Any, weight: Any) -> None:
     shape = list(input.shape)
     if not shape or (shape[:1] + shape[2:] != list(target.shape) and not (len(shape) == 1 and not target.shape)):
         raise ArgumentError(
-            f"expected target of the input's shape without its class dimension; input is {shape}, target is "
-            f"{list(target.shape)}",
+            f"{_unlike_batches(shape, list(target.shape))}expected target of the input's shape without its "
+            f"class dimension; input is {shape}, target is {list(target.shape)}",
             hint=f"it must have shape {shape[:1] + shape[2:]}: one class for each prediction"
             if shape
             else "input needs a dimension of classes",
@@ -210,8 +217,8 @@ def class_samples() -> Iterator[Sample]:
         (Array((4, 3), layout="transposed", **logs), target, Array((3,), low=0.5, high=2.0, grad=False)),
         {"reduction": "sum"},
     )
-    yield Sample((Array((4, 3), **logs), target, None, 1), {"reduction": "none"})
-    yield Sample((Array((4, 3), **logs), target, Array((3,), low=0.5, high=2.0, grad=False), 1))
+    yield Sample((Array((4, 3), **logs), target, None), {"ignore_index": 1, "reduction": "none"})
+    yield Sample((Array((4, 3), **logs), target, Array((3,), low=0.5, high=2.0, grad=False)), {"ignore_index": 1})
     yield Sample((Array((2, 3, 2, 2), **logs), Array((2, 2, 2), low=0, high=2, dtype="int64", seed=1)))
     yield Sample((Array((3,), **logs), Array((), low=1, high=1, dtype="int64")))
     yield Sample((Array((0, 3), **logs), Array((0,), dtype="int64")), {"reduction": "sum"})
@@ -343,8 +350,9 @@ def _(grad: Any, target: Any, weight: Any, total: Any, ignore_index: int, is_eac
 
 @composite(samples=class_samples, errors=class_errors, dtypes=FLOATING_TYPES, method=False)
 def nll_loss(
-    input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED, reduction: str = "mean"
-) -> Any:
+    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
+    ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """Negative log-probability of the target classes, from log-probabilities.
 
     weight: one number per class.  ignore_index: a target that counts as nothing.
@@ -354,5 +362,5 @@ def nll_loss(
     Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
             ArgumentError, ShapeError, DtypeError.
     """
-    check_reduction("nll_loss", reduction)
+    reduction = reduction_of("nll_loss", size_average, reduce, reduction)
     return class_loss(input, target, weight, ignore_index, reduction)[0]

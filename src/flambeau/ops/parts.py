@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
+from operator import index
 from typing import Any, NamedTuple
 
 from .. import dtypes
@@ -243,7 +244,10 @@ def _split_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), (1, 1)), ShapeError, r"sum to 3, .* \[1, 1\]")
 
 
-@composite(samples=_split_samples, errors=_split_errors, dtypes=dtypes.ALL, gives_views=True)
+@composite(
+    samples=_split_samples, errors=_split_errors, dtypes=dtypes.ALL, gives_views=True,
+    other_names={"tensor": "input", "split_size": "split_size_or_sections"},
+)  # fmt: skip
 def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Views of consecutive pieces of a dimension: of one size, the last perhaps smaller, or of the sizes listed.
 
@@ -252,7 +256,8 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
     """
     at, total = sized(input, dim, "split")
     wanted = split_size_or_sections
-    if isinstance(wanted, int):
+    if hasattr(wanted, "__index__"):
+        wanted = index(wanted)
         if wanted < 0 or wanted == 0 != total:
             raise ShapeError(
                 f"split_size {wanted} cannot divide dimension {at} of size {total}",

@@ -34,7 +34,7 @@ def _view_samples() -> Iterator[Sample]:
 
 
 def _view_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 6)), (5, -1)), ShapeError, r"\[5, -1\] is invalid for an input of 12")
+    yield ErrorSample((Array((2, 6)), (5, -1)), ShapeError, r"'\[5, -1\]' is invalid for input of size 12")
     yield ErrorSample((Array((4, 3), layout="transposed"), (12,)), ShapeError, r"reshape")
 
 
@@ -50,8 +50,9 @@ def view_(input: Operand, size: Any) -> Any:
     strides = st.view(input.shape, input.strides, target)
     if strides is None:
         raise ShapeError(
-            f"shape {list(target)} is not compatible with the input's shape {list(input.shape)} and strides "
-            f"{list(input.strides)}: at least one dimension spans across two contiguous subspaces",
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans "
+            f"across two contiguous subspaces): size {list(target)}, of shape {list(input.shape)} with strides "
+            f"{list(input.strides)}",
             hint="use reshape(...), which copies where it must",
             operator="view",
         )
@@ -133,8 +134,8 @@ def _unflatten_samples() -> Iterator[Sample]:
 
 
 def _unflatten_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 6)), 2, (2, 3)), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
-    yield ErrorSample((Array((2, 6)), 1, (4, 2)), ShapeError, r"shape \[4, 2\] is invalid for an input of 6 elements")
+    yield ErrorSample((Array((2, 6)), 2, (2, 3)), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 6)), 1, (4, 2)), ShapeError, r"shape '\[4, 2\]' is invalid for input of size 6")
 
 
 @composite(samples=_unflatten_samples, errors=_unflatten_errors, dtypes=dtypes.ALL)
@@ -165,7 +166,7 @@ def squeeze(input: Operand, dim: Any = None) -> Any:
     Raises: IndexRangeError if a dimension is out of range.
     """
     ndim = len(input.shape)
-    named = range(ndim) if dim is None else wrap_dims([dim] if isinstance(dim, int) else dim, ndim, "squeeze")
+    named = range(ndim) if dim is None else wrap_dims(st.as_ints(dim), ndim, "squeeze")
     kept = [i for i in range(ndim) if i not in named or input.shape[i] != 1]
     return [input.shape[i] for i in kept], [input.strides[i] for i in kept], 0
 
@@ -293,7 +294,8 @@ def permute(input: Operand, dims: Any) -> Any:
     ndim = len(input.shape)
     if len(dims) != ndim:
         raise ShapeError(
-            f"the input has {ndim} dimensions, but {len(dims)} were given: {list(dims)}",
+            "number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions: the input has {ndim} dimensions, but {len(dims)} were given: {list(dims)}",
             hint=f"name each of 0 to {ndim - 1} once; transpose(a, b) exchanges two" if ndim else "give none",
             operator="permute",
         )
@@ -315,7 +317,7 @@ def _movedim_samples() -> Iterator[Sample]:
 def _movedim_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), (0, 1), (0,)), ShapeError, "2 source dimensions, but 1 destinations")
     yield ErrorSample((Array((2, 3)), (0, 0), (0, 1)), ShapeError, r"duplicate dims are not allowed, got \[0, 0\]")
-    yield ErrorSample((Array((2, 3)), 2, 0), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), 2, 0), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
 
 
 @composite(samples=_movedim_samples, errors=_movedim_errors, dtypes=dtypes.ALL)
@@ -326,8 +328,8 @@ def movedim(input: Operand, source: Any, destination: Any) -> Any:
     Raises: IndexRangeError if a dimension is out of range, ShapeError if the two differ in number.
     """
     ndim = len(input.shape)
-    sources = wrap_dims([source] if isinstance(source, int) else source, ndim, "movedim")
-    targets = wrap_dims([destination] if isinstance(destination, int) else destination, ndim, "movedim")
+    sources = wrap_dims(st.as_ints(source), ndim, "movedim")
+    targets = wrap_dims(st.as_ints(destination), ndim, "movedim")
     if len(sources) != len(targets):
         raise ShapeError(
             f"{len(sources)} source dimensions, but {len(targets)} destinations: {list(sources)} and {list(targets)}",
@@ -347,7 +349,9 @@ def _expand_samples() -> Iterator[Sample]:
 
 
 def _expand_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3, 4)), (2, 4)), ShapeError, r"size 2 .* existing size 3 at non-singleton dimension 0")
+    yield ErrorSample(
+        (Array((3, 4)), (2, 4)), ShapeError, r"size .* \(2\) .* existing size \(3\) at non-singleton dimension 0"
+    )
     yield ErrorSample((Array((3,)), (-1, 3)), ShapeError, r"-1 .* leading")
 
 
@@ -375,8 +379,9 @@ def expand(input: Operand, size: Any) -> Any:
     for dim, (want, have) in enumerate(zip(target[lead:], input.shape)):
         if have not in (1, want):
             raise ShapeError(
-                f"size {want} does not match the existing size {have} at non-singleton dimension {dim + lead}: "
-                f"target {list(size)}, input {list(input.shape)}",
+                f"The expanded size of the tensor ({want}) must match the existing size ({have}) at "
+                f"non-singleton dimension {dim + lead}.  Target sizes: {list(size)}.  Tensor sizes: "
+                f"{list(input.shape)}",
                 hint=f"only sizes of 1 expand: use {have} or -1 there; unsqueeze() makes new dimensions of size 1",
                 operator="expand",
             )

@@ -23,6 +23,7 @@ from ..errors import (
     FlambeauError,
     IndexRangeError,
     ShapeError,
+    ValueRangeError,
     naming,
 )
 from ..ops.operator import REGISTRY
@@ -298,7 +299,9 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
     """
     tensors = checks.tensors("gather", "tensors", tensors)
     if not tensors:
-        raise ArgumentError("got no tensors", hint="give one per device", operator="gather")
+        raise ValueRangeError(
+            "expected at least one tensor to gather from, got none", hint="give one per device", operator="gather"
+        )
     checks.integer("gather", "dim", dim)
     dim = st.wrap_dim(dim, tensors[0].ndim, "gather")
     shape = _joined_shape(tensors, dim)

@@ -11,7 +11,7 @@ from ..core import thread
 from ..core.tensor import TensorBase
 from ..data.worker_exception import WorkerException
 from ..errors import ArgumentError, naming
-from ..runtime import device as devices
+from ..runtime.device import cuda_index
 from ..tensor import checks
 
 
@@ -19,7 +19,7 @@ def parallel_apply(
     modules: Sequence[Any],
     inputs: Sequence[Any],
     kwargs_tup: Sequence[dict[str, Any]] | None = None,
-    devices_: Any = None,
+    devices: Any = None,
 ) -> list[Any]:
     """[module(*input, **kwargs) for each], in threads; one module alone is called in this one.
 
@@ -40,7 +40,7 @@ def parallel_apply(
             operator="parallel_apply",
         )
     with naming("parallel_apply"):
-        places = [None] * count if devices_ is None else [devices.cuda_index(each) for each in devices_]
+        places = [None] * count if devices is None else [cuda_index(each) for each in devices]
     if len(places) != count:
         raise ArgumentError(
             f"{count} modules and {len(places)} devices do not fit",

@@ -15,7 +15,7 @@ from ..autograd.function import Function
 from ..autograd.mode import mode
 from ..errors import ArgumentError, ArgumentTypeError, naming, shown
 from ..nn.module import Module
-from ..runtime import device as devices
+from ..runtime.device import cuda_index
 from ..tensor import checks
 from . import comm
 
@@ -48,7 +48,7 @@ class ReduceAddCoalesced(Function):
         return (None, None, *Broadcast.apply(ctx.devices, *grads))
 
 
-def replicate(network: Module, devices_: Sequence[Any], detach: bool = False) -> list[Module]:
+def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
     """Copies of a module on several devices, the first of which has its parameters and buffers.
 
     Host:   returns at once.
@@ -59,11 +59,9 @@ def replicate(network: Module, devices_: Sequence[Any], detach: bool = False) ->
             f"network must be a Module, got {shown(network)}", hint="torch.nn.Module", operator="replicate"
         )
     with naming("replicate"):
-        gpus = [devices.cuda_index(each) for each in checks.listed("replicate", "devices", "devices", devices_)]
+        gpus = [cuda_index(each) for each in checks.listed("replicate", "devices", "devices", devices)]
     if not gpus:
-        raise ArgumentError(
-            f"got no devices: {devices_}", hint="the first is where the module is", operator="replicate"
-        )
+        raise ArgumentError(f"got no devices: {devices}", hint="the first is where the module is", operator="replicate")
     plain = detach or not mode.enabled
     with naming("replicate"):
         params = _copies(list(network.parameters()), gpus, plain)

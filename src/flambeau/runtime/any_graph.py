@@ -32,6 +32,10 @@ class AnyGraph(CUDAGraph):
         mode = DEFAULT_MODE if mode == "default" else mode
         super().capture_begin(pool or self.graph_pool, mode, check_input_liveness)
 
+    def debug_dump(self, path: str) -> None:
+        """As `CUDAGraph.debug_dump`."""
+        super().debug_dump(path)
+
     def __enter__(self) -> AnyGraph:
         control.synchronize()
         hand_idle_memory_back()

@@ -10,14 +10,13 @@ from . import device as devices
 from .stream import Stream
 
 
-def external_stream(raw: Any, device: Any = None) -> Stream:
+def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
     """The stream that another library made, from its CUstream, or from an object with `__cuda_stream__`.
 
     Its owner keeps it alive.
     Raises: ArgumentTypeError for anything else; AcceleratorError if a virtual GPU has no such stream.
     """
-    if hasattr(raw, "__cuda_stream__"):
-        raw = raw.__cuda_stream__()[1]
+    raw = stream_ptr.__cuda_stream__()[1] if hasattr(stream_ptr, "__cuda_stream__") else stream_ptr
     if isinstance(raw, bool) or not isinstance(raw, int):
         raise ArgumentTypeError(
             f"expected a CUstream as an int, or an object with __cuda_stream__, got {raw!r}",
@@ -27,3 +26,8 @@ def external_stream(raw: Any, device: Any = None) -> Stream:
     index = devices.cuda_index(device)
     machine = thread.machine()
     return Stream.adopt(machine, index, machine.driver.stream_adopt(index, raw))
+
+
+def stream_from_external(data_ptr: Any, device: Any = None) -> Stream:
+    """As `external_stream`."""
+    return external_stream(data_ptr, device)

@@ -114,7 +114,8 @@ class CUDAGraph(GraphInside):
             raise _error("capture_begin: this graph has been captured already", "reset() it first")
         if stream == machine.devices[index].default_stream:
             raise _error(
-                f"capture_begin: {stream!r} is the default stream, which cannot be captured",
+                "capture_begin: CUDA graphs must be captured on a non-default stream, and this is the default one: "
+                f"{stream!r}",
                 "use `with cuda.graph(g):`, or make another stream current",
             )
         if machine.capture is None:

@@ -193,7 +193,9 @@ class Machine(thread.Machine):
     def _no_device(self) -> NoDeviceError:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         if visible is None or self.choice.kind == "none":
-            return NoDeviceError("CUDA was used, and there is no NVIDIA GPU and no virtual GPU", hint=HINT)
+            return NoDeviceError(
+                "No CUDA GPUs are available: CUDA was used, and there is no NVIDIA GPU and no virtual GPU", hint=HINT
+            )
         count = self.choice.count
         hidden = "the only GPU" if count == 1 else f"all {count} GPUs"
         effect = f"hides {hidden}" if self.choice.kind == "virtual" else "leaves no NVIDIA GPU"

@@ -187,11 +187,11 @@ def host_side() -> Host:
     return _host
 
 
-def set_strategy(strategy: str) -> None:
+def set_strategy(new_strategy: str) -> None:
     """How storages are shared that are not yet: "file_descriptor" or "file_system".  Raises ConfigError."""
-    if strategy not in STRATEGIES:
-        raise ConfigError(f"sharing strategy {strategy!r} is unknown", hint=f"use one of {', '.join(STRATEGIES)}")
-    _host.strategy = strategy
+    if new_strategy not in STRATEGIES:
+        raise ConfigError(f"sharing strategy {new_strategy!r} is unknown", hint=f"use one of {', '.join(STRATEGIES)}")
+    _host.strategy = new_strategy
 
 
 def _new_file(nbytes: int, strategy: str) -> SharedFile:

@@ -193,7 +193,7 @@ class Stream(Queue):
     def __repr__(self) -> str:
         shared = f" handed_out={self.handed_out}" if self.handed_out > 1 else ""
         made = f" made at {self.made_at}" if self.made_at else ""
-        return f"<flambeau.cuda.Stream: {self.label} of cuda:{self.device_index}{shared}{made}>"
+        return f"<torch.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}{shared}{made}>"
 
 
 class Event:
@@ -348,7 +348,7 @@ class Event:
                 raise
 
     def __repr__(self) -> str:
-        return f"<flambeau.cuda.Event {f'device=cuda:{self.device_index}' if self.handle else 'uninitialized'}>"
+        return f"<torch.cuda.Event {f'device=cuda:{self.device_index}' if self.handle else 'uninitialized'}>"
 
 
 def check_alive(stream: Stream, machine: Machine, name: str) -> None:

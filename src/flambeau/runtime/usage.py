@@ -7,6 +7,7 @@ from typing import Any
 from ..core import thread
 from ..errors import ArgumentTypeError
 from ..memory.caching import CachingAllocator
+from ..memory.private import PoolId
 from . import control
 from . import device as devices
 from .stream import Stream
@@ -101,9 +102,10 @@ def reset_accumulated_memory_stats(device: Any = None) -> None:
     _allocator(device).reset_accumulated_statistics()
 
 
-def memory_snapshot() -> list[dict[str, object]]:
-    """Every segment of every device and its blocks."""
-    return [segment for each in thread.machine().devices for segment in each.allocator.snapshot()]
+def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = True) -> list[dict[str, object]]:
+    """Every segment of every device and its blocks.  mempool_id: of that pool alone.  include_traces has no effect."""
+    found = [segment for each in thread.machine().devices for segment in each.allocator.snapshot()]
+    return [each for each in found if mempool_id is None or each["segment_pool_id"] == tuple(mempool_id)]
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:

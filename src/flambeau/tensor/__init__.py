@@ -33,13 +33,14 @@ from .likes import empty_like, full_like, ones_like, rand_like, randint_like, ra
 from .queries import allclose, equal, is_floating_point, is_inference, is_tensor, isclose, numel
 from .random import fork_rng, get_rng_state, set_rng_state
 from .random_factories import rand, randint, randn, randperm
+from .storages import UntypedStorage
 from .tensor import Tensor
 
 tensor = _tensor  # the function; the submodule of that name is reached through sys.modules
 
 __all__ = [
     "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
-    "IntTensor", "LongTensor", "ShortTensor", "Tensor", "allclose", "arange", "as_tensor", "asarray",
+    "IntTensor", "LongTensor", "ShortTensor", "Tensor", "UntypedStorage", "allclose", "arange", "as_tensor", "asarray",
     "broadcast_tensors", "empty", "empty_like", "empty_strided", "equal", "eye", "fork_rng", "from_dlpack",
     "from_numpy", "full", "full_like", "get_rng_state", "is_floating_point", "is_inference", "is_tensor", "isclose",
     "linspace", "numel", "ones", "ones_like", "rand", "rand_like", "randint", "randint_like", "randn",

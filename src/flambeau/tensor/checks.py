@@ -14,6 +14,7 @@ from .. import dtypes
 from ..core.tensor import TensorBase
 from ..dtypes import BY_NAME, dtype
 from ..errors import (
+    LACKING,
     ArgumentError,
     ArgumentTypeError,
     DeviceIndexError,
@@ -26,6 +27,7 @@ from ..errors import (
     shown,
 )
 from ..host import np
+from ..runtime.device import as_device
 from ..strides import wrap_dim
 
 OF_DEVICES = (DeviceNameError, DeviceIndexError, ArgumentError, ArgumentTypeError)  # what a wrong device is
@@ -89,6 +91,19 @@ def kind(name: str, value: object) -> dtype | None:
     return value
 
 
+def absent(name: str, what: str, value: object) -> None:
+    """Raise NotSupportedError if an option that does not exist here is True."""
+    flag(name, what, value)
+    if value:
+        raise NotSupportedError(f"{what}=True does not exist", hint=LACKING, operator=name)
+
+
+def accelerator(name: str, device: Any) -> None:
+    """Raise ArgumentError unless `device` is None or a CUDA device, which need not exist."""
+    if device is not None and as_device(device).type != "cuda":
+        raise ArgumentError(f"device must be a CUDA device, got {shown(device)}", hint="leave it out", operator=name)
+
+
 def listed(name: str, what: str, of: str, values: Any) -> tuple[Any, ...]:
     """The entries of a list, or of anything else to go through.  Raises ArgumentTypeError for a tensor or a text."""
     if isinstance(values, (TensorBase, str)) or not isinstance(values, Iterable):
@@ -126,7 +141,7 @@ def sizes(name: str, values: Any) -> None:
         )
     whole = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
     for place, each in enumerate(whole):
-        if isinstance(each, (bool, str)) or not hasattr(each, "__index__"):
+        if isinstance(each, (bool, str)) or not hasattr(each, "__index__") or getattr(each, "ndim", 0):
             raise ArgumentTypeError(
                 f"sizes must be ints, size {place} is {shown(each)} (all: {list(whole)})",
                 hint="as in (2, 3)",
@@ -163,7 +178,7 @@ def leaf(name: str, value: Any, requires_grad: Any) -> None:
     flag(name, "requires_grad", requires_grad)
     if requires_grad and not value.dtype.is_floating_point:
         raise DtypeError(
-            f"only floating point tensors can require gradients, this is {value.describe()}",
+            f"only Tensors of floating point dtype can require gradients, this is {value.describe()}",
             hint="use a dtype such as torch.float32, or convert with .float()",
             operator=name,
         )
@@ -269,8 +284,10 @@ def fill(value: Any, wanted: dtype) -> None:
 
 def no_scalar(name: str, value: TensorBase) -> ValueRangeError:
     """What is raised where one number is wanted of a tensor that has another number of them."""
+    fact = f"a Tensor with {value.numel()} elements cannot be converted to Scalar"
+    fact = fact if name == "item" else f"only one element tensors can be converted to Python scalars, {fact}"
     return ValueRangeError(
-        f"a Tensor with {value.numel()} elements cannot be converted to Scalar: {value.describe()}",
+        f"{fact}: {value.describe()}",
         hint="use tolist(), or take one element first",
         operator=name,
     )

@@ -15,8 +15,14 @@ NUMPY_HINT = "convert with .astype(np.float32)"
 
 
 def kind_of(array: Any, name: str) -> dtype:
-    """The type of a NumPy array.  Raises ArgumentTypeError if there is none."""
+    """The type of a NumPy array.  Raises ArgumentTypeError if there is none, ArgumentError for a foreign byte order."""
     kind = dtypes.from_numpy(array.dtype)
+    if not array.dtype.isnative:
+        raise ArgumentError(
+            f"the array's byte order is not that of this machine: {array.dtype.str}{list(array.shape)}",
+            hint="convert with array.astype(array.dtype.newbyteorder('='))",
+            operator=name,
+        )
     if kind is None:
         raise ArgumentTypeError(f"NumPy type {array.dtype} has no torch type", hint=NUMPY_HINT, operator=name)
     return kind
@@ -28,8 +34,11 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
     Raises: ArgumentError, ArgumentTypeError, DtypeError or ValueRangeError, saying where in the data the fault is.
     """
     is_numpy = isinstance(_first_leaf(data), (np.ndarray, np.generic))
+    if isinstance(data, np.ndarray):
+        kind_of(data, name)
     try:
         array = np.array(_without_tensors(data), order="C")
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
     except ValueError as error:
         _check_even(data, name, ())
         fact = f"NumPy makes no array of the data: {error}"

@@ -7,20 +7,33 @@
 from __future__ import annotations
 
 from math import ceil
+from numbers import Integral
 from operator import index
 from typing import Any
 
 from .. import dtypes, transfer
+from ..autograd.mode import GradMode, is_grad_enabled
 from ..core import storage
 from ..core.call import assign, fill_new
 from ..core.tensor import TensorBase, alias_of, empty_tensor, tensor_over
 from ..dtypes import dtype
-from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, name_error, naming, shown
-from ..host import address_of, array_at, np
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    DeviceMismatchError,
+    DtypeError,
+    FlambeauError,
+    ShapeError,
+    name_error,
+    naming,
+    shown,
+)
+from ..host import address_of, array_at, is_numpy_loaded, np
 from ..ops.operator import REGISTRY
 from ..runtime.device import resolve
 from ..strides import contiguous, extent
-from . import checks
+from . import checks, layouts
 from .data import host_array, kind_of
 
 # from data
@@ -33,12 +46,12 @@ def from_array(array: Any, name: str = "tensor") -> Any:
     return tensor_over(storage.from_array(flat), kind, array.shape, contiguous(array.shape))
 
 
-def from_numpy(array: Any) -> Any:
+def from_numpy(ndarray: Any) -> Any:
     """A CPU tensor that shares the memory of a NumPy array, strides included.
 
     Raises: ArgumentTypeError if it is no array or of an unknown type, ArgumentError for negative strides.
     """
-    return _sharing(array, "from_numpy")
+    return _sharing(ndarray, "from_numpy")
 
 
 def _sharing(array: Any, name: str) -> Any:
@@ -124,10 +137,16 @@ def _as_tensor(name: str, data: Any, wanted: dtype | None, device: Any) -> Any:
     return transfer.to(data, where, wanted or data.dtype)
 
 
-def asarray(data: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None) -> Any:
-    """As as_tensor; copy=True always copies.  Raises ArgumentError if copy=False and a copy is needed."""
+def asarray(
+    obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Any:
+    """As as_tensor; copy=True always copies.  A leaf's requires_grad is that of the argument.
+
+    Raises: ArgumentError if copy=False and a copy is needed.
+    """
     if copy is not None:
         checks.flag("asarray", "copy", copy)
+    data = obj.detach() if isinstance(obj, TensorBase) and not requires_grad else obj  # type: ignore[attr-defined]
     made = _as_tensor("asarray", data, dtype, device)
     is_new = made is not data and not isinstance(data, np.ndarray)
     if copy is False and (is_new or (isinstance(data, np.ndarray) and made.address() != address_of(data))):
@@ -136,7 +155,8 @@ def asarray(data: Any, *, dtype: dtype | None = None, device: Any = None, copy: 
             hint="leave out copy=False",
             operator="asarray",
         )
-    return made.clone() if copy and not is_new else made
+    made = made.clone() if copy and not is_new else made
+    return made if requires_grad is False else as_leaf("asarray", made, requires_grad)
 
 
 # from nothing
@@ -187,6 +207,57 @@ def as_leaf(name: str, made: Any, requires_grad: bool) -> Any:
     return made.requires_grad_(requires_grad)
 
 
+def into(make: Any, out: Any, layout: Any, options: tuple[Any, Any, bool, bool], *args: Any, **own: Any) -> Any:
+    """Call a factory that was given out= or layout=.
+
+    out: takes the values; without elements it takes the shape too.
+    options: the factory's dtype, device, requires_grad and pin_memory.
+    Raises: ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError or ShapeError if it cannot.
+    """
+    name, (kind, device, requires_grad, pin_memory) = make.__name__, options
+    layouts.check(name, layout)
+    if out is None:
+        return make(*args, dtype=kind, device=device, requires_grad=requires_grad, pin_memory=pin_memory, **own)
+    checks.tensor(name, "out", out)
+    made = make(*args, dtype=kind or out.dtype, device=out.device if device is None else device, **own)
+    check_out(name, made, out)
+    if out.shape != made.shape:
+        out.storage, out.layout, out.offset = made.storage, made.layout, made.offset
+        out.storage.version += 1
+    else:
+        with GradMode(False):
+            out.copy_(made)
+    return out if requires_grad is False else as_leaf(name, out, requires_grad)
+
+
+def check_out(name: str, made: Any, out: Any) -> None:
+    """Raise an error if `out` cannot take what a factory made."""
+    if out.requires_grad and is_grad_enabled():
+        raise AutogradError(
+            f"out, {out.describe()}, requires a gradient, and nothing would flow to it",
+            hint="call it under torch.no_grad(), or without out=",
+            operator=name,
+        )
+    if made.dtype is not out.dtype:
+        raise DtypeError(
+            f"dtype {made.dtype.name} does not match dtype of out parameter ({out.dtype.name})",
+            hint="leave out dtype=",
+            operator=name,
+        )
+    if made.device != out.device:
+        raise DeviceMismatchError(
+            f"device {made.device} does not match device of out parameter ({out.device})",
+            hint="leave out device=",
+            operator=name,
+        )
+    if out.numel() and out.shape != made.shape:
+        raise ShapeError(
+            f"the result has shape {list(made.shape)}, and out has shape {list(out.shape)}",
+            hint="give a tensor of that shape, or torch.empty(0)",
+            operator=name,
+        )
+
+
 def run_into(name: str, called: str, made: Any, *arguments: Any, **named: Any) -> Any:
     """Let an operator write a new tensor: unlike a write in place, no version is counted."""
     if made.numel():
@@ -201,35 +272,56 @@ def run_into(name: str, called: str, made: Any, *arguments: Any, **named: Any) -
 def empty(
     *sizes: Any,
     size: Any = None,
+    out: Any = None,
     dtype: dtype | None = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Any:
     """A tensor with unset values.  Host: returns at once."""
+    if out is not None or layout is not None:
+        options = (dtype, device, requires_grad, pin_memory)
+        return into(empty, out, layout, options, *sizes, size=size, memory_format=memory_format)
     if size is not None:
         sizes = checks.named("empty", sizes, size)
     made = unset("empty", sizes, dtype, device, pin_memory)
     return made if requires_grad is False else as_leaf("empty", made, requires_grad)
 
 
-def empty_strided(size: Any, stride: Any, *, dtype: dtype | None = None, device: Any = None) -> Any:
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
     """A tensor with unset values and the given strides, in elements.  Host: returns at once."""
+    layouts.check("empty_strided", layout)
     checks.strided("empty_strided", size, stride)
-    flat = unset("empty_strided", (extent(size, stride),), dtype, device)
-    return alias_of(flat, size, stride, 0)
+    flat = unset("empty_strided", (extent(size, stride),), dtype, device, pin_memory)
+    made = alias_of(flat, size, stride, 0)
+    return made if requires_grad is False else as_leaf("empty_strided", made, requires_grad)
 
 
 def zeros(
     *sizes: Any,
     size: Any = None,
+    out: Any = None,
     dtype: dtype | None = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
     """A tensor of zeros.  Host: returns at once."""
+    if out is not None or layout is not None:
+        options = (dtype, device, requires_grad, pin_memory)
+        return into(zeros, out, layout, options, *sizes, size=size)
     if size is not None:
         sizes = checks.named("zeros", sizes, size)
     made = run_into("fill", "zeros", unset("zeros", sizes, dtype, device, pin_memory), 0)
@@ -239,12 +331,17 @@ def zeros(
 def ones(
     *sizes: Any,
     size: Any = None,
+    out: Any = None,
     dtype: dtype | None = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
     """A tensor of ones.  Host: returns at once."""
+    if out is not None or layout is not None:
+        options = (dtype, device, requires_grad, pin_memory)
+        return into(ones, out, layout, options, *sizes, size=size)
     if size is not None:
         sizes = checks.named("ones", sizes, size)
     made = run_into("fill", "ones", unset("ones", sizes, dtype, device, pin_memory), 1)
@@ -255,7 +352,9 @@ def full(
     size: Any,
     fill_value: Any,
     *,
+    out: Any = None,
     dtype: dtype | None = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
@@ -265,7 +364,12 @@ def full(
     dtype: None takes the value's: bool, int64 or float32 for a number.
     Host: returns at once.
     """
+    if out is not None or layout is not None:
+        options = (dtype, device, requires_grad, pin_memory)
+        return into(full, out, layout, options, size, fill_value)
     is_tensor = isinstance(fill_value, TensorBase)
+    if is_numpy_loaded() and isinstance(fill_value, np.generic):
+        fill_value = fill_value.item()
     kind = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.float32))
     if is_tensor and fill_value.numel() != 1 or not is_tensor and type(fill_value) not in (int, float, bool):
         checks.fill_value("full", fill_value)
@@ -285,7 +389,9 @@ def arange(
     end: Any = None,
     step: Any = 1,
     *,
+    out: Any = None,
     dtype: dtype | None = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
@@ -297,11 +403,14 @@ def arange(
     Raises: ArgumentTypeError for what is no number, ValueRangeError for a step of 0 or of the wrong sign and for bounds
             that are not finite, NotSupportedError for bool.
     """
+    if out is not None or layout is not None:
+        options = (dtype, device, requires_grad, pin_memory)
+        return into(arange, out, layout, options, start, end, step)
     first, last = (0, start) if end is None else (0 if start is None else start, end)
     are_int = type(first) is int and type(last) is int and type(step) is int
     if not are_int or step == 0 or (last - first) * step < 0:
         checks.steps(first, last, step)
-    whole = all(isinstance(each, int) for each in (first, last, step))
+    whole = all(isinstance(each, Integral) for each in (first, last, step))
     kind = dtype or (dtypes.int64 if whole else dtypes.float32)
     count = -(-(last - first) // step) if whole else ceil((last - first) / step)
     made = unset("arange", (count,), kind, device, pin_memory)
@@ -315,28 +424,45 @@ def linspace(
     end: float,
     steps: int,
     *,
+    out: Any = None,
     dtype: dtype | None = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """`steps` numbers evenly spaced from start to end, both included.  Host: returns at once."""
+    if out is not None or layout is not None:
+        options = (dtype, device, requires_grad, pin_memory)
+        return into(linspace, out, layout, options, start, end, steps)
     checks.number("linspace", "start", start)
     checks.number("linspace", "end", end)
     checks.count("linspace", "the number of steps", steps)
-    made = unset("linspace", (steps,), dtype, device)
+    made = unset("linspace", (steps,), dtype, device, pin_memory)
     checks.not_bool("linspace", made.dtype)
     made = run_into("linspace", "linspace", made, start, end)
     return made if requires_grad is False else as_leaf("linspace", made, requires_grad)
 
 
 def eye(
-    n: int, m: int | None = None, *, dtype: dtype | None = None, device: Any = None, requires_grad: bool = False
+    n: int,
+    m: int | None = None,
+    *,
+    out: Any = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere.  Host: returns at once."""
+    if out is not None or layout is not None:
+        options = (dtype, device, requires_grad, pin_memory)
+        return into(eye, out, layout, options, n, m)
     checks.count("eye", "n", n)
     if m is not None:
         checks.count("eye", "m", m)
-    made = run_into("fill", "eye", unset("eye", (n, n if m is None else m), dtype, device), 0)
+    made = run_into("fill", "eye", unset("eye", (n, n if m is None else m), dtype, device, pin_memory), 0)
     diagonal = alias_of(made, (min(made.shape),), (made.shape[1] + 1,), 0)
     if diagonal.numel():
         one = ones((), dtype=made.dtype, device=made.device)

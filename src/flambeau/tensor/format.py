@@ -20,7 +20,6 @@ from ..ops.operator import REGISTRY
 
 WIDE_RANGE = 1000.0
 GREAT, SMALL = 1e8, 1e-4
-PREFIX = "tensor("
 
 
 class PrintOptions:
@@ -72,12 +71,13 @@ def set_printoptions(
 
 def to_text(tensor: Any) -> str:
     """A tensor's values and facts.  Host: waits if it is on a GPU."""
+    prefix = f"{tensor.shown_as}("
     if tensor.numel() == 0:
         body = "[]"
     else:
         values, cut = _values(tensor)
-        body = _nested(values.tolist(), list(tensor.shape), len(PREFIX), cut, _Column(values))
-    return _with_facts(PREFIX + body, _facts(tensor))
+        body = _nested(values.tolist(), list(tensor.shape), len(prefix), cut, _Column(values))
+    return _with_facts(prefix, body, _facts(tensor))
 
 
 def _values(tensor: Any) -> tuple[Any, bool]:
@@ -194,12 +194,13 @@ def _facts(tensor: Any) -> list[str]:
     return facts
 
 
-def _with_facts(text: str, facts: Sequence[str]) -> str:
+def _with_facts(prefix: str, body: str, facts: Sequence[str]) -> str:
+    text = prefix + body
     column = len(text) - text.rfind("\n") + 1
     for fact in facts:
         if column + len(fact) + 2 > options.linewidth:
-            text += ",\n" + " " * len(PREFIX) + fact
-            column = len(PREFIX) + len(fact)
+            text += ",\n" + " " * len(prefix) + fact
+            column = len(prefix) + len(fact)
         else:
             text += ", " + fact
             column += len(fact) + 2

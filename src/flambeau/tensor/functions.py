@@ -1,16 +1,59 @@
-"""The operators as functions of the package: flambeau.add, flambeau.softmax and so on."""
+"""The operators as functions of the package: flambeau.add, flambeau.softmax and so on.
+
+Most are the operators themselves.  PyTorch has a few under the name of a function of `nn.functional`, with other
+arguments: those are defined here.
+"""
 
 from __future__ import annotations
 
-from .. import ops  # noqa: F401  (registers the operators)
-from ..ops.operator import REGISTRY
+from typing import Any
 
-_FUNCTIONS = {name: operator for name, operator in REGISTRY.items() if operator.function}
-_ALIASES = {
-    "absolute": "abs", "clip": "clamp", "divide": "div", "multiply": "mul", "negative": "neg", "subtract": "sub",
-    "true_divide": "div",
-}  # fmt: skip
-_FUNCTIONS |= {alias: REGISTRY[name].called_as(alias) for alias, name in _ALIASES.items()}
+from .. import ops  # noqa: F401  (registers the operators)
+from ..errors import ArgumentError, shown
+from ..ops.loss import REDUCTIONS
+from ..ops.operator import REGISTRY
+from . import checks
+from .operators import ALIASES
+
+_FUNCTIONS: dict[str, Any] = {name: operator for name, operator in REGISTRY.items() if operator.function}
+_FUNCTIONS |= {alias: REGISTRY[name].called_as(alias) for alias, name in ALIASES.items()}
 globals().update(_FUNCTIONS)
+
+
+def embedding(
+    weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Any:
+    """The rows of `weight` that `indices` names; a padding_idx below 0 is none.  Host: returns at once."""
+    checks.absent("embedding", "scale_grad_by_freq", scale_grad_by_freq)
+    checks.absent("embedding", "sparse", sparse)
+    return REGISTRY["embedding"](indices, weight, padding_idx if padding_idx >= 0 else None)
+
+
+def binary_cross_entropy_with_logits(
+    input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1
+) -> Any:
+    """The function of `nn.functional`.  reduction: 0 for "none", 1 for "mean", 2 for "sum".  Host: returns at once."""
+    if type(reduction) is not int or not 0 <= reduction < len(REDUCTIONS):
+        raise ArgumentError(
+            f"reduction must be 0, 1 or 2, got {shown(reduction)}",
+            hint="nn.functional.binary_cross_entropy_with_logits takes 'none', 'mean' and 'sum'",
+            operator="binary_cross_entropy_with_logits",
+        )
+    called = REGISTRY["binary_cross_entropy_with_logits"]
+    return called(input, target, weight, reduction=REDUCTIONS[reduction], pos_weight=pos_weight)
+
+
+def layer_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-05,
+    cudnn_enable: bool = True,
+) -> Any:  # fmt: skip
+    """The function of `nn.functional`.  cudnn_enable has no effect.  Host: returns at once."""
+    return REGISTRY["layer_norm"](input, normalized_shape, weight, bias, eps)
+
+
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
+    """The method `Tensor.norm`, with out=.  Host: returns at once."""
+    return REGISTRY["norm"](input, p, dim, keepdim, dtype, out=out)
+
 
 __all__ = [*_FUNCTIONS]

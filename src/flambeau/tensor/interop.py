@@ -1,18 +1,67 @@
-"""Meeting other libraries: DLPack for host memory, the CUDA array interface, and pickle."""
+"""Exchange with other libraries: NumPy's protocols, DLPack for host memory, the CUDA array interface."""
 
 from __future__ import annotations
 
+import operator as python_operators
 from typing import Any
 
+from .. import dtypes
 from ..core import thread
 from ..core.tensor import TensorBase
-from ..dtypes import BY_NAME
-from ..errors import AutogradError, NotSupportedError, ValueRangeError, naming, shown
-from ..host import np
-from ..runtime import device as devices
-from . import factories
+from ..errors import ArgumentError, AutogradError, NotSupportedError, ValueRangeError, naming, shown
+from ..host import is_numpy_loaded, np
+from ..ops.operator import Operator
+from ..runtime.device import CPU_INDEX, resolve
+from . import checks, factories
 
 DLPACK_CPU, DLPACK_CUDA = 1, 2  # DLDeviceType
+
+
+def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+    """Convert a tensor to a NumPy array: `__array__`, for `np.asarray(tensor)` and `np.array(tensor)`.
+
+    Raises: what `Tensor.numpy` raises; ArgumentError if copy is False and another type is asked for.
+    """
+    array = self.numpy()
+    if dtype is None or array.dtype == dtype:
+        return array.copy() if copy else array
+    if copy is False:
+        raise ArgumentError(
+            f"{self.describe()} is no array of {np.dtype(dtype)} without a copy, and copy is False",
+            hint="leave out copy=False",
+            operator="__array__",
+        )
+    return array.astype(dtype)
+
+
+def from_result(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    """Convert the result of a NumPy ufunc on tensors to a tensor: `__array_wrap__`.
+
+    Truth values become uint8, as in PyTorch.
+    """
+    array = np.asarray(array)
+    return factories.from_numpy(array.view(np.uint8) if array.dtype == np.bool_ else array)
+
+
+def with_array(symbol: str, tensor: Any, other: Any, swap: bool) -> Any:
+    """Apply a binary operator, named as in Python's `operator`, to a tensor and an array.
+
+    Returns NotImplemented for anything but an array.
+
+    NumPy computes it, so the result has the type that it has for two arrays.
+    """
+    if not is_numpy_loaded() or not isinstance(other, np.ndarray):
+        return NotImplemented
+    compute = getattr(python_operators, f"__{symbol}__")
+    return from_result(tensor, compute(other, tensor.numpy()) if swap else compute(tensor.numpy(), other))
+
+
+def compared(operator: Operator, tensor: Any, other: Any) -> Any:
+    """Compare a tensor with an array of numbers; NotImplemented for anything else."""
+    if not is_numpy_loaded() or not isinstance(other, np.ndarray) or dtypes.from_numpy(other.dtype) is None:
+        return NotImplemented
+    with naming(operator.called):
+        return operator(tensor, factories.tensor(other))
 
 
 def dlpack_device(self: TensorBase) -> tuple[int, int]:
@@ -40,16 +89,32 @@ def dlpack(self: Any, **options: Any) -> Any:
     return self.array().__dlpack__(**options)
 
 
-def from_dlpack(source: Any) -> Any:
-    """A CPU tensor over the memory of any object with `__dlpack__`.  Raises what the exporter raises."""
-    if not hasattr(source, "__dlpack__"):
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
+    """A CPU tensor over the memory of any object with `__dlpack__`.
+
+    device: where the tensor shall be.  copy: True always copies, False never, None where it must.
+    Raises: what the exporter raises; ArgumentError if copy is False and the device is another.
+    """
+    if not hasattr(ext_tensor, "__dlpack__"):
         raise ValueRangeError(
-            f"{shown(source)} has no __dlpack__ method",
+            f"{shown(ext_tensor)} has no __dlpack__ method",
             hint="torch.as_tensor(...) takes lists and numbers",
             operator="from_dlpack",
         )
+    if copy is not None:
+        checks.flag("from_dlpack", "copy", copy)
     with naming("from_dlpack"):
-        return factories.from_numpy(np.from_dlpack(source))
+        made = factories.from_numpy(np.from_dlpack(ext_tensor))
+        where = CPU_INDEX if device is None else resolve(device)
+    if where == CPU_INDEX:
+        return made.clone() if copy else made
+    if copy is False:
+        raise ArgumentError(
+            f"{made.describe()} is not on cuda:{where} without a copy, and copy is False",
+            hint="leave out copy=False",
+            operator="from_dlpack",
+        )
+    return made.to(where)
 
 
 def cuda_array_interface(self: Any) -> dict[str, Any]:
@@ -79,21 +144,3 @@ def cuda_array_interface(self: Any) -> dict[str, Any]:
         "stream": stream or 1,  # the protocol forbids 0; 1 is the legacy default stream
         "version": 3,
     }
-
-
-def reduce(self: Any, protocol: Any = None) -> tuple[Any, ...]:
-    """What pickle stores: the dense values, and where they go back to.  Host: waits for a tensor on a GPU."""
-    if self.requires_grad and not self.is_leaf:
-        raise AutogradError(
-            f"only leaves of a graph can be pickled, this is {self.describe()}",
-            hint="use tensor.detach()",
-            operator="pickle",
-        )
-    values = self.detach().cpu().contiguous().array().tobytes()
-    return _restore, (values, self.dtype.name, tuple(self.shape), str(self.device), self.requires_grad)
-
-
-def _restore(values: bytes, kind: str, shape: tuple[int, ...], device: str, requires_grad: bool) -> Any:
-    array = np.frombuffer(bytearray(values), BY_NAME[kind].numpy).reshape(shape)
-    made = factories.from_array(array)
-    return (made if device == "cpu" else made.to(devices.as_device(device))).requires_grad_(requires_grad)

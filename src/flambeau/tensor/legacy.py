@@ -5,6 +5,7 @@ They make tensors, `isinstance` knows them, and `x.type(...)` takes them; no ten
 
 from __future__ import annotations
 
+import copyreg
 from typing import Any
 
 from .. import dtypes, transfer
@@ -71,6 +72,18 @@ LongTensor, CudaLongTensor = TYPES["LongTensor"], TYPES["cuda.LongTensor"]
 BoolTensor, CudaBoolTensor = TYPES["BoolTensor"], TYPES["cuda.BoolTensor"]
 
 
+def _reduce(kind: TensorType) -> tuple[Any, ...]:
+    """Reduce a legacy type for pickle to its name in TYPES."""
+    return _named, (str(kind).removeprefix("torch."),)
+
+
+def _named(name: str) -> TensorType:
+    return TYPES[name]
+
+
+copyreg.pickle(TensorType, _reduce)
+
+
 def make(kind: TensorType, args: tuple[Any, ...], device: Any = None, **other: Any) -> Any:
     """A tensor of a legacy type, from sizes or from data (see TensorType).
 
@@ -92,6 +105,13 @@ def make(kind: TensorType, args: tuple[Any, ...], device: Any = None, **other: A
             operator=kind,
         )
     return constructed(kind.dtype, index, args, str(kind))
+
+
+def make_tensor(*args: Any, **options: Any) -> Any:
+    """Make a tensor as `Tensor(...)` does: as FloatTensor, but sharing a CPU tensor of any type."""
+    if len(args) == 1 and not options and isinstance(args[0], TensorBase) and not args[0].is_cuda:
+        return args[0].detach()  # type: ignore[attr-defined]
+    return make(TYPES["FloatTensor"], args, **options)
 
 
 def constructed(kind: dtype, index: int, args: tuple[Any, ...], name: str) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, FlambeauError, name_error
-from . import checks
+from . import checks, subclass
 from .factories import empty, full, ones, tensor, zeros
 from .random_factories import rand, randint, randn
 
@@ -18,7 +19,7 @@ def _like(name: str, make: Any, input: TensorBase, arguments: tuple[Any, ...], o
     if options.get("dtype") is None:
         options["dtype"] = input.dtype
     try:
-        return make(*arguments, **options)
+        return subclass.convert_like(make(*arguments, **options), input)
     except FlambeauError as error:
         name_error(error, name)
         raise
@@ -65,8 +66,9 @@ def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
     return _like("full_like", full, input, (_shape("full_like", input), fill_value), options)
 
 
-def randint_like(input: Any, *bounds: int, **options: Any) -> Any:
+def randint_like(input: Any, *bounds: int, low: int | None = None, high: int | None = None, **options: Any) -> Any:
     """As `randint`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    bounds += tuple([each for each in (low, high) if each is not None])
     return _like("randint_like", randint, input, (*bounds, _shape("randint_like", input)), options)
 
 
@@ -96,3 +98,31 @@ def new_full(self: Any, size: Any, fill_value: Any, **options: Any) -> Any:
 
 
 NEW_METHODS = (new_tensor, new_empty, new_zeros, new_ones, new_full)
+
+
+def _describe(made: Any, make: Any, positional: tuple[str, ...], variadic: str, also: tuple[str, ...]) -> None:
+    """Set the signature of a function that passes its options on to a factory.
+
+    variadic: the name of sizes or bounds given one by one, "" for none.  also: options beside those of `make`.
+    """
+    found = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in positional]
+    found += [Parameter(variadic, Parameter.VAR_POSITIONAL)] if variadic else []
+    options = dict.fromkeys(also) | {
+        name: each.default
+        for name, each in signature(make).parameters.items()
+        if each.kind is Parameter.KEYWORD_ONLY and name not in (*positional, "out", "low", "high", "size")
+    }
+    found += [Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, default in options.items()]
+    made.__signature__ = Signature(found)
+
+
+for _like_it, _make in zip(
+    (empty_like, zeros_like, ones_like, rand_like, randn_like), (empty, zeros, ones, rand, randn)
+):
+    _describe(_like_it, _make, ("input",), "", ("memory_format",))
+_describe(full_like, full, ("input", "fill_value"), "", ("memory_format",))
+_describe(randint_like, randint, ("input",), "bounds", ("low", "high", "memory_format"))
+_describe(new_tensor, tensor, ("self", "data"), "", ())
+_describe(new_full, full, ("self", "size", "fill_value"), "", ())
+for _new, _make in zip((new_empty, new_zeros, new_ones), (empty, zeros, ones)):
+    _describe(_new, _make, ("self",), "sizes", ("size",))

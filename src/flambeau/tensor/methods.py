@@ -11,8 +11,9 @@ from ..errors import naming
 from ..ops import advanced, join, views
 from ..ops.operator import Operator
 from ..runtime import device as devices
-from . import indexing, interop, legacy, likes, queries, sharing, waiting
+from . import copying, indexing, interop, legacy, likes, queries, sharing, waiting
 from .arguments import sizes
+from .operators import put
 
 CONVERSIONS = {
     "half": dtypes.float16,
@@ -32,7 +33,7 @@ def _conversion(name: str, kind: dtype) -> Callable[[Any], Any]:
     def method(self: Any) -> Any:
         return transfer.to(self, self.device_index, kind)
 
-    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__name__ = name
     method.__doc__ = f"This tensor as {kind.name}; itself if it is.  Host: returns at once."
     return method
 
@@ -46,6 +47,7 @@ def _several(operator: Operator) -> Callable[..., Any]:
         return operator(self, sizes(values, operator.name), **named)
 
     method.__name__, method.__doc__ = operator.name, operator.__doc__
+    method.__wrapped__ = operator  # type: ignore[attr-defined]  # whose signature is the method's
     return method
 
 
@@ -62,15 +64,17 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
 def install(cls: Any) -> None:
     """Give a tensor class these methods."""
     for name, kind in CONVERSIONS.items():
-        setattr(cls, name, _conversion(name, kind))
+        put(cls, name, _conversion(name, kind))
     for operator in (
         join.flip, join.repeat, join.tile, views.broadcast_to, views.expand, views.permute, views.reshape,
     ):  # fmt: skip
-        setattr(cls, operator.name, _several(operator))
+        put(cls, operator.name, _several(operator))
     for made in (new, *likes.NEW_METHODS, *queries.METHODS, *sharing.METHODS, *waiting.METHODS):
         setattr(cls, made.__name__, made)
-    cls.__getitem__, cls.__setitem__ = indexing.get, indexing.put
+    put(cls, "__getitem__", indexing.get)
+    put(cls, "__setitem__", indexing.put)
     cls.index_put_ = advanced.index_put_
+    cls.__array__, cls.__array_wrap__ = interop.as_array, interop.from_result
     cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device
     cls.__cuda_array_interface__ = property(interop.cuda_array_interface)
-    cls.__reduce_ex__ = interop.reduce
+    cls.__reduce_ex__, cls.__deepcopy__ = copying.reduce, copying.deepcopy

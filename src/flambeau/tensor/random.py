@@ -86,11 +86,16 @@ def set_rng_state_all(new_states: Iterable[Any]) -> None:
 
 @contextmanager
 def fork_rng(
-    devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str | None = None
+    devices: Iterable[Any] | None = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str | None = None,
 ) -> Iterator[None]:
     """Restore, on exit, the state of the CPU's generator and of CUDA devices'.
 
     devices: those that are restored; None for every one, with a warning, the first time, if there are several.
+    _caller, _devices_kw: the names of the operation and of `devices` in texts.
     Raises: DeviceNameError for another device_type than "cuda" or None.
     """
     if device_type not in (None, "cuda"):
@@ -100,7 +105,7 @@ def fork_rng(
     if not enabled:
         yield
         return
-    chosen = _every_device() if devices is None else _chosen(devices)
+    chosen = _every_device(_caller, _devices_kw) if devices is None else _chosen(_caller, _devices_kw, devices)
     generators = [default_generator(index) for index in (CPU_INDEX, *chosen)]
     saved = [each.state_bytes() for each in generators]
     try:
@@ -110,19 +115,19 @@ def fork_rng(
             generator.set_state_bytes(data)
 
 
-def _chosen(devices: Any) -> list[int]:
-    with naming("fork_rng"):
-        return [cuda_index(each) for each in checks.listed("fork_rng", "devices", "devices", devices)]
+def _chosen(name: str, what: str, devices: Any) -> list[int]:
+    with naming(name):
+        return [cuda_index(each) for each in checks.listed(name, what, "devices", devices)]
 
 
-def _every_device() -> list[int]:
+def _every_device(name: str, what: str) -> list[int]:
     machine = thread.machine()
     count = machine.device_count()
     if count > 1 and machine not in _warned:
         _warned.add(machine)
         warnings.warn(
-            f"fork_rng: CUDA reports that there are {count} devices, and all of them are meant because none is named; "
-            f"name them to silence this: devices=range({count})",
+            f"{name}: CUDA reports that there are {count} devices, and all of them are meant because none is named; "
+            f"name them to silence this: {what}=range({count})",
             stacklevel=4,
         )
     return [cuda_index(each) for each in range(count)]

@@ -7,19 +7,24 @@ from typing import Any
 from ..dtypes import dtype, int64
 from ..errors import ArgumentTypeError, ValueRangeError, shown
 from . import checks
-from .factories import as_leaf, run_into, unset
+from .factories import as_leaf, into, run_into, unset
 
 
 def rand(
     *sizes: Any,
     size: Any = None,
     generator: Any = None,
+    out: Any = None,
     dtype: dtype | None = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
     """Random numbers, uniform in [0, 1).  Host: returns at once."""
+    if out is not None or layout is not None:
+        options = (dtype, device, requires_grad, pin_memory)
+        return into(rand, out, layout, options, *sizes, size=size, generator=generator)
     if size is not None:
         sizes = checks.named("rand", sizes, size)
     made = run_into("uniform", "rand", unset("rand", sizes, dtype, device, pin_memory), 0.0, 1.0, generator=generator)
@@ -30,12 +35,17 @@ def randn(
     *sizes: Any,
     size: Any = None,
     generator: Any = None,
+    out: Any = None,
     dtype: dtype | None = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
     """Random numbers of the standard normal distribution.  Host: returns at once."""
+    if out is not None or layout is not None:
+        options = (dtype, device, requires_grad, pin_memory)
+        return into(randn, out, layout, options, *sizes, size=size, generator=generator)
     if size is not None:
         sizes = checks.named("randn", sizes, size)
     made = run_into("normal", "randn", unset("randn", sizes, dtype, device, pin_memory), 0.0, 1.0, generator=generator)
@@ -48,7 +58,9 @@ def randint(
     high: Any = None,
     size: Any = None,
     generator: Any = None,
+    out: Any = None,
     dtype: dtype | None = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
@@ -58,6 +70,9 @@ def randint(
     Host:   returns at once.
     Raises: ValueRangeError if there is no such integer, ArgumentTypeError.
     """
+    if out is not None or layout is not None:
+        options = (dtype, device, requires_grad, pin_memory)
+        return into(randint, out, layout, options, *bounds_and_size, low=low, high=high, size=size, generator=generator)
     if low is not None and (high is None or bounds_and_size):
         given = ", ".join([*map(shown, bounds_and_size), f"low={shown(low)}", f"high={shown(high)}"])
         raise ArgumentTypeError(f"low comes with high: {given}", hint="name both, or neither", operator="randint")
@@ -88,7 +103,15 @@ def randint(
 
 
 def randperm(
-    n: int, *, generator: Any = None, dtype: dtype | None = None, device: Any = None, pin_memory: bool = False
+    n: int,
+    *,
+    generator: Any = None,
+    out: Any = None,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Any:
     """The integers from 0 to n - 1 in a random order, int64 by default.
 
@@ -96,7 +119,11 @@ def randperm(
     Raises: ArgumentTypeError or ValueRangeError for an n that is no number of integers, ArgumentError if the type does
             not hold n - 1.
     """
+    if out is not None or layout is not None:
+        options = (dtype, device, requires_grad, pin_memory)
+        return into(randperm, out, layout, options, n, generator=generator)
     if type(n) is not int or n < 0:
         checks.count("randperm", "n", n)
     made = unset("randperm", (n,), dtype or int64, device, pin_memory)
-    return run_into("randperm", "randperm", made, generator=generator)
+    made = run_into("randperm", "randperm", made, generator=generator)
+    return made if requires_grad is False else as_leaf("randperm", made, requires_grad)

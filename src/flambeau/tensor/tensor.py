@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ from .. import transfer
 from ..autograd import functional, record
 from ..autograd.graph_node import face_of
 from ..autograd.handle import RemovableHandle
-from ..autograd.mode import GradMode
+from ..autograd.mode import is_grad_enabled
 from ..core import call as calls
 from ..core.storage import Storage
 from ..core.tensor import TensorBase, alias_of, empty_tensor, make_results
@@ -17,8 +18,8 @@ from ..dtypes import INTEGER
 from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedError, ValueRangeError, shown
 from ..ops.operator import REGISTRY
 from ..runtime.stream import Stream, check_alive
-from . import checks, gradient, legacy, methods, operators, placing
-from .arguments import sizes
+from . import checks, gradient, legacy, methods, missing, operators, placing, storages, subclass
+from .arguments import sizes as sizes_of
 from .format import to_text
 
 PLAIN = (float, int)
@@ -26,18 +27,45 @@ _GRAD: Any = TensorBase.__dict__["grad"]
 
 
 class _TensorClass(type):
-    """The class of Tensor: `Tensor(2, 3)` and `Tensor([1, 2])` are the legacy FloatTensor."""
+    """The class of Tensor: `Tensor(2, 3)` and `Tensor([1, 2])` are the legacy FloatTensor.
+
+    overrides: whether calls with tensors of a subclass go to its `__torch_function__`.
+    """
+
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], overrides: bool = True
+    ) -> _TensorClass:
+        if overrides:
+            bases = tuple([subclass.overridable(each) if each is Tensor else each for each in bases])
+        return super().__new__(mcs, name, bases, namespace)
+
+    def __init__(cls, *args: Any, overrides: bool = True) -> None:
+        super().__init__(*args)
+
+    def __dir__(cls) -> list[str]:
+        return missing.without(super().__dir__(), cls)
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """The parameters of `__new__` or `__init__`, for `inspect.signature`."""
+        init = cls.__init__  # type: ignore[misc]
+        made_by = cls.__new__ if inspect.isfunction(cls.__new__) and not inspect.isfunction(init) else init
+        return inspect.Signature(list(inspect.signature(made_by).parameters.values())[1:])
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is Tensor and not (args and isinstance(args[0], Storage)):
-            return legacy.make(legacy.TYPES["FloatTensor"], args, **kwargs)
+            return legacy.make_tensor(*args, **kwargs)
         return type.__call__(cls, *args, **kwargs)
 
 
-class Tensor(TensorBase, metaclass=_TensorClass):
+class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     """An array of one type on one device, that remembers how it was computed where a gradient is wanted."""
 
     __array_priority__ = 1000  # NumPy scalars leave binary operators to the tensor
+
+    shown_as = "tensor"  # what its text begins with
+    as_subclass = subclass.as_subclass
+    _make_subclass = staticmethod(subclass.make_subclass)
 
     # what it is
 
@@ -208,8 +236,9 @@ class Tensor(TensorBase, metaclass=_TensorClass):
         """The address of the first element."""
         return self.address()
 
-    def untyped_storage(self) -> Any:
-        return self.storage
+    def untyped_storage(self) -> storages.UntypedStorage:
+        """The memory of this tensor as bytes."""
+        return storages.of(self.storage)
 
     @property
     def T(self) -> Any:  # noqa: N802
@@ -242,9 +271,9 @@ class Tensor(TensorBase, metaclass=_TensorClass):
         """A dense copy, in the graph."""
         return REGISTRY["convert"](self)
 
-    def sum_to_size(self, *shape: Any) -> Any:
-        """Sum over the dimensions that broadcasting `shape` to this shape repeats."""
-        wanted = sizes(shape, "sum_to_size")
+    def sum_to_size(self, *sizes: Any, size: Any = None) -> Any:
+        """Sum over the dimensions that broadcasting the sizes to this shape repeats."""
+        wanted = sizes_of(sizes if size is None else checks.named("sum_to_size", sizes, size), "sum_to_size")
         checks.expandable("sum_to_size", wanted, self.shape)
         lead = self.ndim - len(wanted)
         ones = [dim for dim, size in enumerate(wanted, lead) if size == 1 and self.shape[dim] != 1]
@@ -256,15 +285,15 @@ class Tensor(TensorBase, metaclass=_TensorClass):
 
     to, cuda, cpu = placing.to, placing.cuda, placing.cpu
 
-    def copy_(self, src: Any, non_blocking: bool = False) -> Any:
-        """Overwrite this tensor with `src`, broadcast and converted.  Host: as `to`."""
-        if not isinstance(src, TensorBase):
+    def copy_(self, other: Any, non_blocking: bool = False) -> Any:
+        """Overwrite this tensor with `other`, broadcast and converted.  Host: as `to`."""
+        if not isinstance(other, TensorBase):
             raise ArgumentTypeError(
-                f"argument 'src' must be a Tensor, not {type(src).__name__}: {shown(src)}",
+                f"argument 'other' must be a Tensor, not {type(other).__name__}: {shown(other)}",
                 hint="fill_() takes a number; torch.tensor(...) makes a tensor of a list",
                 operator="copy_",
             )
-        return transfer.copy_(self, src, non_blocking)
+        return transfer.copy_(self, other, non_blocking)
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
@@ -278,8 +307,12 @@ class Tensor(TensorBase, metaclass=_TensorClass):
         """The index of the CUDA device, -1 on the CPU."""
         return self.device_index
 
-    def pin_memory(self) -> Any:
-        """A copy in pinned memory; itself if it is there.  Raises ArgumentError for a tensor on a GPU."""
+    def pin_memory(self, device: Any = None) -> Any:
+        """A copy in pinned memory; itself if it is there.  device: any CUDA device: pinned memory serves all.
+
+        Raises: ArgumentError for a tensor on a GPU, or for another kind of device.
+        """
+        checks.accelerator("pin_memory", device)
         if self.is_cuda:
             raise ValueRangeError(
                 f"only dense CPU tensors can be pinned, this is {self.describe()}",
@@ -290,17 +323,18 @@ class Tensor(TensorBase, metaclass=_TensorClass):
             return self
         return empty_tensor(self.shape, self.dtype, -1, pin_memory=True).copy_(self)  # type: ignore[attr-defined]
 
-    def is_pinned(self) -> bool:
-        """Whether it lies in pinned host memory.  Starts nothing."""
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether it lies in pinned host memory.  device: as `pin_memory`.  Starts nothing."""
+        checks.accelerator("is_pinned", device)
         return self.storage.is_pinned
 
-    def record_stream(self, stream: Stream) -> None:
-        """Keep the memory from reuse, once it is freed, until what `stream` then has queued is done.
+    def record_stream(self, s: Stream) -> None:
+        """Keep the memory from reuse, once it is freed, until what stream `s` then has queued is done.
 
         Raises: NotSupportedError on the CPU.
         """
-        if not isinstance(stream, Stream):
-            fact = f"expected a Stream, got {shown(stream)}"
+        if not isinstance(s, Stream):
+            fact = f"expected a Stream, got {shown(s)}"
             raise ArgumentTypeError(fact, operator="record_stream", hint="as in torch.cuda.current_stream()")
         if not self.is_cuda:
             raise NotSupportedError(
@@ -310,8 +344,8 @@ class Tensor(TensorBase, metaclass=_TensorClass):
             )
         machine = self.storage.device.machine
         if machine is not None:
-            check_alive(stream, machine, "record_stream")
-        self.storage.record_stream(stream)
+            check_alive(s, machine, "record_stream")
+        self.storage.record_stream(s)
 
     # values
 
@@ -326,7 +360,10 @@ class Tensor(TensorBase, metaclass=_TensorClass):
         return transfer.read(self).astype(self.dtype.wide.numpy, copy=False).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
-        """A NumPy array over the same memory.  Raises ArgumentTypeError on a GPU, AutogradError in a graph."""
+        """A NumPy array over the same memory.
+
+        Raises: ArgumentTypeError on a GPU; AutogradError if it requires a gradient, and gradients are recorded.
+        """
         if force is not False:
             checks.flag("numpy", "force", force)
         if force:
@@ -337,17 +374,13 @@ class Tensor(TensorBase, metaclass=_TensorClass):
                 hint="use Tensor.cpu() to copy it to the host first",
                 operator="numpy",
             )
-        if self.requires_grad:
+        if self.requires_grad and is_grad_enabled():
             raise AutogradError(
                 f"Can't call numpy() on Tensor that requires grad: {self.describe()}",
                 hint="use tensor.detach().numpy() instead",
                 operator="numpy",
             )
         return self.array()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        found = self.numpy()
-        return found if dtype is None else found.astype(dtype, copy=bool(copy))
 
     def fill_(self, value: Any) -> Any:
         """Set every element to a number, or to the value of a tensor of one element."""
@@ -371,7 +404,8 @@ class Tensor(TensorBase, metaclass=_TensorClass):
     def __bool__(self) -> bool:
         if self.numel() != 1:
             raise ValueRangeError(
-                f"Boolean value of Tensor with {self.numel()} values is ambiguous: {self.describe()}",
+                f"Boolean value of Tensor with {'more than one value' if self.numel() else 'no values'} is "
+                f"ambiguous: {self.describe()}",
                 hint="use any() or all()",
                 operator="bool",
             )
@@ -410,32 +444,25 @@ class Tensor(TensorBase, metaclass=_TensorClass):
         return to_text(self)
 
     def __format__(self, spec: str) -> str:
-        if spec and self.shape:
+        """Format as a number if there are no dimensions, else as `repr` does.  Host: waits if it is on a GPU."""
+        if type(self) is Tensor and not self.shape:
+            return format(self.item(), spec)
+        if spec:
             raise ArgumentTypeError(
                 f"unsupported format string {spec!r} for {self.describe()}",
                 hint="format its elements",
                 operator="format",
             )
-        return format(self.item(), spec) if spec else repr(self)
+        return repr(self)
+
+    def __dir__(self) -> list[str]:
+        return missing.without(super().__dir__(), type(self))
 
     def __hash__(self) -> int:
         return id(self)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        if not self.is_leaf:
-            raise AutogradError(
-                "only Tensors created explicitly by the user support the deepcopy protocol, this is "
-                f"{self.describe()} of {self.grad_fn}",
-                hint="copy tensor.detach()",
-                operator="deepcopy",
-            )
-        with GradMode(False):
-            made = self.clone()
-        made._requires_grad = self._requires_grad
-        memo[id(self)] = made
-        return made
-
 
 methods.install(Tensor)
 operators.install(Tensor)
+missing.install(Tensor)
 make_results(Tensor)

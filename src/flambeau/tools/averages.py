@@ -10,6 +10,7 @@ from enum import Enum
 from ..errors import ArgumentError
 from ..tensor import checks
 from .profile import NS_PER_US, Profile
+from .recorders import Span
 
 STEP_NUMBER = re.compile(r"^ProfilerStep#\d+$")
 COLUMNS = ("count", "cpu_time_total", "device_time_total")
@@ -29,6 +30,7 @@ class FunctionEvent:
 
     key: its name.  device_type: who did it.  device_index: which GPU, -1 for the host.
     start_us, end_us: microseconds since the profile began.  count: how many it sums up.
+    stack: the line that put it on its stream, if the profile was made with_stack, else ().
     """
 
     key: str
@@ -39,6 +41,7 @@ class FunctionEvent:
     cpu_time_total: float
     device_time_total: float
     count: int = 1
+    stack: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -58,13 +61,16 @@ class FunctionEvent:
 class EventList(list[FunctionEvent]):
     """Events, or their sums."""
 
-    def key_averages(self) -> EventList:
-        """One event for all of a name on one kind of device; numbers of steps do not count."""
-        sums: dict[tuple[str, ProfilerActivity], FunctionEvent] = {}
+    def key_averages(self, group_by_stack_n: int = 0) -> EventList:
+        """One event for all of a name on one kind of device; numbers of steps do not count.
+
+        group_by_stack_n: how many entries of their stacks must be the same too.
+        """
+        sums: dict[tuple[str, ProfilerActivity, tuple[str, ...]], FunctionEvent] = {}
         for each in self:
-            key = STEP_NUMBER.sub("ProfilerStep*", each.key)
-            former = sums.get((key, each.device_type))
-            sums[key, each.device_type] = replace(each, key=key) if former is None else _sum(former, each)
+            key = STEP_NUMBER.sub("ProfilerStep*", each.key), each.device_type, each.stack[:group_by_stack_n]
+            former = sums.get(key)
+            sums[key] = replace(each, key=key[0]) if former is None else _sum(former, each)
         return EventList(sums.values())
 
     def total_average(self) -> FunctionEvent:
@@ -115,13 +121,13 @@ def _sum(one: FunctionEvent, other: FunctionEvent) -> FunctionEvent:
     )
 
 
-def events_of(profile: Profile, activities: Iterable[ProfilerActivity]) -> EventList:
+def events_of(profile: Profile, activities: Iterable[ProfilerActivity], with_stack: bool = False) -> EventList:
     """What a profile holds of some kinds, by its begin; what is around something comes before it."""
     found = []
     if ProfilerActivity.CPU in activities:
         found += [_of_host(each.text, each.start_ns, each.end_ns) for each in reversed(profile.ranges)]
     if ProfilerActivity.CUDA in activities:
-        found += [_of_device(each.name, each.device, each.start_ns, each.end_ns) for each in profile.spans]
+        found += [_of_device(each, (each.site,) if with_stack else ()) for each in profile.spans]
     return EventList(sorted(found, key=lambda each: (each.start_us, -each.end_us)))
 
 
@@ -130,6 +136,6 @@ def _of_host(text: str, start_ns: int, end_ns: int) -> FunctionEvent:
     return FunctionEvent(text, ProfilerActivity.CPU, -1, start, end, end - start, 0.0)
 
 
-def _of_device(name: str, device: int, start_ns: int, end_ns: int) -> FunctionEvent:
-    start, end = start_ns / NS_PER_US, end_ns / NS_PER_US
-    return FunctionEvent(name, ProfilerActivity.CUDA, device, start, end, 0.0, end - start)
+def _of_device(span: Span, stack: tuple[str, ...]) -> FunctionEvent:
+    start, end = span.start_ns / NS_PER_US, span.end_ns / NS_PER_US
+    return FunctionEvent(span.name, ProfilerActivity.CUDA, span.device, start, end, 0.0, end - start, stack=stack)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import threading
@@ -86,10 +87,14 @@ class Profile:
         return "\n".join(lines)
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
-        """Write spans and ranges in the format of Chrome's trace viewer, which Perfetto reads too."""
+        """Write spans and ranges in the format of Chrome's trace viewer, which Perfetto reads too.
+
+        A path that ends in .gz makes a compressed file, which both read as well.
+        """
         kind = "modelled" if self.modelled else "measured"
         document = {"traceEvents": self._events(), "displayTimeUnit": "ns", "otherData": {"times": kind}}
-        with open(path, "w", encoding="utf-8") as file:
+        opened: Any = gzip.open if os.fspath(path).endswith(".gz") else open
+        with opened(path, "wt", encoding="utf-8") as file:
             json.dump(document, file)
 
     def _events(self) -> list[dict[str, Any]]:

@@ -15,7 +15,8 @@ from contextlib import AbstractContextManager
 from enum import IntEnum
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, ModeError, shown
+from .. import trace
+from ..errors import LACKING, ArgumentError, ArgumentTypeError, ModeError, NotSupportedError, shown
 from ..runtime import nvtx
 from ..tensor import checks
 from .averages import EventList, ProfilerActivity, events_of
@@ -78,9 +79,14 @@ class SteppedProfile:
     activities: CPU for named ranges, CUDA for the work of streams; both if None.
     schedule: what is done with each step; without it, everything inside the block is recorded.
     on_trace_ready: called with this object when a cycle, or the block, has been recorded.
+    with_stack: events have the line that put them on their stream.  acc_events: events of all cycles are kept.
+    use_cuda: the former switch for CUDA among the activities.
+    record_shapes, profile_memory, with_flops, with_modules: not recorded; a warning says so.
+    experimental_config, custom_trace_id_callback, post_processing_timeout_s: have no effect.
     step_num: how many steps are over.
     Host:   waits, at the end of what is recorded, for every device that was used.
-    Raises: NoDeviceError if there is no GPU; ModeError if another profile is open.
+    Raises: NoDeviceError if there is no GPU; ModeError if another profile is open; NotSupportedError for an
+            execution_trace_observer.
     """
 
     def __init__(
@@ -89,11 +95,33 @@ class SteppedProfile:
         activities: Iterable[ProfilerActivity] | None = None,
         schedule: Schedule | None = None,
         on_trace_ready: Callable[[SteppedProfile], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Any = None,
+        post_processing_timeout_s: float | None = None,
     ) -> None:
+        _warn_unrecorded(
+            record_shapes=record_shapes, profile_memory=profile_memory, with_flops=with_flops, with_modules=with_modules
+        )
+        if execution_trace_observer is not None:
+            raise NotSupportedError("execution_trace_observer does not exist", hint=LACKING, operator="profile")
         for what, each in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
             if each is not None:
                 checks.function("profile", what, each)
         self.activities = frozenset(supported_activities()) if activities is None else _checked(activities)
+        if use_cuda is not None:
+            trace.warn("profile: use_cuda is deprecated, use activities instead")
+            cuda = {ProfilerActivity.CUDA}
+            self.activities = self.activities | cuda if use_cuda else self.activities - cuda
+        self._with_stack = with_stack
+        self._keeps_all = acc_events
         self.on_trace_ready = on_trace_ready
         self.step_num = 0
         self._schedule = schedule or _always
@@ -101,7 +129,7 @@ class SteppedProfile:
         self._action = ProfilerAction.NONE
         self._range: int | None = None
         self._open: Profile | None = None
-        self._found: Profile | None = None
+        self._found: list[Profile] = []
 
     def __enter__(self) -> SteppedProfile:
         self.start()
@@ -152,32 +180,52 @@ class SteppedProfile:
 
     def _end(self, error: object = None) -> None:
         """Keep what was collected.  error: what ended the block, if something did."""
-        self._found, self._open = self._open, None
-        if self._found is not None:
-            self._found.__exit__(None, error, None)
+        done, self._open = self._open, None
+        if done is not None:
+            self._found = [*self._found, done] if self._keeps_all else [done]
+            done.__exit__(None, error, None)
 
     def _hand_over(self) -> None:
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
-    def _result(self, name: str) -> Profile:
-        if self._found is None:
+    def _results(self, name: str) -> list[Profile]:
+        if not self._found:
             raise ModeError(
                 "nothing has been recorded", hint="call it after a recorded step, or after stop()", operator=name
             )
         return self._found
 
+    def _events(self, name: str) -> EventList:
+        parts = [events_of(each, self.activities, self._with_stack) for each in self._results(name)]
+        return EventList([event for part in parts for event in part])
+
     def events(self) -> EventList:
-        """What was recorded last, by its begin.  Raises ModeError if nothing was."""
-        return events_of(self._result("events"), self.activities)
+        """What was recorded last, or in all cycles if acc_events, by its begin.  Raises ModeError if nothing was."""
+        return self._events("events")
 
-    def key_averages(self) -> EventList:
-        """The events' sums by name.  Raises ModeError if nothing was recorded."""
-        return events_of(self._result("key_averages"), self.activities).key_averages()
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """The events' sums by name.  Raises ModeError if nothing was recorded.
 
-    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
-        """Write what was recorded last for Chrome's trace viewer, which Perfetto reads too.  Raises ModeError."""
-        self._result("export_chrome_trace").export_chrome_trace(path)
+        group_by_stack_n: how many entries of their stacks must be the same too.
+        group_by_input_shape, group_by_overload_name: have no effect: neither is recorded.
+        """
+        return self._events("key_averages").key_averages(group_by_stack_n)
+
+    def export_chrome_trace(self, path: str | os.PathLike[str], use_python_export: bool = False) -> None:
+        """Write what was recorded last for Chrome's trace viewer, which Perfetto reads too.  Raises ModeError.
+
+        A path that ends in .gz makes a compressed file.  use_python_export has no effect.
+        """
+        self._results("export_chrome_trace")[-1].export_chrome_trace(path)
+
+
+def _warn_unrecorded(**asked: bool) -> None:
+    for name, wanted in asked.items():
+        if wanted:
+            trace.warn(f"profile: {name}=True has no effect: a profile holds kernels, copies and named ranges")
 
 
 def _checked(activities: Any) -> frozenset[ProfilerActivity]:
@@ -203,12 +251,18 @@ def record_function(name: str, args: str | None = None) -> AbstractContextManage
     return nvtx.named(name if args is None else f"{name}({args})")
 
 
-def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None) -> Callable[[SteppedProfile], None]:
-    """What writes a trace file of its own into a directory for each call: for `on_trace_ready`."""
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
+) -> Callable[[SteppedProfile], None]:
+    """Make a function for `on_trace_ready` that writes each trace to a file of its own in a directory.
+
+    use_gzip: the files are compressed.  use_python_export has no effect.
+    """
+    ending = ".pt.trace.json.gz" if use_gzip else ".pt.trace.json"
     worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
 
     def write(profile: SteppedProfile) -> None:
         os.makedirs(dir_name, exist_ok=True)
-        profile.export_chrome_trace(os.path.join(dir_name, f"{worker}.{time.time_ns()}.pt.trace.json"))
+        profile.export_chrome_trace(os.path.join(dir_name, f"{worker}.{time.time_ns()}{ending}"))
 
     return write

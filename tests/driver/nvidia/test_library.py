@@ -37,13 +37,19 @@ def test_success_gives_what_the_call_returned():
 def test_a_code_becomes_an_error_that_names_the_call_the_code_and_the_values():
     with pytest.raises(errors.AcceleratorError) as raised:
         library.check((Result(1),), "cuMemFree", address="0x10", device=3)
-    assert str(raised.value) == "cuMemFree: CUDA_ERROR_INVALID_VALUE (1); address is 0x10, device is 3"
+    assert (
+        str(raised.value)
+        == "cuMemFree: CUDA error: invalid argument: CUDA_ERROR_INVALID_VALUE (1); address is 0x10, device is 3"
+    )
     assert raised.value.error_code == 1
     assert not raised.value.sticky
 
 
 def test_out_of_memory_has_its_own_error():
-    with pytest.raises(errors.OutOfMemoryError, match=r"cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY \(2\); nbytes is 8"):
+    with pytest.raises(
+        errors.OutOfMemoryError,
+        match=r"cuMemAlloc: CUDA error: out of memory: CUDA_ERROR_OUT_OF_MEMORY \(2\); nbytes is 8",
+    ):
         library.check((Result(2), None), "cuMemAlloc", nbytes=8)
 
 

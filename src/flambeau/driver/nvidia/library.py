@@ -13,7 +13,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import trace
-from ...errors import AcceleratorError, FlambeauError, NoDeviceError, NotSupportedError, OutOfMemoryError
+from ...errors import (
+    CUDA_TEXTS,
+    AcceleratorError,
+    FlambeauError,
+    NoDeviceError,
+    NotSupportedError,
+    OutOfMemoryError,
+    cuda_text,
+)
 
 DRIVER_LIBRARY = "libcuda.so.1"
 SUCCESS = 0
@@ -180,7 +188,8 @@ def error_of(code: Any, what: str, values: Mapping[str, Any]) -> FlambeauError:
     name = getattr(code, "name", "unknown code")  # a newer driver has codes that these bindings do not
     if name.startswith("NVRTC"):
         return AcceleratorError(_fact(what, f"{name} ({number})", values), error_code=INVALID_SOURCE)
-    meaning = f"{STICKY[number]}: {name}" if number in STICKY else name
+    meaning = f"CUDA error: {cuda_text(number)}: " if number in CUDA_TEXTS else ""
+    meaning += f"{STICKY[number]}: {name}" if number in STICKY else name
     fact = _fact(what, f"{meaning} ({number})", values)
     if number in NO_DEVICE:
         return NoDeviceError(fact, hint=VIRTUAL_HINT)

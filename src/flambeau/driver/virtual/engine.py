@@ -21,6 +21,7 @@ from .queue import WAITS_KEPT, Awaited, Command, Join, Queue, Runner, Work, plac
 from .race_report import race_error
 from .races import HOST, Found, Races, unfinished
 from .schedule import Schedule
+from .space import reservable
 from .touch import TAKING, Overlap, Touch
 from .work import run_poison
 
@@ -42,7 +43,7 @@ class Engine:
 
     def __init__(self, choice: Gpus, schedule: Schedule) -> None:
         self.preset = preset(choice.preset)
-        self.memory = Memory([choice.memory or self.preset.total_memory] * choice.count)
+        self.memory = Memory([choice.memory or reservable(self.preset.total_memory, choice.count)] * choice.count)
         self.clocks = VectorClocks()
         self.clock = HostClocks()
         self.races = Races(self.clocks, choice.races)

@@ -75,7 +75,7 @@ class MemoryCalls(Calls):
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
         with self._lock:
-            self._check(device)
+            self._check_index(device)  # what is given back on a device that is lost counts too
             self._engine.memory.devices[device].give(address, address + nbytes)
 
     def block_finished(self, address: Address, event: EventHandle) -> None:

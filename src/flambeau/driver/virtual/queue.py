@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import trace
-from ...errors import AcceleratorError, DeviceAssertError
+from ...errors import AcceleratorError, DeviceAssertError, cuda_text
 from ...vector_clock import Clock
 from ..api import StreamHandle
 from .memory import Block
@@ -354,7 +354,7 @@ def _failure(command: Command, error: Exception) -> AcceleratorError:
     what = trace.operator_of(command.name, command.called)
     where = f"device {command.queue.device}, {command.queue.label}, launched at {command.site}"
     return AcceleratorError(
-        f"failed on {where}: {type(error).__name__}: {getattr(error, 'fact', error)}",
+        f"failed on {where}: {type(error).__name__}: {getattr(error, 'fact', error)}; CUDA error: {cuda_text(code)}",
         error_code=code,
         sticky=True,
         operator=what,

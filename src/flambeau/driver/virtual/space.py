@@ -9,13 +9,39 @@ from __future__ import annotations
 
 import mmap
 import os
+import resource
 from typing import Any
 
-from ... import host
+from ... import host, trace
+from ...errors import ConfigError
 from .ranges import Ranges
 
 GRANULE = 2 << 20  # bytes: segments begin and end on multiples of this
 POISON = 0xFF
+
+
+def reservable(nbytes: int, count: int) -> int:
+    """The number of bytes, at most `nbytes`, that each of `count` devices can map.
+
+    Under a limit of the address space (RLIMIT_AS) the devices share half of what is left; the host keeps the rest.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return nbytes
+    share = max(limit - _mapped(), 0) // (2 * count) // GRANULE * GRANULE
+    if share >= nbytes:
+        return nbytes
+    trace.warn(
+        f"virtual GPUs: each has {share} bytes of memory and not {nbytes}: this process is limited to {limit} bytes of "
+        "addresses (RLIMIT_AS); FLAMBEAU_GPUS=virtual:2,memory=1GiB sets how many"
+    )
+    return share
+
+
+def _mapped() -> int:
+    """The size of this process's address space, in bytes."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * mmap.PAGESIZE
 
 
 class Space:
@@ -62,7 +88,15 @@ class DeviceSpace(Space):
         if self.buffer is None:
             self.file = os.memfd_create(f"flambeau-{self.base:#x}")
             os.ftruncate(self.file, self.nbytes)
-            self.buffer = mmap.mmap(self.file, self.nbytes)
+            try:
+                self.buffer = mmap.mmap(self.file, self.nbytes)
+            except OSError as error:
+                raise ConfigError(
+                    f"virtual GPUs: {self.nbytes} bytes of memory cannot be mapped beside the {_mapped()} that this "
+                    f"process uses: {error.strerror}; the limit of addresses (RLIMIT_AS) is "
+                    f"{resource.getrlimit(resource.RLIMIT_AS)[0]}",
+                    hint="set less, as in FLAMBEAU_GPUS=virtual:2,memory=1GiB, or raise the limit: ulimit -v",
+                ) from error
 
     def __del__(self) -> None:
         if self.file >= 0:

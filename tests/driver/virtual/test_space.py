@@ -1,0 +1,51 @@
+"""How much memory virtual GPUs have where the process may not use many addresses."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import resource, sys, warnings
+limit = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+import flambeau as torch
+from flambeau.errors import ConfigError
+warnings.simplefilter("always")
+torch.virtual(2, **({"memory": sys.argv[2]} if len(sys.argv) > 2 else {}))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    try:
+        for device in ("cuda:0", "cuda:1"):
+            x = torch.ones(1 << 20, device=device)
+            print((x + x).sum().item())
+        print(torch.cuda.mem_get_info()[1], torch.cuda.get_device_properties(1).total_memory)
+    except ConfigError as failure:
+        print(failure)
+print(len(caught), *(each.message for each in caught))
+"""
+GIB = 1 << 30
+
+
+def run(*arguments):
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.slow
+def test_devices_share_what_a_limit_of_addresses_leaves():
+    first, second, totals, warned = run(12 * GIB)
+    assert first == second == str(float(2 << 20))
+    total, again = map(int, totals.split())
+    assert total == again and GIB < total <= 3 * GIB
+    assert warned.startswith("1 ") and f"{total} bytes of memory" in warned
+    assert f"limited to {12 * GIB} bytes" in warned and "memory=" in warned
+
+
+@pytest.mark.slow
+def test_memory_that_was_asked_for_and_cannot_be_mapped_is_an_error_that_says_how():
+    text, hint, warned = run(12 * GIB, "64GiB")
+    assert f"{64 * GIB} bytes of memory cannot be mapped" in text and f"(RLIMIT_AS) is {12 * GIB}" in text
+    assert hint.startswith("hint: ") and "memory=1GiB" in hint and warned == "0"
+    assert run(12 * GIB, "1GiB")[2] == f"{GIB} {GIB}"

@@ -1,0 +1,143 @@
+"""Options of factories and of tensors' methods that PyTorch's have: out=, layout=, device= and their kin."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau.errors import (
+    ArgumentTypeError,
+    AutogradError,
+    DeviceMismatchError,
+    DtypeError,
+    NotSupportedError,
+    ShapeError,
+)
+
+FACTORIES = {
+    "zeros": lambda **options: torch.zeros(2, 3, **options),
+    "ones": lambda **options: torch.ones((2, 3), **options),
+    "empty": lambda **options: torch.empty(2, 3, **options),
+    "full": lambda **options: torch.full((2, 3), 5, **options),
+    "rand": lambda **options: torch.rand(2, 3, **options),
+    "randn": lambda **options: torch.randn(size=(2, 3), **options),
+    "randint": lambda **options: torch.randint(1, 5, (2, 3), **options),
+    "eye": lambda **options: torch.eye(2, 3, **options),
+    "arange": lambda **options: torch.arange(1, 7, **options),
+    "linspace": lambda **options: torch.linspace(0, 1, 6, **options),
+    "randperm": lambda **options: torch.randperm(6, **options),
+}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+@pytest.mark.parametrize("device", ["cpu", "cuda:1"])
+def test_a_factory_writes_into_out(name, device, gpus):
+    make = FACTORIES[name]
+    torch.manual_seed(3)
+    wanted = make(dtype=torch.float32, device=device)
+    for out in (torch.full(wanted.shape, -1.0, device=device), torch.empty(0, device=device)):
+        address = out.data_ptr() if out.numel() else None
+        torch.manual_seed(3)
+        assert make(out=out) is out and out.shape == wanted.shape and out.device == wanted.device
+        assert out.numel() != wanted.numel() or name == "empty" or out.equal(wanted)
+        assert address in (None, out.data_ptr())
+    version = out._version
+    make(out=out, dtype=torch.float32, device=device, layout=torch.strided)
+    assert out._version > version
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_what_a_factory_cannot_write_into_is_refused(name, gpus):
+    make = FACTORIES[name]
+    with pytest.raises(ShapeError, match=rf"{name}: .*\[2\]"):
+        make(out=torch.zeros(2))
+    with pytest.raises(DtypeError, match=f"{name}: .*float64.*float32"):
+        make(out=torch.zeros(0), dtype=torch.float64)
+    with pytest.raises(DeviceMismatchError, match=f"{name}: .*cuda:0.*cpu"):
+        make(out=torch.zeros(0), device="cuda")
+    with pytest.raises(ArgumentTypeError, match=f"{name}: out must be a Tensor"):
+        make(out=[1])
+    with pytest.raises(AutogradError, match=f"{name}: out"):
+        make(out=torch.zeros(6, requires_grad=True))
+
+
+@pytest.mark.parametrize("name", [*FACTORIES, "empty_strided", "empty_like"])
+def test_layout_is_strided(name):
+    make = FACTORIES.get(name) or {
+        "empty_strided": lambda **options: torch.empty_strided((2,), (1,), **options),
+        "empty_like": lambda **options: torch.empty_like(torch.ones(2), **options),
+    }.get(name)
+    assert make(layout=torch.strided).shape == make(layout=None).shape == make().shape
+    with pytest.raises(ArgumentTypeError, match="layout must be a torch.layout, got 'strided'"):
+        make(layout="strided")
+
+
+def test_the_layout_and_its_class_have_pytorchs_names():
+    assert isinstance(torch.strided, torch.layout) and repr(torch.strided) == "torch.strided"
+
+
+def test_options_of_the_rarer_factories(gpus):
+    assert torch.eye(2, pin_memory=True).is_pinned() and torch.linspace(0, 1, 3, pin_memory=True).is_pinned()
+    made = torch.empty_strided((2, 2), (1, 2), pin_memory=True, requires_grad=True)
+    assert made.is_pinned() and made.requires_grad and made.stride() == (1, 2)
+    assert torch.randperm(3, dtype=torch.float32, requires_grad=True).requires_grad
+    assert torch.asarray(obj=[1.0], requires_grad=True).requires_grad
+    array = np.ones(2)
+    assert torch.asarray(array, requires_grad=True).requires_grad and torch.from_numpy(ndarray=array).shape == (2,)
+    assert torch.asarray(array).data_ptr() == torch.from_numpy(array).data_ptr()
+    leaf = torch.ones(2, requires_grad=True)
+    assert not torch.asarray(leaf).requires_grad and torch.asarray(leaf).data_ptr() == leaf.data_ptr()
+
+
+def test_from_dlpack_copies_and_moves(gpus):
+    array = np.arange(3.0)
+    made = torch.from_dlpack(ext_tensor=array)
+    assert made.data_ptr() == torch.from_dlpack(array, copy=False).data_ptr() == array.ctypes.data
+    assert torch.from_dlpack(array, copy=True).data_ptr() != array.ctypes.data
+    assert torch.from_dlpack(array, device="cuda:1").device == torch.device("cuda:1")
+    assert torch.from_dlpack(array, device="cpu").data_ptr() == array.ctypes.data
+    with pytest.raises(ValueError, match="from_dlpack: .*cuda:1.*copy is False"):
+        torch.from_dlpack(array, device="cuda:1", copy=False)
+
+
+def test_names_of_arguments_of_methods(gpus):
+    x = torch.zeros(2, 3)
+    assert x.copy_(other=torch.ones(3)).sum().item() == 6.0
+    assert x.sum_to_size(size=(3,)).tolist() == x.sum_to_size(3).tolist() == [2.0, 2.0, 2.0]
+    assert x.double().view(int).dtype is torch.int64
+    assert x.view(size=(6,)).shape == (6,) and x.view(dtype=torch.int32).dtype is torch.int32
+    assert x.new_zeros(size=(2,), layout=torch.strided).shape == x.new_ones(size=[2], dtype=int).shape == (2,)
+    y = torch.ones(2, device="cuda")
+    y.record_stream(s=torch.cuda.current_stream())
+
+
+def test_a_device_for_pinned_memory_is_checked_and_chooses_nothing(gpus):
+    x = torch.zeros(2)
+    assert x.pin_memory("cuda:1").is_pinned(device="cuda") and x.pin_memory(device=None).is_pinned()
+    for call in (x.pin_memory, x.is_pinned):
+        with pytest.raises(ValueError, match="(pin_memory|is_pinned): .*cpu"):
+            call("cpu")
+
+
+def test_signatures_of_factories_like_a_tensor_name_their_options():
+    for name, options in {
+        "zeros_like": ["input", "dtype", "layout", "device", "requires_grad", "pin_memory", "memory_format"],
+        "full_like": ["input", "fill_value", "dtype"], "randint_like": ["input", "low", "high", "generator"],
+    }.items():  # fmt: skip
+        assert set(options) <= set(inspect.signature(getattr(torch, name)).parameters)
+    parameters = inspect.signature(torch.Tensor.new_full).parameters
+    assert list(parameters)[:3] == ["self", "size", "fill_value"] and "requires_grad" in parameters
+
+
+def test_randint_like_by_name():
+    x = torch.zeros(50, dtype=torch.int64)
+    assert set(torch.randint_like(x, high=2).tolist()) == {0, 1}
+    assert set(torch.randint_like(x, low=3, high=5).tolist()) == {3, 4}
+    made = torch.rand_like(x, dtype=torch.float32, generator=torch.Generator().manual_seed(1))
+    assert made.equal(torch.rand(50, generator=torch.Generator().manual_seed(1)))
+
+
+def test_sparse_results_are_refused():
+    with pytest.raises(NotSupportedError, match="embedding: scale_grad_by_freq"):
+        torch.nn.functional.embedding(torch.tensor([0]), torch.ones(2, 2), scale_grad_by_freq=True)

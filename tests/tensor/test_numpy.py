@@ -1,0 +1,158 @@
+"""Tensors among NumPy arrays: operators of both sides, universal functions, conversions, byte orders."""
+
+import operator
+
+import numpy as np
+import pytest
+
+import flambeau as torch
+from flambeau.errors import ArgumentError, ArgumentTypeError, AutogradError
+
+ARRAY = np.array([1.0, 5.0, 3.0])
+SYMBOLS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+ORDERS = ("lt", "le", "gt", "ge", "eq", "ne")
+
+
+def values(found, kind):
+    """The values of a tensor of that type."""
+    assert type(found) is torch.Tensor and found.dtype is kind
+    return found.tolist()
+
+
+@pytest.mark.parametrize("symbol", SYMBOLS)
+def test_a_tensor_and_an_array_give_a_tensor_as_numpy_computes_it(symbol):
+    call, t = getattr(operator, symbol), torch.tensor([1.0, 2.0, 3.0])
+    for kind, wanted in ((np.float64, torch.float64), (np.float32, torch.float32), (np.int64, torch.float64)):
+        array = ARRAY.astype(kind)
+        assert values(call(t, array), wanted) == call(t.numpy(), array).tolist()
+        assert values(call(array, t), wanted) == call(array, t.numpy()).tolist()
+
+
+def test_products_and_bits_of_arrays_and_tensors():
+    t, bits = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1, 2, 4])
+    assert values(t @ ARRAY, torch.float64) == values(ARRAY @ t, torch.float64) == 20.0
+    assert values(bits | np.array([2, 2, 2]), torch.int64) == [3, 2, 6]
+    assert values(np.array([7, 6, 5]) & bits, torch.int64) == [1, 2, 4]
+    assert values(np.array([1, 1, 1]) ^ bits, torch.int64) == [0, 3, 5]
+    assert values(t + np.array(2.0), torch.float64) == [3.0, 4.0, 5.0], "an array without dimensions has a type too"
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_comparison_with_an_array_is_a_tensor_of_bools(order):
+    compare, t = getattr(operator, order), torch.tensor([1.0, 2.0, 3.0])
+    for array in (ARRAY, ARRAY.astype(np.int32), ARRAY[::-1], np.array(2.0)):
+        assert values(compare(t, array), torch.bool) == np.broadcast_to(compare(t.numpy(), array), 3).tolist()
+        assert values(compare(array, t), torch.bool) == np.broadcast_to(compare(array, t.numpy()), 3).tolist()
+
+
+def test_what_cannot_be_compared_is_unequal_or_a_type_error():
+    t = torch.tensor([1.0, 2.0])
+    assert (t == np.array(["a", "b"])) is False and (t != np.array(["a", "b"])) is True
+    assert (t == None) is False and (t == [1.0, 2.0]) is False  # noqa: E711
+    with pytest.raises(TypeError):
+        operator.lt(t, np.array(["a", "b"]))
+    with pytest.raises(RuntimeError, match=r"eq: .*\[2\].*\[3\]"):
+        operator.eq(t, ARRAY)
+
+
+@pytest.mark.parametrize("symbol", SYMBOLS)
+def test_an_augmented_assignment_of_an_array_binds_a_new_tensor(symbol):
+    t = torch.tensor([1.0, 2.0, 3.0])
+    wanted = getattr(operator, symbol)(t.numpy().copy(), ARRAY).tolist()
+    made = getattr(operator, f"i{symbol}")(t, ARRAY)
+    assert made is not t and values(made, torch.float64) == wanted and t.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_augmented_assignment_of_something_else_is_pythons_type_error():
+    t = torch.ones(2)
+    for value in ([1, 2], None, "a"):
+        with pytest.raises(TypeError, match=r"\+=: 'Tensor' and"):
+            t += value
+    t += np.float64(1)
+    assert values(t, torch.float32) == [2.0, 2.0]
+
+
+def test_universal_functions_give_tensors():
+    t = torch.tensor([1.0, 2.0, 4.0])
+    assert values(np.sqrt(t), torch.float32) == np.sqrt(t.numpy()).tolist()
+    assert values(np.add(ARRAY, t), torch.float64) == [2.0, 7.0, 7.0]
+    assert values(np.sqrt(torch.tensor([1, 4])), torch.float64) == [1.0, 2.0]
+    assert values(np.isnan(t), torch.uint8) == [0, 0, 0], "truth comes as uint8, as in PyTorch"
+    assert values(np.add.reduce(t), torch.float32) == 7.0
+    assert [values(each, torch.float32) for each in np.modf(t)] == [[0.0, 0.0, 0.0], [1.0, 2.0, 4.0]]
+    into = np.zeros(3)
+    assert np.add(ARRAY, t, out=into) is into and into.tolist() == [2.0, 7.0, 7.0]
+    assert values(np.reshape(t, (3, 1)), torch.float32) == [[1.0], [2.0], [4.0]]
+    assert type(np.concatenate([t, t])) is np.ndarray
+
+
+def test_an_array_of_a_tensor_is_a_copy_and_asarray_shares():
+    t = torch.tensor([1.0, 2.0])
+    for kind in (None, np.float32):
+        assert not np.shares_memory(np.array(t, dtype=kind), t.numpy())
+        assert np.shares_memory(np.asarray(t, dtype=kind), t.numpy())
+        assert np.shares_memory(np.array(t, dtype=kind, copy=False), t.numpy())
+        assert not np.shares_memory(np.asarray(t, dtype=kind, copy=True), t.numpy())
+    assert np.asarray(t, dtype=np.int32).tolist() == [1, 2]
+    for make in (np.array, np.asarray):
+        with pytest.raises(ValueError, match="__array__: .*float32.*float64"):
+            make(t, dtype=np.float64, copy=False)
+
+
+def test_a_tensor_that_requires_a_gradient_is_an_array_without_gradient_mode():
+    leaf = torch.ones(2, requires_grad=True)
+    for t in (leaf, leaf * 1):
+        for make in (torch.Tensor.numpy, np.asarray, np.array, np.sqrt):
+            with pytest.raises(AutogradError, match=r"numpy: .*float32\[2\]"):
+                make(t)
+            with torch.no_grad():
+                assert list(make(t)) == [1.0, 1.0]
+    with torch.no_grad():
+        assert np.shares_memory(leaf.numpy(), leaf.detach().numpy())
+
+
+def test_a_tensor_of_a_gpu_is_no_operand_of_numpys(gpus):
+    t = torch.ones(3, device="cuda")
+    for call in (lambda: t + ARRAY, lambda: ARRAY + t, lambda: np.sin(t), lambda: np.array(t)):
+        with pytest.raises(ArgumentTypeError, match=r"float32\[3\] on cuda:0"):
+            call()
+
+
+FOREIGN = (">i4", ">f8", ">u1", ">i2", ">f2")
+WAYS = {
+    "tensor": torch.tensor, "as_tensor": torch.as_tensor, "asarray": torch.asarray, "from_numpy": torch.from_numpy,
+    "FloatTensor": torch.FloatTensor, "new_tensor": lambda array: torch.ones(1).new_tensor(array),
+    "new": lambda array: torch.ones(1).new(array), "typed": lambda array: torch.tensor(array, dtype=torch.float64),
+    "eq": lambda array: torch.ones(2) == array, "index": lambda array: torch.ones(3)[array],
+    "default_collate": lambda array: torch.utils.data.default_collate([array, array]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", [each for each in FOREIGN if each != ">u1"])
+def test_an_array_of_foreign_byte_order_is_refused(way, kind):
+    array = np.array([1, 2]).astype(kind)
+    with pytest.raises(ArgumentError, match=f"byte order.*{kind}"):
+        WAYS[way](array)
+
+
+def test_values_of_foreign_byte_order_in_a_list_are_numbers():
+    array = np.array([1, 2]).astype(">i4")
+    assert torch.tensor([array, array]).tolist() == [[1, 2], [1, 2]]
+    assert torch.tensor([array[0], array[1]]).tolist() == [1, 2] and torch.ones(3)[array[0]] == 1
+    assert torch.tensor(np.array([1, 2], ">u1")).tolist() == [1, 2], "a byte has no order"
+
+
+def test_numbers_of_numpys_are_numbers():
+    assert values(torch.full((2,), np.int64(2)), torch.int64) == [2, 2]
+    assert values(torch.full((2,), np.float64(2)), torch.float32) == [2.0, 2.0]
+    assert values(torch.full((2,), np.bool_(True)), torch.bool) == [True, True]
+    assert values(torch.arange(np.int64(2)), torch.int64) == [0, 1]
+    with pytest.raises(ArgumentTypeError, match=r"zeros: sizes must be ints, size 0 is array\(\[2, 3\]\)"):
+        torch.zeros(np.array([2, 3]))
+    x = torch.arange(4.0).reshape(2, 2)
+    for dim in (np.int64(1), np.int32(-1)):
+        assert x.sum(dim).tolist() == x.sum(axis=dim).tolist() == [1.0, 5.0]
+        assert x.amax((np.int64(0), dim)).item() == 3.0 and x.squeeze(dim).shape == (2, 2)
+        assert torch.cat([x, x], dim).shape == (2, 4) and x.movedim(dim, 0).shape == (2, 2)
+        assert x.flip(dim).tolist() == [[1.0, 0.0], [3.0, 2.0]] and x.softmax(dim).shape == (2, 2)
