@@ -16,6 +16,7 @@ LAYERS = (
     (
         "errors",
         "dtypes",
+        "scalars",
         "strides",
         "layout",
         "kernel",

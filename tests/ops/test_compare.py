@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import DtypeError, ShapeError
-from flambeau.ops.compare import integer_range
+from flambeau.scalars import integer_range
 
 NAN = math.nan
 VALUES = st.one_of(st.floats(width=32), st.just(NAN))

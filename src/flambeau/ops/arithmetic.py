@@ -95,7 +95,9 @@ def _scaled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 def _internal(cuda: str) -> Any:
     """What `add` and `sub` lower to where they scale; their samples run it."""
-    return pointwise(dtype=_scaled, cuda=cuda, samples=tuple, inplace=False, method=False, function=False, cost=2.0)
+    return pointwise(
+        dtype=_scaled, cuda=cuda, factor="alpha", samples=tuple, inplace=False, method=False, function=False, cost=2.0
+    )
 
 
 @_internal("input + alpha * other")

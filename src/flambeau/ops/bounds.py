@@ -71,7 +71,7 @@ def _bool_bound() -> Iterator[ErrorSample]:
 
 
 def _bound(cuda: str) -> Any:
-    return pointwise(dtype=numbers, cuda=cuda, samples=_one_bound, errors=_bool_bound, dtypes=NUMBERS)
+    return pointwise(dtype=numbers, cuda=cuda, exact=True, samples=_one_bound, errors=_bool_bound, dtypes=NUMBERS)
 
 
 @_bound("larger(input, min)")
@@ -146,7 +146,7 @@ def _clamp(input: Operand, min: Value = None, max: Value = None) -> Any:  # type
 
 clamp = Clamp(
     _clamp, numbers, "smaller(larger(input, min), max)", 2.0, samples=_two_bounds, errors=_no_bounds, dtypes=NUMBERS,
-    inplace=True, name="clamp",
+    inplace=True, name="clamp", exact=True,
 )  # fmt: skip
 
 

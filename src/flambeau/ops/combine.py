@@ -32,6 +32,7 @@ def _unfit_floats() -> Iterator[ErrorSample]:
 @pointwise(
     dtype=floating_only,
     cuda="start + weight * (end - start)",
+    factor="weight",
     samples=_three,
     errors=_unfit_floats,
     dtypes=dtypes.FLOATING_TYPES,
@@ -58,8 +59,9 @@ def _scaled() -> Iterator[Sample]:
 
 
 @pointwise(
-    dtype=numbers, cuda="input + value * tensor1 * tensor2", samples=_scaled, errors=_unfit, dtypes=NUMBERS, cost=3.0
-)
+    dtype=numbers, cuda="input + value * tensor1 * tensor2", factor="value", samples=_scaled, errors=_unfit,
+    dtypes=NUMBERS, cost=3.0,
+)  # fmt: skip
 def addcmul(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> Any:
     """`input + value * tensor1 * tensor2`.
 
@@ -77,6 +79,7 @@ def _(grad: Any, tensor1: Any, tensor2: Any, value: Any, needs: Any) -> Any:
 @pointwise(
     dtype=floating_only,
     cuda="input + value * (tensor1 / tensor2)",
+    factor="value",
     samples=_scaled,
     errors=_unfit_floats,
     dtypes=dtypes.FLOATING_TYPES,

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from math import isfinite as is_finite_number
+from math import nan
 from typing import Any
 
 from .. import dtypes
 from ..dtypes import bool_, dtype
-from ..errors import DtypeError, ShapeError
+from ..errors import DtypeError, ShapeError, ValueRangeError
 from ..host import np
+from ..scalars import converted
 from .arithmetic import pairs, singles, unbroadcastable
 from .operator import Array, ErrorSample, Operand, Sample, Value, passed_as
 from .pointwise import PYTHON, Pointwise, Types, as_bool, is_tensor, pointwise, promoted, to_bool
 
 INTEGRAL = (bool_, *dtypes.INTEGER_TYPES)
-
-
-def integer_range(kind: dtype) -> tuple[int, int]:
-    """The least and the largest value of an integer type or bool."""
-    bits = 1 if kind is bool_ else 8 * kind.itemsize - kind.is_signed
-    return -(1 << bits) if kind.is_signed else 0, (1 << bits) - 1
 
 
 # comparisons
@@ -214,8 +209,8 @@ def _chosen(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 @pointwise(
-    dtype=_chosen, cuda="condition ? input : other", samples=_choices, errors=_no_condition, dtypes=dtypes.ALL,
-    inplace=False, method=False,
+    dtype=_chosen, cuda="condition ? input : other", exact=True, samples=_choices, errors=_no_condition,
+    dtypes=dtypes.ALL, inplace=False, method=False,
 )  # fmt: skip
 def where(condition: Operand, input: Value, other: Value) -> Any:
     """`input` where the condition holds, else `other`.
@@ -243,8 +238,8 @@ def _no_mask() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), Array((3,)), 1), DtypeError, "mask must be bool, got float32")
     mask = Array((3,), dtype="bool")
     yield ErrorSample((Array((3,)), mask, Array((2,))), ShapeError, "value must have no dimensions, got one of shape")
-    yield ErrorSample((Array((3,), dtype="uint8"), mask, 300), DtypeError, "300 does not fit uint8")
-    yield ErrorSample((Array((3,), dtype="int64"), mask, float("nan")), DtypeError, "nan does not fit int64")
+    yield ErrorSample((Array((3,), dtype="uint8"), mask, 300), ValueRangeError, "type uint8 without overflow: 300")
+    yield ErrorSample((Array((3,), dtype="int64"), mask, nan), ValueRangeError, "type int64 without overflow: nan")
 
 
 def _filled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
@@ -259,7 +254,7 @@ class MaskedFill(Pointwise):
 
     def lower(self, call: Any, input: Any, mask: Any, value: Any) -> Any:
         if not hasattr(value, "shape"):
-            value = passed_as(value, partial(_stored, call.called, input.dtype), PYTHON[input.dtype.category])
+            value = passed_as(value, partial(converted, call.called, input.dtype), PYTHON[input.dtype.category])
         elif value.shape:
             raise ShapeError(
                 f"{self.name}: value must have no dimensions, got one of shape {list(value.shape)}",
@@ -268,23 +263,12 @@ class MaskedFill(Pointwise):
         return super().lower(call, input, mask, value)
 
 
-def _stored(name: str, kind: dtype, value: Any) -> Any:
-    if kind.is_floating_point:
-        return float(value)
-    if kind is bool_:
-        return bool(value)
-    low, high = integer_range(kind)
-    if not is_finite_number(value) or not low <= int(value) <= high:
-        raise DtypeError(f"{name}: value {value} does not fit {kind.name}", hint=f"it holds {low} to {high}")
-    return int(value)
-
-
 def _masked_fill(input: Operand, mask: Operand, value: Value) -> Any:
     """`input` with `value`, a number or a tensor without dimensions, where the mask holds; the input's type stays.
 
     Shapes: input and mask broadcast together.
     Host:   returns at once.
-    Raises: DtypeError if the mask is not bool, or the number does not fit the type.
+    Raises: DtypeError if the mask is not bool, ValueRangeError if the type cannot hold the number.
     """
     return np.where(mask, value, input)  # type: ignore[call-overload]
 

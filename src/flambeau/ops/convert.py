@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from math import prod
 from typing import Any
 
@@ -11,6 +11,7 @@ from .. import dtypes
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError
 from ..kernel import Grid, Kernel, Pointer, Scalar
+from ..scalars import converted
 from .operator import Array, Call, ErrorSample, Number, Operand, Sample, operator, passed_as
 from .pointwise import THREADS, WALKING, Pointwise
 from .pointwise_source import ACCESS_BYTES, MAX_BLOCKS, Walk
@@ -125,10 +126,10 @@ def fill(call: Call, input: Operand, value: Number) -> Any:
     out = call.output(input.shape, input.dtype)
     numel = prod(input.shape)
     if numel:
-        number = float if input.dtype.is_floating_point else int
         blocks = -(-numel * input.dtype.itemsize // (ACCESS_BYTES * THREADS))
         grid = Grid((min(blocks, MAX_BLOCKS), 1, 1), THREADS)
-        call.launch(fill_kernel(input.dtype), grid, out, passed_as(value, number), numel)
+        stored = passed_as(value, partial(converted, call.called, input.dtype))
+        call.launch(fill_kernel(input.dtype), grid, out, stored, numel)
     return out
 
 

@@ -13,7 +13,7 @@ from ..dtypes import bool_, dtype, float32, float64, int64
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Kernel, Pointer, Scalar
-from .compare import integer_range
+from ..scalars import converted, integer_range
 from .operator import Array, Call, ErrorSample, Operand, Sample, Value, operator
 from .philox import (
     FRACTION_BITS,
@@ -304,8 +304,9 @@ def arange(call: Call, input: Operand, start: float = 0, step: float = 1) -> Any
     out = call.output(input.shape, input.dtype)
     numel = prod(input.shape)
     if numel:
-        number = float if input.dtype.is_floating_point else int
-        call.launch(_arange_kernel(input.dtype), grid_over(numel), out, number(start), number(step), numel)
+        wide = float64 if input.dtype.is_floating_point else int64
+        first, apart = (converted(call.name, wide, each) for each in (start, step))
+        call.launch(_arange_kernel(input.dtype), grid_over(numel), out, first, apart, numel)
     return out
 
 

@@ -25,7 +25,6 @@ from ..errors import (
     ValueRangeError,
     shown,
 )
-from ..host import np
 from ..strides import wrap_dim
 
 OF_DEVICES = (DeviceNameError, DeviceIndexError, ArgumentError, ArgumentTypeError)  # what a wrong device is
@@ -193,19 +192,6 @@ def fill_value(name: str, value: Any) -> None:
         )
 
 
-def fits(name: str, value: Any, wanted: dtype) -> None:
-    """Raise ValueRangeError for a number that an integer type does not hold; negative ones wrap in an unsigned one."""
-    if wanted.category != dtypes.INTEGER:
-        return
-    limits = np.iinfo(wanted.numpy)
-    highest = int(limits.max)
-    if not (int(limits.min) if wanted.is_signed else -highest) <= value <= highest:
-        raise ValueRangeError(
-            f"{name}: value cannot be converted to type {wanted.name} without overflow: {value}",
-            hint=f"{wanted.name} holds {limits.min} to {limits.max}",
-        )
-
-
 def strided(name: str, size: Any, stride: Any) -> None:
     """Raise ArgumentTypeError, ValueRangeError or ShapeError unless these are sizes, and a step for each."""
     for what, each in (("size", size), ("stride", stride)):
@@ -224,8 +210,8 @@ def strided(name: str, size: Any, stride: Any) -> None:
         )
 
 
-def fill(value: Any, wanted: dtype) -> None:
-    """Raise what `fill_` says of a value that cannot fill a tensor of that type."""
+def fill(value: Any) -> None:
+    """Raise what `fill_` says of a value that is neither a number nor a tensor without dimensions."""
     if isinstance(value, TensorCore):
         if value.ndim:
             raise ShapeError(
@@ -235,7 +221,6 @@ def fill(value: Any, wanted: dtype) -> None:
             )
     else:
         fill_value("fill_", value)
-        fits("fill_", value, wanted)
 
 
 def no_scalar(name: str, value: TensorCore) -> ValueRangeError:

@@ -9,7 +9,7 @@ from ..core import TensorCore
 from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, shown
 from ..host import np
-from . import checks
+from ..scalars import converted
 
 NUMPY_HINT = "convert with .astype(np.float32)"
 
@@ -124,4 +124,4 @@ def _check_fits(array: Any, wanted: dtype, name: str) -> None:
         flat = array.reshape(-1)
         odd = flat[~np.isfinite(flat)] if array.dtype.kind == "f" else flat[:0]
         for each in (odd[0],) if odd.size else (flat.min(), flat.max()):
-            checks.fits(name, each.item(), wanted)
+            converted(name, wanted, each.item())

@@ -270,7 +270,6 @@ def full(
     if is_tensor:
         made.copy_(fill_value.detach())
     else:
-        checks.fits("full", fill_value, made.dtype)
         run_into("fill", "full", made, fill_value)
     return made if requires_grad is False else as_leaf("full", made, requires_grad)
 

@@ -11,7 +11,7 @@ from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRange
 from ..host import is_numpy_loaded, np
 from ..ops.advanced import check_mask
 from ..ops.operator import REGISTRY
-from . import checks, factories
+from . import factories
 
 FULL = slice(None)
 NO_NAMES: dict[str, Any] = {}
@@ -86,14 +86,12 @@ def _put(tensor: Any, index: Any, value: Any) -> None:
 
 
 def _check_number(tensor: Any, value: Any) -> None:
-    """Raise ArgumentTypeError for what is no number, ValueRangeError for one that the tensor's type does not hold."""
+    """Raise ArgumentTypeError for what is no number."""
     if not isinstance(value, (bool, int, float)) and not (is_numpy_loaded() and isinstance(value, np.generic)):
         raise ArgumentTypeError(
             f"index: can't assign a {type(value).__name__} to a {tensor.type()}: {shown(value)}",
             hint="give a number, or make a tensor with torch.tensor(...)",
         )
-    if value and tensor.layout.dtype.category == dtypes.INTEGER:
-        checks.fits("index", value, tensor.layout.dtype)
 
 
 def _fitting(value: Any, view: Any) -> Any:
@@ -121,8 +119,6 @@ def _fill_masked(view: Any, place: tuple[int, Any], value: Any) -> None:
     spread = mask.reshape((*mask.shape, *[1] * (view.ndim - dim - mask.ndim)))
     if isinstance(value, TensorCore):
         value = value.to(view.device, view.dtype)  # type: ignore[attr-defined]
-    elif not view.dtype.is_floating_point:
-        value = bool(value) if view.dtype is dtypes.bool_ else int(value)
     view.masked_fill_(spread, value)
 
 

@@ -9,7 +9,6 @@ from .. import core, dispatch, transfer
 from ..autograd import functional, record
 from ..autograd.mode import GradMode
 from ..core import TensorCore
-from ..dtypes import INTEGER
 from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedError, ValueRangeError, shown
 from ..ops.operator import REGISTRY
 from ..runtime.storage import Storage
@@ -19,6 +18,7 @@ from .arguments import sizes
 from .format import to_text
 
 PLAIN = (float, int)
+_FILL = REGISTRY["fill"].in_place()
 _GRAD: Any = TensorCore.__dict__["grad"]
 
 
@@ -304,11 +304,11 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     def fill_(self, value: Any) -> Any:
         """Set every element to a number, or to the value of a tensor of one element."""
-        if type(value) not in PLAIN or value and self.layout.dtype.category == INTEGER:
-            checks.fill(value, self.dtype)
+        if type(value) not in PLAIN:
+            checks.fill(value)
         if isinstance(value, TensorCore):
             return self.copy_(value)
-        return dispatch.call_inplace(REGISTRY["fill"], (self, value), {})
+        return dispatch.call_inplace(_FILL, (self, value), {})
 
     def zero_(self) -> Any:
         """Set every element to 0."""
