@@ -13,7 +13,7 @@ from typing import Any
 
 from . import core, host, trace
 from .core import TensorCore
-from .errors import OF_ARGUMENTS, ValueRangeError, shown, tell_as
+from .errors import FlambeauError, InternalError, ValueRangeError, shown, tell_as
 from .hooks import hooks
 from .kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar
 from .layout import Layout
@@ -290,9 +290,11 @@ def run_on_host(bound: Sequence[Any], reference: Any, called: str) -> None:
     try:
         with host.np.errstate(all="ignore"):
             reference(*[_host_array(each) for each in bound])
-    except OF_ARGUMENTS as error:
+    except FlambeauError as error:
         tell_as(error, called)
         raise
+    except Exception as error:
+        raise InternalError(called, "", error) from error
 
 
 def _host_array(value: Any) -> Any:

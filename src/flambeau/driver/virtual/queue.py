@@ -3,7 +3,8 @@
 - Nothing runs when it is submitted.  A stream's commands run in order; a command also follows its `predecessors`.
 - A wait runs commands until those it waits for are done.  The schedule picks among the streams that are ready: their
   first command's predecessors are done, and, under a schedule that runs ancestors only, the wait needs that command.
-- A command that fails stops its device for good: every later call on the device reports it.
+- A command that fails as it would on a GPU stops its device for good: every later call on the device reports it.
+- A reference that fails in any other way is an InternalError of the wait that ran it; the device goes on.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import trace
-from ...errors import AcceleratorError, DeviceAssertError
+from ...errors import AcceleratorError, DeviceAssertError, FlambeauError, InternalError
 from ...order import Clock
 from ..api import StreamHandle
+from .faults import InjectedFailure
 from .memory import Block
 from .schedule import Schedule
 from .space import Space
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 LOG_LENGTH = 1 << 20  # commands
 DEVICE_ASSERT = 710  # CUresult
 LAUNCH_FAILED = 719  # CUresult
+MODELLED = (FlambeauError, InjectedFailure)  # failures that a GPU has too: a trap, an access out of bounds, on demand
 LOST_HINT = "correct the launch and start again: this process cannot use the device any more"
 
 
@@ -189,10 +192,14 @@ class Runner:
         self.log.append((queue.handle, command.number, command.name))
         try:
             command.run()
-        except Exception as error:  # noqa: BLE001  (whatever it is, the device has failed)
+        except MODELLED as error:
             failure = self.failures[queue.device] = _failure(command, error)
             failure.__cause__ = error
             self.check(queue.device)
+        except Exception as error:
+            command.finish()
+            what = trace.operator_of(command.name, command.called)
+            raise InternalError(what, _place_of(command), error) from error
 
 
 def needed_numbers(targets: Iterable[Command]) -> dict[Queue, int]:
@@ -213,12 +220,15 @@ def needed_numbers(targets: Iterable[Command]) -> dict[Queue, int]:
     return needed
 
 
+def _place_of(command: Command) -> str:
+    return f" on device {command.queue.device}, {command.queue.label}, launched at {command.site}"
+
+
 def _failure(command: Command, error: Exception) -> AcceleratorError:
     code = DEVICE_ASSERT if isinstance(error, IndexError | ValueError | DeviceAssertError) else LAUNCH_FAILED
     what = trace.operator_of(command.name, command.called)
-    where = f"device {command.queue.device}, {command.queue.label}, launched at {command.site}"
     return AcceleratorError(
-        f"{what}: failed on {where}: {type(error).__name__}: {getattr(error, 'fact', error)}",
+        f"{what}: failed{_place_of(command)}: {type(error).__name__}: {getattr(error, 'fact', error)}",
         error_code=code,
         sticky=True,
     )
