@@ -28,6 +28,7 @@ from .dtypes import float_ as float
 from .dtypes import int_ as int
 from .dtypes import promote as promote_types
 from .errors import AcceleratorError, OutOfMemoryError
+from .memory_formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .numerics import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
@@ -72,12 +73,13 @@ _SUBMODULES = (
 
 __all__ = [
     "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",
-    "are_deterministic_algorithms_enabled", "bfloat16", "bool", "cuda", "device", "double", "dtype", "enable_grad",
+    "are_deterministic_algorithms_enabled", "bfloat16", "bool", "channels_last", "channels_last_3d",
+    "contiguous_format", "cuda", "device", "double", "dtype", "enable_grad",
     "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
     "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64",
-    "int8", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "long", "manual_seed", "no_grad",
-    "profile", "promote_types", "seed", "set_default_device", "set_deterministic_debug_mode",
-    "set_float32_matmul_precision",
+    "int8", "is_deterministic_algorithms_warn_only_enabled", "is_grad_enabled", "long", "manual_seed", "memory_format",
+    "no_grad", "preserve_format", "profile", "promote_types", "seed", "set_default_device",
+    "set_deterministic_debug_mode", "set_float32_matmul_precision",
     "set_grad_enabled", "short", "statistics", "uint8", "use_deterministic_algorithms", "virtual", *_tensor_names,
     *_function_names,
 ]  # fmt: skip

@@ -28,7 +28,7 @@ cdef class TensorCore:
     cdef object __weakref__
 
     cpdef unsigned long long address(self)
-    cpdef is_contiguous(self)
+    cpdef is_contiguous(self, memory_format=*)
     cpdef is_aligned(self)
     cpdef numel(self)
 

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from . import host
+from . import memory_formats as formats
 from . import strides as st
 from .dtypes import dtype
 from .errors import OutOfMemoryError, ValueRangeError
@@ -88,9 +89,12 @@ class TensorCore:
         """How many elements there are."""
         return self.layout.numel
 
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in row-major order without gaps."""
-        return self.layout.dense
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements lie without gaps in row-major order, or in another memory format."""
+        if memory_format is None:
+            return self.layout.dense
+        formats.check("is_contiguous", memory_format)
+        return formats.lies_in(memory_format, self.shape, self.strides)
 
     def is_aligned(self) -> bool:
         """Whether the first element lies at a multiple of 16 bytes, the widest access of a GPU."""

@@ -236,7 +236,7 @@ def assign(target: TensorCore, source: TensorCore) -> None:
     """Write `source`, converted and broadcast, into `target` of the same device; unknown to autograd."""
     steps = st.expand(source.shape, source.strides, target.shape)
     view = core.alias(source, target.shape, steps, source.offset)
-    _run(REGISTRY["convert"], [view, None], target, target.storage.device)
+    _run(REGISTRY["convert"], [view, None, None], target, target.storage.device)
 
 
 def fill_new(operator: Operator, made: TensorCore, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import strides as st
 from .core import TensorCore
 from .dtypes import dtype
+from .memory_formats import memory_format
 from .ops.operator import Operator
 from .placement import misused
 from .plan import Decided, also_read
@@ -25,7 +26,7 @@ MAX_PLANS = 4096  # of one device; with more, all are decided anew
 MAX_RECENT = 8  # calls of one operator that are compared with before all plans are looked through
 NUMBERS = (int, float, bool)
 UNLIKE = object()  # no argument: stands for what may change
-UNCHANGING = (int, float, bool, str, dtype, type(None))
+UNCHANGING = (int, float, bool, str, dtype, memory_format, type(None))
 
 
 def note_recent(recent: list[Decided], decided: Decided) -> None:

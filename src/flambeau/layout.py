@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import prod
 
 from .dtypes import dtype
-from .strides import Shape, Size, contiguous, is_contiguous
+from .strides import Shape, Size, contiguous, is_compact, is_contiguous
 
 MAX_KNOWN = 1 << 16  # layouts that are kept; after that many, all are forgotten
 
@@ -18,9 +18,12 @@ class Layout:
     """dtype, shape and strides (in elements) of a tensor, and what follows from them.
 
     aligned: whether the first element lies at a multiple of 16 bytes, the widest access of a GPU.
+    dense: whether the elements lie in row-major order without gaps;  compact: without gaps, in any order of dimensions.
     """
 
-    __slots__ = ("aligned", "dense", "dtype", "is_floating", "itemsize", "nbytes", "numel", "shape", "strides")
+    __slots__ = (
+        "aligned", "compact", "dense", "dtype", "is_floating", "itemsize", "nbytes", "numel", "shape", "strides",
+    )  # fmt: skip
 
     def __init__(self, dtype: dtype, shape: Size, strides: Shape, aligned: bool) -> None:
         self.dtype = dtype
@@ -32,6 +35,7 @@ class Layout:
         self.numel = prod(shape)
         self.nbytes = self.numel * self.itemsize
         self.dense = is_contiguous(shape, strides)
+        self.compact = self.dense or is_compact(shape, strides)
 
     def __repr__(self) -> str:
         return f"Layout({self.dtype.name}{list(self.shape)}, strides {list(self.strides)})"

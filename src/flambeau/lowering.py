@@ -81,16 +81,17 @@ class Call:
         self.draws: list[tuple[int, Any]] = []
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
-        """A new contiguous result, or what is to be written, if that has this shape and type.
+        """A new result, or what is to be written, if that lies as the result would.
 
-        strides: of a result that is not contiguous, and leaves no gaps.
+        strides: of a result that leaves no gaps, contiguous if not given.
         """
-        if strides is not None:
-            return self._take(layout_of(dtype, st.Size(shape), tuple(strides)))
-        layout = dense_layout(dtype, st.Size(shape))
+        size = st.Size(shape)
+        layout = dense_layout(dtype, size) if strides is None else layout_of(dtype, size, tuple(strides))
         given = self.given
-        if given is not None and given.dtype is dtype and given.shape == layout.shape and given.is_contiguous():
-            return given
+        if given is not None and given.dtype is dtype and given.shape == size:
+            lies_so = given.is_contiguous() if strides is None else given.strides == layout.strides
+            if lies_so:
+                return given
         return self._take(layout)
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:

@@ -43,15 +43,100 @@ def contiguous(shape: Sequence[int]) -> Shape:
 
 def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether the elements lie in row-major order without gaps (dimensions of size 1 do not count)."""
+    if 0 in shape:
+        return True
     expected = 1
     for size, stride in zip(reversed(shape), reversed(strides)):
-        if size == 0:
-            return True
         if size != 1:
             if stride != expected:
                 return False
             expected *= size
     return True
+
+
+def is_compact(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether the elements fill a range of memory without gaps or repeats, with the dimensions in any order."""
+    if 0 in shape:
+        return True
+    expected = 1
+    for stride, size in sorted((stride, size) for size, stride in zip(shape, strides) if size > 1):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def walk_order(shape: Sequence[int], operands: Sequence[Sequence[int]]) -> list[int]:
+    """The dimensions, fastest first, in which an elementwise operation walks `operands` of this shape.
+
+    The first operand that orders two dimensions decides; where none does, the later dimension is faster.  Dimensions of
+    stride 0 are not ordered.  As in PyTorch, where the order of inputs decides the strides of results.
+    """
+    order = list(reversed(range(len(shape))))
+    for last in range(1, len(order)):
+        at = last
+        for before in reversed(range(last)):
+            verdict = _compared(shape, operands, order[before], order[at])
+            if verdict < 0:
+                break
+            if verdict > 0:
+                order[before], order[at] = order[at], order[before]
+                at = before
+    return order
+
+
+def _compared(shape: Sequence[int], operands: Sequence[Sequence[int]], one: int, other: int) -> int:
+    """1 if dimension `one` is slower than `other`, -1 if it is faster, 0 if no operand tells."""
+    for strides in operands:
+        if strides[one] == 0 or strides[other] == 0:
+            continue
+        if strides[one] != strides[other]:
+            return 1 if strides[one] > strides[other] else -1
+        if shape[one] > shape[other]:
+            return 1
+    return 0
+
+
+def compact(shape: Sequence[int], order: Sequence[int]) -> Shape:
+    """The strides of a compact array whose dimensions lie in `order`, fastest first."""
+    if list(order) == list(reversed(range(len(shape)))):
+        return contiguous(shape)
+    strides = [0] * len(shape)
+    step = 1
+    for dim in order:
+        strides[dim] = step
+        step *= shape[dim]
+    return tuple(strides)
+
+
+def preserved(shape: Sequence[int], strides: Sequence[int]) -> Shape:
+    """The strides of a copy: those of the original if it is compact, else compact ones in the same order."""
+    return tuple(strides) if is_compact(shape, strides) else compact(shape, walk_order(shape, [strides]))
+
+
+def elementwise(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
+    """The strides of the new result, of `shape`, of an elementwise operation on (shape, strides) of its operands."""
+    first = next((at for at, (each, _) in enumerate(operands) if each), len(operands))
+    if all(each == shape for each, _ in operands[first:]):  # numbers count only behind a tensor with dimensions
+        every = [strides for _, strides in operands[first:]]
+        if all(is_contiguous(shape, strides) for strides in every):
+            return contiguous(shape)
+        if first == 0 and len(shape) == 4 and all(is_channels_last(shape, strides) for strides in every):
+            return compact(shape, CHANNELS_LAST)
+        if first == 0 and is_compact(shape, every[0]) and all(strides == every[0] for strides in every):
+            return every[0]
+    return compact(shape, walk_order(shape, [expand(each, strides, shape) for each, strides in operands]))
+
+
+CHANNELS_LAST = (1, 3, 2, 0)  # of [n, c, h, w], fastest first
+CHANNELS_LAST_3D = (1, 4, 3, 2, 0)  # of [n, c, d, h, w]
+
+
+def is_channels_last(shape: Sequence[int], strides: Sequence[int], order: Sequence[int] = CHANNELS_LAST) -> bool:
+    """Whether an array of as many dimensions lies in that order without gaps (dimensions of size 1 do not count)."""
+    if len(shape) != len(order):
+        return False
+    return is_contiguous([shape[dim] for dim in reversed(order)], [strides[dim] for dim in reversed(order)])
 
 
 def broadcast(shapes: Iterable[Sequence[int]], name: str = "broadcast") -> Shape:

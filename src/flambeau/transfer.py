@@ -16,6 +16,8 @@ from .dispatch import assign, call_two
 from .dtypes import dtype
 from .errors import ShapeError
 from .hooks import hooks
+from .layout import Layout, layout_of
+from .memory_formats import preserve_format, suggested
 from .ops.operator import COMPOSITE, REGISTRY, Operator
 from .runtime import state
 from .runtime.copy import copy_bytes
@@ -30,16 +32,37 @@ def dense(tensor: TensorCore, wanted: dtype) -> TensorCore:
 
 
 def to_device(tensor: TensorCore, device: int, non_blocking: bool) -> TensorCore:
-    """A contiguous copy on another device (-1: the CPU), unknown to autograd.  Host: as runtime/copy says."""
-    source = dense(tensor, tensor.dtype)
+    """A copy on another device (-1: the CPU) without gaps, its dimensions in the same order; unknown to autograd.
+
+    Host: as runtime/copy says.
+    """
+    source = tensor if tensor.layout.compact else _compact_copy(tensor)
     pinned = device < 0 and non_blocking and tensor.storage.device >= 0
-    target = core.empty(source.shape, source.dtype, device, pin_memory=pinned, name="to")
+    target = _like(source, device, pinned)
     _move(target, source, non_blocking)
     return target
 
 
+def _like(tensor: TensorCore, device: int, pinned: bool) -> TensorCore:
+    """An unset tensor that lies as a compact one does."""
+    made = core.empty(tensor.layout.shape, tensor.layout.dtype, device, pinned, "to")
+    layout = tensor.layout
+    return made if layout.dense else core.new(made.storage, layout_of(layout.dtype, layout.shape, layout.strides, True))
+
+
+def _compact_copy(tensor: TensorCore) -> TensorCore:
+    """A copy on the same device without gaps, its dimensions in the same order; unknown to autograd."""
+    if hooks.on_convert is not None:
+        hooks.on_convert(tensor, tensor.dtype, tensor.storage.device)
+    strides = st.preserved(tensor.shape, tensor.strides)
+    flat = core.empty(tensor.shape, tensor.dtype, tensor.storage.device, False, "to")
+    target = core.alias(flat, tensor.shape, strides, 0)
+    assign(target, tensor)
+    return target
+
+
 def _move(target: TensorCore, source: TensorCore, non_blocking: bool) -> None:
-    """Copy between two dense tensors of one type and size."""
+    """Copy between two compact tensors of one type that lie alike."""
     size = source.dtype.itemsize
     nbytes = source.numel() * size
     copy_bytes(target.storage, target.offset * size, source.storage, source.offset * size, nbytes, non_blocking)
@@ -79,11 +102,16 @@ def _(grad: Any) -> Any:
     return None, grad
 
 
-def to(input: Any, device: int, wanted: dtype, non_blocking: bool = False, copy: bool = False) -> Any:
-    """`input` on a device, as a type; itself if nothing changes and `copy` is False.
+def to(
+    input: Any, device: int, wanted: dtype, non_blocking: bool = False, copy: bool = False, format: Any = None
+) -> Any:
+    """`input` on a device, as a type, in a memory format; itself if nothing changes and `copy` is False.
 
-    Host: from the device to the host it waits unless non_blocking; see runtime/copy.
+    format: None is preserve_format.
+    Host:   from the device to the host it waits unless non_blocking; see runtime/copy.
     """
+    if format is not None and not _is_in(format, input):
+        return to(formatted(input, wanted, format), device, wanted, non_blocking)
     here = input.storage.device
     if here == device:
         if input.layout.dtype is wanted and not copy:
@@ -97,8 +125,20 @@ def to(input: Any, device: int, wanted: dtype, non_blocking: bool = False, copy:
     return _converted(move(input, device, non_blocking), wanted)
 
 
+def _is_in(format: Any, input: Any) -> bool:
+    """Whether `to` has nothing to change: the strides look like the format, gaps or not."""
+    return format is preserve_format or suggested(input.shape, input.strides) is format
+
+
+def formatted(input: Any, wanted: dtype, format: Any) -> Any:
+    """A copy as a type, in a memory format, on the same device; differentiable."""
+    if hooks.on_convert is not None:
+        hooks.on_convert(input, wanted, input.storage.device)
+    return _convert(input, wanted, format)
+
+
 def _converted(input: Any, wanted: dtype) -> Any:
-    """A dense copy as a type, on the same device; differentiable."""
+    """A copy as a type, on the same device, its dimensions in the same order; differentiable."""
     if hooks.on_convert is not None:
         hooks.on_convert(input, wanted, input.storage.device)
     return call_two(_convert, input, wanted)
@@ -132,12 +172,20 @@ def _write(target: TensorCore, source: TensorCore, non_blocking: bool) -> None:
             source = dense_copy(source, source.dtype)
         _within(target, source)
         return
+    if _lie_alike(target.layout, source.layout):
+        _move(target, source, non_blocking)
+        return
     converts_here = here >= 0 or not non_blocking
     ready = dense(source, target.dtype if converts_here else source.dtype)
     if target.is_contiguous() and ready.dtype is target.dtype and ready.shape == target.shape:
         _move(target, ready, non_blocking)
     else:  # what is arranged on the host must have arrived
         _within(target, to_device(ready, there, non_blocking and there >= 0))
+
+
+def _lie_alike(one: Layout, other: Layout) -> bool:
+    """Whether the bytes of one are those of the other."""
+    return one.compact and one.dtype is other.dtype and one.shape == other.shape and one.strides == other.strides
 
 
 def _within(target: TensorCore, source: TensorCore) -> None:

@@ -62,8 +62,8 @@ cdef class GraphTask:
     @cython.locals(node=Node)
     cpdef _found(self, Waiting waiting, list grads)
     cpdef _accumulate(self, TensorCore leaf, grad)
-    @cython.locals(layout=Layout, storage=Storage)
-    cpdef _owned(self, TensorCore grad)
+    @cython.locals(layout=Layout, wanted=Layout, storage=Storage)
+    cpdef _owned(self, TensorCore leaf, TensorCore grad)
     @cython.locals(stream=Queue)
     cpdef _apply(self, Node node, list grads)
 

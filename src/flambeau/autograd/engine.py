@@ -15,6 +15,7 @@ from typing import Any
 from .. import core
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ShapeError, shown
 from ..lock import Lock
+from ..memory_formats import contiguous_format
 from ..ops.operator import REGISTRY
 from ..runtime import state
 from ..runtime.stream import Stream
@@ -249,19 +250,23 @@ class GraphTask:
 
     def _accumulate(self, leaf: Any, grad: Any) -> None:
         if leaf.grad is None:
-            leaf.grad = grad.clone() if self.create_graph else self._owned(grad)
+            leaf.grad = grad.clone() if self.create_graph else self._owned(leaf, grad)
         elif self.create_graph:
             leaf.grad = REGISTRY["add"](leaf.grad, grad)
         else:
             leaf.grad.add_(grad)
 
-    def _owned(self, grad: Any) -> Any:
-        """The gradient itself if nobody else can see it, else a copy."""
-        layout, storage = grad.layout, grad.storage
-        whole = grad.offset == 0 and layout.dense and layout.nbytes == storage.nbytes
+    def _owned(self, leaf: Any, grad: Any) -> Any:
+        """The gradient itself if no one else can see it, else a copy.  It lies as its leaf does, if that has no gaps."""
+        layout, wanted, storage = grad.layout, leaf.layout, grad.storage
+        lies_so = layout.strides == wanted.strides if wanted.compact and not wanted.dense else layout.dense
+        whole = grad.offset == 0 and lies_so and layout.nbytes == storage.nbytes
         number = _id(storage)  # type: ignore[name-defined]  # noqa: F821
         if not whole or number in self.shared:
-            return grad.detach().contiguous().clone()
+            if wanted.dense or not wanted.compact:
+                return grad.detach().clone(memory_format=contiguous_format)
+            made = core.empty(leaf.shape, leaf.dtype, leaf.storage.device)
+            return core.alias(made, leaf.shape, wanted.strides, 0).copy_(grad.detach())  # type: ignore[attr-defined]
         self.shared.add(number)
         return core.new(storage, layout)
 

@@ -15,6 +15,7 @@ from .. import core
 from .. import strides as st
 from ..core import TensorCore
 from ..errors import AutogradError
+from ..memory_formats import contiguous_format
 from ..ops.operator import FACT, OUT, OUTS, REGISTRY, VALUE, Need, Operator
 from ..runtime import state
 from ..runtime.stream import Stream
@@ -278,7 +279,7 @@ class CopySlices(Node):
         """See Node.  The calls are ordinary ones, so that a second derivative goes through them too."""
         as_strided = REGISTRY["as_strided"]
         dense = st.is_contiguous(self.shape, self.strides)
-        flat = grads[0].clone() if dense else self._laid_out(grads[0])
+        flat = grads[0].clone(memory_format=contiguous_format) if dense else self._laid_out(grads[0])
         whole = flat if dense else as_strided(flat, self.shape, self.strides, 0)
         part = as_strided(flat, *self.part)
         flowed = self.inner.flow([part.clone()], _part_node((self, 0), whole, part))

@@ -13,6 +13,7 @@ from ..dtypes import dtype, promote
 from ..errors import ArgumentError, IndexRangeError, ShapeError, shown
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar, Strided
+from ..memory_formats import contiguous_format
 from .moving import SOURCE as MOVING
 from .moving import UNITS, blocks_of, unit_of
 from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
@@ -251,7 +252,11 @@ def repeat(input: Operand, repeats: Any) -> Any:
     between = [size for each in shape for size in (1, each)]
     walked = [size for count, each in zip(repeats, shape) for size in (count, each)]
     repeated = expand(reshape(input, tuple(between)), tuple(walked))
-    return reshape(repeated.clone(), tuple(count * size for count, size in zip(repeats, shape)))
+    return reshape(_dense_copy(repeated), tuple(count * size for count, size in zip(repeats, shape)))
+
+
+def _dense_copy(input: Any) -> Any:
+    return input.clone(memory_format=contiguous_format)
 
 
 def _tile_errors() -> Iterator[ErrorSample]:
@@ -294,7 +299,7 @@ def repeat_interleave(input: Operand, repeats: int, dim: int | None = None) -> A
     shape = source.shape
     at = st.wrap_dim(dim or 0, len(shape), "repeat_interleave")
     repeated = expand(unsqueeze(source, at + 1), (*shape[: at + 1], repeats, *shape[at + 1 :]))
-    return reshape(repeated.clone(), (*shape[:at], shape[at] * repeats, *shape[at + 1 :]))
+    return reshape(_dense_copy(repeated), (*shape[:at], shape[at] * repeats, *shape[at + 1 :]))
 
 
 def _flip_samples() -> Iterator[Sample]:

@@ -124,7 +124,7 @@ class Pointwise(Operator):
         shape = st.Size(st.broadcast([each.shape for each in tensors], self.name))
         if out is not None:
             check_out(self.name, out, shape, out.dtype if self.casts else kind)
-        result = call.output(shape, kind) if out is None else out
+        result = call.output(shape, kind, self._strides(shape, operands)) if out is None else out
         if prod(shape):
             inputs = [kind if is_tensor(each) else None for kind, each in zip(types, operands)]
             kernel = self.kernel(result.dtype, inputs, tuple(computes))
@@ -137,6 +137,13 @@ class Pointwise(Operator):
             kernel, grid, walk = self.spread(kernel, walked(shape, strides, pack), pack)
             call.launch(kernel, grid, result, *values, walk)
         return result
+
+    def _strides(self, shape: Sequence[int], operands: Sequence[Any]) -> st.Shape:
+        """The strides of a new result.  A number counts as a tensor without dimensions where it is an operand."""
+        laid = [(each.shape, each.strides) if is_tensor(each) else ((), ()) for each in operands]
+        if self.exact or self.factor >= 0:
+            laid = [each for each, operand in zip(laid, operands) if is_tensor(operand)]
+        return st.elementwise(shape, laid)
 
     def number(self, call: Any, at: int, value: Any, compute: dtype) -> Any:
         """A number as it is passed to the kernel: checked if it is an argument, else left to wrap in the kernel."""

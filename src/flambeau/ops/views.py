@@ -117,11 +117,11 @@ def _ravel_samples() -> Iterator[Sample]:
 
 @composite(samples=_ravel_samples, dtypes=dtypes.ALL)
 def ravel(input: Operand) -> Any:
-    """Every element in one dimension: a view where there is one, else a copy.
+    """Every element in one dimension: a view of a contiguous input, else a copy.
 
     Host: returns at once.
     """
-    return reshape(input, (-1,))
+    return view_(input.contiguous(), (-1,))  # type: ignore[attr-defined]
 
 
 def _unflatten_samples() -> Iterator[Sample]:

@@ -11,6 +11,7 @@ from operator import index
 from typing import Any
 
 from .. import core, dtypes, transfer
+from .. import memory_formats as formats
 from ..core import TensorCore
 from ..dispatch import assign, fill_new
 from ..dtypes import dtype
@@ -206,6 +207,9 @@ def empty(
     if size is not None:
         sizes = checks.named("empty", sizes, size)
     made = unset("empty", sizes, dtype, device, pin_memory)
+    if memory_format is not None:
+        formats.check("empty", memory_format)
+        made = core.alias(made, made.shape, formats.strides_in("empty", memory_format, made.shape), 0)
     return made if requires_grad is False else as_leaf("empty", made, requires_grad)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes, transfer
+from .. import memory_formats as formats
 from ..dtypes import dtype
 from ..errors import told_as
 from ..ops import advanced, join, views
@@ -29,8 +30,10 @@ CONVERSIONS = {
 
 
 def _conversion(name: str, kind: dtype) -> Callable[[Any], Any]:
-    def method(self: Any) -> Any:
-        return transfer.to(self, self.device_index, kind)
+    def method(self: Any, *, memory_format: Any = None) -> Any:
+        if memory_format is not None:
+            formats.check(name, memory_format)
+        return transfer.to(self, self.device_index, kind, False, False, memory_format)
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"This tensor as {kind.name}; itself if it is.  Host: returns at once."

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import core, dispatch, transfer
+from .. import memory_formats as formats
 from ..autograd import functional, record
 from ..autograd.mode import GradMode
 from ..core import TensorCore
-from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedError, ValueRangeError, shown
+from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedError, ValueRangeError, shown, told_as
+from ..memory_formats import contiguous_format
 from ..ops.operator import REGISTRY
 from ..runtime.storage import Storage
 from ..runtime.stream import Stream, check_alive
@@ -18,6 +20,7 @@ from .arguments import sizes
 from .format import to_text
 
 PLAIN = (float, int)
+_CONVERT = REGISTRY["convert"]
 _FILL = REGISTRY["fill"].in_place()
 _GRAD: Any = TensorCore.__dict__["grad"]
 
@@ -193,18 +196,30 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         checks.tensor("expand_as", "other", other)
         return self.expand(other.shape)
 
-    def contiguous(self) -> Any:
-        """The tensor itself if it is contiguous, else a copy that is."""
-        return self if self.is_contiguous() else REGISTRY["convert"](self)
+    def contiguous(self, *, memory_format: Any = contiguous_format) -> Any:
+        """The tensor itself if it lies in that format, contiguous_format by default, else a copy that does."""
+        if memory_format is contiguous_format:
+            return self if self.layout.dense else _CONVERT(self, None, contiguous_format)
+        formats.check("contiguous", memory_format)
+        if formats.lies_in(memory_format, self.shape, self.strides):
+            return self
+        with told_as("contiguous"):
+            return _CONVERT(self, None, memory_format)
 
-    def clone(self) -> Any:
-        """A dense copy, in the graph."""
-        return REGISTRY["convert"](self)
+    def clone(self, *, memory_format: Any = None) -> Any:
+        """A copy without gaps, in the graph; its dimensions lie in the same order unless a format says otherwise."""
+        if memory_format is None:
+            return _CONVERT(self)
+        formats.check("clone", memory_format)
+        with told_as("clone"):
+            return _CONVERT(self, None, memory_format)
 
     def sum_to_size(self, *shape: Any) -> Any:
         """Sum over the dimensions that broadcasting `shape` to this shape repeats."""
         wanted = sizes(shape, "sum_to_size")
         checks.expandable("sum_to_size", wanted, self.shape)
+        if not wanted:
+            return REGISTRY["sum"](self)
         lead = self.ndim - len(wanted)
         ones = [dim for dim, size in enumerate(wanted, lead) if size == 1 and self.shape[dim] != 1]
         repeated = [*range(lead), *ones]
@@ -224,9 +239,12 @@ class Tensor(TensorCore, metaclass=_TensorClass):
             )
         return transfer.copy_(self, src, non_blocking)
 
-    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+    def type(self, dtype: Any = None, non_blocking: bool = False, *, memory_format: Any = None) -> Any:
         """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
-        return legacy.name_of(self) if dtype is None else legacy.convert(self, dtype, non_blocking)
+        if dtype is None:
+            return legacy.name_of(self)
+        made = legacy.convert(self, dtype, non_blocking)
+        return made if memory_format is None else made.to(memory_format=memory_format)
 
     def type_as(self, other: Tensor) -> Any:
         checks.tensor("type_as", "other", other)
