@@ -257,7 +257,7 @@ class GraphTask:
             leaf.grad.add_(grad)
 
     def _owned(self, leaf: Any, grad: Any) -> Any:
-        """The gradient itself if no one else can see it, else a copy.  It lies as its leaf does, if that has no gaps."""
+        """The gradient, or a copy if another could see it.  Its strides are the leaf's, if that has no gaps."""
         layout, wanted, storage = grad.layout, leaf.layout, grad.storage
         lies_so = layout.strides == wanted.strides if wanted.compact and not wanted.dense else layout.dense
         whole = grad.offset == 0 and lies_so and layout.nbytes == storage.nbytes
