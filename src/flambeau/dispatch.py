@@ -14,6 +14,7 @@ from .kinds import holding, into, is_apart, key_of, known, note_kind, note_recen
 from .layout import layout_of
 from .lowering import check_fits, check_single, laid_out, lowered
 from .ops.operator import COMPOSITE, REGISTRY, VIEW, Handover, Operator, Runner, bind, bind_two, run_calls_with
+from .ops.pointwise import uncastable
 from .placement import MISUSES, common_device, device_name, misused
 from .plan import Handed, Plan, View
 from .runtime import state
@@ -35,11 +36,13 @@ def read(tensor: TensorCore) -> Any:
 def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an operator on tensors and numbers: what `Operator.__call__` does.
 
-    out=: a tensor of the result's shape to write into.
+    out=: a tensor of the result's shape to write into, or one without elements, which then takes that shape; a tuple of
+    them where there are several results.
     Raises: DeviceMismatchError, and what the operator says; nothing has changed then.
     """
     given = kwargs.pop("out", None) if kwargs else None
-    return _called(operator, bind(operator, args, kwargs), given)
+    bound = bind(operator, args, kwargs)
+    return _called(operator, bound, None) if given is None else _called_into(operator, bound, given)
 
 
 def call_two(operator: Operator, first: Any, second: Any) -> Any:
@@ -50,8 +53,7 @@ def call_two(operator: Operator, first: Any, second: Any) -> Any:
 def _called(operator: Operator, bound: list[Any], given: Any) -> Any:
     kind = operator.kind
     if kind is COMPOSITE:
-        result = _composed(operator, bound)
-        return result if given is None else write_out(operator, bound, given, result)
+        return _composed(operator, bound)
     if kind is VIEW:
         return _view(operator, bound)
     plan: Plan | None = holding(operator.recent, operator, bound) if given is None else None
@@ -167,22 +169,77 @@ def _view_of_kind(operator: Operator, bound: list[Any]) -> View:
 
 
 def _call_out(operator: Operator, bound: list[Any], given: Any, device: int) -> Any:
-    check_out(operator, given)
+    _run_into(operator, bound, given, device)
+    given.storage.version += 1
+    return given
+
+
+def _called_into(operator: Operator, bound: list[Any], given: Any) -> Any:
+    """A call with out=.  Raises ArgumentTypeError, AutogradError, and what the call raises."""
+    if not operator.takes_out:
+        raise ArgumentTypeError(
+            f"{operator.called}: got an unexpected keyword argument 'out': {shown(given)}", hint=operator.signature()
+        )
+    is_one = isinstance(given, TensorCore)
+    for each in (given,) if is_one or not isinstance(given, (tuple, list)) else given:
+        check_out(operator, bound, each)
+    if is_one and given.layout.numel and operator.kind is not COMPOSITE:
+        return _called(operator, bound, given)
+    result = _called(operator, bound, None)
+    if is_one:
+        check_single(operator.called, result)
+        if not given.layout.numel:
+            _adopt(operator, bound, given, result)
+            return given
+        return write_out(operator, bound, given, result)
+    return _write_several(operator, bound, given, result)
+
+
+def check_out(operator: Operator, bound: list[Any], given: Any) -> None:
+    """Raise ArgumentTypeError if out= is no tensor, AutogradError if it or an operand is in a graph."""
+    if not isinstance(given, TensorCore):
+        raise ArgumentTypeError(f"{operator.called}: out must be a Tensor, got {shown(given)}", hint="leave it out")
     if record.wants_grad(operator, bound) or core.in_graph(given) and state.here().grad_enabled:
         raise AutogradError(
             f"{operator.called}: functions with out=... arguments don't support automatic differentiation, and one of "
             f"the operands, or out ({given.describe()}), requires grad",
             hint="call it under torch.no_grad(), or without out=",
         )
-    _run_into(operator, bound, given, device)
+
+
+def _adopt(operator: Operator, bound: list[Any], given: Any, result: TensorCore) -> None:
+    """Let a tensor without elements take the shape and the values of a result."""
+    _check_device(operator, given, result.storage.device)
+    if result.dtype.category > given.dtype.category:
+        raise uncastable(operator.called, result.dtype, given.dtype)
+    is_shared = any(isinstance(each, TensorCore) and each.storage is result.storage for each in bound)
+    if result.dtype is not given.dtype or is_shared:
+        result = REGISTRY["convert"](result, given.dtype)
+    given.storage, given.layout, given.offset = result.storage, result.layout, result.offset
     given.storage.version += 1
-    return given
 
 
-def check_out(operator: Operator, given: Any) -> None:
-    """Raise ArgumentTypeError if out= is no tensor."""
-    if not isinstance(given, TensorCore):
-        raise ArgumentTypeError(f"{operator.called}: out must be a Tensor, got {shown(given)}", hint="leave it out")
+def _write_several(operator: Operator, bound: list[Any], given: Any, results: Any) -> Any:
+    """Write the results of a call into the tensors of out=, of the same number and types; a tuple of them."""
+    if not isinstance(results, tuple) or len(results) != len(given):
+        count = len(results) if isinstance(results, tuple) else 1
+        raise ArgumentTypeError(
+            f"{operator.called}: out has {len(given)} tensors, and there are {count} results",
+            hint="give one tensor for each result",
+        )
+    for target, result in zip(given, results):
+        _check_device(operator, target, result.storage.device)
+        if target.dtype is not result.dtype:
+            raise uncastable(operator.called, result.dtype, target.dtype)
+        if target.layout.numel:
+            check_fits(operator.called, result, target)
+    for target, result in zip(given, results):
+        if target.layout.numel:
+            assign(target, result)
+            target.storage.version += 1
+        else:
+            _adopt(operator, bound, target, result)
+    return tuple(given) if type(results) is tuple else type(results)(*given)
 
 
 def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -213,19 +270,22 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
 
 def _run_into(operator: Operator, bound: list[Any], target: Any, device: int) -> None:
     """Lower a call whose result goes to `target`."""
+    _check_device(operator, target, device)
+    _check_overlap(operator, bound, target)
+    _run(operator, bound, target, device)
+
+
+def _check_device(operator: Operator, target: TensorCore, device: int) -> None:
     if target.storage.device != device:
         raise DeviceMismatchError(
             f"{operator.called}: the tensor to write is {target.describe()}, the operands are on {device_name(device)}",
             hint=f'write into one of that device: torch.empty_like(out, device="{device_name(device)}")',
         )
-    _check_overlap(operator, bound, target)
-    _run(operator, bound, target, device)
 
 
 def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> Any:
     """Write a composite's result into out=."""
-    check_out(operator, given)
-    check_single(operator.called, result)
+    _check_device(operator, given, result.storage.device)
     check_fits(operator.called, result, given)
     assign(given, result)
     given.storage.version += 1

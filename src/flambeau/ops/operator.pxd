@@ -33,6 +33,7 @@ cdef class Operator:
     cdef public Setting setting
     cdef public tuple mutates
     cdef public bint differentiable
+    cdef public bint takes_out
     cdef public object backward
     cdef public tuple backward_needs
     cdef public tuple saves

@@ -212,7 +212,7 @@ class Operator:
     name: its key;  called: what users call it, with which its errors begin.
     inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
     dtypes: the types that the sweep tries.  setting: what the user set that its lowering also decides by.
-    mutates: parameters, sequences of tensors, that a call writes.
+    mutates: parameters, sequences of tensors, that a call writes.  takes_out: whether out= is accepted; no view does.
     """
 
     by_value = False  # whether a pointwise lowering decides by the values of numbers too
@@ -222,7 +222,7 @@ class Operator:
         self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
         dtypes: Sequence[dtype] = (), inplace: bool = False, method: bool = True, function: bool = True,
         host: str = "never", name: str = "", called: str = "", differentiable: bool = True,
-        setting: Setting | None = None, mutates: Sequence[str] = (),
+        setting: Setting | None = None, mutates: Sequence[str] = (), takes_out: bool = True,
     ) -> None:  # fmt: skip
         self.name = name or body.__name__
         self.__name__ = self.name
@@ -240,6 +240,7 @@ class Operator:
         self.differentiable = differentiable
         self.setting = setting
         self.mutates = tuple(mutates)
+        self.takes_out = takes_out and kind != VIEW
         self.backward: Callable[..., Any] | None = None
         self.backward_needs: tuple[str, ...] = ()
         self.saves: tuple[Need, ...] = ()

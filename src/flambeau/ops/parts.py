@@ -201,7 +201,7 @@ def _narrow_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3, 4)), 0, 4, 0), IndexRangeError, r"start 4 .* \[-3, 3\]")
 
 
-@composite(samples=_narrow_samples, errors=_narrow_errors, dtypes=dtypes.ALL)
+@composite(samples=_narrow_samples, errors=_narrow_errors, dtypes=dtypes.ALL, takes_out=False)
 def narrow(input: Operand, dim: int, start: int, length: int) -> Any:
     """A view of `length` indexes of a dimension from `start` on.
 
@@ -233,7 +233,7 @@ def _split_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), (1, 1)), ShapeError, r"sum to 3, .* \[1, 1\]")
 
 
-@composite(samples=_split_samples, errors=_split_errors, dtypes=dtypes.ALL)
+@composite(samples=_split_samples, errors=_split_errors, dtypes=dtypes.ALL, takes_out=False)
 def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Views of consecutive pieces of a dimension: of one size, the last perhaps smaller, or of the sizes listed.
 
@@ -269,7 +269,7 @@ def _chunk_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), 0), ShapeError, r"greater than 0, got 0")
 
 
-@composite(samples=_chunk_samples, errors=_chunk_errors, dtypes=dtypes.ALL)
+@composite(samples=_chunk_samples, errors=_chunk_errors, dtypes=dtypes.ALL, takes_out=False)
 def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     """Views of at most `chunks` consecutive pieces of a dimension, equal in size but for the last.
 
@@ -294,7 +294,7 @@ def _unbind_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 2)), 1))
 
 
-@composite(samples=_unbind_samples, errors=_unbind_errors, dtypes=dtypes.ALL)
+@composite(samples=_unbind_samples, errors=_unbind_errors, dtypes=dtypes.ALL, takes_out=False)
 def unbind(input: Operand, dim: int = 0) -> Any:
     """Views of every index of a dimension.
 
