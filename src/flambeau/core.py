@@ -20,6 +20,8 @@ from .runtime.storage import WIDEST_ACCESS, Storage
 from .strides import Size
 
 MAX_NBYTES = 1 << 60
+MAX_OVERLAP_WORK = 10_000  # candidates that are tried to tell whether two views share a byte
+SOMEWHERE = 1 << 20  # an address of arrays that are compared and never read
 
 
 class TensorCore:
@@ -218,10 +220,24 @@ def alias(source: TensorCore, shape: Sequence[int], strides: Sequence[int], offs
 
 def overlap(a: TensorCore, b: TensorCore) -> str:
     """How two tensors of one storage lie: "none", "same" (element for element) or "partial"."""
-    if a.storage is not b.storage:
+    if a.storage is not b.storage or not a.numel() or not b.numel():
         return "none"
-    if a.offset == b.offset and a.strides == b.strides and a.dtype is b.dtype:
+    if a.offset == b.offset and a.strides == b.strides and a.shape == b.shape and a.dtype is b.dtype:
         return "same"
     first, second = sorted((a, b), key=lambda each: each.offset * each.dtype.itemsize)
     end = first.offset * first.dtype.itemsize + st.extent(first.shape, first.strides) * first.dtype.itemsize
-    return "partial" if second.offset * second.dtype.itemsize < end else "none"
+    if second.offset * second.dtype.itemsize >= end:
+        return "none"
+    return "partial" if a.layout.compact and b.layout.compact or _share_bytes(a, b) else "none"
+
+
+def _share_bytes(a: TensorCore, b: TensorCore) -> bool:
+    """Whether views with gaps, whose ranges overlap, have a byte in common; also if that is too hard to tell."""
+    arrays = [
+        host.array_at(SOMEWHERE + each.offset * each.dtype.itemsize, each.dtype, each.shape, each.strides)
+        for each in (a, b)
+    ]
+    try:
+        return bool(host.np.shares_memory(*arrays, max_work=MAX_OVERLAP_WORK))
+    except host.np.exceptions.TooHardError:
+        return True

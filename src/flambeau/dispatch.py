@@ -310,12 +310,8 @@ def fill_new(operator: Operator, made: TensorCore, args: tuple[Any, ...], kwargs
 
 
 def _check_overlap(operator: Operator, bound: Sequence[Any], target: Any) -> None:
-    if not target.layout.dense and st.overlaps_itself(target.shape, target.strides):
-        raise ShapeError(
-            f"{operator.called}: more than one element of the written-to tensor {target.describe()} refers to a single "
-            f"memory location (strides {list(target.strides)})",
-            hint="clone() the tensor before writing it",
-        )
+    if not operator.writes_one_value:
+        check_own_overlap(operator.called, target)
     for index in operator.tensor_indexes:
         each = bound[index]
         if isinstance(each, TensorCore) and each is not target and core.overlap(each, target) == "partial":
@@ -324,6 +320,16 @@ def _check_overlap(operator: Operator, bound: Sequence[Any], target: Any) -> Non
                 f"{each.describe()}",
                 hint="clone() the input before writing",
             )
+
+
+def check_own_overlap(called: str, target: TensorCore) -> None:
+    """Raise ShapeError if elements of the tensor to write share memory."""
+    if not target.layout.compact and st.overlaps_itself(target.shape, target.strides):
+        raise ShapeError(
+            f"{called}: more than one element of the written-to tensor {target.describe()} refers to a single memory "
+            f"location (strides {list(target.strides)})",
+            hint="clone() the tensor before writing it",
+        )
 
 
 class _Dispatch(Runner):

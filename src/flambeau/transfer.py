@@ -12,7 +12,7 @@ from . import core
 from . import strides as st
 from .autograd import record
 from .core import TensorCore
-from .dispatch import assign, call_two
+from .dispatch import assign, call_two, check_own_overlap
 from .dtypes import dtype
 from .errors import ShapeError
 from .hooks import hooks
@@ -156,6 +156,7 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
         )
     if record.wants_grad(ASSIGN, [target, source]) or target.base is not None:
         record.check_inplace("copy_", target)
+    check_own_overlap("copy_", target)
     needs_node = record.wants_grad(ASSIGN, [target, source]) and target.dtype.is_floating_point
     node = record.node_for_inplace(ASSIGN, [target, source], target) if needs_node else None
     _write(target, source, non_blocking)
@@ -169,7 +170,7 @@ def _write(target: TensorCore, source: TensorCore, non_blocking: bool) -> None:
         return
     if here == there:
         if core.overlap(source, target) == "partial":
-            source = dense_copy(source, source.dtype)
+            source = _apart(target, source)
         _within(target, source)
         return
     if _lie_alike(target.layout, source.layout):
@@ -181,6 +182,17 @@ def _write(target: TensorCore, source: TensorCore, non_blocking: bool) -> None:
         _move(target, ready, non_blocking)
     else:  # what is arranged on the host must have arrived
         _within(target, to_device(ready, there, non_blocking and there >= 0))
+
+
+def _apart(target: TensorCore, source: TensorCore) -> TensorCore:
+    """A copy of a source that shares memory with the target.  Raises ShapeError if both are without gaps."""
+    if target.layout.compact and source.layout.compact:
+        raise ShapeError(
+            f"copy_: some elements of the source {source.describe()} and of the written-to tensor {target.describe()} "
+            f"refer to a single memory location: they begin at elements {source.offset} and {target.offset}",
+            hint="clone() the source before copying it",
+        )
+    return dense_copy(source, source.dtype)
 
 
 def _lie_alike(one: Layout, other: Layout) -> bool:

@@ -153,6 +153,9 @@ def fill(call: Call, input: Operand, value: Number) -> Any:
     return out
 
 
+fill.writes_one_value = True
+
+
 @fill.derivative
 def _(grad: Any) -> Any:
     return None

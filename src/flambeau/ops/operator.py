@@ -217,6 +217,7 @@ class Operator:
 
     by_value = False  # whether a pointwise lowering decides by the values of numbers too
     by_place = False  # whether a view's body decides by where in its storage the operand lies
+    writes_one_value = False  # whether elements that share memory may be written: all get the same value
 
     def __init__(
         self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,

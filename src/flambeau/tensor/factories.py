@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import numbers
 from math import ceil
 from operator import index
 from typing import Any
@@ -276,6 +277,18 @@ def full(
     else:
         run_into("fill", "full", made, fill_value)
     return made if requires_grad is False else as_leaf("full", made, requires_grad)
+
+
+def of_number(name: str, what: str, value: Any, device: Any) -> Any:
+    """A 0-dim tensor of a number, whose value is kept.  Raises ArgumentTypeError for anything else."""
+    if isinstance(value, TensorCore) or not isinstance(value, numbers.Real):
+        raise ArgumentTypeError(
+            f"{name}: {what} must be a Tensor or a number, got {shown(value)}",
+            hint="torch.tensor(...) makes a tensor of a list",
+        )
+    plain = value.item() if isinstance(value, np.generic) else value
+    kind = dtypes.of_scalar(plain, dtypes.float64)  # type: ignore[arg-type]
+    return run_into("fill", name, unset(name, ((),), kind, device), plain)
 
 
 def arange(

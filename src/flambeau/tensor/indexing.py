@@ -78,6 +78,7 @@ def put(tensor: Any, index: Any, value: Any) -> None:
 def _put(tensor: Any, index: Any, value: Any) -> None:
     chosen = select(tensor, index)
     if not chosen.indices:
+        dispatch.check_own_overlap("index", chosen.view)
         chosen.view.copy_(_fitting(value, chosen.view)) if isinstance(value, TensorCore) else chosen.view.fill_(value)
     elif (mask := _only_mask(chosen)) is not None and not (isinstance(value, TensorCore) and value.shape):
         _fill_masked(chosen.view, mask, value)

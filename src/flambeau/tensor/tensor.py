@@ -15,7 +15,7 @@ from ..memory_formats import contiguous_format
 from ..ops.operator import REGISTRY
 from ..runtime.storage import Storage
 from ..runtime.stream import Stream, check_alive
-from . import checks, gradient, legacy, methods, operators, placing
+from . import checks, factories, gradient, legacy, methods, operators, placing
 from .arguments import sizes
 from .format import to_text
 
@@ -233,10 +233,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         """Overwrite this tensor with `src`, broadcast and converted.  Host: as `to`."""
         if not isinstance(src, TensorCore):
-            raise ArgumentTypeError(
-                f"copy_: argument 'src' must be a Tensor, not {type(src).__name__}: {shown(src)}",
-                hint="fill_() takes a number; torch.tensor(...) makes a tensor of a list",
-            )
+            src = factories.of_number("copy_", "src", src, self.device)
         return transfer.copy_(self, src, non_blocking)
 
     def type(self, dtype: Any = None, non_blocking: bool = False, *, memory_format: Any = None) -> Any:
