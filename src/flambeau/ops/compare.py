@@ -7,12 +7,13 @@ from functools import partial
 from math import nan
 from typing import Any
 
-from .. import dtypes
-from ..dtypes import bool_, dtype
+from .. import dtypes, trace
+from ..dtypes import INTEGER, bool_, dtype, uint8
 from ..errors import DtypeError, ShapeError, ValueRangeError
 from ..host import np
 from ..scalars import converted
 from .arithmetic import pairs, singles, unbroadcastable
+from .nonzero import nonzero
 from .operator import Array, ErrorSample, Operand, Sample, Value, passed_as
 from .pointwise import PYTHON, Pointwise, Types, as_bool, is_tensor, pointwise, promoted, to_bool
 
@@ -186,6 +187,59 @@ def bitwise_not(input: Operand) -> Any:
     return np.invert(input)
 
 
+def _shifts() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), 0, 9), Array((3, 4), -1, 9, seed=1)))
+    yield Sample((Array((3, 1), 0, 9), Array((4,), 0, 3, seed=1)))
+    yield Sample((Array((4, 3), 0, 9, layout="transposed"), 1))
+    yield Sample((Array((2, 3), 0, 9, layout="strided"), 64))
+    yield Sample((2, Array((3,), 0, 9)))
+    yield Sample((Array((0, 3)), Array((3,), seed=1)))
+
+
+def _whole(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    if common.category != INTEGER:
+        raise DtypeError(f"{name}: operands must be integers, got {common.name}", hint="call .long()")
+    return promoted(name, types, common)
+
+
+def _shift(cuda: str) -> Any:
+    return pointwise(dtype=_whole, cuda=cuda, samples=_shifts, errors=_no_shift, dtypes=dtypes.INTEGER_TYPES)
+
+
+def _no_shift() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), Array((3,))), DtypeError, "operands must be integers, got float32")
+    bools = Array((3,), dtype="bool")
+    yield ErrorSample((bools, bools), DtypeError, "operands must be integers, got bool")
+
+
+@_shift("shifted_left(input, other)")
+def bitwise_left_shift(input: Value, other: Value) -> Any:
+    """The bits moved up by `other` places; 0 if that is negative, or no less than the type has bits.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for floating point and bool.
+    """
+    bits = 8 * input.dtype.itemsize  # type: ignore[union-attr]
+    held = (other >= 0) & (other < bits)  # type: ignore[operator]
+    return np.where(held, np.left_shift(input, np.where(held, other, 0)), 0)
+
+
+@_shift("shifted_right(input, other)")
+def bitwise_right_shift(input: Value, other: Value) -> Any:
+    """The bits moved down by `other` places, the sign kept; all sign if that is negative or more than there are bits.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for floating point and bool.
+    """
+    last = 8 * input.dtype.itemsize - 1  # type: ignore[union-attr]
+    is_unsigned = input.dtype.kind == "u"  # type: ignore[union-attr]
+    held = (other >= 0) & (other <= last)  # type: ignore[operator]
+    moved = np.right_shift(input, np.where(held, other, last))
+    return np.where(held, moved, 0) if is_unsigned else moved
+
+
 # choosing
 
 
@@ -203,23 +257,39 @@ def _no_condition() -> Iterator[ErrorSample]:
 
 
 def _chosen(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    if types[0] is not bool_:
+    if types[0] not in (bool_, uint8):
         raise DtypeError(f"{name}: condition must be bool, got {types[0].name}", hint="compare first, as in x > 0")
     return [bool_, common, common], common
 
 
-@pointwise(
-    dtype=_chosen, cuda="condition ? input : other", exact=True, samples=_choices, errors=_no_condition,
-    dtypes=dtypes.ALL, inplace=False, method=False,
-)  # fmt: skip
-def where(condition: Operand, input: Value, other: Value) -> Any:
-    """`input` where the condition holds, else `other`.
+class Where(Pointwise):
+    """With a condition alone, the places where it holds."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) + len(kwargs) == 1 and (args or "condition" in kwargs):
+            return nonzero(*args, *kwargs.values(), as_tuple=True)
+        return super().__call__(*args, **kwargs)
+
+    def lower(self, call: Any, condition: Any, input: Any, other: Any) -> Any:
+        if condition.dtype is uint8:
+            trace.warn("where: a uint8 condition is deprecated, please use a dtype torch.bool instead.")
+        return super().lower(call, condition, input, other)
+
+
+def _where(condition: Operand, input: Value, other: Value) -> Any:
+    """`input` where the condition holds, else `other`.  With the condition alone, nonzero(condition, as_tuple=True).
 
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
-    Host:   returns at once.
+    Host:   returns at once; with the condition alone, waits for how many elements are not zero.
     Raises: DtypeError if the condition is not bool.
     """
     return np.where(condition, input, other)
+
+
+where = Where(
+    _where, _chosen, "condition ? input : other", 1.0, exact=True, samples=_choices, errors=_no_condition,
+    dtypes=dtypes.ALL, method=False, name="where",
+)  # fmt: skip
 
 
 @where.derivative

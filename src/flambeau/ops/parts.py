@@ -181,8 +181,8 @@ def slice_(input: Operand, dim: int = 0, start: int | None = None, end: int | No
     first, last, _ = slice(start, end, step).indices(total)
     count = max(0, -(-(last - first) // step))
     shape, strides = input.shape, input.strides
-    offset = first * strides[at] if count else 0
-    return (*shape[:at], count, *shape[at + 1 :]), (*strides[:at], strides[at] * step, *strides[at + 1 :]), offset
+    walked = (*strides[:at], strides[at] * step, *strides[at + 1 :])
+    return (*shape[:at], count, *shape[at + 1 :]), walked, first * strides[at]
 
 
 @slice_.derivative
@@ -341,6 +341,29 @@ def diagonal(input: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A
 @diagonal.derivative
 def _(grad: Any, offset: int, dim1: int, dim2: int, input_shape: Any) -> Any:
     return embedded(diagonal, grad, input_shape, offset, dim1, dim2)
+
+
+def _trace_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)),))
+    yield Sample((Array((0, 4)),))
+
+
+def _trace_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)),), ShapeError, r"expected a matrix, got shape \[3\]")
+
+
+@composite(samples=_trace_samples, errors=_trace_errors, dtypes=dtypes.ALL, function=False)
+def trace(input: Operand) -> Any:
+    """The sum of a matrix's diagonal; integers give int64.
+
+    Host:   returns at once.
+    Raises: ShapeError for another number of dimensions.
+    """
+    if len(input.shape) != 2:
+        raise ShapeError(
+            f"trace: expected a matrix, got shape {list(input.shape)}", hint="diagonal(...).sum(-1) takes more"
+        )
+    return diagonal(input).sum()
 
 
 def _unfold_samples() -> Iterator[Sample]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .. import dispatch, dtypes, trace
@@ -15,6 +16,7 @@ from . import factories
 
 FULL = slice(None)
 NO_NAMES: dict[str, Any] = {}
+MAX_ITEMS = 32  # from this many entries on, a list is never read as a tuple
 KINDS = "use integers, slices, ..., None, and tensors or lists of integers or bools"
 
 
@@ -102,8 +104,10 @@ def _fitting(value: Any, view: Any) -> Any:
 
 
 def _as_values(value: Any, view: Any) -> Any:
+    """What is written, of the view's type, without leading dimensions of size 1."""
     if isinstance(value, TensorCore):
-        return value.to(view.device, view.dtype)  # type: ignore[attr-defined]
+        lead = next((at for at, size in enumerate(value.shape) if size != 1), value.ndim)
+        return value.reshape(value.shape[lead:]).to(view.device, view.dtype)  # type: ignore[attr-defined]
     return factories.full((), value, dtype=view.dtype, device=view.device)
 
 
@@ -123,19 +127,30 @@ def _fill_masked(view: Any, place: tuple[int, Any], value: Any) -> None:
     view.masked_fill_(spread, value)
 
 
+def delete(tensor: Any, index: Any) -> None:
+    """What `del tensor[index]` raises: ArgumentTypeError."""
+    raise ArgumentTypeError(
+        f"index: Tensor does not support deleting items: {tensor.describe()}[{shown(index)}]",
+        hint="keep the others, for example with a mask: x[keep]",
+    )
+
+
 # reading an index
 
 
 def select(tensor: Any, index: Any) -> Selection:
     """Take the views that an index asks for, and keep the index tensors."""
-    items = _expanded(tensor, [_item(each, tensor) for each in (index if isinstance(index, tuple) else (index,))])
+    items = _expanded(tensor, [_item(each, tensor) for each in _listed(index)])
     view, dim = tensor, 0
     indices: list[Any] = []
     for item in items:
-        if item is None or isinstance(item, bool):
+        is_tensor = isinstance(item, TensorCore)
+        if item is None or isinstance(item, bool) or (is_tensor and not item.shape):
             view = view.unsqueeze(dim)
         if isinstance(item, bool):
             item = factories.tensor([item], device=tensor.device)
+        elif is_tensor and not item.shape:
+            item = item.reshape((1,))
         if isinstance(item, int):
             view = view.select(dim, item)
             continue
@@ -150,6 +165,25 @@ def select(tensor: Any, index: Any) -> Selection:
     return Selection(view, indices)
 
 
+def _listed(index: Any) -> Any:
+    """The items of an index.  A list is one item, unless it holds others than numbers: then it is read as a tuple."""
+    if isinstance(index, tuple):
+        return index
+    if not isinstance(index, list) or len(index) >= MAX_ITEMS or not any([_is_item(each) for each in index]):
+        return (index,)
+    trace.warn(
+        "using a list of indexes, slices or None for several dimensions is deprecated; use a tuple: x[tuple(index)]"
+    )
+    return tuple(index)
+
+
+def _is_item(value: Any) -> bool:
+    """Whether an entry of a list makes the list an index of several dimensions."""
+    return (
+        value is None or value is Ellipsis or isinstance(value, (slice, Sequence, TensorCore)) or hasattr(value, "ndim")
+    )
+
+
 def _spread(indices: list[Any]) -> list[Any]:
     """The dimensions that index tensors stand for: a mask stands for several."""
     return [each for each in indices for _ in range(1 if each is None else _width(each))]
@@ -158,7 +192,9 @@ def _spread(indices: list[Any]) -> list[Any]:
 def _width(item: Any) -> int:
     """How many dimensions an item takes."""
     if isinstance(item, TensorCore):
-        return len(item.shape) if item.dtype in (dtypes.bool_, dtypes.uint8) else 1
+        return (
+            len(item.shape) if item.dtype in (dtypes.bool_, dtypes.uint8) else 1
+        )  # a mask without dimensions adds one
     return 0 if item is None or item is Ellipsis or isinstance(item, bool) else 1
 
 

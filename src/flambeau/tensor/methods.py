@@ -9,7 +9,7 @@ from .. import dtypes, transfer
 from .. import memory_formats as formats
 from ..dtypes import dtype
 from ..errors import told_as
-from ..ops import advanced, join, views
+from ..ops import advanced, compare, join, views
 from ..ops.operator import Operator
 from ..runtime import device as devices
 from . import indexing, interop, legacy, likes, queries, sharing, waiting
@@ -62,6 +62,11 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
     return legacy.constructed(self.dtype, index, args, "new")
 
 
+def where(self: Any, condition: Any, other: Any) -> Any:
+    """This tensor where the condition holds, else `other`.  Host: returns at once."""
+    return compare.where(condition, self, other)
+
+
 def install(cls: Any) -> None:
     """Give a tensor class these methods."""
     for name, kind in CONVERSIONS.items():
@@ -70,9 +75,9 @@ def install(cls: Any) -> None:
         join.flip, join.repeat, join.tile, views.broadcast_to, views.expand, views.permute, views.reshape,
     ):  # fmt: skip
         setattr(cls, operator.name, _several(operator))
-    for made in (new, *likes.NEW_METHODS, *queries.METHODS, *sharing.METHODS, *waiting.METHODS):
+    for made in (new, where, *likes.NEW_METHODS, *queries.METHODS, *sharing.METHODS, *waiting.METHODS):
         setattr(cls, made.__name__, made)
-    cls.__getitem__, cls.__setitem__ = indexing.get, indexing.put
+    cls.__getitem__, cls.__setitem__, cls.__delitem__ = indexing.get, indexing.put, indexing.delete
     cls.index_put_ = advanced.index_put_
     cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device
     cls.__cuda_array_interface__ = property(interop.cuda_array_interface)

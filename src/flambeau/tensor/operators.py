@@ -8,6 +8,7 @@ from typing import Any
 from .. import dispatch, ops  # noqa: F401  (ops registers the operators)
 from ..core import TensorCore
 from ..dtypes import dtype
+from ..errors import ArgumentTypeError
 from ..host import is_numpy_loaded, np
 from ..ops.operator import REGISTRY, Operator
 from .arguments import sizes
@@ -15,10 +16,11 @@ from .arguments import sizes
 BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
     "pow": "pow", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
 }  # fmt: skip
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 NO_NAMES: dict[str, Any] = {}
-UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+UNARY = {"neg": "neg", "abs": "abs"}
 
 
 def install(cls: Any) -> None:
@@ -42,6 +44,16 @@ def _install_symbols(cls: Any) -> None:
         setattr(cls, f"__{name}__", _binary(REGISTRY[name], swap=False))
     for symbol, name in UNARY.items():
         setattr(cls, f"__{symbol}__", _method(REGISTRY[name]))
+    cls.__invert__ = _inverted
+
+
+def _inverted(self: Any) -> Any:
+    """The bits turned over; for bool, logical not.  Raises ArgumentTypeError for floating point."""
+    if self.layout.is_floating:
+        raise ArgumentTypeError(
+            f"invert: ~ is only implemented on integer and bool tensors, this is {self.describe()}", hint="call .long()"
+        )
+    return dispatch.call(REGISTRY["bitwise_not"], (self,), NO_NAMES)
 
 
 def _method(operator: Operator) -> Callable[..., Any]:

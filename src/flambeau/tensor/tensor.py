@@ -10,6 +10,7 @@ from .. import memory_formats as formats
 from ..autograd import functional, record
 from ..autograd.mode import GradMode
 from ..core import TensorCore
+from ..dtypes import bool_
 from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedError, ValueRangeError, shown, told_as
 from ..memory_formats import contiguous_format
 from ..ops.operator import REGISTRY
@@ -29,9 +30,12 @@ class _TensorClass(type):
     """The class of Tensor: `Tensor(2, 3)` and `Tensor([1, 2])` are the legacy FloatTensor."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is Tensor and not (args and isinstance(args[0], Storage)):
-            return legacy.make(legacy.TYPES["FloatTensor"], args, **kwargs)
-        return type.__call__(cls, *args, **kwargs)
+        is_plain = cls.__init__ is TensorCore.__init__  # type: ignore[misc]
+        is_legacy = is_plain and not (args and isinstance(args[0], Storage))
+        if not is_legacy:
+            return type.__call__(cls, *args, **kwargs)
+        made = legacy.make(legacy.TYPES["FloatTensor"], args, **kwargs)
+        return made if cls is Tensor else type.__call__(cls, made.storage, made.layout, made.offset)
 
 
 class Tensor(TensorCore, metaclass=_TensorClass):
@@ -167,8 +171,8 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         return self.numel() * self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
-        return self.address()
+        """The address of the first element, 0 if there is none."""
+        return self.address() if self.numel() else 0
 
     def untyped_storage(self) -> Any:
         return self.storage
@@ -361,6 +365,15 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         if not self.shape:
             raise ArgumentTypeError(f"iter: iteration over a 0-d tensor, {self.describe()}", hint="use item()")
         return iter([self[index] for index in range(self.shape[0])])  # type: ignore[index]
+
+    def __reversed__(self) -> Any:
+        """The tensor with its first dimension reversed."""
+        return REGISTRY["flip"](self, (0,)) if self.shape else self
+
+    def __pos__(self) -> Any:
+        if self.dtype is bool_:
+            raise DtypeError(f"pos: + is not supported on a bool tensor, {self.describe()}", hint="call .int() first")
+        return self
 
     def __contains__(self, value: Any) -> bool:
         if not isinstance(value, (TensorCore, int, float)):
