@@ -9,8 +9,8 @@ from typing import Any
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import dtype, promote
-from ..errors import ArgumentError, IndexRangeError, ShapeError, shown
+from ..dtypes import dtype, int32, int64, promote
+from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, ValueRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar, Strided
 from ..memory_formats import contiguous_format
@@ -273,31 +273,91 @@ def tile(input: Operand, dims: Any) -> Any:
 
 
 def _interleave_samples() -> Iterator[Sample]:
+    counts = Array((2,), 0, 3, dtype="int64")
     yield Sample((Array((2, 3)), 2))
     yield Sample((Array((2, 3)), 2, 1))
+    yield Sample((Array((2, 3)), counts, 0))
+    yield Sample((Array((2, 3)), Array((1,), 2, 3, dtype="int64"), 1), {"output_size": 6})
+    yield Sample((counts,))
 
 
 def _interleave_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 3)), -1), ArgumentError, "not negative, got -1")
-    yield ErrorSample((Array((2, 3)), Array((3,), dtype="int64")), ArgumentError, r"not negative, got int64\[3\]")
+    counts = Array((2,), dtype="int64", low=-2, high=-1)
+    yield ErrorSample((Array((2, 3)), -1), ValueRangeError, "must not be negative, got -1")
+    yield ErrorSample((Array((2, 3)), counts, 0), ValueRangeError, "must not be negative, got -")
+    yield ErrorSample((Array((2, 3)), counts, 1), ShapeError, r"2 counts for 3 places of dimension 1")
+    yield ErrorSample((Array((2, 3)), Array((2,)), 0), DtypeError, "must be integers, got float32")
+    yield ErrorSample((Array((2, 3)), Array((1, 2), dtype="int64"), 0), ShapeError, r"vector, got shape \[1, 2\]")
     yield ErrorSample((Array((2, 3)), 2, 2), IndexRangeError, r"expected to be in \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), 2), ValueRangeError, "output_size is 5, .* make 12", {"output_size": 5})
 
 
-@composite(samples=_interleave_samples, errors=_interleave_errors, dtypes=dtypes.ALL)
-def repeat_interleave(input: Operand, repeats: int, dim: int | None = None) -> Any:
-    """Each element (or each index of a dimension) `repeats` times in a row.
+@composite(samples=_interleave_samples, errors=_interleave_errors, dtypes=dtypes.ALL, host="waits")
+def repeat_interleave(
+    input: Operand, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Any:
+    """Each element (or each index of a dimension) several times in a row.
 
-    Host:   returns at once.
-    Raises: ArgumentError if repeats is not a number that is not negative.
+    repeats: how often, a number, or a vector of integers with a count for every place.  Without it, input is the
+    counts, and the result the places.
+    output_size: how many places the result has, the sum of all counts.
+    Host:   waits for the counts of a vector unless output_size is given, else returns at once.
+    Raises: ValueRangeError for a negative count or another output_size, DtypeError, ShapeError, IndexRangeError.
     """
-    if not isinstance(repeats, int) or repeats < 0:
-        raise ArgumentError(
-            f"repeat_interleave: repeats must be a number that is not negative, got {shown(repeats)}",
-            hint="pass an int: a count for every element is not supported",
-        )
+    if repeats is None:
+        return _places_of_counts(input, output_size)
     source = reshape(input, (-1,)) if dim is None else input
+    at = st.wrap_dim(dim or 0, len(source.shape), "repeat_interleave")
+    size = source.shape[at] if source.shape else 1
+    if hasattr(repeats, "dtype"):
+        counts = expand(repeats, (size,)) if repeats.numel() == 1 and len(repeats.shape) < 2 else repeats
+        if len(counts.shape) == 1 and counts.shape[0] != size:
+            raise ShapeError(
+                f"repeat_interleave: there are {counts.shape[0]} counts for {size} places of dimension {at}",
+                hint="give one count for each place, or one for all",
+            )
+        places = _places_of_counts(counts, output_size)
+        return reshape(source, (1,) if not source.shape else source.shape).index_select(at, places)
+    if repeats < 0:
+        raise _negative(repeats)
+    if output_size is not None and output_size != size * repeats:
+        raise ValueRangeError(
+            f"repeat_interleave: output_size is {output_size}, {size} places {repeats} times make {size * repeats}",
+            hint="leave it out for a number of repeats",
+        )
+    return _repeated(source if source.shape else reshape(source, (1,)), repeats, at)
+
+
+def _places_of_counts(counts: Any, total: int | None) -> Any:
+    """Place i counts[i] times, for all places: the running sum of a 1 wherever a new place begins."""
+    if counts.dtype not in (int32, int64):
+        raise DtypeError(
+            f"repeat_interleave: counts must be integers, got {counts.dtype.name}", hint="int32 or int64: call .long()"
+        )
+    if len(counts.shape) > 1:
+        raise ShapeError(
+            f"repeat_interleave: counts must be a vector, got shape {list(counts.shape)}", hint="call .reshape(-1)"
+        )
+    counts = reshape(counts, (-1,))
+    if total is None:
+        values = counts.tolist()
+        if min(values, default=0) < 0:
+            raise _negative(min(values))
+        total = sum(values)
+    size = counts.shape[0]
+    if not size or not total:
+        return counts.new_zeros((total,))
+    begins = counts.cumsum(0, counts.dtype).narrow(0, 0, size - 1)
+    steps = counts.new_zeros((total + 1,)).scatter_add(0, begins, counts.new_ones((size - 1,)))
+    return steps.cumsum(0, counts.dtype).narrow(0, 0, total)
+
+
+def _negative(count: int) -> ValueRangeError:
+    return ValueRangeError(f"repeat_interleave: repeats must not be negative, got {count}", hint="0 leaves a place out")
+
+
+def _repeated(source: Any, repeats: int, at: int) -> Any:
     shape = source.shape
-    at = st.wrap_dim(dim or 0, len(shape), "repeat_interleave")
     repeated = expand(unsqueeze(source, at + 1), (*shape[: at + 1], repeats, *shape[at + 1 :]))
     return reshape(_dense_copy(repeated), (*shape[:at], shape[at] * repeats, *shape[at + 1 :]))
 
