@@ -10,7 +10,6 @@ from ..errors import no_attribute as _no_attribute
 from ..ops.operator import REGISTRY
 from ..tensor import checks
 
-linear = REGISTRY["linear"]
 embedding = REGISTRY["embedding"]
 one_hot = REGISTRY["one_hot"]
 layer_norm = REGISTRY["layer_norm"]
@@ -20,11 +19,19 @@ sigmoid = REGISTRY["sigmoid"]
 mse_loss = REGISTRY["mse_loss"]
 l1_loss = REGISTRY["l1_loss"]
 smooth_l1_loss = REGISTRY["smooth_l1_loss"]
+_LINEAR = REGISTRY["linear"]
 nll_loss = REGISTRY["nll_loss"]
 cross_entropy = REGISTRY["cross_entropy"]
 binary_cross_entropy = REGISTRY["binary_cross_entropy"]
 binary_cross_entropy_with_logits = REGISTRY["binary_cross_entropy_with_logits"]
 scaled_dot_product_attention = REGISTRY["scaled_dot_product_attention"]
+
+
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row."""
+    if bias is None and isinstance(weight, TensorCore) and len(weight.layout.shape) == 1:
+        return REGISTRY["matmul"](input, weight)
+    return _LINEAR(input, weight, bias)
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
