@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from math import prod
 
 from .dtypes import dtype
+from .errors import ValueRangeError
 from .strides import Shape, Size, contiguous, is_compact, is_contiguous
 
+MAX_COUNT = 2**63 - 1  # bytes
 MAX_KNOWN = 1 << 16  # layouts that are kept; after that many, all are forgotten
 
 
@@ -32,13 +34,24 @@ class Layout:
         self.aligned = aligned
         self.itemsize = dtype.itemsize
         self.is_floating = dtype.is_floating_point
-        self.numel = prod(shape)
+        self.numel = checked_numel(dtype, shape)
         self.nbytes = self.numel * self.itemsize
         self.dense = is_contiguous(shape, strides)
         self.compact = self.dense or is_compact(shape, strides)
 
     def __repr__(self) -> str:
         return f"Layout({self.dtype.name}{list(self.shape)}, strides {list(self.strides)})"
+
+
+def checked_numel(dtype: dtype, shape: Size) -> int:
+    """How many elements a shape has.  Raises ValueRangeError if their bytes cannot be counted in 64 bits."""
+    numel = prod(shape)
+    if numel * dtype.itemsize > MAX_COUNT:
+        raise ValueRangeError(
+            f"size: {dtype.name}{list(shape)} has {numel} elements: integer multiplication overflow",
+            hint="no memory holds that: look for a size that was computed wrongly",
+        )
+    return numel
 
 
 _known: dict[tuple[dtype, Size, Shape, bool], Layout] = {}

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import core, host, trace
 from .core import TensorCore
-from .errors import FlambeauError, InternalError, ValueRangeError, shown, tell_as
+from .errors import FlambeauError, InternalError, OutOfMemoryError, ValueRangeError, shown, tell_as
 from .hooks import hooks
 from .kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar
 from .layout import Layout
@@ -293,6 +293,8 @@ def run_on_host(bound: Sequence[Any], reference: Any, called: str) -> None:
     except FlambeauError as error:
         tell_as(error, called)
         raise
+    except MemoryError as error:
+        raise OutOfMemoryError(f"{called}: CPU out of memory: {error}", hint="split the call") from error
     except Exception as error:
         raise InternalError(called, "", error) from error
 

@@ -50,6 +50,8 @@ cdef class Operator:
     cpdef run(self, tuple args)
     @cython.locals(found=Way)
     cdef Way way_of(self, tuple args, dict kwargs)
+    @cython.locals(twin=Operator)
+    cpdef Operator _twin(self)
 
 @cython.locals(bound=list, place=Py_ssize_t)
 cpdef list bind(Operator operator, tuple args, dict kwargs)

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from typing import Any, NamedTuple, Protocol
 
 from ..dtypes import dtype, meant
@@ -268,10 +267,27 @@ class Operator:
 
     def called_as(self, called: str) -> Operator:
         """This operator for those who call it by another name: `add_`, or `multiply`."""
-        twin = copy(self)
+        twin = self._twin()
         twin.called = twin.__name__ = called
-        twin.recent, twin.recent_into = [], []
         return twin
+
+    def _twin(self) -> Operator:
+        """A copy with caches of its own.  Compiled, most attributes are not in `__dict__`."""
+        twin: Operator = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin.name, twin.body, twin.kind, twin.node_name = self.name, self.body, self.kind, self.node_name
+        twin.parameters, twin.positional, twin.defaults = self.parameters, self.positional, self.defaults
+        twin.tensor_indexes, twin.number_indexes = self.tensor_indexes, self.number_indexes
+        twin.index_of, twin.needed, twin.setting = self.index_of, self.needed, self.setting
+        twin.mutates, twin.takes_out, twin.differentiable = self.mutates, self.takes_out, self.differentiable
+        twin.backward, twin.backward_needs = self.backward, self.backward_needs
+        twin.saves, twin.only_for = self.saves, self.only_for
+        twin.recent, twin.recent_into, twin.ways, twin.last_way = [], [], {}, None
+        return twin
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Operators are pickled, and deeply copied, by name."""
+        return operator_of, (self.name, self.called)
 
     def in_place(self) -> Operator:
         """This operator for those who let it write its first operand."""
@@ -356,6 +372,12 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
+
+
+def operator_of(name: str, called: str) -> Operator:
+    """The operator of that name, as it is called by another name if that differs."""
+    found = REGISTRY[name]
+    return found if found.called == called else found.called_as(called)
 
 
 def bind(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -191,7 +191,10 @@ def _reference(body: Callable[..., Any], computes: Sequence[dtype]) -> Callable[
             each.astype(kind.numpy, copy=False) if hasattr(each, "astype") else _number(each).astype(kind.numpy)
             for each, kind in zip(operands, wide)
         ]
-        out[...] = body(*values)
+        result = body(*values)
+        if out.itemsize == 2 and getattr(result, "dtype", None) == np.float64:
+            result = result.astype(np.float32)  # as PyTorch: float64 becomes a half type through float32
+        out[...] = result
 
     return reference
 

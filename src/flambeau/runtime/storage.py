@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import host
 from ..driver.api import Address, StreamHandle
 from ..dtypes import uint8
-from ..errors import AcceleratorError
+from ..errors import AcceleratorError, OutOfMemoryError
 from ..memory.caching import CachingAllocator
 from . import state
 from .device import CPU_INDEX
@@ -125,8 +125,13 @@ def on_device(machine: Machine, device: int, nbytes: int, stream: StreamHandle) 
 
 
 def on_host(nbytes: int) -> Storage:
-    """Pageable host memory, 64-byte aligned."""
-    raw = host.np.empty(nbytes + 64, host.np.uint8)
+    """Pageable host memory, 64-byte aligned.  Raises OutOfMemoryError."""
+    try:
+        raw = host.np.empty(nbytes + 64, host.np.uint8)
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            f"CPU out of memory. Tried to allocate {nbytes} bytes", hint="look for a size that was computed wrongly"
+        ) from error
     skip = -host.address_of(raw) % 64
     return from_array(raw[skip : skip + nbytes])
 
