@@ -60,10 +60,10 @@ def strides_in(
 
 
 def lies_in(wanted: memory_format, shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether a tensor lies in a format without gaps; any does in preserve_format."""
-    if wanted is contiguous_format:
+    """Whether a tensor lies in a format without gaps; preserve_format is read as contiguous_format."""
+    if not wanted.order:
         return st.is_contiguous(shape, strides)
-    return wanted is preserve_format or st.is_channels_last(shape, strides, wanted.order)
+    return st.is_channels_last(shape, strides, wanted.order)
 
 
 def suggested(shape: Sequence[int], strides: Sequence[int]) -> memory_format:

@@ -116,14 +116,13 @@ def preserved(shape: Sequence[int], strides: Sequence[int]) -> Shape:
 
 def elementwise(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
     """The strides of the new result, of `shape`, of an elementwise operation on (shape, strides) of its operands."""
-    first = next((at for at, (each, _) in enumerate(operands) if each), len(operands))
-    if all(each == shape for each, _ in operands[first:]):  # numbers count only behind a tensor with dimensions
-        every = [strides for _, strides in operands[first:]]
+    if all(each == shape for each, _ in operands):
+        every = [strides for _, strides in operands]
         if all(is_contiguous(shape, strides) for strides in every):
             return contiguous(shape)
-        if first == 0 and len(shape) == 4 and all(is_channels_last(shape, strides) for strides in every):
+        if len(shape) == 4 and all(is_channels_last(shape, strides) for strides in every):
             return compact(shape, CHANNELS_LAST)
-        if first == 0 and is_compact(shape, every[0]) and all(strides == every[0] for strides in every):
+        if is_compact(shape, every[0]) and all(strides == every[0] for strides in every):
             return every[0]
     return compact(shape, walk_order(shape, [expand(each, strides, shape) for each, strides in operands]))
 
@@ -134,9 +133,12 @@ CHANNELS_LAST_3D = (1, 4, 3, 2, 0)  # of [n, c, d, h, w]
 
 def is_channels_last(shape: Sequence[int], strides: Sequence[int], order: Sequence[int] = CHANNELS_LAST) -> bool:
     """Whether an array of as many dimensions lies in that order without gaps (dimensions of size 1 do not count)."""
-    if len(shape) != len(order):
-        return False
-    return is_contiguous([shape[dim] for dim in reversed(order)], [strides[dim] for dim in reversed(order)])
+    expected = 1
+    for dim in order if len(shape) == len(order) else ():
+        if shape[dim] != 1 and strides[dim] != expected:
+            return False
+        expected *= shape[dim]
+    return len(shape) == len(order)
 
 
 def broadcast(shapes: Iterable[Sequence[int]], name: str = "broadcast") -> Shape:
@@ -210,24 +212,31 @@ def overlaps_itself(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def view(shape: Sequence[int], strides: Sequence[int], target: Sequence[int]) -> Shape | None:
-    """The strides that show an array of `shape` as `target` without moving a byte, or None if there are none."""
+    """The strides that show an array of `shape` as `target` without moving a byte, or None if there are none.
+
+    Neighbouring dimensions that are walked as one are a chunk; each is shown as whole dimensions of the target, which
+    begin at the chunk's own stride.  Dimensions of size 1 belong to the chunk behind them.
+    """
     if prod(shape) == 0:
-        return contiguous(target)
-    sizes, (steps,) = collapse(shape, [strides])
-    result: list[int] = []
-    chunk = len(sizes) - 1
-    left = 1
-    step = steps[chunk] if sizes else 1
-    room = sizes[chunk] if sizes else 1
-    for size in reversed(target):
-        if left == room and size != 1 and chunk > 0:
-            chunk -= 1
-            left, room, step = 1, sizes[chunk], steps[chunk]
-        result.append(step * left)
-        left *= size
-        if room % left:
+        return tuple(strides) if tuple(shape) == tuple(target) else contiguous(target)
+    if not shape:
+        return (1,) * len(target)
+    result = [0] * len(target)
+    at, step, room = len(target) - 1, strides[-1], 1
+    for dim in reversed(range(len(shape))):
+        room *= shape[dim]
+        if dim and (shape[dim - 1] == 1 or strides[dim - 1] == room * step):
+            continue
+        shown = 1
+        while at >= 0 and (shown < room or target[at] == 1):
+            result[at] = shown * step
+            shown *= target[at]
+            at -= 1
+        if shown != room:
             return None
-    return tuple(reversed(result))
+        if dim:
+            step, room = strides[dim - 1], 1
+    return tuple(result)
 
 
 def infer(shape: Sequence[int], numel: int, name: str = "view") -> Shape:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import flambeau as torch
-from flambeau.errors import AcceleratorError, DtypeError, IndexRangeError, ShapeError
+from flambeau.errors import AcceleratorError, DtypeError, IndexRangeError
 from flambeau.testing import machine
 
 pytestmark = pytest.mark.devices(1)
@@ -153,7 +153,7 @@ def test_a_number_takes_one_index_but_for_index_fill(device):
         lambda: x.index_add(0, twice, x),
         lambda: x.index_copy(0, twice, x),
     ):
-        with pytest.raises(ShapeError, match="takes one index, got 2"):
+        with pytest.raises(IndexRangeError, match="takes one index, got 2"):
             call()
     assert x.item() == 3
 

@@ -15,7 +15,7 @@ from ..kernel import Kernel, Param, Pointer, Strided
 from .arithmetic import remainder
 from .indexing import INDEX_TYPES, given_input, index_array
 from .operator import Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
-from .parts import embed
+from .parts import embed, sized
 from .pointwise import grid_over
 from .scatter import BITS, accumulate, check_index, indexing_kernel, scalars, targets, write
 from .views import expand, reshape
@@ -232,11 +232,10 @@ def take_along_dim(input: Operand, indices: Operand, dim: int | None = None) -> 
     """
     if dim is None:
         return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))
-    at = st.wrap_dim(dim, len(input.shape), "take_along_dim")
+    at, size = sized(input, dim, "take_along_dim")
     one = [*input.shape[:at], 1, *input.shape[at + 1 :]]
     shape = list(st.broadcast([one, [*indices.shape[:at], 1, *indices.shape[at + 1 :]]], "take_along_dim"))
     rest = shape[at + 1 :]
-    size = input.shape[at]
     source = expand(input, (*shape[:at], size, *rest))
     inside = remainder(indices, size) if size and indices.dtype in INDEX_TYPES else indices
     return gather(source, at, expand(inside, (*shape[:at], indices.shape[at], *rest)))

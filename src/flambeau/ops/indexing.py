@@ -47,7 +47,7 @@ def _rows(name: str, input: Operand, dim: int, index: Operand) -> tuple[Rows, in
             f"{name}: the index must be a vector, got shape {list(index.shape)}", hint="flatten it with .reshape(-1)"
         )
     if not input.shape and index.numel() != 1 and name != "index_fill":
-        raise ShapeError(
+        raise IndexRangeError(
             f"{name}: a 0-dim tensor takes one index, got {index.numel()}", hint="unsqueeze(0) makes it a vector"
         )
     shape = input.shape or (1,)
@@ -112,6 +112,11 @@ def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: boo
     """
     (outer, size, inner), at = _rows("index_select", input, dim, index)
     count = index.numel()
+    if count and not size:
+        raise IndexRangeError(
+            f"index_select: dimension {at} has no elements to select, the shape is {list(input.shape)}",
+            hint="select another dimension, or pass an empty index",
+        )
     out = call.output(_replaced(input.shape, at, count), input.dtype)
     if outer * count * inner:
         move = move_of(input.dtype, input.shape or (1,), input.strides or (1,), at, (out, input))

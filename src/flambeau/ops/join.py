@@ -17,6 +17,7 @@ from ..memory_formats import contiguous_format
 from .moving import SOURCE as MOVING
 from .moving import UNITS, blocks_of, unit_of
 from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
+from .parts import sized
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
 from .scatter import BITS
 from .views import expand, reshape, unsqueeze, wrap_dims
@@ -382,13 +383,13 @@ def flip(call: Call, input: Operand, dims: Any) -> Any:
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is named twice.
     """
     chosen = wrap_dims([dims] if isinstance(dims, int) else dims, len(input.shape), "flip")
-    out = call.output(input.shape, input.dtype)
+    out = call.output(input.shape, input.dtype, st.preserved(input.shape, input.strides))
     numel = input.numel()
     if numel:
-        mask = sum(1 << dim for dim in chosen)
-        call.launch(
-            _flip_kernel(input.dtype), grid_over(numel), out, input, (input.shape, [input.strides]), numel, mask
-        )
+        order = sorted(range(len(out.shape)), key=lambda dim: -out.strides[dim])  # as the result lies, it is walked
+        mask = sum(1 << at for at, dim in enumerate(order) if dim in chosen)
+        layout = [input.shape[dim] for dim in order], [[input.strides[dim] for dim in order]]
+        call.launch(_flip_kernel(input.dtype), grid_over(numel), out, input, layout, numel, mask)
     return out
 
 
@@ -447,7 +448,7 @@ def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
         )
     rolled: Any = input
     for step, dim in zip(steps, wanted):
-        size = rolled.shape[st.wrap_dim(dim, len(input.shape), "roll")]
+        _, size = sized(rolled, dim, "roll")
         cut = (size - step) % size if size else 0
         rolled = cat([rolled.narrow(dim, cut, size - cut), rolled.narrow(dim, 0, cut)], dim)
     return rolled

@@ -394,6 +394,8 @@ def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
         raise ArgumentError(
             f"unfold: step must be greater than zero, got {step}", hint="1 begins a window at every place"
         )
+    if not input.shape:
+        return (size,), (1,), 0
     count = (shape[at] - size) // step + 1
     walked = (*strides[:at], strides[at] * step, *strides[at + 1 :], strides[at])
     return (*shape[:at], count, *shape[at + 1 :], size), walked, 0

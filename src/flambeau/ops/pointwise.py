@@ -124,7 +124,7 @@ class Pointwise(Operator):
         shape = st.Size(st.broadcast([each.shape for each in tensors], self.name))
         if out is not None:
             check_out(self.name, out, shape, out.dtype if self.casts else kind)
-        result = call.output(shape, kind, self._strides(shape, operands)) if out is None else out
+        result = call.output(shape, kind, self.strides_of(shape, operands)) if out is None else out
         if prod(shape):
             inputs = [kind if is_tensor(each) else None for kind, each in zip(types, operands)]
             kernel = self.kernel(result.dtype, inputs, tuple(computes))
@@ -138,7 +138,7 @@ class Pointwise(Operator):
             call.launch(kernel, grid, result, *values, walk)
         return result
 
-    def _strides(self, shape: Sequence[int], operands: Sequence[Any]) -> st.Shape:
+    def strides_of(self, shape: Sequence[int], operands: Sequence[Any]) -> st.Shape:
         """The strides of a new result.  A number counts as a tensor without dimensions where it is an operand."""
         laid = [(each.shape, each.strides) if is_tensor(each) else ((), ()) for each in operands]
         if self.exact or self.factor >= 0:
@@ -148,7 +148,8 @@ class Pointwise(Operator):
     def number(self, call: Any, at: int, value: Any, compute: dtype) -> Any:
         """A number as it is passed to the kernel: checked if it is an argument, else left to wrap in the kernel."""
         if self.exact or at == self.factor:
-            return passed_as(value, partial(converted, call.called, compute.wide), PYTHON[compute.category])
+            held = compute if self.exact else compute.wide
+            return passed_as(value, partial(converted, call.called, held), PYTHON[compute.category])
         return passed_as(value, PYTHON[compute.category])
 
     def spread(self, kernel: Kernel, walk: Walk, pack: int) -> tuple[Kernel, Grid, Walk]:

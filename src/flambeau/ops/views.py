@@ -105,6 +105,8 @@ def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
             f"flatten: start_dim {start_dim} comes after end_dim {end_dim}",
             hint=f"exchange them: ({end_dim}, {start_dim})",
         )
+    if first == last and ndim:
+        return input
     merged = 1
     for size in input.shape[first : last + 1]:
         merged *= size
@@ -143,6 +145,8 @@ def unflatten(input: Operand, dim: int, sizes: Any) -> Any:
     Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit.
     """
     at = st.wrap_dim(dim, len(input.shape), "unflatten")
+    if not input.shape:
+        raise IndexRangeError("unflatten: cannot be applied to a 0-dim tensor", hint="reshape(...) gives it dimensions")
     inner = st.infer(sizes, input.shape[at], "unflatten")
     return reshape(input, (*input.shape[:at], *inner, *input.shape[at + 1 :]))
 

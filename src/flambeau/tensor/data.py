@@ -43,6 +43,9 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64 and not is_numpy:
         _refuse_leaf(data, name, ())
     if wanted is not None:
+        if not is_numpy and wanted.category == dtypes.INTEGER and array.dtype.kind == "f":
+            found = [converted(name, wanted, each) for each in np.array(data, dtype=object).reshape(-1)]
+            return np.array(found, dtype=wanted.numpy).reshape(array.shape)
         if not is_numpy:
             _check_fits(array, wanted, name)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -161,9 +164,7 @@ def _refuse_leaf(data: Any, name: str, place: tuple[int, ...]) -> None:
 
 
 def _check_fits(array: Any, wanted: dtype, name: str) -> None:
-    """Raise ValueRangeError for numbers that an integer type does not hold."""
+    """Raise ValueRangeError for integers that an integer type does not hold."""
     if wanted.category == dtypes.INTEGER and array.size:
-        flat = array.reshape(-1)
-        odd = flat[~np.isfinite(flat)] if array.dtype.kind == "f" else flat[:0]
-        for each in (odd[0],) if odd.size else (flat.min(), flat.max()):
+        for each in (array.min(), array.max()):
             converted(name, wanted, each.item())

@@ -21,6 +21,7 @@ from ..host import address_of, array_at, np
 from ..ops.operator import REGISTRY
 from ..runtime import storage
 from ..runtime.device import resolve
+from ..scalars import converted
 from ..strides import contiguous, extent
 from . import checks
 from .data import host_array, kind_of
@@ -314,6 +315,10 @@ def arange(
         checks.steps(first, last, step)
     whole = all(isinstance(each, int) for each in (first, last, step))
     kind = dtype or (dtypes.int64 if whole else dtypes.float32)
+    if not whole and checks.kind("arange", kind) is dtypes.int64:  # the numbers are cut before they are counted
+        whole = True
+        first, last, step = (converted("arange", dtypes.int64, each) for each in (first, last, step))
+        checks.steps(first, last, step)
     count = -(-(last - first) // step) if whole else ceil((last - first) / step)
     made = unset("arange", (count,), kind, device, pin_memory)
     checks.not_bool("arange", made.dtype)

@@ -183,7 +183,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
 
     @property
     def mT(self) -> Any:  # noqa: N802
-        return self.transpose(-2, -1)
+        return self.transpose(-2, -1) if self.shape else self
 
     def is_floating_point(self) -> bool:
         return self.dtype.is_floating_point
@@ -205,6 +205,12 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         if memory_format is contiguous_format:
             return self if self.layout.dense else _CONVERT(self, None, contiguous_format)
         formats.check("contiguous", memory_format)
+        if memory_format is formats.preserve_format and not self.layout.dense:
+            raise ValueRangeError(
+                f"contiguous: {memory_format} is unsupported, this is {self.describe()} with strides "
+                f"{list(self.strides)}",
+                hint="clone() preserves the order of dimensions",
+            )
         if formats.lies_in(memory_format, self.shape, self.strides):
             return self
         with told_as("contiguous"):
@@ -326,7 +332,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         if type(value) not in PLAIN:
             checks.fill(value)
         if isinstance(value, TensorCore):
-            return self.copy_(value)
+            return self.copy_(value.clone() if value.storage is self.storage else value)  # type: ignore[attr-defined]
         return dispatch.call_inplace(_FILL, (self, value), {})
 
     def zero_(self) -> Any:
