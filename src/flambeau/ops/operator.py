@@ -272,9 +272,9 @@ class Operator:
         return twin
 
     def _twin(self) -> Operator:
-        """A copy with caches of its own.  Compiled, most attributes are not in `__dict__`."""
+        """A copy with caches of its own.  Compiled, most attributes are not among `vars`."""
         twin: Operator = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
+        vars(twin).update(vars(self))
         twin.name, twin.body, twin.kind, twin.node_name = self.name, self.body, self.kind, self.node_name
         twin.parameters, twin.positional, twin.defaults = self.parameters, self.positional, self.defaults
         twin.tensor_indexes, twin.number_indexes = self.tensor_indexes, self.number_indexes
