@@ -175,7 +175,7 @@ def _call_out(operator: Operator, bound: list[Any], given: Any, device: int) -> 
 
 
 def _called_into(operator: Operator, bound: list[Any], given: Any) -> Any:
-    """A call with out=.  Raises ArgumentTypeError, AutogradError, and what the call raises."""
+    """Call an operator with out=.  Raises: ArgumentTypeError, AutogradError, and the errors of the call."""
     if not operator.takes_out:
         raise ArgumentTypeError(
             f"{operator.called}: got an unexpected keyword argument 'out': {shown(given)}", hint=operator.signature()

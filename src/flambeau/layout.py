@@ -43,7 +43,7 @@ class Layout:
         return f"Layout({self.dtype.name}{list(self.shape)}, strides {list(self.strides)})"
 
 
-def checked_numel(dtype: dtype, shape: Size) -> int:
+def checked_numel(dtype: dtype, shape: Sequence[int]) -> int:
     """How many elements a shape has.  Raises ValueRangeError if their bytes cannot be counted in 64 bits."""
     numel = prod(shape)
     if numel * dtype.itemsize > MAX_COUNT:

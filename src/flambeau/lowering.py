@@ -18,7 +18,7 @@ from .core import TensorCore
 from .dtypes import dtype
 from .errors import ArgumentTypeError, DeviceMismatchError
 from .kernel import Grid, Kernel
-from .layout import Layout, dense_layout, layout_of
+from .layout import Layout, checked_numel, dense_layout, layout_of
 from .ops.operator import REGISTRY, Number, Operator
 from .ops.pointwise import uncastable, unlike_result
 from .placement import MISUSES, check_arguments, device_name, misused
@@ -81,7 +81,7 @@ class Call:
         self.draws: list[tuple[int, Any]] = []
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
-        """A new result, or what is to be written, if that lies as the result would.
+        """A new result, or the tensor to write if its type, shape and strides are those of the result.
 
         strides: of a result that leaves no gaps, contiguous if not given.
         """
@@ -167,6 +167,7 @@ def laid_out(operator: Operator, bound: Sequence[Any]) -> tuple[list[int], list[
     check_arguments(operator, bound)
     try:
         shape, strides, step = operator.body(*bound)
+        checked_numel(bound[0].dtype, shape)
         return [as_int(each) for each in shape], [as_int(each) for each in strides], as_int(step)
     except MISUSES as error:
         raise misused(operator, bound, error)  # noqa: B904  (most often it is that error)

@@ -7,13 +7,15 @@
 
 from __future__ import annotations
 
-from math import inf, isnan
+from math import inf, isinf, isnan
 from typing import Any
 
-from .dtypes import BOOL, FLOATING, bfloat16, bool_, dtype, float16, float32
+from .dtypes import BOOL, FLOATING, INTEGER_TYPES, bfloat16, bool_, dtype, float16, float32, float64
 from .errors import ValueRangeError, shown
 
-LARGEST = {float16: 65504.0, bfloat16: 3.3895313892515355e38, float32: 3.4028234663852886e38}
+LARGEST = {
+    float16: 65504.0, bfloat16: 3.3895313892515355e38, float32: 3.4028234663852886e38, float64: 1.7976931348623157e308,
+}  # fmt: skip
 
 
 def integer_range(kind: dtype) -> tuple[int, int]:
@@ -22,44 +24,37 @@ def integer_range(kind: dtype) -> tuple[int, int]:
     return -(1 << bits) if kind.is_signed else 0, (1 << bits) - 1
 
 
-def converted(name: str, kind: dtype, value: Any) -> bool | int | float:
-    """`value` as a number of type `kind`.
+# Per type: its least and its largest finite value, and the Python type that its values have.
+HELD: dict[dtype, tuple[Any, Any, type]] = {
+    bool_: (-inf, inf, bool),
+    **{kind: (*integer_range(kind), int) for kind in INTEGER_TYPES},
+    **{kind: (-largest, largest, float) for kind, largest in LARGEST.items()},
+}
+
+
+def converted(name: str, kind: dtype, value: Any) -> Any:
+    """`value` as a bool, int or float that type `kind` holds.
 
     bool: whether it is not 0.  Integers: floats are cut, and a negative int wraps in an unsigned type.
     Raises: ValueRangeError, in the name of operator `name`, if it lies outside the type's range.
     """
-    if kind.category == FLOATING:
-        return _float(name, kind, value)
-    if kind.category == BOOL:
-        return bool(value)
-    low, high = integer_range(kind)
-    if isinstance(value, float):
-        if not low <= value <= high:
-            raise overflow(name, kind, value)
-        return int(value)
-    if not (low if kind.is_signed else -high) <= value <= high:
-        raise overflow(name, kind, value)
-    return int(value) if kind.is_signed else int(value) & high
-
-
-def _float(name: str, kind: dtype, value: Any) -> float:
-    try:
-        number = float(value)
-    except OverflowError as error:
-        raise overflow(name, kind, value) from error
-    if abs(number) > LARGEST.get(kind, inf) and abs(number) != inf and not isnan(number):
-        raise overflow(name, kind, value)
-    return number
+    low, high, python = HELD[kind]
+    if low <= value <= high:
+        return python(value)
+    if kind.category == BOOL:  # NaN
+        return True
+    if kind.category == FLOATING and not isinstance(value, int) and (isinf(value) or isnan(value)):
+        return float(value)
+    if low == 0 and -high <= value < 0 and not isinstance(value, float):
+        return int(value) & high
+    raise overflow(name, kind, value)
 
 
 def overflow(name: str, kind: dtype, value: Any) -> ValueRangeError:
     """The error for a number that a type cannot hold."""
-    if kind.is_floating_point:
-        largest = f"{LARGEST.get(kind, 1.7976931348623157e308):.5g}"
-        hint = f"{kind.name} holds -{largest} to {largest}, infinity and NaN"
-    else:
-        low, high = integer_range(kind)
-        hint = f"{kind.name} holds {low} to {high}"
+    low, high, _ = HELD[kind]
+    hint = f"{kind.name} holds {low:.5g} to {high:.5g}, infinity and NaN" if kind.is_floating_point else ""
     return ValueRangeError(
-        f"{name}: value cannot be converted to type {kind.name} without overflow: {shown(value)}", hint=hint
+        f"{name}: value cannot be converted to type {kind.name} without overflow: {shown(value)}",
+        hint=hint or f"{kind.name} holds {low} to {high}",
     )

@@ -1,7 +1,8 @@
-"""Numbers as PyTorch 2.13 converts them: what fits, what is cut, what wraps, and what is an error."""
+"""Conversion of numbers to data types, as in PyTorch 2.13: exact, cut, wrapped, and refused."""
 
 import math
 
+import numpy as np
 import pytest
 
 import flambeau as torch
@@ -39,6 +40,13 @@ def test_a_number_that_the_type_does_not_hold(name, value):
 
 def test_nan_stays_in_floating_point():
     assert all(math.isnan(converted("fill", kind, NAN)) for kind in dtypes.FLOATING_TYPES)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert torch.zeros(1).fill_(np.float32(INF)).item() == INF
+    assert torch.zeros(1, dtype=torch.uint8).fill_(np.int64(-1)).item() == 255
+    with pytest.raises(ValueRangeError, match="int8 without overflow"):
+        torch.zeros(1, dtype=torch.int8).fill_(np.float64(NAN))
 
 
 def test_ranges_of_integers():

@@ -1,6 +1,6 @@
 """Random calls of operators, compared with PyTorch: values, types, shapes, strides, offsets and classes of errors.
 
-    python tests/oracle/fuzz_operators.py --seed 1 --count 5000        # print what differs
+    python tests/oracle/fuzz_operators.py --seed 1 --count 5000        # print the differences
     python tests/oracle/fuzz_operators.py --record                     # write fuzz_operators.json anew
 
 A case is a text that is evaluated with both libraries, and the tensors `a` to `d` that it uses: random layouts over
@@ -46,7 +46,7 @@ class Tensor(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A text, the tensors that it names, and whether the strides of what it returns are compared."""
+    """An expression, the tensors that it names, and whether the strides of its result are compared."""
 
     text: str
     tensors: dict[str, Tensor]
@@ -512,7 +512,7 @@ def made(torch: Any, tensor: Tensor, device: str) -> Any:
 
 
 def run(torch: Any, case: Case, device: str) -> tuple[str, Any]:
-    """("value", what the text gives and the tensors afterwards) or ("error", the names of its builtin classes)."""
+    """("value", [the result, the tensors afterwards]) or ("error", [the names of its classes, its first line])."""
     names: dict[str, Any] = {name: made(torch, each, device) for name, each in case.tensors.items()}
     tensors = dict(names)
     names.update({"torch": torch, "nn": torch.nn, "D": device})
@@ -521,7 +521,7 @@ def run(torch: Any, case: Case, device: str) -> tuple[str, Any]:
             warnings.simplefilter("ignore")
             found = eval(case.text, names) if "__setitem__" not in case.text else _assigned(case.text, names)
             return "value", [snapshot(torch, found, case.strided), [values_of(each) for each in tensors.values()]]
-    except Exception as error:  # noqa: BLE001  (it is what is compared)
+    except Exception as error:  # noqa: BLE001  (errors are compared too)
         classes = [each.__name__ for each in type(error).__mro__ if each.__module__ in ("builtins", "flambeau.errors")]
         return "error", [classes, str(error).splitlines()[0] if str(error) else ""]
 
@@ -542,7 +542,7 @@ def plain(value: Any) -> Any:
 
 
 def snapshot(torch: Any, found: Any, strided: bool) -> Any:
-    """What is compared of a result."""
+    """The properties of a result that are compared."""
     if isinstance(found, torch.Tensor):
         lies = _lies(found) if strided else None
         kind = str(found.dtype).removeprefix("torch.")
@@ -677,7 +677,7 @@ def cases(seed: int, count: int, start: int = 0) -> Iterator[tuple[int, Case]]:
 
 
 def differences(torch: Any, flambeau: Any, seed: int, count: int, start: int = 0) -> Iterator[str]:
-    """What differs, one text for each case."""
+    """Descriptions of the cases that differ."""
     from flambeau.testing import machine
 
     for number, case in cases(seed, count, start):

@@ -18,7 +18,7 @@ RECORD = "run tests/oracle/fuzz_operators.py --record with PyTorch installed"
 
 
 def recorded():
-    """Every recorded case, with what PyTorch came to."""
+    """Every recorded case, with the outcome in PyTorch."""
     found = json.loads(fuzz.RECORDED.read_text())
     assert len(found) == fuzz.RECORDED_COUNT, RECORD
     for (_, case), (text, (kind, values)) in zip(fuzz.cases(fuzz.RECORDED_SEED, fuzz.RECORDED_COUNT), found):

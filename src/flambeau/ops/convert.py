@@ -109,7 +109,7 @@ _C = {"float64": "double", "int64": "long long"}
 
 
 def _one_number(value: Value) -> Any:
-    """What fills a tensor that leaves gaps: a pointwise kernel that reads no tensor."""
+    """Fill a tensor that leaves gaps with a number."""
     return value
 
 

@@ -211,7 +211,7 @@ def strided(name: str, size: Any, stride: Any) -> None:
 
 
 def fill(value: Any) -> None:
-    """Raise what `fill_` says of a value that is neither a number nor a tensor without dimensions."""
+    """Raise ArgumentTypeError or ShapeError unless `fill_` takes the value: a number or a 0-dim tensor."""
     if isinstance(value, TensorCore):
         if value.ndim:
             raise ShapeError(

@@ -89,7 +89,7 @@ def _put(tensor: Any, index: Any, value: Any) -> None:
 
 
 def _check_number(tensor: Any, value: Any) -> None:
-    """Raise ArgumentTypeError for what is no number."""
+    """Raise ArgumentTypeError unless the value is a number."""
     if not isinstance(value, (bool, int, float)) and not (is_numpy_loaded() and isinstance(value, np.generic)):
         raise ArgumentTypeError(
             f"index: can't assign a {type(value).__name__} to a {tensor.type()}: {shown(value)}",
@@ -104,7 +104,7 @@ def _fitting(value: Any, view: Any) -> Any:
 
 
 def _as_values(value: Any, view: Any) -> Any:
-    """What is written, of the view's type, without leading dimensions of size 1."""
+    """The values to write as a tensor of the view's type, without leading dimensions of size 1."""
     if isinstance(value, TensorCore):
         lead = next((at for at, size in enumerate(value.shape) if size != 1), value.ndim)
         return value.reshape(value.shape[lead:]).to(view.device, view.dtype)  # type: ignore[attr-defined]
@@ -128,7 +128,7 @@ def _fill_masked(view: Any, place: tuple[int, Any], value: Any) -> None:
 
 
 def delete(tensor: Any, index: Any) -> None:
-    """What `del tensor[index]` raises: ArgumentTypeError."""
+    """Refuse `del tensor[index]`.  Raises ArgumentTypeError."""
     raise ArgumentTypeError(
         f"index: Tensor does not support deleting items: {tensor.describe()}[{shown(index)}]",
         hint="keep the others, for example with a mask: x[keep]",

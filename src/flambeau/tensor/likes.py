@@ -29,7 +29,7 @@ def _like(name: str, make: Any, input: TensorCore, arguments: tuple[Any, ...], o
 
 
 def _laid_like(name: str, make: Any, input: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """What a factory makes with the input's shape, laid out in a memory format, as the input if none is given."""
+    """Call a factory with the input's shape, and lay the result out in a memory format, preserve_format by default."""
     format = options.pop("memory_format", None)
     if format is not None:
         formats.check(name, format)
