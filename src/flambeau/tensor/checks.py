@@ -25,6 +25,7 @@ from ..errors import (
     ValueRangeError,
     shown,
 )
+from ..host import is_numpy_loaded, np
 from ..strides import wrap_dim
 
 OF_DEVICES = (DeviceNameError, DeviceIndexError, ArgumentError, ArgumentTypeError)  # what a wrong device is
@@ -190,6 +191,11 @@ def fill_value(name: str, value: Any) -> None:
             f"{name}: the value must be a number or a tensor of one element, got {shown(value)}",
             hint="torch.tensor(...) makes a tensor of several values",
         )
+
+
+def plain(value: Any) -> Any:
+    """A NumPy scalar as the Python number; anything else as it is."""
+    return value.item() if is_numpy_loaded() and isinstance(value, np.generic) else value
 
 
 def strided(name: str, size: Any, stride: Any) -> None:

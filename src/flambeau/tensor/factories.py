@@ -267,9 +267,10 @@ def full(
     Host: returns at once.
     """
     is_tensor = isinstance(fill_value, TensorCore)
-    kind = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.float32))
     if is_tensor and fill_value.numel() != 1 or not is_tensor and type(fill_value) not in (int, float, bool):
         checks.fill_value("full", fill_value)
+        fill_value = checks.plain(fill_value)
+    kind = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.float32))
     if type(size) is int:
         checks.sizes("full", size)
     made = unset("full", (size,), kind, device, pin_memory)
@@ -287,7 +288,7 @@ def of_number(name: str, what: str, value: Any, device: Any) -> Any:
             f"{name}: {what} must be a Tensor or a number, got {shown(value)}",
             hint="torch.tensor(...) makes a tensor of a list",
         )
-    plain = value.item() if isinstance(value, np.generic) else value
+    plain = checks.plain(value)
     kind = dtypes.of_scalar(plain, dtypes.float64)  # type: ignore[arg-type]
     return run_into("fill", name, unset(name, ((),), kind, device), plain)
 

@@ -331,6 +331,7 @@ class Tensor(TensorCore, metaclass=_TensorClass):
         """Set every element to a number, or to the value of a tensor of one element."""
         if type(value) not in PLAIN:
             checks.fill(value)
+            value = checks.plain(value)
         if isinstance(value, TensorCore):
             return self.copy_(value.clone() if value.storage is self.storage else value)  # type: ignore[attr-defined]
         return dispatch.call_inplace(_FILL, (self, value), {})
