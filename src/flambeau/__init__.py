@@ -36,6 +36,7 @@ from .dtypes import bool_ as bool
 from .dtypes import float_ as float
 from .dtypes import int_ as int
 from .errors import AcceleratorError, OutOfMemoryError
+from .memory_formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from .numerics import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
@@ -66,7 +67,7 @@ from .tools.statistics import statistics
 
 __version__ = "0.1.0"
 autograd.Variable = _Variable  # type: ignore[attr-defined]  # it needs tensors, which need autograd
-for _name in ("ops", "trace"):  # modules of the library, where PyTorch has something else; imports still find them
+for _name in ("ops",):  # modules of the library, where PyTorch has something else; imports still find them
     if isinstance(globals().get(_name), type(_importlib)):
         del globals()[_name]
 _SUBMODULES = (
@@ -85,12 +86,13 @@ _SUBMODULES = (
 
 __all__ = [
     "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",
-    "are_deterministic_algorithms_enabled", "bfloat16", "bool", "cuda", "device", "double", "dtype", "enable_grad",
+    "are_deterministic_algorithms_enabled", "bfloat16", "bool", "channels_last", "channels_last_3d",
+    "contiguous_format", "cuda", "device", "double", "dtype", "enable_grad",
     "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
     "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64",
     "int8", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_deterministic_algorithms_warn_only_enabled",
-    "is_grad_enabled", "is_inference_mode_enabled", "layout", "load", "long", "manual_seed", "no_grad", "profile",
-    "promote_types", "save", "seed", "set_default_device", "set_deterministic_debug_mode",
+    "is_grad_enabled", "is_inference_mode_enabled", "layout", "load", "long", "manual_seed", "memory_format", "no_grad",
+    "preserve_format", "profile", "promote_types", "save", "seed", "set_default_device", "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_grad_enabled", "short", "statistics", "strided", "uint8", "use_deterministic_algorithms", "virtual",
     *_tensor_names, *_function_names,

@@ -55,6 +55,10 @@ class Gpus:
 def parse_gpus(text: str, races: str = "poison") -> Gpus:
     """Read the value of FLAMBEAU_GPUS.  races: where it says nothing of them.  Raises ConfigError."""
     head, *options = [part.strip() for part in text.split(",")]
+    names = [each.partition("=")[0].strip() for each in options]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"FLAMBEAU_GPUS={text!r}: {name} is given {names.count(name)} times", hint="give it once")
     kind, _, count = head.partition(":")
     if kind not in ("nvidia", "virtual", "none") or (count and kind != "virtual"):
         raise ConfigError(
@@ -204,7 +208,7 @@ def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def _count(text: str, whole: str) -> int:
-    if not text.isdigit():
+    if not (text.isascii() and text.isdecimal()):
         raise ConfigError(f"FLAMBEAU_GPUS={whole!r}: {text!r} is not a number of devices", hint="write virtual:2")
     return int(text)
 

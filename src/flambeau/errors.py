@@ -9,7 +9,7 @@
     +-- ConfigError            (ValueError)            an environment variable or option makes no sense
     +-- DtypeError             (RuntimeError)          operands have data types the operator does not take
     +-- ShapeError             (RuntimeError)          operands have shapes that do not fit
-    +-- IndexRangeError        (IndexError)            an index lies outside its dimension
+    +-- IndexRangeError        (IndexError, RuntimeError)   an index lies outside its dimension
     +-- DeviceMismatchError    (RuntimeError)          operands live on different devices
     +-- DeviceNameError        (RuntimeError)          a text or a number is no device's name
     +-- DeviceIndexError       (RuntimeError)          there is no device with that index
@@ -24,6 +24,7 @@
         +-- GradcheckError                             a derivative disagrees with differences
     +-- DeferredCudaCallError  (RuntimeError)          what was asked for before the start failed at the start
     +-- ProcessGoneError       (RuntimeError)          the process that shared something has ended
+    +-- InternalError          (RuntimeError)          the NumPy meaning of a kernel failed: a mistake of flambeau
     +-- OutOfMemoryError       (RuntimeError)          a device has no room, after everything idle was handed back
     +-- AcceleratorError       (RuntimeError)          the driver reported a failure; `error_code` says which
         +-- CudaError                                  a code that `cuda.check_error` was given is not success
@@ -184,8 +185,11 @@ class ShapeError(FlambeauError, RuntimeError):
     """Operands have shapes that do not fit together."""
 
 
-class IndexRangeError(FlambeauError, IndexError):
-    """An index lies outside the dimension that it selects from."""
+class IndexRangeError(FlambeauError, IndexError, RuntimeError):
+    """An index lies outside the dimension that it selects from.
+
+    PyTorch raises IndexError or, in `gather`, `scatter` and `one_hot`, RuntimeError: handlers of both catch this one.
+    """
 
 
 class DeviceMismatchError(FlambeauError, RuntimeError):
@@ -256,6 +260,19 @@ class ProcessGoneError(FlambeauError, RuntimeError):
     """The process that shared memory, an event or a tensor has ended, or took it back."""
 
     is_named = False
+
+
+class InternalError(FlambeauError, RuntimeError):
+    """The NumPy meaning of a kernel failed as no GPU would: a mistake of flambeau.  No device is lost."""
+
+
+def reference_failed(called: str, where: str, cause: Exception) -> InternalError:
+    """The error of a NumPy reference that raised `cause`."""
+    return InternalError(
+        f"the kernel's NumPy reference failed{where}: {type(cause).__name__}: {cause}",
+        hint="this is a mistake of flambeau, not of the program: please report the call with its arguments",
+        operator=called,
+    )
 
 
 class OutOfMemoryError(FlambeauError, RuntimeError):

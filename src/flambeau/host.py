@@ -40,6 +40,13 @@ def numpy_dtype(name: str) -> Any:
     return numpy().dtype(name)
 
 
+def rounded(array: Any, kind: Any) -> Any:
+    """An array as one of our types.  float64 becomes a half type through float32, as in PyTorch: rounded twice."""
+    if array.dtype == numpy().float64 and kind.is_floating_point and kind.itemsize == 2:
+        array = array.astype(numpy().float32)
+    return array.astype(kind.numpy, copy=False)
+
+
 def is_numpy_loaded() -> bool:
     return "numpy" in sys.modules
 

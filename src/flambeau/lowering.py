@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from . import callers, transfer
 from . import strides as st
-from . import trace, transfer
 from .core import call as calls
 from .core import storage, tensor, thread
 from .core.call import Delegation, MovedScalars, RunBody
@@ -23,10 +23,10 @@ from .core.layout import Layout, dense_layout, layout_of
 from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
 from .core.plan import Drawn, Launch, LibraryCall, Part, Plan, direct_call, host_call
 from .core.storage import NO_PLACE, NotLowerable
-from .core.tensor import TensorBase
+from .core.tensor import TensorBase, before_write, check_own_overlap
 from .core.thread import Device
 from .dtypes import dtype
-from .errors import ArgumentTypeError, DeviceMismatchError, ShapeError
+from .errors import ArgumentTypeError, DeviceMismatchError
 from .kernel import Grid, Kernel
 from .operands import MISUSES, check_types, device_of, misuse
 from .ops.pointwise import uncastable, unlike_result
@@ -65,16 +65,19 @@ class Call:
         return tensor.new_tensor(memory, layout)
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
-        """A new contiguous result, or what is to be written, if that has this shape and type.
+        """A new result, or the tensor to write if its type, shape and strides are those of the result.
 
-        strides: of a result that is not contiguous, and leaves no gaps.
+        strides: of a result that leaves no gaps, contiguous if not given.
         """
+        size = st.Size(shape)
+        layout = dense_layout(self.device, dtype, size)
         if strides is not None:
-            return self.take(layout_of(self.device, dtype, st.Size(shape), tuple(strides)))
-        layout = dense_layout(self.device, dtype, st.Size(shape))
+            layout = layout_of(self.device, dtype, size, tuple(strides))
         given = self.given
-        if given is not None and given.dtype is dtype and given.shape == layout.shape and given.is_contiguous():
-            return given
+        if given is not None and given.dtype is dtype and given.shape == size:
+            lies_so = given.is_contiguous() if strides is None else given.strides == layout.strides
+            if lies_so:
+                return given
         return self.take(layout)
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
@@ -111,13 +114,13 @@ class Call:
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
         """Queue a kernel; on the CPU, run its reference."""
-        trace.uses(kernel.entry, self.name)
+        callers.uses(kernel.entry, self.name)
         handle = None if self.is_on_host else self.device.kernel(kernel)  # type: ignore[attr-defined]
         self.steps.append(Launch(kernel, handle, grid, values, self.called))
 
     def library(self, problem: Problem, *operands: Any) -> None:
         """Queue a library call, with a workspace from the caching allocator."""
-        trace.uses(problem.kind, self.name)
+        callers.uses(problem.kind, self.name)
         handle, nbytes = (None, 0) if self.is_on_host else self.device.library_plan(problem)  # type: ignore[attr-defined]
         self.steps.append(LibraryCall(problem, handle, nbytes, operands, self.called))
 
@@ -193,7 +196,8 @@ def entry_for(operator: Operator, bound: list[Any], given: Any) -> Any:
     if given is not None:
         result = _written(call, result)
     plan = call.plan(members, given is not None, _places(result))
-    if call.is_on_host and operator.kind is POINTWISE and result is not call.given and len(call.steps) == 1:
+    is_new = result is not call.given and len(call.steps) == 1
+    if call.is_on_host and operator.kind is POINTWISE and is_new and call.taken[0].dense:
         plan.direct = direct_call(call.steps[0], call.taken[0])
     return plan
 
@@ -206,13 +210,8 @@ def _check_given(operator: Operator, device: Device, given: TensorBase) -> None:
             hint=f'write into one of that device: torch.empty_like(out, device="{device}")',
             operator=operator.called,
         )
-    if not given.layout.dense and st.overlaps_itself(given.layout.shape, given.layout.strides):
-        raise ShapeError(
-            f"more than one element of the written-to tensor {given.describe()} refers to a single memory location "
-            f"(strides {list(given.layout.strides)})",
-            hint="clone() the tensor before writing it",
-            operator=operator.called,
-        )
+    if not operator.writes_one_value:
+        check_own_overlap(operator.called, given)
 
 
 def is_same(one: TensorBase, other: TensorBase) -> bool:
@@ -351,6 +350,53 @@ def check_fits(name: str, result: Any, target: Any) -> None:
         raise uncastable(name, result.dtype, target.dtype)
 
 
+def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> Any:
+    """Let what out= names take the result of a call; what the call returns.
+
+    Raises: ArgumentTypeError, DeviceMismatchError, DtypeError, ShapeError; nothing is written then.
+    """
+    called = operator.called
+    if isinstance(given, TensorBase):
+        check_single(called, result)
+        pairs = [(given, result)]
+    elif not isinstance(result, tuple) or len(result) != len(given):
+        count = len(result) if isinstance(result, tuple) else 1
+        raise ArgumentTypeError(
+            f"out has {len(given)} tensors, and there are {count} results",
+            hint="give one tensor for each result",
+            operator=called,
+        )
+    else:
+        pairs = list(zip(given, result))
+        for target, each in pairs:
+            if target.dtype is not each.dtype:
+                raise uncastable(called, each.dtype, target.dtype)
+    for target, each in pairs:
+        _check_given(operator, each.layout.device, target)
+        if target.layout.numel:
+            check_fits(called, each, target)
+        elif each.dtype.category > target.dtype.category:
+            raise uncastable(called, each.dtype, target.dtype)
+    for target, each in pairs:
+        before_write(called, target)
+        if target.layout.numel:
+            calls.assign(target, each)
+        else:
+            _adopt(bound, target, each)
+        target.storage.version += 1
+    if isinstance(given, TensorBase):
+        return given
+    return tuple(given) if type(result) is tuple else type(result)(*given)
+
+
+def _adopt(bound: list[Any], target: TensorBase, result: TensorBase) -> None:
+    """Let a tensor without elements take the shape and the values of a result."""
+    is_shared = any(isinstance(each, TensorBase) and each.storage is result.storage for each in bound)
+    if result.dtype is not target.dtype or is_shared:
+        result = REGISTRY["convert"](result, target.dtype)
+    target.storage, target.layout, target.offset = result.storage, result.layout, result.offset
+
+
 class _Lowering(calls.Lowering):
     """What the core asks of the modules above it."""
 
@@ -369,9 +415,8 @@ class _Lowering(calls.Lowering):
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:
         return transfer.copy_(target, source)
 
-    def check_given(self, operator: Operator, given: Any, result: Any) -> None:
-        check_single(operator.called, result)
-        check_fits(operator.called, result, given)
+    def write_out(self, operator: Operator, bound: list[Any], given: Any, result: Any) -> Any:
+        return write_out(operator, bound, given, result)
 
 
 def _public_operator() -> Any:
@@ -384,7 +429,7 @@ def _refuse_warning() -> None:
 
 
 calls.set_lowering(_Lowering())
-trace.public_operator = _public_operator
-trace.before_warning = _refuse_warning
+callers.public_operator = _public_operator
+callers.before_warning = _refuse_warning
 calls.allow_in_keys(device)
 calls.allow_in_keys(Generator)

@@ -44,15 +44,102 @@ def contiguous(shape: Sequence[int]) -> Shape:
 
 def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether the elements lie in row-major order without gaps (dimensions of size 1 do not count)."""
+    if 0 in shape:
+        return True
     expected = 1
     for size, stride in zip(reversed(shape), reversed(strides)):
-        if size == 0:
-            return True
         if size != 1:
             if stride != expected:
                 return False
             expected *= size
     return True
+
+
+def is_compact(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether the elements fill a range of memory without gaps or repeats, with the dimensions in any order."""
+    if 0 in shape:
+        return True
+    expected = 1
+    for stride, size in sorted((stride, size) for size, stride in zip(shape, strides) if size > 1):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def walk_order(shape: Sequence[int], operands: Sequence[Sequence[int]]) -> list[int]:
+    """The dimensions, fastest first, in which an elementwise operation walks `operands` of this shape.
+
+    The first operand that orders two dimensions decides; where none does, the later dimension is faster.  Dimensions of
+    stride 0 are not ordered.  As in PyTorch, where the order of inputs decides the strides of results.
+    """
+    order = list(reversed(range(len(shape))))
+    for last in range(1, len(order)):
+        at = last
+        for before in reversed(range(last)):
+            verdict = _compared(shape, operands, order[before], order[at])
+            if verdict < 0:
+                break
+            if verdict > 0:
+                order[before], order[at] = order[at], order[before]
+                at = before
+    return order
+
+
+def _compared(shape: Sequence[int], operands: Sequence[Sequence[int]], one: int, other: int) -> int:
+    """1 if dimension `one` is slower than `other`, -1 if it is faster, 0 if no operand tells."""
+    for strides in operands:
+        if strides[one] == 0 or strides[other] == 0:
+            continue
+        if strides[one] != strides[other]:
+            return 1 if strides[one] > strides[other] else -1
+        if shape[one] > shape[other]:
+            return 1
+    return 0
+
+
+def compact(shape: Sequence[int], order: Sequence[int]) -> Shape:
+    """The strides of a compact array whose dimensions lie in `order`, fastest first."""
+    if list(order) == list(reversed(range(len(shape)))):
+        return contiguous(shape)
+    strides = [0] * len(shape)
+    step = 1
+    for dim in order:
+        strides[dim] = step
+        step *= shape[dim]
+    return tuple(strides)
+
+
+def preserved(shape: Sequence[int], strides: Sequence[int]) -> Shape:
+    """The strides of a copy: those of the original if it is compact, else compact ones in the same order."""
+    return tuple(strides) if is_compact(shape, strides) else compact(shape, walk_order(shape, [strides]))
+
+
+def elementwise(shape: Shape, operands: Sequence[tuple[Shape, Shape]]) -> Shape:
+    """The strides of the new result, of `shape`, of an elementwise operation on (shape, strides) of its operands."""
+    if all(each == shape for each, _ in operands):
+        every = [strides for _, strides in operands]
+        if all(is_contiguous(shape, strides) for strides in every):
+            return contiguous(shape)
+        if len(shape) == 4 and all(is_channels_last(shape, strides) for strides in every):
+            return compact(shape, CHANNELS_LAST)
+        if is_compact(shape, every[0]) and all(strides == every[0] for strides in every):
+            return every[0]
+    return compact(shape, walk_order(shape, [expand(each, strides, shape) for each, strides in operands]))
+
+
+CHANNELS_LAST = (1, 3, 2, 0)  # of [n, c, h, w], fastest first
+CHANNELS_LAST_3D = (1, 4, 3, 2, 0)  # of [n, c, d, h, w]
+
+
+def is_channels_last(shape: Sequence[int], strides: Sequence[int], order: Sequence[int] = CHANNELS_LAST) -> bool:
+    """Whether an array of as many dimensions lies in that order without gaps (dimensions of size 1 do not count)."""
+    expected = 1
+    for dim in order if len(shape) == len(order) else ():
+        if shape[dim] != 1 and strides[dim] != expected:
+            return False
+        expected *= shape[dim]
+    return len(shape) == len(order)
 
 
 def broadcast(shapes: Iterable[Sequence[int]], name: str = "broadcast") -> Shape:
@@ -128,24 +215,31 @@ def overlaps_itself(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def view(shape: Sequence[int], strides: Sequence[int], target: Sequence[int]) -> Shape | None:
-    """The strides that show an array of `shape` as `target` without moving a byte, or None if there are none."""
+    """The strides that show an array of `shape` as `target` without moving a byte, or None if there are none.
+
+    Neighbouring dimensions that are walked as one are a chunk; each is shown as whole dimensions of the target, which
+    begin at the chunk's own stride.  Dimensions of size 1 belong to the chunk behind them.
+    """
     if prod(shape) == 0:
-        return contiguous(target)
-    sizes, (steps,) = collapse(shape, [strides])
-    result: list[int] = []
-    chunk = len(sizes) - 1
-    left = 1
-    step = steps[chunk] if sizes else 1
-    room = sizes[chunk] if sizes else 1
-    for size in reversed(target):
-        if left == room and size != 1 and chunk > 0:
-            chunk -= 1
-            left, room, step = 1, sizes[chunk], steps[chunk]
-        result.append(step * left)
-        left *= size
-        if room % left:
+        return tuple(strides) if tuple(shape) == tuple(target) else contiguous(target)
+    if not shape:
+        return (1,) * len(target)
+    result = [0] * len(target)
+    at, step, room = len(target) - 1, strides[-1], 1
+    for dim in reversed(range(len(shape))):
+        room *= shape[dim]
+        if dim and (shape[dim - 1] == 1 or strides[dim - 1] == room * step):
+            continue
+        shown = 1
+        while at >= 0 and (shown < room or target[at] == 1):
+            result[at] = shown * step
+            shown *= target[at]
+            at -= 1
+        if shown != room:
             return None
-    return tuple(reversed(result))
+        if dim:
+            step, room = strides[dim - 1], 1
+    return tuple(result)
 
 
 def infer(shape: Sequence[int], numel: int, name: str = "view") -> Shape:

@@ -12,10 +12,12 @@ from . import strides as st
 from .autograd import record
 from .core import thread
 from .core.call import assign, call_two
-from .core.tensor import TensorBase, before_write, empty_tensor, overlap_of
+from .core.layout import Layout, layout_of
+from .core.tensor import TensorBase, alias_of, before_write, check_own_overlap, empty_tensor, new_tensor, overlap_of
 from .dtypes import dtype
 from .errors import ShapeError
 from .hooks import hooks
+from .memory_formats import preserve_format, suggested
 from .ops.operator import COMPOSITE, REGISTRY, Operator
 from .runtime.copy import copy_bytes
 from .runtime.route import route_of
@@ -29,16 +31,39 @@ def dense(tensor: TensorBase, wanted: dtype) -> TensorBase:
 
 
 def to_device(tensor: TensorBase, device: int, non_blocking: bool) -> TensorBase:
-    """A contiguous copy on another device (-1: the CPU), unknown to autograd.  Host: as runtime/copy says."""
-    source = dense(tensor, tensor.dtype)
+    """A copy on another device (-1: the CPU) without gaps, its dimensions in the same order; unknown to autograd.
+
+    Host: as runtime/copy says.
+    """
+    source = tensor if tensor.layout.compact else _compact_copy(tensor)
     pinned = device < 0 and non_blocking and tensor.device_index >= 0
-    target = empty_tensor(source.shape, source.dtype, device, pin_memory=pinned, name="to")
+    target = _like(source, device, pinned)
     _move(target, source, non_blocking)
     return target
 
 
+def _like(tensor: TensorBase, device: int, pinned: bool) -> TensorBase:
+    """An unset tensor that lies as a compact one does."""
+    made = empty_tensor(tensor.layout.shape, tensor.layout.dtype, device, pinned, "to")
+    layout = tensor.layout
+    if layout.dense:
+        return made
+    return new_tensor(made.storage, layout_of(made.layout.device, layout.dtype, layout.shape, layout.strides))
+
+
+def _compact_copy(tensor: TensorBase) -> TensorBase:
+    """A copy on the same device without gaps, its dimensions in the same order; unknown to autograd."""
+    if hooks.on_convert is not None:
+        hooks.on_convert(tensor, tensor.dtype, tensor.device_index)
+    strides = st.preserved(tensor.shape, tensor.strides)
+    flat = empty_tensor(tensor.shape, tensor.dtype, tensor.device_index, False, "to")
+    target = alias_of(flat, tensor.shape, strides, 0)
+    assign(target, tensor)
+    return target
+
+
 def _move(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
-    """Copy between two dense tensors of one type and size."""
+    """Copy between two compact tensors of one type that lie alike."""
     size = source.dtype.itemsize
     nbytes = source.numel() * size
     copy_bytes(target.storage, target.offset * size, source.storage, source.offset * size, nbytes, non_blocking)
@@ -79,11 +104,16 @@ def _(grad: Any) -> Any:
     return None, grad
 
 
-def to(input: Any, device: int, wanted: dtype, non_blocking: bool = False, copy: bool = False) -> Any:
-    """`input` on a device, as a type; itself if nothing changes and `copy` is False.
+def to(
+    input: Any, device: int, wanted: dtype, non_blocking: bool = False, copy: bool = False, format: Any = None
+) -> Any:
+    """`input` on a device, as a type, in a memory format; itself if nothing changes and `copy` is False.
 
-    Host: from the device to the host it waits unless non_blocking; see runtime/copy.
+    format: None is preserve_format.
+    Host:   from the device to the host it waits unless non_blocking; see runtime/copy.
     """
+    if format is not None and not _is_in(format, input):
+        return to(formatted(input, wanted, format), device, wanted, non_blocking)
     here = input.device_index
     if here == device:
         if input.layout.dtype is wanted and not copy:
@@ -97,8 +127,20 @@ def to(input: Any, device: int, wanted: dtype, non_blocking: bool = False, copy:
     return _converted(move(input, device, non_blocking), wanted)
 
 
+def _is_in(format: Any, input: Any) -> bool:
+    """Whether `to` has nothing to change: the strides look like the format, gaps or not."""
+    return format is preserve_format or suggested(input.shape, input.strides) is format
+
+
+def formatted(input: Any, wanted: dtype, format: Any) -> Any:
+    """A copy as a type, in a memory format, on the same device; differentiable."""
+    if hooks.on_convert is not None:
+        hooks.on_convert(input, wanted, input.device_index)
+    return _convert(input, wanted, format)
+
+
 def _converted(input: Any, wanted: dtype) -> Any:
-    """A dense copy as a type, on the same device; differentiable."""
+    """A copy as a type, on the same device, its dimensions in the same order; differentiable."""
     if hooks.on_convert is not None:
         hooks.on_convert(input, wanted, input.device_index)
     return call_two(_convert, input, wanted)
@@ -119,6 +161,7 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     is_recorded = record.wants_grad(ASSIGN, [target, source])
     if is_recorded or target.base is not None:
         record.check_inplace("copy_", target, is_recorded)
+    check_own_overlap("copy_", target)
     needs_node = is_recorded and target.dtype.is_floating_point
     node = record.node_for_inplace(ASSIGN, [target, source], target) if needs_node else None
     _write(target, source, non_blocking)
@@ -132,8 +175,11 @@ def _write(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
         return
     if here == there:
         if overlap_of(source, target) == "partial":
-            source = dense_copy(source, source.dtype)
+            source = _apart(target, source)
         _within(target, source)
+        return
+    if _lie_alike(target.layout, source.layout):
+        _move(target, source, non_blocking)
         return
     converts_here = here >= 0 or not non_blocking
     ready = dense(source, target.dtype if converts_here else source.dtype)
@@ -141,6 +187,23 @@ def _write(target: TensorBase, source: TensorBase, non_blocking: bool) -> None:
         _move(target, ready, non_blocking)
     else:  # what is arranged on the host must have arrived
         _within(target, to_device(ready, there, non_blocking and there >= 0))
+
+
+def _apart(target: TensorBase, source: TensorBase) -> TensorBase:
+    """A copy of a source that shares memory with the target.  Raises ShapeError if both are without gaps."""
+    if target.layout.compact and source.layout.compact:
+        raise ShapeError(
+            f"some elements of the source {source.describe()} and of the written-to tensor {target.describe()} "
+            f"refer to a single memory location: they begin at elements {source.offset} and {target.offset}",
+            hint="clone() the source before copying it",
+            operator="copy_",
+        )
+    return dense_copy(source, source.dtype)
+
+
+def _lie_alike(one: Layout, other: Layout) -> bool:
+    """Whether the bytes of one are those of the other."""
+    return one.compact and one.dtype is other.dtype and one.shape == other.shape and one.strides == other.strides
 
 
 def _within(target: TensorBase, source: TensorBase) -> None:

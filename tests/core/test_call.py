@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau import trace
+from flambeau import callers
 from flambeau.core import thread
 from flambeau.core.call import Delegation, RunBody
 from flambeau.core.operator import bind
@@ -337,7 +337,7 @@ def test_a_composite_that_reads_a_value_or_returns_a_view_runs_every_time():
 def test_a_body_that_warns_runs_every_time():
     def body(input: Operand) -> Any:
         result = input + 1
-        trace.warn("beware")
+        callers.warn("beware")
         return result * 2
 
     called = composed(body)

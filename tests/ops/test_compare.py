@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import DtypeError, ShapeError
-from flambeau.ops.compare import integer_range
+from flambeau.scalars import integer_range
 
 NAN = math.nan
 VALUES = st.one_of(st.floats(width=32), st.just(NAN))
@@ -112,3 +112,55 @@ def test_integer_ranges():
     assert integer_range(dtypes.uint8) == (0, 255)
     assert integer_range(dtypes.int8) == (-128, 127)
     assert integer_range(dtypes.int64) == (-(1 << 63), (1 << 63) - 1)
+
+
+def test_where_with_a_condition_alone_gives_the_places(device):
+    x = torch.arange(6.0, device=device).view(2, 3)
+    assert [each.tolist() for each in torch.where(x > 2)] == [[1, 1, 1], [0, 1, 2]]
+    assert [each.tolist() for each in torch.where(condition=x[0])] == [[1, 2]]
+    assert [each.tolist() for each in torch.where(x[1, 1] > 2)] == [[0]]
+    assert x.where(x > 2, 0).tolist() == [[0, 0, 0], [3, 4, 5]]
+    assert x.where(x > 2, x[0]).tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_where_takes_bytes_with_a_warning():
+    x = torch.arange(3.0)
+    with pytest.warns(UserWarning, match="uint8"):
+        assert torch.where((x > 1).to(torch.uint8), x, -1).tolist() == [-1, -1, 2]
+
+
+SHIFTS = (  # type, bits, places, shifted left, shifted right: as PyTorch 2.13 on the CPU
+    ("int64", [1, -2, 3], 1, [2, -4, 6], [0, -1, 1]),
+    ("int64", [1, -2, 3], 64, [0, 0, 0], [0, -1, 0]),
+    ("int64", [1, -2, 3], -1, [0, 0, 0], [0, -1, 0]),
+    ("int8", [1, -2, 3], 7, [-128, 0, -128], [0, -1, 0]),
+    ("int8", [1, -2, 3], 8, [0, 0, 0], [0, -1, 0]),
+    ("uint8", [1, 254, 3], 1, [2, 252, 6], [0, 127, 1]),
+    ("uint8", [1, 254, 3], 8, [0, 0, 0], [0, 0, 0]),
+    ("int32", [1, -2, 3], 31, [-2147483648, 0, -2147483648], [0, -1, 0]),
+)
+
+
+@pytest.mark.parametrize(("kind", "bits", "places", "left", "right"), SHIFTS)
+def test_shifts(device, kind, bits, places, left, right):
+    x = torch.tensor(bits, dtype=getattr(torch, kind), device=device)
+    assert (x << places).tolist() == left and (x >> places).tolist() == right
+    by = torch.full_like(x, places)
+    assert torch.bitwise_left_shift(x, by).tolist() == left
+    assert x.bitwise_right_shift(by).tolist() == right
+    x <<= places
+    assert x.tolist() == left and x.dtype is getattr(torch, kind)
+
+
+def test_numbers_are_shifted_too(device):
+    x = torch.tensor([1, 2, 3], device=device)
+    assert (2 << x).tolist() == [4, 8, 16] and (16 >> x).tolist() == [8, 4, 2]
+    assert (torch.tensor(True, device=device) << 1).item() == 2
+    for wrong in (x.float(), x > 1):
+        with pytest.raises(RuntimeError, match="bitwise_left_shift: operands must be integers"):
+            wrong << wrong
+
+
+def test_inverting_floating_point_is_a_type_error(device):
+    with pytest.raises(TypeError, match=r"invert: .*float32\[2\]"):
+        ~torch.ones(2, device=device)

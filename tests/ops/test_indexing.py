@@ -132,3 +132,50 @@ def test_rows_of_whole_sixteen_bytes_move_as_others_do(device, kind, start):
     target[index] = x[index]
     assert target.tolist() == x.tolist()
     assert torch.cat([x, x], 1)[:, 48:].tolist() == x.tolist()
+
+
+def test_index_fill_counts_negative_indexes_from_the_end(device):
+    index = torch.tensor([-1, 1, -4], device=device)
+    assert torch.arange(4.0, device=device).index_fill_(0, index, 7).tolist() == [7, 7, 2, 7]
+    x = torch.arange(4.0, requires_grad=True)
+    x.index_fill(0, torch.tensor([-1]), 7).sum().backward()
+    assert x.grad.tolist() == [1, 1, 1, 0]
+    with pytest.raises(IndexRangeError, match="index -5 is out of bounds"):
+        torch.arange(4.0).index_fill(0, torch.tensor([-5]), 7)
+
+
+def test_a_number_takes_one_index_but_for_index_fill(device):
+    x, twice = torch.tensor(3.0, device=device), torch.tensor([0, 0], device=device)
+    assert x.index_fill(0, twice, 1).item() == 1
+    assert x.index_select(0, twice[:1]).item() == 3
+    for call in (
+        lambda: x.index_select(0, twice),
+        lambda: x.index_add(0, twice, x),
+        lambda: x.index_copy(0, twice, x),
+    ):
+        with pytest.raises(IndexRangeError, match="takes one index, got 2"):
+            call()
+    assert x.item() == 3
+
+
+def test_take_along_dim_takes_indexes_modulo_the_size(device):
+    x = torch.arange(4.0, device=device).view(2, 2)
+    assert torch.take_along_dim(x, torch.tensor([[-5, 3]], device=device), 1).tolist() == [[1, 1], [3, 3]]
+    assert torch.take_along_dim(x, torch.tensor([[-1, 2]], device=device), 0).tolist() == [[2, 1]]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, i: x.gather(0, i),
+        lambda x, i: x.scatter(0, i, x),
+        lambda x, i: x.scatter_add(0, i, x),
+        lambda x, i: torch.nn.functional.one_hot(i, 3),
+        lambda x, i: x.index_select(0, i),
+        lambda x, i: x[i],
+    ],
+)
+@pytest.mark.parametrize("handler", [IndexError, RuntimeError])
+def test_handlers_of_both_classes_catch_an_index_out_of_range(call, handler):
+    with pytest.raises(handler, match="9"):
+        call(torch.zeros(1), torch.tensor([9]))

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from benchmarks.counts import of as cost_of
 from flambeau.ops.join import GROUP
+from flambeau.testing import machine
 
 pytestmark = pytest.mark.devices(1)
 
@@ -73,3 +75,27 @@ def test_stacks_are_numpys(device):
     assert np.array_equal(torch.stack([a, b], 1).cpu().numpy(), np.stack(plain, 1))
     assert np.array_equal(torch.hstack([a, b]).cpu().numpy(), np.hstack(plain))
     assert np.array_equal(torch.vstack([a, b]).cpu().numpy(), np.vstack(plain))
+
+
+def test_repeat_interleave_by_counts(device):
+    x = torch.arange(6.0, device=device).view(2, 3)
+    counts = torch.tensor([1, 0, 3], device=device)
+    assert x.repeat_interleave(counts, 1).tolist() == [[0, 2, 2, 2], [3, 5, 5, 5]]
+    assert x.repeat_interleave(torch.tensor([2], device=device), 0).tolist() == [[0, 1, 2]] * 2 + [[3, 4, 5]] * 2
+    assert x.repeat_interleave(torch.tensor(2, device=device)).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    assert torch.repeat_interleave(counts).tolist() == [0, 2, 2, 2]
+    assert torch.repeat_interleave(counts * 0).tolist() == []
+    narrow = counts.to(torch.int32)
+    assert torch.repeat_interleave(narrow).dtype is torch.int32
+    assert torch.tensor(3.0, device=device).repeat_interleave(2).tolist() == [3, 3]
+    assert x.repeat_interleave(counts, 1, output_size=4).tolist() == [[0, 2, 2, 2], [3, 5, 5, 5]]
+    leaf = x.clone().requires_grad_()
+    leaf.repeat_interleave(counts, 1).sum().backward()
+    assert leaf.grad.tolist() == [[1, 0, 3], [1, 0, 3]]
+
+
+def test_repeat_interleave_with_its_size_does_not_make_the_host_wait():
+    with machine(devices=1):
+        x, counts = torch.arange(3.0, device="cuda"), torch.tensor([1, 0, 3], device="cuda")
+        assert "host wait" not in cost_of(lambda: x.repeat_interleave(counts, 0, output_size=4))
+        assert cost_of(lambda: x.repeat_interleave(counts, 0))["host wait"] == 1

@@ -9,6 +9,7 @@ import pytest
 import flambeau as torch
 from flambeau import config
 from flambeau.core import thread
+from flambeau.errors import ConfigError
 from flambeau.runtime.machine import Machine
 from flambeau.testing import machine
 
@@ -293,3 +294,16 @@ def test_what_is_no_form_of_to_is_a_type_error(args, shown):
     for target in (torch.ones(2), torch.nn.Linear(1, 1)):
         with pytest.raises(TypeError, match=re.escape(f"to: received ({shown}), which is none of its forms\nhint: ")):
             target.to(*args)
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("virtual:²", "'²' is not a number of devices"),
+        ("virtual:2,races=real,races=error", "races is given 2 times"),
+        ("virtual:1,memory=1GiB,memory=2GiB,races=real", "memory is given 2 times"),
+    ],
+)
+def test_what_names_no_gpus(text, fact):
+    with pytest.raises(ConfigError, match=fact):
+        config.parse_gpus(text)

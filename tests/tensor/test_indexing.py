@@ -162,3 +162,81 @@ def test_a_list_is_no_value():
 def test_byte_masks_warn():
     with pytest.warns(UserWarning, match=r"torch.uint8 is now deprecated"):
         assert torch.arange(3)[torch.tensor([1, 0, 1], dtype=torch.uint8)].tolist() == [0, 2]
+
+
+def test_a_list_of_several_indexes_is_a_tuple_and_warns(device):
+    x = torch.arange(16, device=device).view(4, 4)
+    several = {
+        "lists": ([[1, 2], [0, 0]], [4, 8]),
+        "a slice": ([slice(None), [1, 2]], [[1, 2], [5, 6], [9, 10], [13, 14]]),
+        "None": ([None, 1], [[4, 5, 6, 7]]),
+        "tensors": ([torch.tensor([1, 2]), torch.tensor([0, 0])], [4, 8]),
+        "one list": ([[1, 2]], [[4, 5, 6, 7], [8, 9, 10, 11]]),
+        "an ellipsis": ([..., 0], [0, 4, 8, 12]),
+        "arrays": ([np.array([1, 2]), np.array([0, 0])], [4, 8]),
+    }
+    for index, values in several.values():
+        with pytest.warns(UserWarning, match="use a tuple"):
+            assert x[index].tolist() == values
+    with pytest.warns(UserWarning, match="use a tuple"):
+        x[[[1, 2], [0, 0]]] = -1
+    assert x[:, 0].tolist() == [0, -1, -1, 12]
+    assert x[[1, 2]].shape == (2, 4) and x[[True, False, True, False]].shape == (2, 4)
+    assert x[[]].shape == (0, 4) and x[range(2)].shape == (2, 4)
+
+
+def test_masks_without_dimensions(device):
+    number, x = torch.tensor(3.0, device=device), torch.zeros(2, 3, device=device)
+    yes, no = number > 0, number > 9
+    assert number[yes].tolist() == [3] and number[no].tolist() == []
+    assert x[yes].shape == (1, 2, 3) and x[no].shape == (0, 2, 3)
+    assert x[:, yes].shape == (2, 1, 3) and x[yes, 0].shape == (1, 3)
+    number[no] = 5
+    assert number.item() == 3
+    number[yes] = 1
+    assert number.item() == 1
+    x[yes] = 7
+    assert x.tolist() == [[7] * 3] * 2
+
+
+def test_values_lose_their_leading_ones(device):
+    x = torch.arange(6.0, device=device).view(2, 3)
+    x[x > 2] = torch.tensor([[[7.0, 8.0, 9.0]]], device=device)
+    assert x.tolist() == [[0, 1, 2], [7, 8, 9]]
+    x[torch.tensor([0, 1], device=device)] = torch.tensor([[[1.0, 2.0, 3.0]]], device=device)
+    assert x.tolist() == [[1, 2, 3], [1, 2, 3]]
+    x[0] = torch.zeros(1, 1, 3, device=device)
+    assert x[0].tolist() == [0, 0, 0]
+    with pytest.raises(ShapeError, match=r"value tensor of shape \[3, 1\] .* shape \[3\]"):
+        x[x > 0] = torch.ones(3, 1, device=device)
+
+
+def test_index_put_without_an_index_is_refused(device):
+    x = torch.zeros(2, device=device)
+    for indices in ((), (None,)):
+        with pytest.raises(RuntimeError, match=r"index_put_: got no index tensor, .*\[2\]"):
+            x.index_put_(indices, torch.tensor(1.0, device=device))
+    assert x.tolist() == [0, 0]
+
+
+def test_elements_cannot_be_deleted():
+    x = torch.zeros(2, 3)
+    with pytest.raises(ArgumentTypeError, match="does not support deleting items"):
+        del x[0]
+
+
+def test_an_empty_slice_begins_where_it_was_asked_to(device):
+    x = torch.arange(6.0, device=device).view(2, 3)
+    assert [each.storage_offset() for each in (x[2:], x[5:], x[:, 3:], x[1:1], x.narrow(0, 2, 0), x[-9:0])] == [
+        6, 6, 3, 3, 6, 0,
+    ]  # fmt: skip
+    assert x[2:].data_ptr() == 0 and x[2:].sum().item() == 0
+
+
+def test_reversed_and_plus(device):
+    x = torch.arange(6, device=device).view(2, 3)
+    assert reversed(x).tolist() == [[3, 4, 5], [0, 1, 2]]
+    assert reversed(x[0, 0]).item() == 0
+    assert +x is x
+    with pytest.raises(RuntimeError, match="pos: .* bool"):
+        _ = +(x > 0)

@@ -35,7 +35,7 @@ def test_a_layout_fits_if_every_element_lies_in_the_storage(dims, offset, nbytes
     ],
 )  # fmt: skip
 def test_layouts_of_other_kinds_are_refused_by_the_name_of_the_operation(shape, strides, offset):
-    storage = torch.arange(4.0).untyped_storage()
+    storage = torch.arange(4.0).storage
     with pytest.raises(ArgumentError, match=r"^receive: float32.* does not fit in 16 bytes") as caught:
         rebuilding.over(storage, torch.float32, shape, strides, offset, "receive")
     assert caught.value.hint and len(str(caught.value)) < 6000
@@ -43,9 +43,9 @@ def test_layouts_of_other_kinds_are_refused_by_the_name_of_the_operation(shape, 
 
 def test_tensors_are_taken_apart_and_put_together(gpus):
     x = torch.arange(6.0, device="cuda:1").view(2, 3).t()
-    storage = x.untyped_storage()
-    assert rebuilding.location(storage) == "cuda:1" and rebuilding.location(torch.ones(1).untyped_storage()) == "cpu"
+    storage = x.storage
+    assert rebuilding.location(storage) == "cuda:1" and rebuilding.location(torch.ones(1).storage) == "cpu"
     assert rebuilding.host_bytes(storage).view(np.float32).tolist() == [0, 1, 2, 3, 4, 5]
     assert rebuilding.flat(storage).shape == (24,) and str(rebuilding.flat(storage).device) == "cuda:1"
     made = rebuilding.over(storage, torch.float32, (3, 2), (1, 3), 0, "test")
-    assert made.tolist() == x.tolist() and made.untyped_storage() is storage
+    assert made.tolist() == x.tolist() and made.storage is storage

@@ -219,7 +219,7 @@ def test_factories(call, error, begins):
     (lambda: A.cuda("foo"), RuntimeError, "cuda: Invalid device string: 'foo'"),
     (lambda: A.type(3), TypeError, "type: dtype must be a type, a class such as torch.FloatTensor or its name, not 3"),
     (lambda: A.type_as(3), TypeError, "type_as: other must be a Tensor, got 3"),
-    (lambda: A.copy_([1]), TypeError, "copy_: argument 'other' must be a Tensor, not list: [1]"),
+    (lambda: A.copy_([1]), TypeError, "copy_: other must be a Tensor or a number, got [1]"),
     (lambda: A.fill_("x"), TypeError, "fill_: the value must be a number or a tensor of one element, got 'x'"),
     (
         lambda: A.fill_(A),

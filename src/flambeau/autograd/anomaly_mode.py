@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from .. import trace
+from .. import callers
 from ..errors import ArgumentTypeError, AutogradError, shown
 from . import record
 from .node_hooks import hooks_of
@@ -62,7 +62,7 @@ class detect_anomaly(_Restoring):  # noqa: N801
         _check("detect_anomaly", "check_nan", check_nan)
         self._check_nan = check_nan
         super().__init__()
-        trace.warn(
+        callers.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
             "debugging."
         )
@@ -90,7 +90,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 def note_forward(node: Any, saved: Any) -> None:
     """Note the lines of the forward call of a new node, and the node whose backward made it (see record.observe)."""
     metadata = hooks_of(node).metadata
-    metadata[TRACEBACK] = trace.program_stack()
+    metadata[TRACEBACK] = callers.program_stack()
     parent = getattr(_Anomaly.running, "node", None)
     if parent is not None:
         metadata[PARENT] = parent
@@ -122,18 +122,18 @@ class Watch:
         """Warn with the forward call of a node that failed, and of those whose backward made it."""
         metadata = {} if node.hooks is None else node.hooks.metadata
         if TRACEBACK not in metadata:
-            trace.warn(
+            callers.warn(
                 f"Error detected in {node.name}. No forward pass information available. Enable detect anomaly during "
                 f"forward pass for more information."
             )
             return
         lines = "".join(metadata[TRACEBACK])
-        trace.warn(f"Error detected in {node.name}. Traceback of forward call that caused the error:\n{lines}")
+        callers.warn(f"Error detected in {node.name}. Traceback of forward call that caused the error:\n{lines}")
         parent = metadata.get(PARENT)
         while parent is not None:
             metadata = {} if parent.hooks is None else parent.hooks.metadata
             lines = "".join(metadata.get(TRACEBACK, ["No forward pass information available.\n"]))
-            trace.warn(
+            callers.warn(
                 f"Previous calculation was induced by {parent.name}. Traceback of forward call that induced the "
                 f"previous calculation:\n{lines}"
             )

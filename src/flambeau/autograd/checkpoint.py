@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, NamedTuple
 
-from .. import trace
+from .. import callers
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, AutogradError, CheckpointError
 from ..runtime.device import CPU_INDEX
@@ -94,7 +94,7 @@ def checkpoint(
             operator="checkpoint",
         )
     if not any(isinstance(each, TensorBase) and each.requires_grad for each in args):
-        trace.warn("None of the inputs have requires_grad=True. Gradients will be None")
+        callers.warn("None of the inputs have requires_grad=True. Gradients will be None")
     return CheckpointFunction.apply(function, preserve, *args)
 
 
@@ -136,7 +136,7 @@ def _chain(steps: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
 
 
 def _default_way(name: str) -> bool:
-    trace.warn(
+    callers.warn(
         f"{name}: the use_reentrant parameter should be passed explicitly. use_reentrant=False is recommended; without "
         f"it, use_reentrant=True is meant."
     )

@@ -71,8 +71,8 @@ cdef class GraphTask:
     cpdef _watched(self, Node node, list grads)
     cpdef _add_to_leaf(self, TensorBase leaf, grad)
     cpdef _accumulate(self, TensorBase leaf, grad)
-    @cython.locals(layout=Layout, storage=Storage)
-    cpdef _owned(self, TensorBase grad)
+    @cython.locals(layout=Layout, wanted=Layout, storage=Storage)
+    cpdef _owned(self, TensorBase leaf, TensorBase grad)
     cpdef _apply(self, Node node, list grads)
 
     @cython.locals(stream=Queue)

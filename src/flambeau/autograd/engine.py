@@ -15,8 +15,9 @@ from typing import Any
 from ..core import thread
 from ..core.native import Lock, identity
 from ..core.operator import REGISTRY
-from ..core.tensor import TensorBase, empty_tensor, in_graph, new_tensor
+from ..core.tensor import TensorBase, alias_of, empty_tensor, in_graph, new_tensor
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError, shown
+from ..memory_formats import contiguous_format
 from ..runtime.stream import Stream
 from . import anomaly_mode, node_streams, record
 from .graph_node import GradientEdge
@@ -330,19 +331,23 @@ class GraphTask:
 
     def _accumulate(self, leaf: Any, grad: Any) -> None:
         if leaf.grad is None:
-            leaf.grad = grad.clone() if self.create_graph else self._owned(grad)
+            leaf.grad = grad.clone() if self.create_graph else self._owned(leaf, grad)
         elif self.create_graph:
             leaf.grad = REGISTRY["add"](leaf.grad, grad)
         else:
             leaf.grad.add_(grad)
 
-    def _owned(self, grad: Any) -> Any:
-        """The gradient itself if nobody else can see it, else a copy."""
-        layout, storage = grad.layout, grad.storage
-        whole = grad.offset == 0 and layout.dense and layout.nbytes == storage.nbytes
+    def _owned(self, leaf: Any, grad: Any) -> Any:
+        """The gradient, or a copy if another could see it.  Its strides are the leaf's, if that has no gaps."""
+        layout, wanted, storage = grad.layout, leaf.layout, grad.storage
+        lies_so = layout.strides == wanted.strides if wanted.compact and not wanted.dense else layout.dense
+        whole = grad.offset == 0 and lies_so and layout.nbytes == storage.nbytes
         number = identity(storage)
         if not whole or number in self.shared:
-            return grad.detach().contiguous().clone()
+            if wanted.dense or not wanted.compact:
+                return grad.detach().clone(memory_format=contiguous_format)
+            made = empty_tensor(leaf.shape, leaf.dtype, leaf.device_index)
+            return alias_of(made, leaf.shape, wanted.strides, 0).copy_(grad.detach())  # type: ignore[attr-defined]
         self.shared.add(number)
         return new_tensor(storage, layout)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .. import trace
+from .. import callers
 from ..core.tensor import TensorBase, empty_tensor
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError, shown
 from . import record
@@ -42,7 +42,7 @@ def backward(
 
 def _renamed(grad_tensors: Any, grad_variables: Any) -> Any:
     """The gradients under their former name, with a warning.  Raises AutogradError if both are given."""
-    trace.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
+    callers.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
     if grad_tensors is not None:
         raise AutogradError(
             "`grad_tensors` and `grad_variables` (deprecated) arguments were both passed",

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from .. import callers
 from .. import strides as st
-from .. import trace
 from ..core.tensor import TensorBase
 from ..dtypes import float64
 from ..errors import ArgumentError, GradcheckError, NotSupportedError, ShapeError, shown
@@ -147,7 +147,7 @@ def _checked_inputs(args: Sequence[Any]) -> list[Any]:
         if not isinstance(each, TensorBase) or not each.requires_grad:
             continue
         if each.dtype is not float64:
-            trace.warn(
+            callers.warn(
                 f"Input #{place} requires gradient and is not a double precision floating point: {each.describe()}. "
                 f"This check will likely fail if all the inputs are not of double precision floating point."
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import trace
+from .. import callers
 from ..errors import AcceleratorError, ModeError, shown
 from ..runtime.stream import Stream
 
@@ -38,7 +38,7 @@ def _bool(name: str, enabled: bool) -> bool:
 def mismatch(leaf: Stream, producer: Stream) -> None:
     """A leaf's gradient comes from another stream than its own, which waits for it."""
     if _Choices.warns:
-        trace.warn(
+        callers.warn(
             f"The AccumulateGrad node's stream does not match the stream of the node that produced the gradient: the "
             f"leaf was first used on {leaf!r}, its gradient comes from {producer!r}. The two are ordered, which costs "
             f"a wait, and breaks a capture. Use a leaf on one stream, drop graphs that used it on another one, or "

@@ -17,6 +17,7 @@ from ..core import thread
 from ..core.operator import FACT, OUT, REGISTRY, VALUE, Need, Operator
 from ..core.tensor import FROM_FUNCTION, IN_INFERENCE, IN_NO_GRAD, ONE_OF_SEVERAL, ORDINARY, TensorBase, in_graph
 from ..errors import AutogradError, name_error
+from ..memory_formats import contiguous_format
 from ..runtime.stream import Stream
 from .mode import GradMode
 from .node import AccumulateGrad, Edge, Node, OperatorNode, Saved, accumulate_grad, operator_node, save, streams_of
@@ -355,7 +356,7 @@ class CopySlices(Node):
         """See Node.  The calls are ordinary ones, so that a second derivative goes through them too."""
         as_strided = REGISTRY["as_strided"]
         dense = st.is_contiguous(self.shape, self.strides)
-        flat = grads[0].clone() if dense else self._laid_out(grads[0])
+        flat = grads[0].clone(memory_format=contiguous_format) if dense else self._laid_out(grads[0])
         whole = flat if dense else as_strided(flat, self.shape, self.strides, 0)
         part = as_strided(flat, *self.part)
         flowed = self.inner.flow([part.clone()], _part_node((self, 0), whole, part))

@@ -17,6 +17,7 @@ from .. import strides as st
 from ..autograd import record
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError, AutogradError, ShapeError, shown
+from ..memory_formats import memory_format
 from . import tensor, thread
 from .layout import WIDEST_ACCESS, layout_of
 from .operator import COMPOSITE, REGISTRY, VIEW, Caller, Operator, bind, bind_two, make_calls_by
@@ -43,7 +44,7 @@ class Marker:
 
 
 TRUE, FALSE = Marker("TRUE"), Marker("FALSE")
-_keyed: set[type] = {dtype}  # the classes whose objects are in keys as they are
+_keyed: set[type] = {dtype, memory_format}  # the classes whose objects are in keys as they are
 
 
 def allow_in_keys(kind: type) -> None:
@@ -113,8 +114,8 @@ class Lowering:
         """Overwrite a tensor; differentiable."""
         raise AssertionError("set_lowering says")
 
-    def check_given(self, operator: Operator, given: Any, result: Any) -> None:
-        """Raise if a composite's result does not fit the tensor that is to take it."""
+    def write_out(self, operator: Operator, bound: list[Any], given: Any, result: Any) -> Any:
+        """Let what out= names take the result of a call; what the call returns."""
         raise AssertionError("set_lowering says")
 
 
@@ -133,7 +134,8 @@ def set_lowering(lowering: Lowering) -> None:
 def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call an operator on tensors and numbers.
 
-    out=: a tensor of the result's shape to write into.
+    out=: a tensor of the result's shape to write into, or one without elements, which then takes that shape; a tuple of
+    them where there are several results.
     Raises: DeviceMismatchError, and what the operator says; nothing has changed then.
     """
     given = kwargs.pop("out", None) if kwargs else None
@@ -181,12 +183,10 @@ def _served(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> 
 
 
 def _called(now: Thread, operator: Operator, bound: list[Any], given: Any) -> Any:
-    if operator.kind is VIEW:
-        if given is not None:
-            raise ArgumentTypeError("got an unexpected keyword argument 'out'", hint=operator.usage())
-        return _view(operator, bound)
     if given is not None:
         return _call_out(now, operator, bound, given)
+    if operator.kind is VIEW:
+        return _view(operator, bound)
     if operator.mutates:
         return _call_mutating(now, operator, bound)
     return _run(now, operator, bound)
@@ -411,31 +411,35 @@ def _call_mutating(now: Thread, operator: Operator, bound: list[Any]) -> Any:
 
 
 def _call_out(now: Thread, operator: Operator, bound: list[Any], given: Any) -> Any:
-    check_out(operator, given)
-    if now.grad_enabled and (in_graph(given) or _joins(operator, bound)):
+    """Run a call with out=.  Raises: ArgumentTypeError, AutogradError, and the errors of the call."""
+    if not operator.takes_out:
+        raise ArgumentTypeError(
+            f"got an unexpected keyword argument 'out': {shown(given)}", hint=operator.usage(), operator=operator.called
+        )
+    targets = list(given) if isinstance(given, (tuple, list)) else [given]
+    joins = now.grad_enabled and _joins(operator, bound)
+    for each in targets:
+        _check_out(operator, each, joins or now.grad_enabled and isinstance(each, TensorBase) and in_graph(each))
+    if isinstance(given, TensorBase) and given.layout.numel and operator.kind is not COMPOSITE:
+        before_write(operator.called, given)
+        write(operator, bound, given)
+        given.storage.version += 1
+        return given
+    return _lowering.write_out(operator, bound, given, _run(now, operator, bound))
+
+
+def _check_out(operator: Operator, given: Any, joins: bool) -> None:
+    """Raise ArgumentTypeError if out= is no tensor, AutogradError if the call would take part in a graph."""
+    if not isinstance(given, TensorBase):
+        raise ArgumentTypeError(
+            f"out must be a Tensor, got {shown(given)}", hint="leave it out", operator=operator.called
+        )
+    if joins:
         raise AutogradError(
             "functions with out=... arguments don't support automatic differentiation, and one of "
             f"the operands, or out ({given.describe()}), requires grad",
             hint="call it under torch.no_grad(), or without out=",
             operator=operator.called,
-        )
-    if operator.kind is COMPOSITE:
-        result = _run(now, operator, bound)
-        _lowering.check_given(operator, given, result)
-        before_write(operator.called, given)
-        assign(given, result)
-    else:
-        before_write(operator.called, given)
-        write(operator, bound, given)
-    given.storage.version += 1
-    return given
-
-
-def check_out(operator: Operator, given: Any) -> None:
-    """Raise ArgumentTypeError if out= is no tensor."""
-    if not isinstance(given, TensorBase):
-        raise ArgumentTypeError(
-            f"out must be a Tensor, got {shown(given)}", hint="leave it out", operator=operator.called
         )
 
 
@@ -504,7 +508,7 @@ def assign(target: TensorBase, source: TensorBase) -> None:
     """Write `source`, converted and broadcast, into `target` of the same device; unknown to autograd."""
     steps = st.expand(source.layout.shape, source.layout.strides, target.layout.shape)
     view = tensor.alias_of(source, target.layout.shape, steps, source.offset)
-    write(REGISTRY["convert"], [view, None], target)
+    write(REGISTRY["convert"], [view, None, None], target)
 
 
 def fill_new(operator: Operator, made: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ cdef class Layout:
     cdef readonly object shape
     cdef readonly object strides
     cdef readonly bint aligned
+    cdef readonly bint compact
     cdef readonly bint dense
     cdef readonly Py_ssize_t numel
     cdef readonly Py_ssize_t nbytes

@@ -11,9 +11,11 @@ from math import prod
 from typing import Any
 
 from ..dtypes import dtype
-from ..strides import Shape, Size, contiguous, is_contiguous
+from ..errors import ValueRangeError
+from ..strides import Shape, Size, contiguous, is_compact, is_contiguous
 from .thread import Device
 
+MAX_COUNT = 2**63 - 1  # bytes
 MAX_LAYOUTS = 1 << 16  # of one device that are kept; after that many, all are forgotten
 WIDEST_ACCESS = 16  # bytes that a GPU's thread reads or writes at once
 
@@ -22,13 +24,13 @@ class Layout:
     """dtype, device, shape and strides (in elements) of a tensor, and what follows from them.
 
     aligned: whether the first element lies at a multiple of WIDEST_ACCESS bytes.
-    dense: whether the elements lie in row-major order without gaps.
+    dense: whether the elements lie in row-major order without gaps;  compact: without gaps, in any order of dimensions.
     plain: the numpy.dtype;  steps: the strides in bytes; both are None until a CPU call asks for them.
     """
 
     __slots__ = (
-        "aligned", "dense", "device", "dtype", "is_floating", "itemsize", "nbytes", "numel", "plain", "shape", "steps",
-        "strides",
+        "aligned", "compact", "dense", "device", "dtype", "is_floating", "itemsize", "nbytes", "numel", "plain",
+        "shape", "steps", "strides",
     )  # fmt: skip
 
     def __init__(self, device: Device, dtype: dtype, shape: Size, strides: Shape, aligned: bool) -> None:
@@ -39,9 +41,10 @@ class Layout:
         self.aligned = aligned
         self.itemsize = dtype.itemsize
         self.is_floating = dtype.is_floating_point
-        self.numel = prod(shape)
+        self.numel = checked_numel(dtype, shape)
         self.nbytes = self.numel * self.itemsize
         self.dense = is_contiguous(shape, strides)
+        self.compact = self.dense or is_compact(shape, strides)
         self.plain: Any = None
         self.steps: Any = None
 
@@ -52,6 +55,17 @@ class Layout:
 
     def __repr__(self) -> str:
         return f"Layout({self.dtype.name}{list(self.shape)} on {self.device}, strides {list(self.strides)})"
+
+
+def checked_numel(dtype: dtype, shape: Sequence[int]) -> int:
+    """How many elements a shape has.  Raises ValueRangeError if their bytes cannot be counted in 64 bits."""
+    numel = prod(shape)
+    if numel * dtype.itemsize > MAX_COUNT:
+        raise ValueRangeError(
+            f"{dtype.name}{list(shape)} has {numel} elements: integer multiplication overflow",
+            hint="no memory holds that: look for a size that was computed wrongly",
+        )
+    return numel
 
 
 def layout_of(device: Device, dtype: dtype, shape: Size, strides: Shape, aligned: bool = True) -> Layout:

@@ -45,6 +45,7 @@ cdef class Operator:
     cdef public tuple mutates
     cdef public bint gives_views
     cdef public bint differentiable
+    cdef public bint takes_out
     cdef public object backward
     cdef public tuple backward_needs
     cdef public tuple saves

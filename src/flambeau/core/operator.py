@@ -195,19 +195,21 @@ class Operator:
     inplace: whether `name_` exists.  method: whether tensors have it as a method.  host: "never" or "waits".
     dtypes: the types that the sweep tries.  setting: what the user set that its lowering also decides by.
     mutates: parameters, sequences of tensors, that a call writes.
+    takes_out: whether out= is accepted; no view does.
     gives_views: whether a composite returns several views of its input, of which none may be written in a graph.
     other_names: names that calls may use for parameters, beside those of the body and of NumPy.
     travels: per parameter, whether a number for it comes with each call and only its type is in the key.
     """
 
     by_value = False  # whether a pointwise lowering decides by the values of numbers too
+    writes_one_value = False  # whether elements that share memory may be written: all get the same value
 
     def __init__(
         self, body: Callable[..., Any], kind: str, *, samples: Samples, errors: Errors | None = None,
         dtypes: Sequence[dtype] = (), inplace: bool = False, method: bool = True, function: bool = True,
         host: str = "never", name: str = "", called: str = "", differentiable: bool = True,
-        setting: Setting | None = None, mutates: Sequence[str] = (), gives_views: bool = False,
-        other_names: Mapping[str, str] | None = None,
+        setting: Setting | None = None, mutates: Sequence[str] = (), takes_out: bool = True,
+        gives_views: bool = False, other_names: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.name = name or body.__name__
         self.__name__ = self.name
@@ -225,6 +227,7 @@ class Operator:
         self.differentiable = differentiable
         self.setting = setting
         self.mutates = tuple(mutates)
+        self.takes_out = takes_out and kind != VIEW
         self.gives_views = gives_views
         self.other_names = {} if other_names is None else dict(other_names)
         self.backward: Callable[..., Any] | None = None

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from struct import Struct
 from struct import error as StructError
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import host
-from ..errors import ValueRangeError, shown
+from ..errors import FlambeauError, OutOfMemoryError, ValueRangeError, reference_failed, shown
 from ..hooks import hooks
 from ..kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar, Strided
 from ..problem import Problem, unpacked
@@ -237,9 +237,12 @@ class HostCall:
 
     def run(self, used: list[Any], drawn: Any) -> Any:
         """Call the function; what it returns."""
-        if self.arguments is None or hooks.on_host_read is not None or hooks.on_host_write is not None:
-            return self._run_by_address(used, drawn)
-        return thread.quietly(self.function, _gathered(self.arguments, used, drawn, self.step))
+        try:
+            if self.arguments is None or hooks.on_host_read is not None or hooks.on_host_write is not None:
+                return self._run_by_address(used, drawn)
+            return thread.quietly(self.function, _gathered(self.arguments, used, drawn, self.step))
+        except Exception as error:  # noqa: BLE001  (it is raised, as what it means)
+            _raise_failed(error)
 
     def _run_by_address(self, used: list[Any], drawn: Any) -> Any:
         accesses = self.step.accesses(used, drawn)
@@ -468,7 +471,10 @@ class Plan:
         call, layout = self.direct, self.taken[0]
         assert call is not None and call.arguments is not None
         values = _gathered(call.arguments, bound, None, call.step)
-        made = thread.quietly(call.function, values)
+        try:
+            made = thread.quietly(call.function, values)
+        except Exception as error:  # noqa: BLE001  (it is raised, as what it means)
+            _raise_failed(error)
         if (
             type(made) is not host.np.ndarray
             or made.dtype is not layout.plain
@@ -483,6 +489,17 @@ class Plan:
         """The state, the seed and the first counter of every draw."""
         own = thread.machine().cpu_generator if self.is_on_host else self.device.generator
         return [number for count, source in self.draws for number in (own if source is None else source).reserve(count)]
+
+
+def _raise_failed(error: Exception) -> NoReturn:
+    """Raise what a function on the host raised: its own error, OutOfMemoryError or InternalError."""
+    public = thread.here().operator
+    called = "" if public is None else public.called
+    if isinstance(error, FlambeauError):
+        raise error
+    if isinstance(error, MemoryError):
+        raise OutOfMemoryError(f"CPU out of memory: {error}", hint="split the call", operator=called) from error
+    raise reference_failed(called, "", error) from error
 
 
 def _own(made: Any, layout: Layout) -> Any:

@@ -8,12 +8,13 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from .. import host
 from ..driver.api import Address, StreamHandle
 from ..dtypes import uint8
-from ..errors import AcceleratorError
+from ..errors import AcceleratorError, OutOfMemoryError
 from ..memory.caching import CachingAllocator
 from . import thread
 from .layout import WIDEST_ACCESS, Layout
@@ -171,9 +172,20 @@ def of_array(array: Any, layout: Layout) -> Storage:
     return made
 
 
+def new_array(shape: tuple[int, ...], kind: Any) -> Any:
+    """A NumPy array of unset values.  Raises OutOfMemoryError."""
+    try:
+        return host.np.empty(shape, kind)
+    except MemoryError as error:
+        nbytes = prod(shape) * host.np.dtype(kind).itemsize
+        raise OutOfMemoryError(
+            f"CPU out of memory. Tried to allocate {nbytes} bytes", hint="look for a size that was computed wrongly"
+        ) from error
+
+
 def on_host(nbytes: int) -> Storage:
-    """Pageable host memory, 64-byte aligned."""
-    raw = host.np.empty(nbytes + 64, host.np.uint8)
+    """Pageable host memory, 64-byte aligned.  Raises OutOfMemoryError."""
+    raw = new_array((nbytes + 64,), host.np.uint8)
     skip = -host.address_of(raw) % 64
     return from_array(raw[skip : skip + nbytes])
 

@@ -25,7 +25,7 @@ cdef class TensorBase:
     cdef object __weakref__
 
     cpdef unsigned long long address(self) except? 0
-    cpdef is_contiguous(self)
+    cpdef is_contiguous(self, memory_format=*)
     cpdef is_aligned(self)
     cpdef numel(self)
 

@@ -7,9 +7,10 @@ from math import prod
 from typing import Any
 
 from .. import host
+from .. import memory_formats as formats
 from .. import strides as st
 from ..dtypes import dtype
-from ..errors import AutogradError, OutOfMemoryError, ValueRangeError
+from ..errors import AutogradError, OutOfMemoryError, ShapeError, ValueRangeError
 from ..hooks import hooks
 from ..kernel import Access
 from ..strides import Size
@@ -20,6 +21,8 @@ from .storage import Storage
 from .thread import Device
 
 MAX_NBYTES = 1 << 60
+MAX_OVERLAP_WORK = 10_000  # candidates that are tried to tell whether two views share a byte
+SOMEWHERE = 1 << 20  # an address of arrays that are compared and never read
 _watchers: list[Callable[[Any], None]] = []  # called before writes in place
 # how a view was made, which says whether it may be written where gradients are recorded
 ORDINARY, FROM_FUNCTION, ONE_OF_SEVERAL, IN_NO_GRAD, IN_INFERENCE = range(5)
@@ -93,9 +96,12 @@ class TensorBase:
         """The number of elements."""
         return self.layout.numel
 
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in row-major order without gaps."""
-        return self.layout.dense
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements lie without gaps in row-major order, or in another memory format."""
+        if memory_format is None:
+            return self.layout.dense
+        formats.check("is_contiguous", memory_format)
+        return formats.lies_in(memory_format, self.layout.shape, self.layout.strides)
 
     def is_aligned(self) -> bool:
         """Whether the first element lies at a multiple of 16 bytes, the widest access of a GPU."""
@@ -124,7 +130,7 @@ def array_of(tensor: TensorBase) -> Any:
     if layout.plain is None:
         layout.prepare()
     if layout.numel == 0:
-        return host.np.empty(layout.shape, layout.plain)
+        return storage.new_array(layout.shape, layout.plain)
     return host.np.ndarray(layout.shape, layout.plain, memory.array(), tensor.offset * layout.itemsize, layout.steps)
 
 
@@ -212,7 +218,7 @@ def new_on_host(layout: Layout) -> TensorBase:
     if layout.plain is None:
         layout.prepare()
     if layout.dense:
-        return new_tensor(storage.of_array(host.np.empty(layout.shape, layout.plain), layout), layout)
+        return new_tensor(storage.of_array(storage.new_array(layout.shape, layout.plain), layout), layout)
     return new_tensor(storage.on_host(layout.nbytes), layout)
 
 
@@ -271,13 +277,40 @@ def alias_of(source: TensorBase, shape: Sequence[int], strides: Sequence[int], o
 
 def overlap_of(a: TensorBase, b: TensorBase) -> str:
     """How two tensors of one storage lie: "none", "same" (element for element) or "partial"."""
-    if a.storage is not b.storage:
+    one, other = a.layout, b.layout
+    if a.storage is not b.storage or not one.numel or not other.numel:
         return "none"
-    if a.offset == b.offset and a.layout.strides == b.layout.strides and a.layout.dtype is b.layout.dtype:
+    if a.offset == b.offset and one.strides == other.strides and one.shape == other.shape and one.dtype is other.dtype:
         return "same"
     first, second = sorted((a, b), key=_start)
     end = _start(first) + st.extent(first.layout.shape, first.layout.strides) * first.layout.itemsize
-    return "partial" if _start(second) < end else "none"
+    if _start(second) >= end:
+        return "none"
+    return "partial" if one.compact and other.compact or _share_bytes(a, b) else "none"
+
+
+def _share_bytes(a: TensorBase, b: TensorBase) -> bool:
+    """Whether views with gaps, whose ranges overlap, have a byte in common; also if that is too hard to tell."""
+    arrays = [
+        host.array_at(SOMEWHERE + _start(each), each.layout.dtype, each.layout.shape, each.layout.strides)
+        for each in (a, b)
+    ]
+    try:
+        return bool(host.np.shares_memory(*arrays, max_work=MAX_OVERLAP_WORK))
+    except host.np.exceptions.TooHardError:
+        return True
+
+
+def check_own_overlap(called: str, target: TensorBase) -> None:
+    """Raise ShapeError if elements of the tensor to write share memory."""
+    layout = target.layout
+    if not layout.compact and st.overlaps_itself(layout.shape, layout.strides):
+        raise ShapeError(
+            f"more than one element of the written-to tensor {target.describe()} refers to a single memory location "
+            f"(strides {list(layout.strides)})",
+            hint="clone() the tensor before writing it",
+            operator=called,
+        )
 
 
 def _start(tensor: TensorBase) -> int:

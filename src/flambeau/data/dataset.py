@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from .. import trace
+from .. import callers
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError, naming, shown
 from ..tensor import checks, factories, random_factories
@@ -341,5 +341,5 @@ def _counts(lengths: Sequence[int | float], whole: int) -> list[int]:
         counts[index % len(counts)] += 1
     for index, count in enumerate(counts):
         if count == 0:
-            trace.warn(f"random_split: Length of split at index {index} is 0: fractions {list(lengths)} of {whole}")
+            callers.warn(f"random_split: Length of split at index {index} is 0: fractions {list(lengths)} of {whole}")
     return counts

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import trace
+from .. import callers
 from ..core import thread
 from ..errors import ArgumentError, NotSupportedError
 from .dataset import length_of
@@ -73,7 +73,7 @@ class BatchIterator:
             " For multiprocessing data-loading, this is so where each worker iterates over a whole copy: divide the "
             "work by get_worker_info()."
         )
-        trace.warn(
+        callers.warn(
             f"DataLoader: Length of IterableDataset {self._dataset} was reported to be {self._expected} (when "
             f"accessing len(dataloader)), but {self._count} samples have been fetched."
             + (shared if self._num_workers else "")
@@ -105,5 +105,5 @@ def _has_accelerator() -> bool:
     """Whether memory can be pinned; warns if not."""
     if thread.machine().device_count():
         return True
-    trace.warn("DataLoader: pin_memory=True, but there is no accelerator: batches are not pinned")
+    callers.warn("DataLoader: pin_memory=True, but there is no accelerator: batches are not pinned")
     return False

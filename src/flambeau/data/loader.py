@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic
 
-from .. import trace
+from .. import callers
 from ..errors import ArgumentError, ArgumentTypeError, naming, shown
 from ..runtime import device as devices
 from ..tensor import checks
@@ -64,7 +64,7 @@ class DataLoader(Generic[Sample_co]):
         _check_workers(num_workers, prefetch_factor, persistent_workers)
         _check_options(timeout, pin_memory, generator, collate_fn, worker_init_fn)
         if pin_memory_device:
-            trace.warn(
+            callers.warn(
                 f"DataLoader: pin_memory_device={pin_memory_device!r} is ignored: pinned memory serves every device",
                 DeprecationWarning,
             )
@@ -137,7 +137,7 @@ class DataLoader(Generic[Sample_co]):
         """Warn if there are more workers than CPU cores that this process may use."""
         cores = len(os.sched_getaffinity(0))
         if self.num_workers > cores:
-            trace.warn(
+            callers.warn(
                 f"DataLoader: This DataLoader will create {self.num_workers} worker processes in total, and this "
                 f"process may use {cores} CPU cores: excessive worker creation might get DataLoader running slow or "
                 "even freeze"

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from .. import trace
+from .. import callers
 from ..core import storage, thread
 from ..core.storage import Storage
 from ..core.tensor import TensorBase, alias_of, tensor_over
@@ -99,7 +99,7 @@ def _how() -> tuple[str, Route | None]:
 
 
 def _site() -> str:
-    for frame in trace.call_stack(STACK_FRAMES):
+    for frame in callers.call_stack(STACK_FRAMES):
         if not frame.startswith(_MULTIPROCESSING):
             return frame
     return "<unknown>"

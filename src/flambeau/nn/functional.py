@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import ops, trace  # noqa: F401  (ops registers the operators)
+from .. import callers, ops  # noqa: F401  (ops registers the operators)
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
 from ..errors import no_attribute as _no_attribute
@@ -12,7 +12,6 @@ from ..ops.operator import REGISTRY
 from ..tensor import checks
 
 SMALLEST_NORM = 1e-7  # is added to the norms of rows that are divided by them
-linear = REGISTRY["linear"]
 _lookup = REGISTRY["embedding"]
 one_hot = REGISTRY["one_hot"]
 layer_norm = REGISTRY["layer_norm"]
@@ -22,11 +21,19 @@ sigmoid = REGISTRY["sigmoid"]
 mse_loss = REGISTRY["mse_loss"]
 l1_loss = REGISTRY["l1_loss"]
 smooth_l1_loss = REGISTRY["smooth_l1_loss"]
+_LINEAR = REGISTRY["linear"]
 nll_loss = REGISTRY["nll_loss"]
 cross_entropy = REGISTRY["cross_entropy"]
 binary_cross_entropy = REGISTRY["binary_cross_entropy"]
 binary_cross_entropy_with_logits = REGISTRY["binary_cross_entropy_with_logits"]
 scaled_dot_product_attention = REGISTRY["scaled_dot_product_attention"]
+
+
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row."""
+    if bias is None and isinstance(weight, TensorBase) and len(weight.layout.shape) == 1:
+        return REGISTRY["matmul"](input, weight)
+    return _LINEAR(input, weight, bias)
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
@@ -112,7 +119,7 @@ def _chosen(dim: int | None, input: Any, name: str) -> int:
         return dim
     checks.tensor(name, "input", input)
     chosen = 0 if input.ndim in (0, 1, 3) else 1
-    trace.warn(f"{name}: no dim was given, {chosen} is used; pass dim={chosen}")
+    callers.warn(f"{name}: no dim was given, {chosen} is used; pass dim={chosen}")
     return chosen
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .. import trace
+from .. import callers
 from ..autograd.mode import GradMode
 from ..errors import ArgumentError, ValueRangeError, naming, shown
 from ..errors import no_attribute as _no_attribute
@@ -155,7 +155,7 @@ def kaiming_normal_(
 
 
 def _nothing_to_fill(tensor: Any) -> Any:
-    trace.warn("Initializing zero-element tensors is a no-op")
+    callers.warn("Initializing zero-element tensors is a no-op")
     return tensor
 
 

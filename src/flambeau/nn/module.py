@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
-from .. import trace
+from .. import callers
 from ..autograd.mode import GradMode
 from ..autograd.node import streams_of
 from ..dtypes import bfloat16, dtype, float16, float32, float64
@@ -337,7 +337,7 @@ class Module(Hooked):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop every parameter's gradient, or set it to zero."""
         if self._is_replica:
-            trace.warn(
+            callers.warn(
                 "zero_grad: this module is a replica made by DataParallel; its parameters are copies, not leaves, "
                 "and have no "
                 "gradients to reset"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .. import dtypes
 from .. import strides as st
 from ..dtypes import bool_, int64, uint8
-from ..errors import DtypeError, FlambeauError, IndexRangeError, ShapeError, name_error
+from ..errors import DtypeError, FlambeauError, IndexRangeError, ShapeError, ValueRangeError, name_error
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Strided
 from .indexing import index_array
@@ -97,6 +97,12 @@ def place(input: Any, indices: Sequence[Any]) -> Place:
     Host: waits if there is a mask.
     """
     only_mask = next((each for each in indices if each is not None), None) if _count(indices) == 1 else None
+    if only_mask is None and not _count(indices):
+        raise ValueRangeError(
+            f"got no index tensor, the input has shape {list(input.shape)}",
+            hint="copy_() and fill_() write the whole tensor",
+            operator="index",
+        )
     flattened_mask = only_mask is not None and only_mask.dtype in (bool_, uint8) and len(only_mask.shape) > 0
     entries, dims = _entries(input, indices, flattened_mask)
     between = dims == list(range(dims[0], dims[0] + len(dims)))
@@ -140,6 +146,12 @@ def _entries(input: Any, indices: Sequence[Any], flat: bool) -> tuple[list[Any],
         width = 1
         if index is not None and index.dtype in (bool_, uint8):
             width = len(index.shape)
+            if not width:
+                raise IndexRangeError(
+                    "a mask without dimensions selects nothing here, got one of shape []",
+                    hint="unsqueeze(0) both the tensor and the mask, or use x[mask]",
+                    operator="index",
+                )
             check_mask(input, index, dim)
             entries += [nonzero(reshape(index, (-1,))).select(1, 0)] if flat else nonzero(index, as_tuple=True)
         elif index is not None:

@@ -8,12 +8,14 @@ from math import log as log_of_number
 from typing import Any
 
 from .. import dtypes
+from .. import strides as st
 from ..dtypes import bool_, dtype
 from ..errors import DtypeError, ModeError, ShapeError, shown
 from ..host import np
+from ..scalars import converted
 from .convert import fill
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value
-from .pointwise import Pointwise, Types, numbers, pointwise, promoted, to_float
+from .pointwise import Pointwise, Types, is_tensor, numbers, pointwise, promoted, to_float
 
 NUMBERS = tuple(each for each in dtypes.ALL if each is not bool_)
 
@@ -88,6 +90,8 @@ def _scaled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     """The last type is the scale's, which decides nothing."""
     if name == "sub_scaled":
         _not_bool(name, types[:-1], common)
+    if types[-1] is bool_ and any(each is not bool_ for each in types[:-1]):
+        raise DtypeError("a bool alpha is only for bool operands", hint="use 1 or 0", operator=name)
     if types[-1].is_floating_point and not any(each.is_floating_point for each in types[:-1]):
         raise DtypeError("for integers alpha must not be a floating point number", hint="call .float()", operator=name)
     return promoted(name, types, bool_ if all(each is bool_ for each in types[:-1]) else common)
@@ -95,7 +99,9 @@ def _scaled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 def _internal(cuda: str) -> Any:
     """What `add` and `sub` lower to where they scale; their samples run it."""
-    return pointwise(dtype=_scaled, cuda=cuda, samples=tuple, inplace=False, method=False, function=False, cost=2.0)
+    return pointwise(
+        dtype=_scaled, cuda=cuda, factor="alpha", samples=tuple, inplace=False, method=False, function=False, cost=2.0
+    )
 
 
 @_internal("input + alpha * other")
@@ -124,7 +130,7 @@ class Scaled(Pointwise):
     """A sum whose second operand may be scaled: where `alpha` is 1, its kernel knows nothing of it."""
 
     def lower(self, call: Any, input: Any, other: Any, alpha: Any = 1) -> Any:
-        if alpha == 1:
+        if alpha == 1 and type(alpha) is not bool:
             return super().lower(call, input, other)
         return (add_scaled if self.name == "add" else sub_scaled).lower(call, input, other, alpha)
 
@@ -337,9 +343,15 @@ def _(grad: Any) -> Any:
 # powers
 
 
-@pointwise(dtype=numbers, cuda="input * input", samples=singles, errors=one_bool, dtypes=NUMBERS)
+def _counted(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    """As `promoted`, but bool becomes int64."""
+    kind = dtypes.int64 if common is bool_ else common
+    return [kind], kind
+
+
+@pointwise(dtype=_counted, cuda="input * input", samples=singles, dtypes=dtypes.ALL)
 def square(input: Operand) -> Any:
-    """The values times themselves.  Shapes: as the input's.  Host: returns at once."""
+    """The values times themselves; bool gives int64.  Shapes: as the input's.  Host: returns at once."""
     return input * input  # type: ignore[operator]
 
 
@@ -384,6 +396,16 @@ class Power(Pointwise):
                 fact = f"Integers to negative integer powers are not allowed: {input.dtype.name} to {exponent}"
                 raise DtypeError(f"{fact}", hint="call .float() first", operator="pow")
         return super().lower(call, input, exponent)
+
+    def number(self, call: Any, at: int, value: Any, compute: dtype) -> Any:
+        """A whole exponent must fit the type that is computed in."""
+        if at == 1 and compute.category == dtypes.INTEGER:
+            return converted(call.called, compute, value)
+        return super().number(call, at, value, compute)
+
+    def strides_of(self, shape: Any, operands: Any) -> Any:
+        """Powers of a number are contiguous, as in PyTorch."""
+        return super().strides_of(shape, operands) if is_tensor(operands[0]) else st.contiguous(shape)
 
 
 def _powers() -> Iterator[Sample]:

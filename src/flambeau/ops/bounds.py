@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import dtypes
-from ..errors import ArgumentError, DtypeError
+from ..errors import DtypeError, ValueRangeError
 from ..host import np
 from .arithmetic import NUMBERS, pairs, unbroadcastable
 from .compare import eq, ge, gt, le, logical_and, logical_or, lt, masked_fill, where
@@ -71,7 +71,7 @@ def _bool_bound() -> Iterator[ErrorSample]:
 
 
 def _bound(cuda: str) -> Any:
-    return pointwise(dtype=numbers, cuda=cuda, samples=_one_bound, errors=_bool_bound, dtypes=NUMBERS)
+    return pointwise(dtype=numbers, cuda=cuda, exact=True, samples=_one_bound, errors=_bool_bound, dtypes=NUMBERS)
 
 
 @_bound("larger(input, min)")
@@ -111,7 +111,7 @@ class Clamp(Pointwise):
 
     def lower(self, call: Any, input: Any, min: Any = None, max: Any = None) -> Any:
         if min is None and max is None:
-            raise ArgumentError(
+            raise ValueRangeError(
                 "at least one of 'min' or 'max' must not be None, got None and None",
                 hint="pass a bound, as in clamp(min=0)",
                 operator="clamp",
@@ -132,7 +132,7 @@ def _two_bounds() -> Iterator[Sample]:
 
 
 def _no_bounds() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3,)),), ArgumentError, "at least one of 'min' or 'max' must not be None")
+    yield ErrorSample((Array((3,)),), ValueRangeError, "at least one of 'min' or 'max' must not be None")
 
 
 def _clamp(input: Operand, min: Value = None, max: Value = None) -> Any:  # type: ignore[assignment]
@@ -140,14 +140,14 @@ def _clamp(input: Operand, min: Value = None, max: Value = None) -> Any:  # type
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.
-    Raises: ArgumentError if both are None; DtypeError for bool.
+    Raises: ValueRangeError if both are None; DtypeError for bool.
     """
     return np.minimum(np.maximum(input, min), max)  # type: ignore[call-overload]
 
 
 clamp = Clamp(
     _clamp, numbers, "smaller(larger(input, min), max)", 2.0, samples=_two_bounds, errors=_no_bounds, dtypes=NUMBERS,
-    inplace=True, name="clamp",
+    inplace=True, name="clamp", exact=True,
 )  # fmt: skip
 
 

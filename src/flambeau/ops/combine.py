@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import dtypes
+from ..dtypes import dtype
 from ..errors import DtypeError, ShapeError
+from ..host import np
 from .operator import Array, ErrorSample, Sample, Value
-from .pointwise import floating_only, numbers, pointwise
+from .pointwise import Types, floating_only, numbers, pointwise
 
 NUMBERS = tuple(each for each in dtypes.ALL if each is not dtypes.bool_)
 
@@ -31,19 +33,21 @@ def _unfit_floats() -> Iterator[ErrorSample]:
 
 @pointwise(
     dtype=floating_only,
-    cuda="start + weight * (end - start)",
+    cuda="fabs(weight) < 0.5 ? start + weight * (end - start) : end - (end - start) * (1 - weight)",
+    factor="weight",
     samples=_three,
     errors=_unfit_floats,
     dtypes=dtypes.FLOATING_TYPES,
     other_names={"input": "start"},
 )
 def lerp(start: Value, end: Value, weight: Value) -> Any:
-    """Blend from `start` (weight 0) to `end` (weight 1) along a straight line.
+    """Blend from `start` (weight 0) to `end` (weight 1) along a straight line, computed from the nearer of the two.
 
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     """
-    return start + weight * (end - start)
+    apart = end - start
+    return np.where(np.abs(weight) < 0.5, start + weight * apart, end - apart * (1 - weight))
 
 
 @lerp.derivative(only_for={"start": "weight", "end": "weight"})
@@ -59,8 +63,9 @@ def _scaled() -> Iterator[Sample]:
 
 
 @pointwise(
-    dtype=numbers, cuda="input + value * tensor1 * tensor2", samples=_scaled, errors=_unfit, dtypes=NUMBERS, cost=3.0
-)
+    dtype=numbers, cuda="input + value * tensor1 * tensor2", factor="value", samples=_scaled, errors=_unfit,
+    dtypes=NUMBERS, cost=3.0,
+)  # fmt: skip
 def addcmul(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> Any:
     """`input + value * tensor1 * tensor2`.
 
@@ -75,9 +80,21 @@ def _(grad: Any, tensor1: Any, tensor2: Any, value: Any, needs: Any) -> Any:
     return grad, grad * tensor2 * value if needs[1] else None, grad * tensor1 * value if needs[2] else None, None
 
 
+def _true_quotient(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    """As `floating_only`; two integers are no quotient."""
+    if not types[1].is_floating_point and not types[2].is_floating_point:
+        raise DtypeError(
+            f"tensor1 or tensor2 must be floating point, got {types[1].name} and {types[2].name}",
+            hint="convert one with .float()",
+            operator=name,
+        )
+    return floating_only(name, types, common)
+
+
 @pointwise(
-    dtype=floating_only,
+    dtype=_true_quotient,
     cuda="input + value * (tensor1 / tensor2)",
+    factor="value",
     samples=_scaled,
     errors=_unfit_floats,
     dtypes=dtypes.FLOATING_TYPES,

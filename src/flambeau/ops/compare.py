@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from math import isfinite as is_finite_number
+from math import nan
 from typing import Any
 
-from .. import dtypes
-from ..dtypes import bool_, dtype
-from ..errors import DtypeError, ShapeError
+from .. import callers, dtypes
+from ..dtypes import INTEGER, bool_, dtype, uint8
+from ..errors import DtypeError, ShapeError, ValueRangeError
 from ..host import np
+from ..scalars import converted
 from .arithmetic import pairs, singles, unbroadcastable
+from .nonzero import nonzero
 from .operator import Array, ErrorSample, Operand, Sample, Value, passed_as
 from .pointwise import PYTHON, Pointwise, Types, as_bool, is_tensor, pointwise, promoted, to_bool
 
 INTEGRAL = (bool_, *dtypes.INTEGER_TYPES)
-
-
-def integer_range(kind: dtype) -> tuple[int, int]:
-    """The least and the largest value of an integer type or bool."""
-    bits = 1 if kind is bool_ else 8 * kind.itemsize - kind.is_signed
-    return -(1 << bits) if kind.is_signed else 0, (1 << bits) - 1
 
 
 # comparisons
@@ -191,6 +187,59 @@ def bitwise_not(input: Operand) -> Any:
     return np.invert(input)
 
 
+def _shifts() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), 0, 9), Array((3, 4), -1, 9, seed=1)))
+    yield Sample((Array((3, 1), 0, 9), Array((4,), 0, 3, seed=1)))
+    yield Sample((Array((4, 3), 0, 9, layout="transposed"), 1))
+    yield Sample((Array((2, 3), 0, 9, layout="strided"), 64))
+    yield Sample((2, Array((3,), 0, 9)))
+    yield Sample((Array((0, 3)), Array((3,), seed=1)))
+
+
+def _whole(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    if common.category != INTEGER:
+        raise DtypeError(f"operands must be integers, got {common.name}", hint="call .long()", operator=name)
+    return promoted(name, types, common)
+
+
+def _shift(cuda: str) -> Any:
+    return pointwise(dtype=_whole, cuda=cuda, samples=_shifts, errors=_no_shift, dtypes=dtypes.INTEGER_TYPES)
+
+
+def _no_shift() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), Array((3,))), DtypeError, "operands must be integers, got float32")
+    bools = Array((3,), dtype="bool")
+    yield ErrorSample((bools, bools), DtypeError, "operands must be integers, got bool")
+
+
+@_shift("shifted_left(input, other)")
+def bitwise_left_shift(input: Value, other: Value) -> Any:
+    """The bits moved up by `other` places; 0 if that is negative, or no less than the type has bits.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for floating point and bool.
+    """
+    bits = 8 * input.dtype.itemsize  # type: ignore[union-attr]
+    held = (other >= 0) & (other < bits)  # type: ignore[operator]
+    return np.where(held, np.left_shift(input, np.where(held, other, 0)), 0)
+
+
+@_shift("shifted_right(input, other)")
+def bitwise_right_shift(input: Value, other: Value) -> Any:
+    """The bits moved down by `other` places, the sign kept; all sign if that is negative or more than there are bits.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for floating point and bool.
+    """
+    last = 8 * input.dtype.itemsize - 1  # type: ignore[union-attr]
+    is_unsigned = input.dtype.kind == "u"  # type: ignore[union-attr]
+    held = (other >= 0) & (other <= last)  # type: ignore[operator]
+    moved = np.right_shift(input, np.where(held, other, last))
+    return np.where(held, moved, 0) if is_unsigned else moved
+
+
 # choosing
 
 
@@ -208,25 +257,41 @@ def _no_condition() -> Iterator[ErrorSample]:
 
 
 def _chosen(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    if types[0] is not bool_:
+    if types[0] not in (bool_, uint8):
         raise DtypeError(
             f"condition must be bool, got {types[0].name}", hint="compare first, as in x > 0", operator=name
         )
     return [bool_, common, common], common
 
 
-@pointwise(
-    dtype=_chosen, cuda="condition ? input : other", samples=_choices, errors=_no_condition, dtypes=dtypes.ALL,
-    inplace=False, method=False,
-)  # fmt: skip
-def where(condition: Operand, input: Value, other: Value) -> Any:
-    """`input` where the condition holds, else `other`.
+class Where(Pointwise):
+    """With a condition alone, the places where it holds."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) + len(kwargs) == 1 and (args or "condition" in kwargs):
+            return nonzero(*args, *kwargs.values(), as_tuple=True)
+        return super().__call__(*args, **kwargs)
+
+    def lower(self, call: Any, condition: Any, input: Any, other: Any) -> Any:
+        if condition.dtype is uint8:
+            callers.warn("where: a uint8 condition is deprecated, please use a dtype torch.bool instead.")
+        return super().lower(call, condition, input, other)
+
+
+def _where(condition: Operand, input: Value, other: Value) -> Any:
+    """`input` where the condition holds, else `other`.  With the condition alone, nonzero(condition, as_tuple=True).
 
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
-    Host:   returns at once.
+    Host:   returns at once; with the condition alone, waits for how many elements are not zero.
     Raises: DtypeError if the condition is not bool.
     """
     return np.where(condition, input, other)
+
+
+where = Where(
+    _where, _chosen, "condition ? input : other", 1.0, exact=True, samples=_choices, errors=_no_condition,
+    dtypes=dtypes.ALL, method=False, name="where",
+)  # fmt: skip
 
 
 @where.derivative
@@ -245,8 +310,8 @@ def _no_mask() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), Array((3,)), 1), DtypeError, "mask must be bool, got float32")
     mask = Array((3,), dtype="bool")
     yield ErrorSample((Array((3,)), mask, Array((2,))), ShapeError, "value must have no dimensions, got one of shape")
-    yield ErrorSample((Array((3,), dtype="uint8"), mask, 300), DtypeError, "300 does not fit uint8")
-    yield ErrorSample((Array((3,), dtype="int64"), mask, float("nan")), DtypeError, "nan does not fit int64")
+    yield ErrorSample((Array((3,), dtype="uint8"), mask, 300), ValueRangeError, "type uint8 without overflow: 300")
+    yield ErrorSample((Array((3,), dtype="int64"), mask, nan), ValueRangeError, "type int64 without overflow: nan")
 
 
 def _filled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
@@ -261,7 +326,7 @@ class MaskedFill(Pointwise):
 
     def lower(self, call: Any, input: Any, mask: Any, value: Any) -> Any:
         if not hasattr(value, "shape"):
-            value = passed_as(value, partial(_stored, call.called, input.dtype), PYTHON[input.dtype.category])
+            value = passed_as(value, partial(converted, call.called, input.dtype), PYTHON[input.dtype.category])
         elif value.shape:
             raise ShapeError(
                 f"value must have no dimensions, got one of shape {list(value.shape)}",
@@ -271,23 +336,12 @@ class MaskedFill(Pointwise):
         return super().lower(call, input, mask, value)
 
 
-def _stored(name: str, kind: dtype, value: Any) -> Any:
-    if kind.is_floating_point:
-        return float(value)
-    if kind is bool_:
-        return bool(value)
-    low, high = integer_range(kind)
-    if not is_finite_number(value) or not low <= int(value) <= high:
-        raise DtypeError(f"value {value} does not fit {kind.name}", hint=f"it holds {low} to {high}", operator=name)
-    return int(value)
-
-
 def _masked_fill(input: Operand, mask: Operand, value: Value) -> Any:
     """`input` with `value`, a number or a tensor without dimensions, where the mask holds; the input's type stays.
 
     Shapes: input and mask broadcast together.
     Host:   returns at once.
-    Raises: DtypeError if the mask is not bool, or the number does not fit the type.
+    Raises: DtypeError if the mask is not bool, ValueRangeError if the type cannot hold the number.
     """
     return np.where(mask, value, input)  # type: ignore[call-overload]
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from math import prod
 from typing import Any
 
 from .. import dtypes
+from .. import strides as st
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError
 from ..kernel import Grid, Kernel, Pointer, Scalar
-from .operator import Array, Call, ErrorSample, Number, Operand, Sample, operator, passed_as
+from ..memory_formats import contiguous_format, preserve_format, strides_in
+from ..scalars import converted
+from .operator import Array, Call, ErrorSample, Number, Operand, Sample, Value, operator, passed_as
 from .pointwise import THREADS, WALKING, Pointwise
-from .pointwise_source import ACCESS_BYTES, MAX_BLOCKS, Walk
+from .pointwise_source import ACCESS_BYTES, MAX_BLOCKS, Walk, grid_of, pack_of, walked
 from .transpose import crossed, tiles, transposing
 
 
@@ -22,9 +25,10 @@ class Convert(Pointwise):
 
     casts = True
 
-    def lower(self, call: Any, input: Any, wanted: dtype | None = None) -> Any:
+    def lower(self, call: Any, input: Any, wanted: dtype | None = None, memory_format: Any = None) -> Any:
         if call.given is None:
-            call.given = call.output(input.shape, input.dtype if wanted is None else wanted)
+            strides = strides_in(call.called, memory_format or preserve_format, input.shape, input.strides)
+            call.given = call.output(input.shape, input.dtype if wanted is None else wanted, strides)
         return super().lower(call, input)
 
     def spread(self, kernel: Kernel, walk: Walk, pack: int) -> tuple[Kernel, Grid, Walk]:
@@ -46,13 +50,15 @@ def _convert_samples() -> Iterator[Sample]:
     yield Sample((Array((4, 3), layout="transposed"), dtypes.float32))
     yield Sample((Array((40, 33), layout="transposed"),))
     yield Sample((Array((33, 40), layout="transposed"), dtypes.float32))
+    yield Sample((Array((33, 40), layout="transposed"), None, contiguous_format))
     yield Sample((Array((0, 3)), dtypes.float32))
     yield Sample((Array(()), dtypes.bfloat16))
 
 
-def _identity(input: Operand, dtype: Any = None) -> Any:
-    """A dense copy of `input`, as another type if `dtype` says so.
+def _identity(input: Operand, dtype: Any = None, memory_format: Any = None) -> Any:
+    """A copy of `input` without gaps, as another type if `dtype` says so.
 
+    memory_format: None preserves the order in which dimensions lie.
     Shapes: the result has the input's shape.
     Host:   returns at once.
     """
@@ -102,6 +108,16 @@ fill_{kind.name}({kind.cuda}* out, {_C[number]} value, long long numel) {{
 _C = {"float64": "double", "int64": "long long"}
 
 
+def _one_number(value: Value) -> Any:
+    """Fill a tensor that leaves gaps with a number."""
+    return value
+
+
+strided_fill = Pointwise(
+    _one_number, _as_it_is, "value", 0.0, samples=tuple, method=False, function=False, name="strided_fill"
+)
+
+
 def _fill_samples() -> Iterator[Sample]:
     for shape in ((3, 4), (), (0, 2)):
         yield Sample((Array(shape), 1))
@@ -122,14 +138,22 @@ def fill(call: Call, input: Operand, value: Number) -> Any:
     Shapes: the result has the input's shape.
     Host:   returns at once.
     """
-    out = call.output(input.shape, input.dtype)
+    out = call.given  # type: ignore[attr-defined]
+    if out is None or out.shape != input.shape or out.dtype is not input.dtype:
+        out = call.output(input.shape, input.dtype, st.preserved(input.shape, input.strides))
     numel = prod(input.shape)
-    if numel:
-        number = float if input.dtype.is_floating_point else int
+    stored = passed_as(value, partial(converted, call.called, input.dtype))
+    if numel and st.is_compact(out.shape, out.strides):
         blocks = -(-numel * input.dtype.itemsize // (ACCESS_BYTES * THREADS))
-        grid = Grid((min(blocks, MAX_BLOCKS), 1, 1), THREADS)
-        call.launch(fill_kernel(input.dtype), grid, out, passed_as(value, number), numel)
+        call.launch(fill_kernel(input.dtype), Grid((min(blocks, MAX_BLOCKS), 1, 1), THREADS), out, stored, numel)
+    elif numel:
+        pack = pack_of(out.dtype, [])
+        walk = walked(out.shape, [out.strides], pack)
+        call.launch(strided_fill.kernel(out.dtype, [None], (out.dtype,)), grid_of(walk, pack), out, stored, walk)
     return out
+
+
+fill.writes_one_value = True
 
 
 @fill.derivative

@@ -11,7 +11,7 @@ from ..errors import ArgumentError
 from ..host import np
 from .class_entropy import entropy_each, entropy_total
 from .loss import reduced, reduction_of
-from .nll_loss import IGNORED, class_errors, class_loss, class_samples
+from .nll_loss import IGNORED, class_errors, class_loss, class_samples, of_one_row
 from .operator import Array, ErrorSample, Operand, Sample, Value, composite
 from .pointwise import floating_only, pointwise
 from .softmax import log_softmax
@@ -48,7 +48,7 @@ def cross_entropy(
     target: class indices (int64), or probabilities (floating point, of the input's shape).
     weight, ignore_index, reduction: as `nll_loss`; probabilities are never ignored, and "mean" divides by their count.
     label_smoothing: how much of each target is spread evenly over all classes, from 0 to 1.
-    Shapes: input [n, c, *] or [c], target [n, *] or (), or the input's shape; the result is () or [n, *].
+    Shapes: input [n, c, *] or [c], target [n, *], () or [1], or the input's shape; the result is () or [n, *].
     Host:   returns at once.
     Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
             ArgumentError, ShapeError, DtypeError.
@@ -60,6 +60,8 @@ def cross_entropy(
             hint="it is the share of the target that is spread over all classes: 0.1 is usual, 0.0 is none",
             operator="cross_entropy",
         )
+    if not target.dtype.is_floating_point:
+        target = of_one_row(input, target)
     is_flat = len(input.shape) <= 2 and input.shape[-1:] != (0,)
     if is_flat and label_smoothing == 0 and not target.dtype.is_floating_point:
         if reduction == "none":
@@ -101,10 +103,10 @@ def _probability_loss(logs: Any, target: Any, weight: Any, reduction: str, smoot
         target = target * (1 - smoothing) + smoothing / classes
     terms = logs * target
     terms = terms if weight is None else terms * _along(weight, len(logs.shape), dim)
-    loss = -terms.sum(dim)
-    if reduction == "mean":
-        return loss.sum() / max(prod(loss.shape), 1)
-    return loss if reduction == "none" else loss.sum()
+    if reduction == "none":
+        return -terms.sum(dim)
+    total = -terms.sum(dim).sum()
+    return total if reduction == "sum" else total / (prod(logs.shape) // max(classes, 1))  # NaN where there is nothing
 
 
 # of yes-or-no probabilities

@@ -45,9 +45,9 @@ def count_of(shape: Sequence[int], dims: Sequence[int]) -> int:
 
 
 def require_values(name: str, shape: Sequence[int], dim: Dims) -> None:
-    """Raise ShapeError or IndexRangeError if there is nothing to choose from."""
+    """Raise IndexRangeError if there is nothing to choose from."""
     if dim is None and prod(shape) == 0:
-        raise ShapeError(
+        raise IndexRangeError(
             f"expected reduction dim to be specified for an input of shape {list(shape)}, without elements",
             hint="specify the reduction dim with the 'dim' argument",
             operator=name,
@@ -108,5 +108,5 @@ def bad_floats() -> Iterator[ErrorSample]:
 
 def nothing_to_choose() -> Iterator[ErrorSample]:
     yield from bad_dims()
-    yield ErrorSample((Array((0, 3)),), ShapeError, "expected reduction dim to be specified")
+    yield ErrorSample((Array((0, 3)),), IndexRangeError, "expected reduction dim to be specified")
     yield ErrorSample((Array((0, 3)), 0), IndexRangeError, "expected reduction dim 0 to have non-zero size")

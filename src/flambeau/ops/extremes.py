@@ -149,7 +149,7 @@ def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     NaN counts as larger than any number; of equal values the first is chosen.
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: ShapeError or IndexRangeError if there is nothing to choose from.
+    Raises: IndexRangeError if there is nothing to choose from.
     """
     if hasattr(dim, "is_contiguous"):
         return REGISTRY["maximum"](input, dim)
@@ -166,7 +166,7 @@ def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     NaN counts as smaller than any number; of equal values the first is chosen.
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: ShapeError or IndexRangeError if there is nothing to choose from.
+    Raises: IndexRangeError if there is nothing to choose from.
     """
     if hasattr(dim, "is_contiguous"):
         return REGISTRY["minimum"](input, dim)
@@ -182,7 +182,7 @@ def argmax(call: Any, input: Operand, dim: int | None = None, keepdim: bool = Fa
 
     Shapes: as `max`.  The result is int64.
     Host:   returns at once.
-    Raises: ShapeError or IndexRangeError if there is nothing to choose from.
+    Raises: IndexRangeError if there is nothing to choose from.
     """
     return _chosen(call, True, input, dim, keepdim, False)[1]
 
@@ -193,6 +193,6 @@ def argmin(call: Any, input: Operand, dim: int | None = None, keepdim: bool = Fa
 
     Shapes: as `min`.  The result is int64.
     Host:   returns at once.
-    Raises: ShapeError or IndexRangeError if there is nothing to choose from.
+    Raises: IndexRangeError if there is nothing to choose from.
     """
     return _chosen(call, False, input, dim, keepdim, False)[1]

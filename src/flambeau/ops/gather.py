@@ -12,10 +12,11 @@ from ..dtypes import dtype, int64
 from ..errors import DtypeError, IndexRangeError, ModeError, NotSupportedError, ShapeError, shown
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Strided
+from .arithmetic import remainder
 from .convert import fill_kernel
 from .indexing import INDEX_TYPES, given_input, index_array
 from .operator import Array, Call, ErrorSample, Operand, Sample, Value, composite, operator, passed_as
-from .parts import embed
+from .parts import embed, sized
 from .pointwise import grid_over
 from .scatter import BITS, accumulate, check_index, indexing_kernel, scalars, targets, write
 from .views import expand, reshape
@@ -266,14 +267,16 @@ def _along_samples() -> Iterator[Sample]:
 def take_along_dim(input: Operand, indices: Operand, dim: int | None = None) -> Any:
     """As `gather`, but input and indices broadcast apart from `dim`; without it, both are flattened.
 
-    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    With `dim`, indices are taken modulo its size.
+    Host:   returns at once; without `dim`, an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     """
     if dim is None:
         return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))
-    at = st.wrap_dim(dim, len(input.shape), "take_along_dim")
+    at, size = sized(input, dim, "take_along_dim")
     one = [*input.shape[:at], 1, *input.shape[at + 1 :]]
     shape = list(st.broadcast([one, [*indices.shape[:at], 1, *indices.shape[at + 1 :]]], "take_along_dim"))
     rest = shape[at + 1 :]
-    source = expand(input, (*shape[:at], input.shape[at], *rest))
-    return gather(source, at, expand(indices, (*shape[:at], indices.shape[at], *rest)))
+    source = expand(input, (*shape[:at], size, *rest))
+    inside = remainder(indices, size) if size and indices.dtype in INDEX_TYPES else indices
+    return gather(source, at, expand(inside, (*shape[:at], indices.shape[at], *rest)))

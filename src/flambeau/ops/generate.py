@@ -11,9 +11,9 @@ from .. import dtypes
 from .. import strides as st
 from ..dtypes import bool_, dtype, float32, float64, int64
 from ..errors import ArgumentError, DtypeError, ShapeError
-from ..host import np
+from ..host import np, rounded
 from ..kernel import Kernel, Pointer, Scalar
-from .compare import integer_range
+from ..scalars import converted, integer_range
 from .operator import Array, Call, ErrorSample, Operand, Sample, Value, operator
 from .philox import (
     FRACTION_BITS,
@@ -120,7 +120,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}) arange_{kind.name}(
 """
 
     def reference(out: Any, start: Any, step: Any, numel: int) -> None:
-        out[...] = start + step * np.arange(numel, dtype=np.float64 if is_floating else np.int64)
+        values = start + step * np.arange(numel, dtype=np.float64 if is_floating else np.int64)
+        out[...] = rounded(values, kind) if is_floating else values
 
     scalars = Scalar("start", number), Scalar("step", number), Scalar("numel", "int64")
     return Kernel(f"arange_{kind.name}", source, [Pointer("out", kind, "w", ("numel",)), *scalars], reference)
@@ -314,8 +315,9 @@ def arange(call: Call, input: Operand, start: float = 0, step: float = 1) -> Any
     out = call.output(input.shape, input.dtype)
     numel = prod(input.shape)
     if numel:
-        number = float if input.dtype.is_floating_point else int
-        call.launch(_arange_kernel(input.dtype), grid_over(numel), out, number(start), number(step), numel)
+        wide = float64 if input.dtype.is_floating_point else int64
+        first, apart = (converted(call.name, wide, each) for each in (start, step))
+        call.launch(_arange_kernel(input.dtype), grid_over(numel), out, first, apart, numel)
     return out
 
 

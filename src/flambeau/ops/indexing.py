@@ -31,8 +31,8 @@ from .scatter import (
 INDEX_TYPES = dtypes.INTEGER_TYPES
 
 
-def index_array(*shape: int, high: int = 2, seed: int = 3) -> Array:
-    return Array(shape, low=0, high=high, dtype="int64", seed=seed, grad=False)
+def index_array(*shape: int, low: int = 0, high: int = 2, seed: int = 3) -> Array:
+    return Array(shape, low=low, high=high, dtype="int64", seed=seed, grad=False)
 
 
 def _rows(name: str, input: Operand, dim: int, index: Operand) -> tuple[Rows, int]:
@@ -47,6 +47,10 @@ def _rows(name: str, input: Operand, dim: int, index: Operand) -> tuple[Rows, in
             f"the index must be a vector, got shape {list(index.shape)}",
             hint="flatten it with .reshape(-1)",
             operator=name,
+        )
+    if not input.shape and index.numel() != 1 and name != "index_fill":
+        raise IndexRangeError(
+            f"a 0-dim tensor takes one index, got {index.numel()}", hint="unsqueeze(0) makes it a vector", operator=name
         )
     shape = input.shape or (1,)
     return (prod(shape[:at]), shape[at], prod(shape[at + 1 :])), at
@@ -110,6 +114,12 @@ def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: boo
     """
     (outer, size, inner), at = _rows("index_select", input, dim, index)
     count = index.numel()
+    if count and not size:
+        raise IndexRangeError(
+            f"dimension {at} has no elements to select, the shape is {list(input.shape)}",
+            hint="select another dimension, or pass an empty index",
+            operator="index_select",
+        )
     out = call.output(_replaced(input.shape, at, count), input.dtype)
     if outer * count * inner:
         move = move_of(input.dtype, input.shape or (1,), input.strides or (1,), at, (out, input))
@@ -207,12 +217,14 @@ def index_copy(
 
 @index_copy.derivative
 def _(grad: Any, dim: int, index: Any, wrap: bool, needs: Any) -> Any:
-    whole = grad.index_fill(dim, index, 0, wrap=wrap) if needs[0] else None
+    whole = grad.index_fill(dim, index, 0) if needs[0] else None
     return whole, None, grad.index_select(dim, index, wrap=wrap) if needs[2] else None
 
 
 def _fill_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), 0, index_array(2), 1))
+    yield Sample((Array((3, 4)), 1, index_array(2, low=-4, high=-1), 1))
+    yield Sample((Array(()), 0, index_array(2, high=0), 1))
 
 
 def _fill_errors() -> Iterator[ErrorSample]:
@@ -224,8 +236,8 @@ def _fill_errors() -> Iterator[ErrorSample]:
 
 
 @operator(samples=_fill_samples, errors=_fill_errors, dtypes=dtypes.ALL, inplace=True)
-def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any, wrap: bool = False) -> Any:
-    """The input with a number written at the indexes of a dimension.
+def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any) -> Any:
+    """The input with a number written at the indexes of a dimension; negative ones count from the end.
 
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
@@ -233,11 +245,11 @@ def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any,
     rows, at = _rows("index_fill", input, dim, index)
     places = call.contiguous(index, int64)
     out = given_input(call, input)
-    shape = _replaced(input.shape, at, index.numel())
-    write(call, out, places, value, rows, shape, lowest=-rows[1] if wrap else 0, dim=at, unique=True)
+    shape = _replaced(input.shape or (1,), at, index.numel())
+    write(call, out, places, value, rows, shape, lowest=-rows[1], dim=at, unique=True)
     return out
 
 
 @index_fill.derivative
-def _(grad: Any, dim: int, index: Any, wrap: bool) -> Any:
-    return grad.index_fill(dim, index, 0, wrap=wrap), None
+def _(grad: Any, dim: int, index: Any) -> Any:
+    return grad.index_fill(dim, index, 0), None

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
-from typing import Any, SupportsIndex
+from typing import Any
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import dtype, promote
-from ..errors import ArgumentError, IndexRangeError, ShapeError, shown
+from ..dtypes import dtype, int32, int64, promote
+from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, ValueRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar, Strided
+from ..memory_formats import contiguous_format
 from .moving import SOURCE as MOVING
 from .moving import UNITS, blocks_of, unit_of
 from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
+from .parts import sized
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
 from .scatter import BITS
 from .views import expand, reshape, unsqueeze, wrap_dims
@@ -256,7 +258,11 @@ def repeat(input: Operand, repeats: Any) -> Any:
     between = [size for each in shape for size in (1, each)]
     walked = [size for count, each in zip(repeats, shape) for size in (count, each)]
     repeated = expand(reshape(input, tuple(between)), tuple(walked))
-    return reshape(repeated.clone(), tuple(count * size for count, size in zip(repeats, shape)))
+    return reshape(_dense_copy(repeated), tuple(count * size for count, size in zip(repeats, shape)))
+
+
+def _dense_copy(input: Any) -> Any:
+    return input.clone(memory_format=contiguous_format)
 
 
 def _tile_errors() -> Iterator[ErrorSample]:
@@ -273,41 +279,101 @@ def tile(input: Operand, dims: Any) -> Any:
 
 
 def _interleave_samples() -> Iterator[Sample]:
+    counts = Array((2,), 0, 3, dtype="int64")
     yield Sample((Array((2, 3)), 2))
     yield Sample((Array((2, 3)), 2, 1))
+    yield Sample((Array((2, 3)), counts, 0))
+    yield Sample((Array((2, 3)), Array((1,), 2, 3, dtype="int64"), 1), {"output_size": 6})
+    yield Sample((counts,))
 
 
 def _interleave_errors() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((2, 3)), -1), ArgumentError, "not negative, got -1")
-    yield ErrorSample((Array((2, 3)), Array((3,), dtype="int64")), ArgumentError, r"not negative, got int64\[3\]")
+    counts = Array((2,), dtype="int64", low=-2, high=-1)
+    yield ErrorSample((Array((2, 3)), -1), ValueRangeError, "must not be negative, got -1")
+    yield ErrorSample((Array((2, 3)), counts, 0), ValueRangeError, "must not be negative, got -")
+    yield ErrorSample((Array((2, 3)), counts, 1), ShapeError, r"2 counts for 3 places of dimension 1")
+    yield ErrorSample((Array((2, 3)), Array((2,)), 0), DtypeError, "must be integers, got float32")
+    yield ErrorSample((Array((2, 3)), Array((1, 2), dtype="int64"), 0), ShapeError, r"vector, got shape \[1, 2\]")
     yield ErrorSample((Array((2, 3)), 2, 2), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
+    yield ErrorSample((Array((2, 3)), 2), ValueRangeError, "output_size is 5, .* make 12", {"output_size": 5})
 
 
-@composite(samples=_interleave_samples, errors=_interleave_errors, dtypes=dtypes.ALL)
-def repeat_interleave(input: Operand, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Any:
-    """Each element (or each index of a dimension) `repeats` times in a row.
+@composite(samples=_interleave_samples, errors=_interleave_errors, dtypes=dtypes.ALL, host="waits")
+def repeat_interleave(
+    input: Operand, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Any:
+    """Each element (or each index of a dimension) several times in a row.
 
-    output_size: the size that the dimension is expected to have afterwards.
-    Host:   returns at once.
-    Raises: ArgumentError if repeats is not a number that is not negative, or the size is another.
+    repeats: how often, a number, or a vector of integers with a count for every place.  Without it, input is the
+    counts, and the result the places.
+    output_size: how many places the result has, the sum of all counts.
+    Host:   waits for the counts of a vector unless output_size is given, else returns at once.
+    Raises: ValueRangeError for a negative count or another output_size, DtypeError, ShapeError, IndexRangeError.
     """
-    if not isinstance(repeats, SupportsIndex) or hasattr(repeats, "shape") and repeats.shape or repeats < 0:
-        raise ArgumentError(
-            f"repeats must be a number that is not negative, got {shown(repeats)}",
-            hint="pass an int: a count for every element is not supported",
-            operator="repeat_interleave",
-        )
+    if repeats is None:
+        return _places_of_counts(input, output_size)
     source = reshape(input, (-1,)) if dim is None else input
-    shape = source.shape
-    at = st.wrap_dim(dim or 0, len(shape), "repeat_interleave")
-    if output_size is not None and output_size != shape[at] * repeats:
-        raise ArgumentError(
-            f"output_size is {output_size}, and {shape[at]} indexes {repeats} times are {shape[at] * repeats}",
-            hint="leave out output_size=",
+    at = st.wrap_dim(dim or 0, len(source.shape), "repeat_interleave")
+    size = source.shape[at] if source.shape else 1
+    if hasattr(repeats, "dtype"):
+        counts = expand(repeats, (size,)) if repeats.numel() == 1 and len(repeats.shape) < 2 else repeats
+        if len(counts.shape) == 1 and counts.shape[0] != size:
+            raise ShapeError(
+                f"there are {counts.shape[0]} counts for {size} places of dimension {at}",
+                hint="give one count for each place, or one for all",
+                operator="repeat_interleave",
+            )
+        places = _places_of_counts(counts, output_size)
+        return reshape(source, (1,) if not source.shape else source.shape).index_select(at, places)
+    if repeats < 0:
+        raise _negative(repeats)
+    if output_size is not None and output_size != size * repeats:
+        raise ValueRangeError(
+            f"output_size is {output_size}, {size} places {repeats} times make {size * repeats}",
+            hint="leave it out for a number of repeats",
             operator="repeat_interleave",
         )
+    return _repeated(source if source.shape else reshape(source, (1,)), repeats, at)
+
+
+def _places_of_counts(counts: Any, total: int | None) -> Any:
+    """Place i counts[i] times, for all places: the running sum of a 1 wherever a new place begins."""
+    if counts.dtype not in (int32, int64):
+        raise DtypeError(
+            f"counts must be integers, got {counts.dtype.name}",
+            hint="int32 or int64: call .long()",
+            operator="repeat_interleave",
+        )
+    if len(counts.shape) > 1:
+        raise ShapeError(
+            f"counts must be a vector, got shape {list(counts.shape)}",
+            hint="call .reshape(-1)",
+            operator="repeat_interleave",
+        )
+    counts = reshape(counts, (-1,))
+    if total is None:
+        values = counts.tolist()
+        if min(values, default=0) < 0:
+            raise _negative(min(values))
+        total = sum(values)
+    size = counts.shape[0]
+    if not size or not total:
+        return counts.new_zeros((total,))
+    begins = counts.cumsum(0, counts.dtype).narrow(0, 0, size - 1)
+    steps = counts.new_zeros((total + 1,)).scatter_add(0, begins, counts.new_ones((size - 1,)))
+    return steps.cumsum(0, counts.dtype).narrow(0, 0, total)
+
+
+def _negative(count: int) -> ValueRangeError:
+    return ValueRangeError(
+        f"repeats must not be negative, got {count}", hint="0 leaves a place out", operator="repeat_interleave"
+    )
+
+
+def _repeated(source: Any, repeats: int, at: int) -> Any:
+    shape = source.shape
     repeated = expand(unsqueeze(source, at + 1), (*shape[: at + 1], repeats, *shape[at + 1 :]))
-    return reshape(repeated.clone(), (*shape[:at], shape[at] * repeats, *shape[at + 1 :]))
+    return reshape(_dense_copy(repeated), (*shape[:at], shape[at] * repeats, *shape[at + 1 :]))
 
 
 def _flip_samples() -> Iterator[Sample]:
@@ -330,13 +396,13 @@ def flip(call: Call, input: Operand, dims: Any) -> Any:
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is named twice.
     """
     chosen = wrap_dims(st.as_ints(dims), len(input.shape), "flip")
-    out = call.output(input.shape, input.dtype)
+    out = call.output(input.shape, input.dtype, st.preserved(input.shape, input.strides))
     numel = input.numel()
     if numel:
-        mask = sum(1 << dim for dim in chosen)
-        call.launch(
-            _flip_kernel(input.dtype), grid_over(numel), out, input, (input.shape, [input.strides]), numel, mask
-        )
+        order = sorted(range(len(out.shape)), key=lambda dim: -out.strides[dim])  # as the result lies, it is walked
+        mask = sum(1 << at for at, dim in enumerate(order) if dim in chosen)
+        layout = [input.shape[dim] for dim in order], [[input.strides[dim] for dim in order]]
+        call.launch(_flip_kernel(input.dtype), grid_over(numel), out, input, layout, numel, mask)
     return out
 
 
@@ -396,7 +462,7 @@ def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
         )
     rolled: Any = input
     for step, dim in zip(steps, wanted):
-        size = rolled.shape[st.wrap_dim(dim, len(input.shape), "roll")]
+        _, size = sized(rolled, dim, "roll")
         cut = (size - step) % size if size else 0
         rolled = cat([rolled.narrow(dim, cut, size - cut), rolled.narrow(dim, 0, cut)], dim)
     return rolled

@@ -9,6 +9,7 @@ from typing import Any
 from ..dtypes import FLOATING_TYPES, float64
 from ..errors import DtypeError, ShapeError
 from ..problem import GELU, RELU
+from ..scalars import converted
 from .activation import gelu, gelu_tanh_backward, relu, relu_backward
 from .gemm_plan import Matrices, as_one_matrix, unit_steps
 from .linalg import (
@@ -55,6 +56,7 @@ def addmm(input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: An
         )
     if list(input.shape) == shape[1:] and beta == alpha == 1:
         return linear(mat1, mat2.transpose(0, 1), input)  # type: ignore[attr-defined]
+    beta, alpha = (converted("addmm", mat1.dtype.wide, each) for each in (beta, alpha))
     made: Any = matmul(mat1, mat2)
     made = made if alpha == 1 else made * alpha
     if beta == 0:

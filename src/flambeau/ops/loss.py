@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .. import trace
+from .. import callers
 from ..dtypes import FLOATING_TYPES
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..host import np
@@ -25,7 +25,7 @@ def reduction_of(name: str, size_average: bool | None, reduce: bool | None, redu
     if size_average is not None or reduce is not None:
         return _former_reduction(name, size_average, reduce)
     if reduction == "elementwise_mean":
-        trace.warn(f"{name}: reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+        callers.warn(f"{name}: reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
         return "mean"
     if reduction not in REDUCTIONS:
         raise ArgumentError(
@@ -43,7 +43,7 @@ def _former_reduction(name: str, size_average: bool | None, reduce: bool | None)
                 operator=name,
             )
     chosen = "none" if reduce is False else "sum" if size_average is False else "mean"
-    trace.warn(f"{name}: size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.")
+    callers.warn(f"{name}: size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.")
     return chosen
 
 
@@ -146,7 +146,7 @@ def _(grad: Any, input: Any, target: Any, beta: float, needs: Any) -> Any:
 
 def _warn_sizes(name: str, input: Any, target: Any) -> None:
     if input.shape != target.shape:
-        trace.warn(
+        callers.warn(
             f"{name}: target of shape {list(target.shape)} differs from input of shape {list(input.shape)}; they are "
             "broadcast, which is likely not what is meant"
         )

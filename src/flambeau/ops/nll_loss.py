@@ -22,6 +22,7 @@ from .operator import Array, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import THREADS, grid_over, source_text
 from .reduction import TARGET_BLOCKS
 from .rows import SOURCE as ROWS
+from .views import reshape
 
 SOURCE = ROWS + source_text("classes.cu")
 IGNORED = -100
@@ -208,6 +209,11 @@ def check_classes(input: Any, target: Any, weight: Any) -> None:
         )
 
 
+def of_one_row(input: Any, target: Any) -> Any:
+    """The target of a single row of classes without its dimension, if it has one of size 1."""
+    return reshape(target, ()) if len(input.shape) == 1 and tuple(target.shape) == (1,) else target
+
+
 def class_samples() -> Iterator[Sample]:
     """Samples of losses of classes; `cross_entropy` takes them too."""
     logs = {"low": -3.0, "high": -0.1}
@@ -357,10 +363,11 @@ def nll_loss(
 
     weight: one number per class.  ignore_index: a target that counts as nothing.
     reduction: "none", "sum", or "mean", which divides by the sum of the targets' weights (NaN if all are ignored).
-    Shapes: input [n, c, *] or [c], target [n, *] or () of int64; the result is () or has the target's shape.
+    Shapes: input [n, c, *] or [c], target [n, *], () or [1] of int64; the result is () or has the target's shape.
     Host:   returns at once.
     Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
             ArgumentError, ShapeError, DtypeError.
     """
     reduction = reduction_of("nll_loss", size_average, reduce, reduction)
+    target = of_one_row(input, target)
     return class_loss(input, target, weight, ignore_index, reduction)[0]

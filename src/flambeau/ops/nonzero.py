@@ -14,6 +14,7 @@ from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
 from .operator import Array, Call, Operand, Sample, composite, operator
 from .parts import select, unbind
 from .scatter import indexing_kernel, scalars
+from .views import reshape
 
 CHUNK = 1024  # elements that one block counts
 SCAN_THREADS = 1024
@@ -76,6 +77,7 @@ def _nonzero_samples() -> Iterator[Sample]:
     yield Sample((Array((5,), low=0, high=1),), {"as_tuple": True})
     yield Sample((Array((0, 3)),))
     yield Sample((Array(()),))
+    yield Sample((Array((), low=1, high=2),), {"as_tuple": True})
 
 
 def _masks() -> Iterator[Sample]:
@@ -129,6 +131,8 @@ def nonzero(input: Operand, as_tuple: bool = False) -> Any:
     Shapes: [found, input dimensions], int64; with as_tuple, one vector per dimension.
     Host:   waits for how many there are.
     """
+    if as_tuple and not input.shape:
+        return nonzero(reshape(input, (1,)), True)
     starts: Any = count_nonzero_before(input)
     out = places_of_nonzero(input, starts, select(starts, 0, -1).item() if prod(input.shape) else 0)
     return unbind(out, 1) if as_tuple else out

@@ -57,7 +57,7 @@ class Call(Protocol):
     called: str
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
-        """A new contiguous result (or the tensor given as out=, checked); strides: of one that is not contiguous."""
+        """A new result, contiguous unless `strides` says otherwise; or the tensor given as out=, if it lies so."""
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
         """Contiguous memory that is free again once this call's launches are done."""

@@ -108,9 +108,6 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
     return size, stride, start - source.offset
 
 
-as_strided.by_place = True
-
-
 @as_strided.derivative
 def _(
     grad: Any, size: Any, stride: Any, storage_offset: Any, input_shape: Any, input_strides: Any, input_offset: int
@@ -190,8 +187,8 @@ def slice_(input: Operand, dim: int = 0, start: int | None = None, end: int | No
     first, last, _ = slice(start, end, step).indices(total)
     count = max(0, -(-(last - first) // step))
     shape, strides = input.shape, input.strides
-    offset = first * strides[at] if count else 0
-    return (*shape[:at], count, *shape[at + 1 :]), (*strides[:at], strides[at] * step, *strides[at + 1 :]), offset
+    walked = (*strides[:at], strides[at] * step, *strides[at + 1 :])
+    return (*shape[:at], count, *shape[at + 1 :]), walked, first * strides[at]
 
 
 @slice_.derivative
@@ -210,7 +207,7 @@ def _narrow_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3, 4)), 0, 4, 0), IndexRangeError, r"start 4 .* \[-3, 3\]")
 
 
-@composite(samples=_narrow_samples, errors=_narrow_errors, dtypes=dtypes.ALL)
+@composite(samples=_narrow_samples, errors=_narrow_errors, dtypes=dtypes.ALL, takes_out=False)
 def narrow(input: Operand, dim: int, start: int, length: int) -> Any:
     """A view of `length` indexes of a dimension from `start` on.
 
@@ -245,7 +242,7 @@ def _split_errors() -> Iterator[ErrorSample]:
 
 
 @composite(
-    samples=_split_samples, errors=_split_errors, dtypes=dtypes.ALL, gives_views=True,
+    samples=_split_samples, errors=_split_errors, dtypes=dtypes.ALL, takes_out=False, gives_views=True,
     other_names={"tensor": "input", "split_size": "split_size_or_sections"},
 )  # fmt: skip
 def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
@@ -286,7 +283,7 @@ def _chunk_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)), 0), ShapeError, r"greater than 0, got 0")
 
 
-@composite(samples=_chunk_samples, errors=_chunk_errors, dtypes=dtypes.ALL)
+@composite(samples=_chunk_samples, errors=_chunk_errors, dtypes=dtypes.ALL, takes_out=False)
 def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     """Views of at most `chunks` consecutive pieces of a dimension, equal in size but for the last.
 
@@ -313,7 +310,7 @@ def _unbind_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 2)), 1))
 
 
-@composite(samples=_unbind_samples, errors=_unbind_errors, dtypes=dtypes.ALL, gives_views=True)
+@composite(samples=_unbind_samples, errors=_unbind_errors, dtypes=dtypes.ALL, takes_out=False, gives_views=True)
 def unbind(input: Operand, dim: int = 0) -> Any:
     """Views of every index of a dimension.
 
@@ -363,6 +360,31 @@ def _(grad: Any, offset: int, dim1: int, dim2: int, input_shape: Any) -> Any:
     return embedded(diagonal, grad, input_shape, offset, dim1, dim2)
 
 
+def _trace_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)),))
+    yield Sample((Array((0, 4)),))
+
+
+def _trace_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)),), ShapeError, r"expected a matrix, got shape \[3\]")
+
+
+@composite(samples=_trace_samples, errors=_trace_errors, dtypes=dtypes.ALL)
+def trace(input: Operand) -> Any:
+    """The sum of a matrix's diagonal; integers give int64.
+
+    Host:   returns at once.
+    Raises: ShapeError for another number of dimensions.
+    """
+    if len(input.shape) != 2:
+        raise ShapeError(
+            f"expected a matrix, got shape {list(input.shape)}",
+            hint="diagonal(...).sum(-1) takes more",
+            operator="trace",
+        )
+    return diagonal(input).sum()
+
+
 def _unfold_samples() -> Iterator[Sample]:
     yield Sample((Array((6,)), 0, 3, 2))
     yield Sample((Array((5, 2)), 0, 2, 1))
@@ -392,6 +414,8 @@ def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
         raise ArgumentError(
             f"step must be greater than zero, got {step}", hint="1 begins a window at every place", operator="unfold"
         )
+    if not input.shape:
+        return (size,), (1,), 0
     count = (shape[at] - size) // step + 1
     walked = (*strides[:at], strides[at] * step, *strides[at + 1 :], strides[at])
     return (*shape[:at], count, *shape[at + 1 :], size), walked, 0

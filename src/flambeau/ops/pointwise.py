@@ -7,6 +7,7 @@ the output type (`store`).  Numbers travel by value.  One kernel walks every lay
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from ..dtypes import BOOL, FLOATING, INTEGER, bool_, dtype, float32, of_scalar, 
 from ..errors import DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
+from ..scalars import converted
 from .operator import POINTWISE, Number, Operator, Value, passed_as
 from .pointwise_source import WALK, Walk, grid_of, kernel_text, pack_of, walked
 
@@ -94,15 +96,24 @@ def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 class Pointwise(Operator):
-    """An operator whose result at an index depends on its inputs at that index alone."""
+    """An operator whose result at an index depends on its inputs at that index alone.
+
+    exact: numbers must fit the type that is computed in; else they wrap.
+    factor: a parameter of which a number must fit that type, and does not take part in promotion.
+    """
 
     casts = False  # whether a result may be written into a tensor of any type
 
-    def __init__(self, body: Callable[..., Any], rule: Rule, cuda: str, cost: float, **options: Any) -> None:
+    def __init__(
+        self, body: Callable[..., Any], rule: Rule, cuda: str, cost: float, *, exact: bool = False, factor: str = "",
+        **options: Any,
+    ) -> None:  # fmt: skip
         super().__init__(body, POINTWISE, **options)
         self.rule = rule
         self.cuda = cuda
         self.cost = cost
+        self.exact = exact
+        self.factor = self.index_of[factor] if factor else -1
         self.kernels: dict[Any, Kernel] = {}
 
     def lower(self, call: Any, *operands: Any) -> Any:
@@ -110,22 +121,38 @@ class Pointwise(Operator):
         out = call.given
         tensors = [each for each in operands if is_tensor(each)]
         types = [type_of(each) for each in operands]
-        computes, kind = self.rule(self.name, types, common_type(operands))
+        promoting = [each for at, each in enumerate(operands) if at != self.factor or is_tensor(each)]
+        computes, kind = self.rule(self.name, types, common_type(promoting))
         shape = st.Size(st.broadcast([each.shape for each in tensors], self.name))
         if out is not None:
             check_out(self.name, out, shape, out.dtype if self.casts else kind)
-        result = call.output(shape, kind) if out is None else out
+        result = call.output(shape, kind, self.strides_of(shape, operands)) if out is None else out
         if prod(shape):
             inputs = [kind if is_tensor(each) else None for kind, each in zip(types, operands)]
             kernel = self.kernel(result.dtype, inputs, tuple(computes))
             values = [
-                each if is_tensor(each) else passed_as(each, PYTHON[c.category]) for each, c in zip(operands, computes)
+                each if is_tensor(each) else self.number(call, at, each, c)
+                for at, (each, c) in enumerate(zip(operands, computes))
             ]
             pack = pack_of(result.dtype, [each.dtype for each in tensors])
             strides = [result.strides, *[st.expand(each.shape, each.strides, shape) for each in tensors]]
             kernel, grid, walk = self.spread(kernel, walked(shape, strides, pack), pack)
             call.launch(kernel, grid, result, *values, walk)
         return result
+
+    def strides_of(self, shape: Sequence[int], operands: Sequence[Any]) -> st.Shape:
+        """The strides of a new result.  A number counts as a tensor without dimensions where it is an operand."""
+        laid = [(each.shape, each.strides) if is_tensor(each) else ((), ()) for each in operands]
+        if self.exact or self.factor >= 0:
+            laid = [each for each, operand in zip(laid, operands) if is_tensor(operand)]
+        return st.elementwise(shape, laid)
+
+    def number(self, call: Any, at: int, value: Any, compute: dtype) -> Any:
+        """A number as it is passed to the kernel: checked if it is an argument, else left to wrap in the kernel."""
+        if self.exact or at == self.factor:
+            held = compute if self.exact else compute.wide
+            return passed_as(value, partial(converted, call.called, held), PYTHON[compute.category])
+        return passed_as(value, PYTHON[compute.category])
 
     def spread(self, kernel: Kernel, walk: Walk, pack: int) -> tuple[Kernel, Grid, Walk]:
         """The kernel to launch, its grid and how it walks its operands."""
@@ -170,7 +197,10 @@ def _reference(body: Callable[..., Any], computes: Sequence[dtype]) -> Callable[
             each.astype(kind.numpy, copy=False) if hasattr(each, "astype") else _number(each).astype(kind.numpy)
             for each, kind in zip(operands, wide)
         ]
-        out[...] = body(*values)
+        result = body(*values)
+        if out.itemsize == 2 and getattr(result, "dtype", None) == np.float64:
+            result = result.astype(np.float32)  # as PyTorch: float64 becomes a half type through float32
+        out[...] = result
 
     return reference
 
@@ -242,6 +272,7 @@ def pointwise(
     """Make a pointwise operator of a body on NumPy arrays of the compute type.
 
     cuda: the same as an expression of CUDA C++ over the parameter names.  cost: arithmetic operations per element.
+    exact, factor: see Pointwise.
     """
     options.setdefault("inplace", True)
     return lambda body: Pointwise(body, dtype, cuda, cost, **options)

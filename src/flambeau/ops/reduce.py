@@ -10,7 +10,7 @@ from ..dtypes import FLOATING_TYPES, bool_, dtype, int64, uint8
 from ..errors import DtypeError
 from .dims import Dims, bad_floats, bad_lists, count_of, dims_of, folds, reduced_shape, restored
 from .operator import REGISTRY, Array, Operand, Sample, composite, operator, view
-from .reduction import SUM, Fold, fold_dims
+from .reduction import SUM, Fold, fold_dims, run_fold
 from .variance import run_variance
 
 PROD = Fold("prod", "1", "a * b", "multiply")
@@ -190,13 +190,19 @@ def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
 
 
 def _truth(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) -> Any:
-    return fold_dims(call, fold, input, dim, keepdim, uint8 if input.dtype is uint8 else bool_, bool_)
+    kind = uint8 if input.dtype is uint8 else bool_
+    if dim is None or isinstance(dim, int) or dim:
+        return fold_dims(call, fold, input, dim, keepdim, kind, bool_)
+    out = call.output(input.shape, kind)  # unlike in sums, () names no dimension
+    run_fold(call, fold, input, (), out, bool_)
+    return out
 
 
 @operator(samples=folds, errors=bad_lists, dtypes=dtypes.ALL, name="all")
 def all_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> Any:
     """Whether every element is nonzero (NaN is); True where there are none.
 
+    dim: None reduces all dimensions, () none.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is given twice.
@@ -208,6 +214,7 @@ def all_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> 
 def any_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> Any:
     """Whether some element is nonzero (NaN is); False where there are none.
 
+    dim: None reduces all dimensions, () none.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is given twice.

@@ -19,6 +19,7 @@ from ..dtypes import FLOATING, dtype, int64
 from ..errors import IndexRangeError, ShapeError
 from ..host import np
 from ..kernel import MAX_DIMS, Kernel, Param, Pointer, Scalar, Strided
+from ..scalars import converted
 from .convert import fill_kernel
 from .moving import SOURCE as MOVING
 from .moving import UNITS, move_of
@@ -75,7 +76,7 @@ def numeric(call: Call, value: Any, like: dtype) -> Any:
     if hasattr(value, "strides"):
         return value if value.dtype is like else call.contiguous(value, like)
     one = call.scratch((), like)
-    call.launch(fill_kernel(like), grid_over(1), one, float(value) if like.is_floating_point else int(value), 1)
+    call.launch(fill_kernel(like), grid_over(1), one, converted(call.called, like, value), 1)
     return one
 
 
@@ -223,10 +224,9 @@ def accumulate(call: Call, out: Any, index: Any, source: Any, rows: Rows, shape:
     layout = layout_of(wanted, st.expand(entries.shape, entries.strides, wanted))
     ordered, places = call.scratch((count,), int64), call.scratch((count,), int64)
     sort_rows_of(call, index, ordered, places, (1, count), False)
-    number = float(scale) if out.dtype.is_floating_point else int(scale)
     call.launch(
         _accumulate_kernel(out.dtype), grid_over(outer * inner * count),
-        out, ordered, places, entries, layout, outer, size, inner, count, number,
+        out, ordered, places, entries, layout, outer, size, inner, count, converted(call.called, out.dtype, scale),
     )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def _(grad: Any, input_shape: Any) -> Any:
     return grad.reshape(input_shape)
 
 
-@composite(samples=_view_samples, errors=lambda: list(_view_errors())[:1], dtypes=dtypes.ALL)
+@composite(samples=_view_samples, errors=lambda: list(_view_errors())[:1], dtypes=dtypes.ALL, takes_out=False)
 def reshape(input: Operand, shape: Any) -> Any:
     """A view as another shape where there is one, else a copy.
 
@@ -93,7 +93,7 @@ def _flatten_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), 1, 0), ShapeError, "start_dim 1 comes after end_dim 0")
 
 
-@composite(samples=_flatten_samples, errors=_flatten_errors, dtypes=dtypes.ALL)
+@composite(samples=_flatten_samples, errors=_flatten_errors, dtypes=dtypes.ALL, takes_out=False)
 def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Dimensions start_dim to end_dim, both included, as one.
 
@@ -109,6 +109,8 @@ def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
             hint=f"exchange them: ({end_dim}, {start_dim})",
             operator="flatten",
         )
+    if first == last and ndim:
+        return input
     merged = 1
     for size in input.shape[first : last + 1]:
         merged *= size
@@ -119,13 +121,13 @@ def _ravel_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4), layout="transposed"),))
 
 
-@composite(samples=_ravel_samples, dtypes=dtypes.ALL)
+@composite(samples=_ravel_samples, dtypes=dtypes.ALL, takes_out=False)
 def ravel(input: Operand) -> Any:
-    """Every element in one dimension: a view where there is one, else a copy.
+    """Every element in one dimension: a view of a contiguous input, else a copy.
 
     Host: returns at once.
     """
-    return reshape(input, (-1,))
+    return view_(input.contiguous(), (-1,))  # type: ignore[attr-defined]
 
 
 def _unflatten_samples() -> Iterator[Sample]:
@@ -138,7 +140,7 @@ def _unflatten_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 6)), 1, (4, 2)), ShapeError, r"shape '\[4, 2\]' is invalid for input of size 6")
 
 
-@composite(samples=_unflatten_samples, errors=_unflatten_errors, dtypes=dtypes.ALL)
+@composite(samples=_unflatten_samples, errors=_unflatten_errors, dtypes=dtypes.ALL, takes_out=False)
 def unflatten(input: Operand, dim: int, sizes: Any) -> Any:
     """One dimension as several; one size may be -1.
 
@@ -147,6 +149,10 @@ def unflatten(input: Operand, dim: int, sizes: Any) -> Any:
     Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit.
     """
     at = st.wrap_dim(dim, len(input.shape), "unflatten")
+    if not input.shape:
+        raise IndexRangeError(
+            "cannot be applied to a 0-dim tensor", hint="reshape(...) gives it dimensions", operator="unflatten"
+        )
     inner = st.infer(sizes, input.shape[at], "unflatten")
     return reshape(input, (*input.shape[:at], *inner, *input.shape[at + 1 :]))
 
@@ -230,7 +236,7 @@ def _(grad: Any, dim0: int, dim1: int) -> Any:
     return grad.transpose(dim0, dim1)
 
 
-@composite(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL)
+@composite(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL, takes_out=False)
 def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
     """Another name of `transpose`.
 
@@ -239,7 +245,7 @@ def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
     return transpose(input, axis0, axis1)
 
 
-@composite(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL)
+@composite(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL, takes_out=False)
 def swapdims(input: Operand, dim0: int, dim1: int) -> Any:
     """Another name of `transpose`.
 
@@ -257,7 +263,7 @@ def _t_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3, 4)),), ShapeError, r"at most 2 dimensions, but the input has 3")
 
 
-@composite(samples=_t_samples, errors=_t_errors, dtypes=dtypes.ALL)
+@composite(samples=_t_samples, errors=_t_errors, dtypes=dtypes.ALL, takes_out=False)
 def t(input: Operand) -> Any:
     """A matrix with rows and columns swapped; a vector or a number as it is.
 
@@ -320,7 +326,7 @@ def _movedim_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((2, 3)), 2, 0), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
 
 
-@composite(samples=_movedim_samples, errors=_movedim_errors, dtypes=dtypes.ALL)
+@composite(samples=_movedim_samples, errors=_movedim_errors, dtypes=dtypes.ALL, takes_out=False)
 def movedim(input: Operand, source: Any, destination: Any) -> Any:
     """A view with dimension(s) `source` moved to `destination`; the others keep their order.
 
@@ -404,7 +410,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     return tuple(expand(each, shape) for each in several)
 
 
-@composite(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL)
+@composite(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL, takes_out=False)
 def broadcast_to(input: Operand, size: Any) -> Any:
     """Another name of `expand`.
 

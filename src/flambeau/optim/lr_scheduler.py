@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from .. import trace
+from .. import callers
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, ShapeError, shown
 from ..errors import no_attribute as _no_attribute
@@ -82,7 +82,7 @@ class LRScheduler:
         Warns if this comes before the optimizer's first step.
         """
         if self._step_count == 1 and not self.optimizer.has_stepped:
-            trace.warn(
+            callers.warn(
                 f"{type(self).__name__}: Detected call of `lr_scheduler.step()` before `optimizer.step()`: the "
                 "first rate of the schedule is skipped; call optimizer.step() first"
             )
@@ -92,7 +92,7 @@ class LRScheduler:
         self._update_lr(epoch)
 
     def _warn_of_epoch(self, epoch: int) -> None:
-        trace.warn(
+        callers.warn(
             f"{type(self).__name__}: the epoch parameter of `scheduler.step()` is deprecated, got {epoch}: the rate is "
             "computed anew from the start, where there is such a formula; call step() once per step"
         )

@@ -8,7 +8,7 @@ from copy import deepcopy
 from functools import wraps
 from typing import Any
 
-from .. import trace
+from .. import callers
 from ..autograd.handle import RemovableHandle
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
@@ -116,7 +116,7 @@ class Optimizer:
     def _check_new(self, params: list[Any]) -> None:
         ids = [id(each) for each in params]
         if len(set(ids)) != len(ids):
-            trace.warn(f"{type(self).__name__}: optimizer contains a parameter group with duplicate parameters")
+            callers.warn(f"{type(self).__name__}: optimizer contains a parameter group with duplicate parameters")
         known = {id(each): index for index, group in enumerate(self.param_groups) for each in group["params"]}
         for each in params:
             if id(each) in known:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import trace
+from .. import callers
 from ..core import thread
 from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, naming, shown
 from ..nn.module import Module
@@ -159,7 +159,7 @@ def _check_balance(gpus: Sequence[int]) -> None:
         sizes = {index: getattr(machine.devices[index].properties, what) for index in gpus}
         low, high = min(sizes, key=lambda each: sizes[each]), max(sizes, key=lambda each: sizes[each])
         if sizes[low] < BALANCE * sizes[high]:
-            trace.warn(
+            callers.warn(
                 f"DataParallel: there is an imbalance between your GPUs: cuda:{low} has {sizes[low]} of {name}, "
                 f"cuda:{high} has {sizes[high]}; leave it out with device_ids, or every step waits for it"
             )

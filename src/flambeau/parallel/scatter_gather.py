@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from .. import trace
+from .. import callers
 from ..autograd.function import Function
 from ..core import thread
 from ..core.tensor import TensorBase
@@ -69,7 +69,7 @@ class Gather(Function):
         ctx.devices = [each.device_index for each in inputs]
         ctx.were_scalars = all(each.ndim == 0 for each in inputs) and dim == 0
         if ctx.were_scalars:
-            trace.warn("gather: along dimension 0, but all inputs were scalars; they are joined into a vector")
+            callers.warn("gather: along dimension 0, but all inputs were scalars; they are joined into a vector")
             inputs = tuple(each.reshape(1) for each in inputs)
         ctx.sizes = [each.shape[dim] for each in inputs]
         return comm.gather(inputs, dim, target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .. import driver, trace
+from .. import callers, driver
 from ..config import virtual_gpus
 from ..core import thread
 from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError, ModeError
@@ -100,7 +100,7 @@ def _report_stray_contexts(chosen: int) -> None:
     fact = f"cuda:{chosen} is chosen, and this process has used {names} already, which costs memory there"
     if machine.stray_contexts == "error":
         raise ModeError(fact, operator="set_device", hint=STRAY_HINT)
-    file, line = trace.place()
+    file, line = callers.place()
     warnings.warn_explicit(f"{fact}; {STRAY_HINT}", UserWarning, file, line)
 
 

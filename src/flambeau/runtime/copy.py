@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ctypes
 
-from .. import trace
+from .. import callers
 from ..core import thread
 from ..core.storage import Storage, former_machine
 from ..core.thread import CPU
@@ -83,7 +83,7 @@ def _check_captured(stream: Stream, route: Route) -> None:
     direction = "to" if route.kind is HOST_TO_DEVICE else "from"
     raise AcceleratorError(
         f"copy {direction} the device: {stream!r} is capturing, and the copy would wait or take memory that is not "
-        f"pinned; called by {trace.caller()}",
+        f"pinned; called by {callers.caller()}",
         hint="move it out of the capture, or copy pinned memory with non_blocking=True",
         error_code=CAPTURE_UNSUPPORTED,
     )

@@ -13,7 +13,7 @@ import threading
 import weakref
 from typing import NamedTuple
 
-from .. import trace
+from .. import callers
 from ..byte_ranges import ByteRange, byte_range
 from ..core.storage import Storage
 from ..driver.api import EventHandle, StreamHandle
@@ -56,7 +56,7 @@ class EarlyUses:
         with self._lock:
             number = self._clocks.advance(stream.handle).number
             memory, high = weakref.ref(use.memory), use.low + use.nbytes
-            made = Expected(memory, use.low, high, use.is_written, stream, number, trace.call_site())
+            made = Expected(memory, use.low, high, use.is_written, stream, number, callers.call_site())
             self._expected.append(made)
 
     def recorded(self, event: EventHandle, stream: Stream) -> None:
@@ -117,5 +117,5 @@ def _error(access: Access, expected: Expected) -> EarlyAccessError:
         f"{verb} host memory that a non_blocking copy {use}, and has not waited for the copy, which "
         f"was made at {expected.site} on {expected.stream!r}",
         hint=WRITTEN_HINT if expected.is_written else READ_HINT,
-        operator=trace.caller(),
+        operator=callers.caller(),
     )

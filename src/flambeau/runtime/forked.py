@@ -11,7 +11,7 @@ import os
 import weakref
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .. import driver, trace
+from .. import callers, driver
 from ..core import thread
 from ..driver.api import EventHandle, GraphExecHandle, GraphHandle
 from ..errors import AcceleratorError
@@ -71,13 +71,13 @@ class Refusal:
 
 
 def _with_source(site: str) -> str:
-    source = trace.source_at(site)
+    source = callers.source_at(site)
     return f"{site} (`{source}`)" if source else site
 
 
 def watch(machine: Machine) -> None:
     """Remember that a machine has started, and where."""
-    _started[machine] = Refusal(os.getpid(), len(machine.devices), trace.call_stack(STACK_FRAMES))
+    _started[machine] = Refusal(os.getpid(), len(machine.devices), callers.call_stack(STACK_FRAMES))
 
 
 def _in_child() -> None:

@@ -12,7 +12,7 @@ import gc
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from .. import trace
+from .. import callers
 from ..core import thread
 from ..driver.api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError
@@ -51,7 +51,7 @@ def refuse_capture(name: str, why: str, hint: str) -> None:
     """Raise AcceleratorError if the current stream is capturing: a replay would not do what a call does."""
     if is_current_stream_capturing():
         raise AcceleratorError(
-            f"cannot be captured: {why}; called by {trace.caller()}",
+            f"cannot be captured: {why}; called by {callers.caller()}",
             hint=hint,
             error_code=CAPTURE_UNSUPPORTED,
             operator=name,
@@ -165,7 +165,7 @@ class CUDAGraph(GraphInside):
             raise
         self._capture_over(machine)
         if machine.driver.graph_node_count(self._graph) == 0:
-            trace.warn(f"The CUDA Graph is empty: nothing was put on {stream!r} or on a stream that joined it")
+            callers.warn(f"The CUDA Graph is empty: nothing was put on {stream!r} or on a stream that joined it")
         self._inputs.note()
         if not self.keep_graph:
             self._instantiate(machine)

@@ -6,7 +6,7 @@ import weakref
 from dataclasses import dataclass
 from typing import Any
 
-from .. import config, trace
+from .. import callers, config
 from ..core.storage import Storage
 from ..errors import AcceleratorError
 from .generator import CAPTURE_UNSUPPORTED
@@ -33,7 +33,7 @@ class StaticInputs:
     def declare(self, tensor: Any) -> None:
         """Check a tensor from now on, if FLAMBEAU_STRICT says so."""
         if config.strict():
-            name = f"static input {len(self._inputs)}, {tensor.describe()}, declared at {trace.call_site()}"
+            name = f"static input {len(self._inputs)}, {tensor.describe()}, declared at {callers.call_site()}"
             self._inputs.append(Input(name, weakref.ref(tensor.storage), tensor.storage.version))
 
     def note(self) -> None:

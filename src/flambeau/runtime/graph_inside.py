@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import trace
+from .. import callers
 from ..driver.api import GraphExecHandle, GraphHandle
 from ..errors import AcceleratorError
 from .generator import CAPTURE_UNSUPPORTED
@@ -38,7 +38,7 @@ class GraphInside:
         """
         machine = self._captured("debug_dump")
         if not self._graph:
-            trace.warn(f"debug_dump: nothing is written, for the graph was not kept: {DEBUG_HINT}")
+            callers.warn(f"debug_dump: nothing is written, for the graph was not kept: {DEBUG_HINT}")
             return
         machine.driver.graph_write(self._graph, str(debug_path))
 

@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from typing import Any, NamedTuple
 
-from .. import trace
+from .. import callers
 from ..driver.api import StreamHandle
 from .stream import Stream
 
@@ -35,12 +35,12 @@ class Launches:
 
     def launched(self, stream: Stream, handle: Any) -> None:
         """Remember the line that put a kernel or a library's call on a stream."""
-        site, called = trace.call()
-        self._keep(stream, trace.operator_of(self.name_of(stream, handle), called), site)
+        site, called = callers.call()
+        self._keep(stream, callers.operator_of(self.name_of(stream, handle), called), site)
 
     def put(self, stream: Stream, what: str) -> None:
         """Remember the line that put something else on a stream."""
-        self._keep(stream, what, trace.call_site())
+        self._keep(stream, what, callers.call_site())
 
     def _keep(self, stream: Stream, what: str, site: str) -> None:
         with self._lock:

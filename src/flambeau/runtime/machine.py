@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from .. import config, driver, trace
+from .. import callers, config, driver
 from ..config import Gpus
 from ..core import thread
 from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
@@ -209,7 +209,7 @@ class Machine(thread.Machine):
         """Run `call` when the machine has started: now if it has, else then, in the order given."""
         with self.lock:
             if not self.is_started:
-                self._on_start.append((call, trace.call_stack(STACK_FRAMES)))
+                self._on_start.append((call, callers.call_stack(STACK_FRAMES)))
                 return
         call()
 

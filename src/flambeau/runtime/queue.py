@@ -1,6 +1,6 @@
 """A stream as the driver knows it: every call that puts work in order goes through here.
 
-The hooks of `trace` are called after what they tell of.  Addresses are plain numbers here: to make each an Address is
+The hooks of `callers` are called after what they tell of.  Addresses are plain numbers here: to make each an Address is
 a call.
 """
 

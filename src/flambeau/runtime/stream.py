@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from .. import trace
+from .. import callers
 from ..core import thread
 from ..driver.api import (
     CaptureStatus,
@@ -61,7 +61,7 @@ class Stream(Queue):
             )
         index = devices.index_or_current(device)
         made = thread.machine().devices[index].side_stream(priority, name)
-        made.told_of(name, trace.call_site())
+        made.told_of(name, callers.call_site())
         return made
 
     @classmethod
@@ -192,7 +192,7 @@ class Stream(Queue):
 
     def __repr__(self) -> str:
         shared = f" handed_out={self.handed_out}" if self.handed_out > 1 else ""
-        made = f" made at {self.made_at}" if self.made_at else ""
+        made = f": {self.label}, made at {self.made_at}" if self.made_at else ""
         return f"<torch.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}{shared}{made}>"
 
 

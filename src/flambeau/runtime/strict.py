@@ -1,6 +1,6 @@
 """FLAMBEAU_STRICT=1: what a machine watches to find mistakes that are silent otherwise.
 
-It hangs on `trace`'s hooks, beside what has subscribed already; machines that are not strict are left alone.
+It hangs on `callers`'s hooks, beside what has subscribed already; machines that are not strict are left alone.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .. import trace
+from .. import callers
 from ..core import thread
 from ..driver.api import CopyKind, EventHandle, StreamHandle
 from ..hooks import subscribe, unsubscribe
@@ -36,17 +36,17 @@ class Strict:
 
 def watch() -> Strict:
     """The watchers of a machine that starts, subscribed."""
-    if trace.suspects is not _suspects:  # once in a process
+    if callers.suspects is not _suspects:  # once in a process
         subscribe(**_hooks)
-    trace.suspects = _suspects
+    callers.suspects = _suspects
     return Strict()
 
 
 def unwatch() -> None:
     """Have nothing called any more, until a strict machine starts."""
-    if trace.suspects is _suspects:
+    if callers.suspects is _suspects:
         unsubscribe(**_hooks)
-        trace.suspects = None
+        callers.suspects = None
 
 
 def _suspects() -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 
-from .. import trace
+from .. import callers
 from ..core import thread
 from ..errors import ArgumentTypeError, ModeError, SynchronizationError
 
@@ -56,8 +56,8 @@ def about_to_wait(device_index: int) -> None:
     """The host will wait for a device in a call that does not say so.  Raises SynchronizationError if asked to."""
     if not setting.mode:
         return
-    where = trace.call_site()
+    where = callers.call_site()
     fact = f"{where}: called a synchronizing CUDA operation: the host waits for cuda:{device_index}"
     if LEVELS[setting.mode] == "error":
         raise SynchronizationError(fact, hint='cuda.set_sync_debug_mode("default") allows it')
-    warnings.warn_explicit(fact, UserWarning, *trace.place())
+    warnings.warn_explicit(fact, UserWarning, *callers.place())

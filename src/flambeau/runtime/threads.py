@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import trace
+from .. import callers
 from ..core import thread
 from .stream import Stream
 
@@ -95,13 +95,13 @@ class Parents:
         if parent is None or parent[1].machine is not stream.machine or thread.has_chosen():
             return
         name, choice = parent
-        warnings.warn_explicit(_missed(current.name, name, choice, stream), UserWarning, *trace.place())
+        warnings.warn_explicit(_missed(current.name, name, choice, stream), UserWarning, *callers.place())
 
 
 def _missed(child: str, parent: str, choice: Choice, stream: Stream) -> str:
     had = [f"device cuda:{choice.device}", *(repr(each) for each in choice.side_streams())]
     return (
-        f"{trace.call_site()}: thread {child!r} works on {stream!r}; when thread {parent!r} started it, that had "
+        f"{callers.call_site()}: thread {child!r} works on {stream!r}; when thread {parent!r} started it, that had "
         f"chosen {', '.join(had)}, which new threads do not inherit\n"
         f"hint: start it with cuda.carry(function), or choose a device or a stream in the thread"
     )

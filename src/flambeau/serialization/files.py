@@ -32,6 +32,7 @@ from ..errors import (
 from ..host import np
 from ..runtime import device as devices
 from ..tensor import rebuilding
+from ..tensor import storages as untyped
 from . import archive
 
 PICKLE, BYTE_ORDER, VERSION, TORCHSCRIPT = "data.pkl", "byteorder", "version", "constants.pkl"  # records
@@ -117,7 +118,7 @@ def load(
     list, `serialization.add_safe_globals`.
 
     map_location: None puts storages where they were; a device puts all of them there; a dict maps 'cuda:1' to 'cuda:0';
-    a function gets (a uint8 tensor over the storage, on the CPU; its location) and returns a tensor or a storage, or
+    a function gets (an UntypedStorage on the CPU; its location) and returns a tensor or a storage, or
     None for where it was.
     mmap: map the file, which must be a path, instead of reading it.  Writes to tensors do not reach the file.  The
     directory, the pickle and all sizes are verified as always, the checksums of the storages are not.
@@ -314,10 +315,10 @@ def _to_location(storage: Storage, location: str, target: Any = None) -> Storage
 
 
 def _as_chosen(storage: Storage, location: str, choose: Callable[[Any, str], Any]) -> Storage:
-    chosen = choose(rebuilding.flat(storage), location)
+    chosen = choose(untyped.of(storage), location)
     if chosen is None:
         return _to_location(storage, location)
-    result = chosen.storage if isinstance(chosen, TensorBase) else chosen
+    result = chosen.storage if isinstance(chosen, TensorBase) else getattr(chosen, "_storage", None)
     if not isinstance(result, Storage):
         raise ArgumentTypeError(
             f"map_location must return a tensor, a storage or None, got {shown(chosen)}",

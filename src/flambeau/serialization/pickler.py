@@ -26,6 +26,7 @@ from ..nn.parameter import Buffer, Parameter
 from ..runtime.device import device
 from ..strides import Size
 from ..tensor import rebuilding
+from ..tensor.storages import UntypedStorage
 from ..tensor.tensor import Tensor
 
 PROTOCOL = 2
@@ -91,7 +92,7 @@ RENAMED: dict[Any, Global] = {
     Buffer: Global("torch.nn.parameter", "Buffer"),
     Size: Global("torch", "Size"),
     device: Global("torch", "device"),
-    Storage: UNTYPED_STORAGE,
+    UntypedStorage: UNTYPED_STORAGE,
 }
 
 
@@ -228,8 +229,8 @@ class Pickler:
     def _dtype(self, value: dtype) -> None:
         self._name(Global("torch", value.name))
 
-    def _storage(self, value: Storage) -> None:
-        self._reference(value, None)
+    def _storage(self, value: UntypedStorage) -> None:
+        self._reference(value._storage, None)
 
     def _size(self, value: Size) -> None:
         self._name(RENAMED[Size])
@@ -405,7 +406,7 @@ ATOMS: dict[type, Callable[[Pickler, Any], None]] = {
     dtype: Pickler._dtype,
     device: Pickler._device,
     Size: Pickler._size,
-    Storage: Pickler._storage,
+    UntypedStorage: Pickler._storage,
 }
 COMPOSITES: dict[type, Callable[[Pickler, Any], Iterator[Part]]] = {
     tuple: Pickler._tuple,

@@ -22,7 +22,8 @@ from ..host import np
 from ..nn.parameter import Buffer, Parameter
 from ..runtime.device import device
 from ..strides import Size
-from ..tensor import rebuilding
+from ..tensor import rebuilding, storages
+from ..tensor.storages import UntypedStorage
 from ..tensor.tensor import Tensor
 from . import admitted
 from .pickler import (
@@ -62,7 +63,7 @@ class FileVocabulary:
     def __init__(self, load_storage: LoadStorage, budget: Budget) -> None:
         self._load_storage = load_storage
         self._budget = budget
-        self._storages: dict[int, tuple[Storage, dtype | None]] = {}  # loaded storages by their ids
+        self._storages: dict[int, tuple[UntypedStorage, dtype | None]] = {}  # loaded storages by their memory's ids
         self._listed = admitted.listed()
         self._listed_ids = {id(value) for value in self._listed.values()}
 
@@ -110,7 +111,7 @@ class FileVocabulary:
         else:
             raise Refusal(f"the state of a {cls.__name__} may not be set")
 
-    def load_persistent(self, reference: Any) -> Storage:
+    def load_persistent(self, reference: Any) -> UntypedStorage:
         if type(reference) is not tuple or len(reference) != 5:
             raise Refusal("a persistent id that is no storage of five parts")
         what, storage_type, key, location, count = reference
@@ -122,9 +123,16 @@ class FileVocabulary:
             raise Refusal(f"a storage of {rebuilding.brief(count)} elements")
         element_type = storage_type.element_type
         storage = self._load_storage(texts[1], element_type, texts[2], count)
-        if self._storages.setdefault(id(storage), (storage, element_type))[1] is not element_type:
+        found, known_type = self._storages.setdefault(id(storage), (storages.of(storage), element_type))
+        if known_type is not element_type:
             raise Refusal(f"storage {cut(texts[1])} has the memory of one with another type of elements")
-        return storage
+        return found
+
+    def _loaded(self, storage: Any) -> tuple[Storage, dtype | None]:
+        """The memory and the element type of a storage of this file.  Raises Refusal for anything else."""
+        if type(storage) is not UntypedStorage or id(storage._storage) not in self._storages:
+            raise Refusal(f"a tensor over a {type(storage).__name__} without a type of elements")
+        return storage._storage, self._storages[id(storage._storage)][1]
 
     def may_fill(self, target: Any, builtin: type) -> bool:
         if builtin is dict and type(target) in (OrderedDict, Counter):
@@ -214,18 +222,19 @@ class FileVocabulary:
     def _tensor(
         self, storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, hooks: Any, metadata: Any = None
     ) -> Any:
-        _, element_type = self._storages.get(id(storage), (None, None))
+        memory, element_type = self._loaded(storage)
         if element_type is None:
             raise Refusal(f"a tensor over a {type(storage).__name__} without a type of elements")
-        return _over(storage, element_type, shape, strides, offset, requires_grad, hooks, metadata)
+        return _over(memory, element_type, shape, strides, offset, requires_grad, hooks, metadata)
 
     def _tensor_of_type(
         self, storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, hooks: Any, element_type: Any,
         metadata: Any = None,
     ) -> Any:  # fmt: skip
-        if id(storage) not in self._storages or not isinstance(element_type, dtype):
+        memory, _ = self._loaded(storage)
+        if not isinstance(element_type, dtype):
             raise Refusal(f"a tensor over a {type(storage).__name__}, of type {_named(element_type)}")
-        return _over(storage, element_type, shape, strides, offset, requires_grad, hooks, metadata)
+        return _over(memory, element_type, shape, strides, offset, requires_grad, hooks, metadata)
 
     def _parameter(self, data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> Parameter:
         if type(data) is not Tensor:

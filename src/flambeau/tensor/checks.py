@@ -26,7 +26,7 @@ from ..errors import (
     ValueRangeError,
     shown,
 )
-from ..host import np
+from ..host import is_numpy_loaded, np
 from ..runtime.device import as_device
 from ..strides import wrap_dim
 
@@ -222,7 +222,7 @@ def fill_value(name: str, value: Any) -> None:
     """Raise ArgumentTypeError unless it is a number, or a tensor of one element."""
     if isinstance(value, TensorBase) and value.numel() == 1:
         return
-    if isinstance(value, TensorBase) or not isinstance(value, numbers.Real):
+    if isinstance(value, TensorBase) or not isinstance(plain(value), numbers.Real):
         raise ArgumentTypeError(
             f"the value must be a number or a tensor of one element, got {shown(value)}",
             hint="torch.tensor(...) makes a tensor of several values",
@@ -230,18 +230,9 @@ def fill_value(name: str, value: Any) -> None:
         )
 
 
-def fits(name: str, value: Any, wanted: dtype) -> None:
-    """Raise ValueRangeError for a number that an integer type does not hold; negative ones wrap in an unsigned one."""
-    if wanted.category != dtypes.INTEGER:
-        return
-    limits = np.iinfo(wanted.numpy)
-    highest = int(limits.max)
-    if not (int(limits.min) if wanted.is_signed else -highest) <= value <= highest:
-        raise ValueRangeError(
-            f"value cannot be converted to type {wanted.name} without overflow: {value}",
-            hint=f"{wanted.name} holds {limits.min} to {limits.max}",
-            operator=name,
-        )
+def plain(value: Any) -> Any:
+    """A NumPy scalar as the Python number; anything else as it is."""
+    return value.item() if is_numpy_loaded() and isinstance(value, np.generic) else value
 
 
 def strided(name: str, size: Any, stride: Any) -> None:
@@ -267,8 +258,8 @@ def strided(name: str, size: Any, stride: Any) -> None:
         )
 
 
-def fill(value: Any, wanted: dtype) -> None:
-    """Raise what `fill_` says of a value that cannot fill a tensor of that type."""
+def fill(value: Any) -> None:
+    """Raise ArgumentTypeError or ShapeError unless `fill_` takes the value: a number or a 0-dim tensor."""
     if isinstance(value, TensorBase):
         if value.ndim:
             raise ShapeError(
@@ -279,7 +270,6 @@ def fill(value: Any, wanted: dtype) -> None:
             )
     else:
         fill_value("fill_", value)
-        fits("fill_", value, wanted)
 
 
 def no_scalar(name: str, value: TensorBase) -> ValueRangeError:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 from .. import dtypes
 from ..core.tensor import TensorBase
 from ..dtypes import dtype
 from ..errors import ArgumentError, ArgumentTypeError, DtypeError, shown
-from ..host import np
-from . import checks
+from ..host import np, rounded
+from ..scalars import converted
 
+MAX_DEPTH = 64  # dimensions of a NumPy array
 NUMPY_HINT = "convert with .astype(np.float32)"
 
 
@@ -33,11 +35,15 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
 
     Raises: ArgumentError, ArgumentTypeError, DtypeError or ValueRangeError, saying where in the data the fault is.
     """
-    is_numpy = isinstance(_first_leaf(data), (np.ndarray, np.generic))
+    leaf = _first_leaf(data, name)
+    is_numpy = isinstance(leaf, (np.ndarray, np.generic))
+    if _has_tensors(data):
+        wanted = wanted or _common_type(data)
+        data = _without_tensors(data, name, ())
     if isinstance(data, np.ndarray):
         kind_of(data, name)
     try:
-        array = np.array(_without_tensors(data), order="C")
+        array = np.array(data, order="C")
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
     except ValueError as error:
         _check_even(data, name, ())
@@ -46,28 +52,68 @@ def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64 and not is_numpy:
         _refuse_leaf(data, name, ())
     if wanted is not None:
+        if not is_numpy and wanted.category == dtypes.INTEGER and array.dtype.kind == "f":
+            found = [converted(name, wanted, each) for each in np.array(data, dtype=object).reshape(-1)]
+            return np.array(found, dtype=wanted.numpy).reshape(array.shape)
         if not is_numpy:
             _check_fits(array, wanted, name)
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.ascontiguousarray(array.astype(wanted.numpy)).reshape(array.shape)
+            return np.ascontiguousarray(rounded(array, wanted)).reshape(array.shape)
     return array.astype(np.float32) if array.dtype == np.float64 and not is_numpy else array
 
 
-def _without_tensors(data: Any) -> Any:
-    """Nested lists whose leaves may be tensors, as nested lists of numbers."""
-    return _plain(data) if isinstance(_first_leaf(data), TensorBase) else data
+def _first_leaf(data: Any, name: str) -> Any:
+    """The first entry that is no list.  Raises ArgumentError for more nested lists than there can be dimensions."""
+    depth, leaf = 0, data
+    while isinstance(leaf, (list, tuple)) and leaf:
+        leaf = leaf[0]
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise ArgumentError(
+                f"too many dimensions: more than {MAX_DEPTH} lists are nested in {shown(type(data))}",
+                hint="a list that holds itself has no end",
+                operator=name,
+            )
+    return leaf
 
 
-def _first_leaf(data: Any) -> Any:
-    while isinstance(data, (list, tuple)) and data:
-        data = data[0]
-    return data
+def _has_tensors(data: Any) -> bool:
+    """Whether nested lists, of no more than MAX_DEPTH, hold a tensor somewhere."""
+    level = data if isinstance(data, (list, tuple)) else ()
+    for _ in range(MAX_DEPTH):
+        if any(isinstance(each, TensorBase) for each in level):
+            return True
+        level = [each for one in level if isinstance(one, (list, tuple)) for each in one]
+        if not level:
+            return False
+    return False
 
 
-def _plain(data: Any) -> Any:
+def _without_tensors(data: Any, name: str, place: tuple[int, ...]) -> Any:
+    """Nested lists with numbers in the place of tensors of one element."""
     if isinstance(data, TensorBase):
-        return data.tolist()  # type: ignore[attr-defined]
-    return [_plain(each) for each in data] if isinstance(data, (list, tuple)) else data
+        if data.numel() != 1:
+            raise ArgumentError(
+                f"only one element tensors can be converted to Python scalars, data{_at(place)} is {data.describe()}",
+                hint="stack() joins tensors",
+                operator=name,
+            )
+        return data.item()  # type: ignore[attr-defined]
+    if not isinstance(data, (list, tuple)) or len(place) > MAX_DEPTH:
+        return data
+    return [_without_tensors(each, name, (*place, at)) for at, each in enumerate(data)]
+
+
+def _common_type(data: Any) -> dtype | None:
+    """The type that numbers and tensors in nested lists promote to, None if there is something else."""
+    if isinstance(data, TensorBase):
+        return data.dtype
+    if isinstance(data, (list, tuple)):
+        found = [_common_type(each) for each in data]
+        return None if None in found or not found else reduce(dtypes.promote, found)  # type: ignore[arg-type]
+    if isinstance(data, np.generic):
+        return dtypes.from_numpy(data.dtype)
+    return dtypes.of_scalar(data, dtypes.float32) if isinstance(data, (bool, int, float)) else None
 
 
 def _at(place: tuple[int, ...]) -> str:
@@ -133,9 +179,7 @@ def _refuse_leaf(data: Any, name: str, place: tuple[int, ...]) -> None:
 
 
 def _check_fits(array: Any, wanted: dtype, name: str) -> None:
-    """Raise ValueRangeError for numbers that an integer type does not hold."""
+    """Raise ValueRangeError for integers that an integer type does not hold."""
     if wanted.category == dtypes.INTEGER and array.size:
-        flat = array.reshape(-1)
-        odd = flat[~np.isfinite(flat)] if array.dtype.kind == "f" else flat[:0]
-        for each in (odd[0],) if odd.size else (flat.min(), flat.max()):
-            checks.fits(name, each.item(), wanted)
+        for each in (array.min(), array.max()):
+            converted(name, wanted, each.item())

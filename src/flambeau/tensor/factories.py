@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
+import numbers
 from math import ceil
 from numbers import Integral
 from operator import index
 from typing import Any
 
 from .. import dtypes, transfer
+from .. import memory_formats as formats
 from ..autograd.mode import GradMode, is_grad_enabled
 from ..core import storage
 from ..core.call import assign, fill_new
@@ -29,9 +31,10 @@ from ..errors import (
     naming,
     shown,
 )
-from ..host import address_of, array_at, is_numpy_loaded, np
+from ..host import address_of, array_at, np
 from ..ops.operator import REGISTRY
 from ..runtime.device import resolve
+from ..scalars import converted
 from ..strides import contiguous, extent
 from . import checks, layouts
 from .data import host_array, kind_of
@@ -287,6 +290,9 @@ def empty(
     if size is not None:
         sizes = checks.named("empty", sizes, size)
     made = unset("empty", sizes, dtype, device, pin_memory)
+    if memory_format is not None:
+        formats.check("empty", memory_format)
+        made = alias_of(made, made.shape, formats.strides_in("empty", memory_format, made.shape), 0)
     return made if requires_grad is False else as_leaf("empty", made, requires_grad)
 
 
@@ -368,20 +374,31 @@ def full(
         options = (dtype, device, requires_grad, pin_memory)
         return into(full, out, layout, options, size, fill_value)
     is_tensor = isinstance(fill_value, TensorBase)
-    if is_numpy_loaded() and isinstance(fill_value, np.generic):
-        fill_value = fill_value.item()
-    kind = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.float32))
     if is_tensor and fill_value.numel() != 1 or not is_tensor and type(fill_value) not in (int, float, bool):
         checks.fill_value("full", fill_value)
+        fill_value = checks.plain(fill_value)
+    kind = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.float32))
     if type(size) is int:
         checks.sizes("full", size)
     made = unset("full", (size,), kind, device, pin_memory)
     if is_tensor:
         made.copy_(fill_value.detach())
     else:
-        checks.fits("full", fill_value, made.dtype)
         run_into("fill", "full", made, fill_value)
     return made if requires_grad is False else as_leaf("full", made, requires_grad)
+
+
+def of_number(name: str, what: str, value: Any, device: Any) -> Any:
+    """A 0-dim tensor of a number, whose value is kept.  Raises ArgumentTypeError for anything else."""
+    if isinstance(value, TensorBase) or not isinstance(value, numbers.Real):
+        raise ArgumentTypeError(
+            f"{what} must be a Tensor or a number, got {shown(value)}",
+            hint="torch.tensor(...) makes a tensor of a list",
+            operator=name,
+        )
+    plain = checks.plain(value)
+    kind = dtypes.of_scalar(plain, dtypes.float64)  # type: ignore[arg-type]
+    return run_into("fill", name, unset(name, ((),), kind, device), plain)
 
 
 def arange(
@@ -412,6 +429,10 @@ def arange(
         checks.steps(first, last, step)
     whole = all(isinstance(each, Integral) for each in (first, last, step))
     kind = dtype or (dtypes.int64 if whole else dtypes.float32)
+    if not whole and checks.kind("arange", kind) is dtypes.int64:  # the numbers are cut before they are counted
+        whole = True
+        first, last, step = (converted("arange", dtypes.int64, each) for each in (first, last, step))
+        checks.steps(first, last, step)
     count = -(-(last - first) // step) if whole else ceil((last - first) / step)
     made = unset("arange", (count,), kind, device, pin_memory)
     checks.not_bool("arange", made.dtype)

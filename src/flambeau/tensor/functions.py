@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import ops  # noqa: F401  (registers the operators)
+from .. import (
+    ops,  # noqa: F401  (registers the operators)
+)
 from ..errors import ArgumentError, shown
 from ..ops.loss import REDUCTIONS
 from ..ops.operator import REGISTRY

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .. import dtypes, trace
+from .. import callers, dtypes
 from ..core import call as calls
-from ..core.tensor import TensorBase
+from ..core.tensor import TensorBase, check_own_overlap
 from ..dtypes import int32, int64
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, name_error, shown
 from ..host import is_numpy_loaded, np
 from ..ops.advanced import check_mask
 from ..ops.operator import REGISTRY
-from . import checks, factories
+from . import factories
 
 FULL = slice(None)
 NO_NAMES: dict[str, Any] = {}
+MAX_ITEMS = 32  # from this many entries on, a list is never read as a tuple
 KINDS = "use integers, slices, ..., None, and tensors or lists of integers or bools"
 
 
@@ -79,6 +81,7 @@ def put(tensor: Any, index: Any, value: Any) -> None:
 def _put(tensor: Any, index: Any, value: Any) -> None:
     chosen = select(tensor, index)
     if not chosen.indices:
+        check_own_overlap("index", chosen.view)
         chosen.view.copy_(_fitting(value, chosen.view)) if isinstance(value, TensorBase) else chosen.view.fill_(value)
     elif (mask := _only_mask(chosen)) is not None and not (isinstance(value, TensorBase) and value.shape):
         _fill_masked(chosen.view, mask, value)
@@ -87,15 +90,13 @@ def _put(tensor: Any, index: Any, value: Any) -> None:
 
 
 def _check_number(tensor: Any, value: Any) -> None:
-    """Raise ArgumentTypeError for what is no number, ValueRangeError for one that the tensor's type does not hold."""
+    """Raise ArgumentTypeError unless the value is a number."""
     if not isinstance(value, (bool, int, float)) and not (is_numpy_loaded() and isinstance(value, np.generic)):
         raise ArgumentTypeError(
             f"can't assign a {type(value).__name__} to a {tensor.type()}: {shown(value)}",
             hint="give a number, or make a tensor with torch.tensor(...)",
             operator="index",
         )
-    if value and tensor.layout.dtype.category == dtypes.INTEGER:
-        checks.fits("index", value, tensor.layout.dtype)
 
 
 def _fitting(value: Any, view: Any) -> Any:
@@ -105,8 +106,10 @@ def _fitting(value: Any, view: Any) -> Any:
 
 
 def _as_values(value: Any, view: Any) -> Any:
+    """The values to write as a tensor of the view's type, without leading dimensions of size 1."""
     if isinstance(value, TensorBase):
-        return value.to(view.device, view.dtype)  # type: ignore[attr-defined]
+        lead = next((at for at, size in enumerate(value.shape) if size != 1), value.ndim)
+        return value.reshape(value.shape[lead:]).to(view.device, view.dtype)  # type: ignore[attr-defined]
     return factories.full((), value, dtype=view.dtype, device=view.device)
 
 
@@ -123,9 +126,16 @@ def _fill_masked(view: Any, place: tuple[int, Any], value: Any) -> None:
     spread = mask.reshape((*mask.shape, *[1] * (view.ndim - dim - mask.ndim)))
     if isinstance(value, TensorBase):
         value = value.to(view.device, view.dtype)  # type: ignore[attr-defined]
-    elif not view.dtype.is_floating_point:
-        value = bool(value) if view.dtype is dtypes.bool_ else int(value)
     view.masked_fill_(spread, value)
+
+
+def delete(tensor: Any, index: Any) -> None:
+    """Refuse `del tensor[index]`.  Raises ArgumentTypeError."""
+    raise ArgumentTypeError(
+        f"Tensor does not support deleting items: {tensor.describe()}[{shown(index)}]",
+        hint="keep the others, for example with a mask: x[keep]",
+        operator="index",
+    )
 
 
 # reading an index
@@ -133,14 +143,17 @@ def _fill_masked(view: Any, place: tuple[int, Any], value: Any) -> None:
 
 def select(tensor: Any, index: Any) -> Selection:
     """Take the views that an index asks for, and keep the index tensors."""
-    items = _expanded(tensor, [_item(each, tensor) for each in (index if isinstance(index, tuple) else (index,))])
+    items = _expanded(tensor, [_item(each, tensor) for each in _listed(index)])
     view, dim = tensor, 0
     indices: list[Any] = []
     for item in items:
-        if item is None or isinstance(item, bool):
+        is_tensor = isinstance(item, TensorBase)
+        if item is None or isinstance(item, bool) or (is_tensor and not item.shape):
             view = view.unsqueeze(dim)
         if isinstance(item, bool):
             item = factories.tensor([item], device=tensor.device)
+        elif is_tensor and not item.shape:
+            item = item.reshape((1,))
         if isinstance(item, int):
             view = view.select(dim, item)
             continue
@@ -155,6 +168,25 @@ def select(tensor: Any, index: Any) -> Selection:
     return Selection(view, indices)
 
 
+def _listed(index: Any) -> Any:
+    """The items of an index.  A list is one item, unless it holds others than numbers: then it is read as a tuple."""
+    if isinstance(index, tuple):
+        return index
+    if not isinstance(index, list) or len(index) >= MAX_ITEMS or not any([_is_item(each) for each in index]):
+        return (index,)
+    callers.warn(
+        "using a list of indexes, slices or None for several dimensions is deprecated; use a tuple: x[tuple(index)]"
+    )
+    return tuple(index)
+
+
+def _is_item(value: Any) -> bool:
+    """Whether an entry of a list makes the list an index of several dimensions."""
+    return (
+        value is None or value is Ellipsis or isinstance(value, (slice, Sequence, TensorBase)) or hasattr(value, "ndim")
+    )
+
+
 def _spread(indices: list[Any]) -> list[Any]:
     """The dimensions that index tensors stand for: a mask stands for several."""
     return [each for each in indices for _ in range(1 if each is None else _width(each))]
@@ -163,7 +195,9 @@ def _spread(indices: list[Any]) -> list[Any]:
 def _width(item: Any) -> int:
     """How many dimensions an item takes."""
     if isinstance(item, TensorBase):
-        return len(item.shape) if item.dtype in (dtypes.bool_, dtypes.uint8) else 1
+        return (
+            len(item.shape) if item.dtype in (dtypes.bool_, dtypes.uint8) else 1
+        )  # a mask without dimensions adds one
     return 0 if item is None or item is Ellipsis or isinstance(item, bool) else 1
 
 
@@ -233,5 +267,5 @@ def _index_tensor(item: Any, tensor: Any) -> Any:
     if not item.shape and item.dtype.category == dtypes.INTEGER and item.dtype is not dtypes.uint8:
         return int(item.item())
     if item.dtype is dtypes.uint8:
-        trace.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+        callers.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
     return item if item.device == tensor.device else item.to(tensor.device)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from inspect import Parameter, Signature, signature
 from typing import Any
 
-from ..core.tensor import TensorBase
+from .. import memory_formats as formats
+from ..core.tensor import TensorBase, alias_of
 from ..errors import ArgumentTypeError, FlambeauError, name_error
 from . import checks, subclass
-from .factories import empty, full, ones, tensor, zeros
+from .factories import as_leaf, empty, full, ones, tensor, zeros
 from .random_factories import rand, randint, randn
 
 
 def _like(name: str, make: Any, input: TensorBase, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    options.pop("memory_format", None)
     if options.get("device") is None:
         options["device"] = input.device
     if options.get("dtype") is None:
@@ -28,48 +28,65 @@ def _like(name: str, make: Any, input: TensorBase, arguments: tuple[Any, ...], o
         raise ArgumentTypeError(fact, operator=name, hint=f"its options are those of {make.__name__}()") from error
 
 
-def _shape(name: str, input: Any) -> Any:
-    try:
-        return input.layout.shape
-    except AttributeError:
-        checks.tensor(name, "input", input)
-        raise
+def _laid_like(name: str, make: Any, input: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Call a factory with the input's shape, and lay the result out in a memory format, preserve_format by default."""
+    format = options.pop("memory_format", None)
+    if format is not None:
+        formats.check(name, format)
+    checks.tensor(name, "input", input)
+    layout = input.layout
+    if layout.dense and (format is None or format is formats.contiguous_format):
+        return _like(name, make, input, (*arguments, layout.shape), options)
+    strides = formats.strides_in(name, format or formats.preserve_format, layout.shape, layout.strides)
+    wanted = options.pop("requires_grad", False)
+    made = _like(name, make, input, (*arguments, layout.shape), options)
+    if strides != made.strides:
+        made = _laid_out(made, strides, make in RANDOM)
+    return made if wanted is False else as_leaf(name, made, wanted)
+
+
+def _laid_out(made: Any, strides: tuple[int, ...], has_values: bool) -> Any:
+    """A new tensor with other strides: its memory seen anew where all values are one, else a copy."""
+    seen = alias_of(made, made.shape, strides, 0)
+    if not has_values:
+        return seen
+    return alias_of(empty(made.shape, dtype=made.dtype, device=made.device), made.shape, strides, 0).copy_(made)
 
 
 def empty_like(input: Any, **options: Any) -> Any:
     """As `empty`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like("empty_like", empty, input, (_shape("empty_like", input),), options)
+    return _laid_like("empty_like", empty, input, (), options)
 
 
 def zeros_like(input: Any, **options: Any) -> Any:
     """As `zeros`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like("zeros_like", zeros, input, (_shape("zeros_like", input),), options)
+    return _laid_like("zeros_like", zeros, input, (), options)
 
 
 def ones_like(input: Any, **options: Any) -> Any:
     """As `ones`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like("ones_like", ones, input, (_shape("ones_like", input),), options)
+    return _laid_like("ones_like", ones, input, (), options)
 
 
 def rand_like(input: Any, **options: Any) -> Any:
     """As `rand`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like("rand_like", rand, input, (_shape("rand_like", input),), options)
+    return _laid_like("rand_like", rand, input, (), options)
 
 
 def randn_like(input: Any, **options: Any) -> Any:
     """As `randn`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like("randn_like", randn, input, (_shape("randn_like", input),), options)
+    return _laid_like("randn_like", randn, input, (), options)
 
 
 def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
     """As `full`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
-    return _like("full_like", full, input, (_shape("full_like", input), fill_value), options)
+    return _laid_like("full_like", full, input, (), {**options, "fill_value": fill_value})
 
 
 def randint_like(input: Any, *bounds: int, low: int | None = None, high: int | None = None, **options: Any) -> Any:
     """As `randint`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
     bounds += tuple([each for each in (low, high) if each is not None])
-    return _like("randint_like", randint, input, (*bounds, _shape("randint_like", input)), options)
+    return _laid_like("randint_like", randint, input, bounds, options)
 
 
 def new_tensor(self: Any, data: Any, **options: Any) -> Any:
@@ -97,6 +114,7 @@ def new_full(self: Any, size: Any, fill_value: Any, **options: Any) -> Any:
     return _like("new_full", full, self, (size, fill_value), options)
 
 
+RANDOM = (rand, randn, randint)
 NEW_METHODS = (new_tensor, new_empty, new_zeros, new_ones, new_full)
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes, transfer
+from .. import memory_formats as formats
 from ..dtypes import dtype
 from ..errors import naming
-from ..ops import advanced, join, views
+from ..ops import advanced, compare, join, views
 from ..ops.operator import Operator
 from ..runtime import device as devices
 from . import copying, indexing, interop, legacy, likes, queries, sharing, waiting
@@ -30,8 +31,10 @@ CONVERSIONS = {
 
 
 def _conversion(name: str, kind: dtype) -> Callable[[Any], Any]:
-    def method(self: Any) -> Any:
-        return transfer.to(self, self.device_index, kind)
+    def method(self: Any, *, memory_format: Any = None) -> Any:
+        if memory_format is not None:
+            formats.check(name, memory_format)
+        return transfer.to(self, self.device_index, kind, False, False, memory_format)
 
     method.__name__ = name
     method.__doc__ = f"This tensor as {kind.name}; itself if it is.  Host: returns at once."
@@ -61,6 +64,11 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
     return legacy.constructed(self.dtype, index, args, "new")
 
 
+def where(self: Any, condition: Any, other: Any) -> Any:
+    """This tensor where the condition holds, else `other`.  Host: returns at once."""
+    return compare.where(condition, self, other)
+
+
 def install(cls: Any) -> None:
     """Give a tensor class these methods."""
     for name, kind in CONVERSIONS.items():
@@ -69,10 +77,11 @@ def install(cls: Any) -> None:
         join.flip, join.repeat, join.tile, views.broadcast_to, views.expand, views.permute, views.reshape,
     ):  # fmt: skip
         put(cls, operator.name, _several(operator))
-    for made in (new, *likes.NEW_METHODS, *queries.METHODS, *sharing.METHODS, *waiting.METHODS):
+    for made in (new, where, *likes.NEW_METHODS, *queries.METHODS, *sharing.METHODS, *waiting.METHODS):
         setattr(cls, made.__name__, made)
     put(cls, "__getitem__", indexing.get)
     put(cls, "__setitem__", indexing.put)
+    put(cls, "__delitem__", indexing.delete)
     cls.index_put_ = advanced.index_put_
     cls.__array__, cls.__array_wrap__ = interop.as_array, interop.from_result
     cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device

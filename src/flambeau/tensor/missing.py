@@ -34,7 +34,7 @@ resize resize_ resize_as resize_as_ resize_as_sparse_ resolve_conj resolve_neg r
 scatter_reduce scatter_reduce_ select_scatter set_ sgn sgn_ signbit sinc sinc_ sinh sinh_ slice_inverse slice_scatter
 slogdet smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ split_with_sizes squeeze_ sspaddmm
 stft storage_type svd swapaxes_ swapdims_ symeig t_ take tan tan_ tensor_split to_dense to_mkldnn to_padded_tensor
-to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr trace transpose_ triangular_solve
+to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr transpose_ triangular_solve
 unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_ values vdot vsplit where xlogy
 xlogy_ xpu
 """

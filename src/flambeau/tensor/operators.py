@@ -9,6 +9,7 @@ from .. import lowering, ops  # noqa: F401  (one lowers calls, the other registe
 from ..core import call as calls
 from ..core.tensor import TensorBase
 from ..dtypes import dtype, meant
+from ..errors import ArgumentTypeError
 from ..host import is_numpy_loaded, np
 from ..ops.operator import REGISTRY, Operator
 from . import interop
@@ -22,10 +23,11 @@ ALIASES = {
 BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
     "pow": "pow", "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
 }  # fmt: skip
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 NO_NAMES: dict[str, Any] = {}
-UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+UNARY = {"neg": "neg", "abs": "abs"}
 
 
 def install(cls: Any) -> None:
@@ -61,6 +63,18 @@ def _install_symbols(cls: Any) -> None:
         put(cls, f"__{name}__", _comparison(REGISTRY[name]))
     for symbol, name in UNARY.items():
         put(cls, f"__{symbol}__", _method(REGISTRY[name]))
+    put(cls, "__invert__", _inverted)
+
+
+def _inverted(self: Any) -> Any:
+    """The bits turned over; for bool, logical not.  Raises ArgumentTypeError for floating point."""
+    if self.layout.is_floating:
+        raise ArgumentTypeError(
+            f"~ is only implemented on integer and bool tensors, this is {self.describe()}",
+            hint="call .long()",
+            operator="invert",
+        )
+    return calls.call(REGISTRY["bitwise_not"], (self,), NO_NAMES)
 
 
 def _method(operator: Operator) -> Callable[..., Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import memory_formats as formats
 from .. import transfer
 from ..core.tensor import TensorBase
 from ..dtypes import dtype
@@ -18,23 +19,29 @@ TYPES = (dtype, type)  # of what says which type
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     """This tensor on a device, as a type, or like another tensor; itself if nothing changes.
 
-    Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking= and copy=.
+    Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking=, copy= and memory_format=.
     Host: waits, except non_blocking from pinned memory, to pinned memory, or between devices.
     """
     return _placed(self, args, kwargs)
 
 
 def _placed(tensor: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    format = None
+    if "memory_format" in kwargs:
+        kwargs = dict(kwargs)
+        format = kwargs.pop("memory_format")
+        formats.check("to", format)
     device, wanted, non_blocking, copy = to_arguments(args, kwargs)
     try:
         index = tensor.device_index if device is None else resolve(device)
+        kind = tensor.layout.dtype if wanted is None else wanted
+        return transfer.to(tensor, index, kind, non_blocking, copy, format)
     except FlambeauError as error:
         name_error(error, "to")
         raise
-    return transfer.to(tensor, index, tensor.layout.dtype if wanted is None else wanted, non_blocking, copy)
 
 
-def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
     """This tensor on a CUDA device, the current one if none is named; itself if it is there."""
     try:
         index = cuda_index(device)
@@ -43,12 +50,16 @@ def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
         raise
     if non_blocking is not False and non_blocking is not True:
         raise _no_flag("cuda", "non_blocking", non_blocking)
-    return transfer.to(self, index, self.dtype, non_blocking)
+    if memory_format is not None:
+        formats.check("cuda", memory_format)
+    return transfer.to(self, index, self.dtype, non_blocking, False, memory_format)
 
 
-def cpu(self: Any) -> Any:
+def cpu(self: Any, memory_format: Any = None) -> Any:
     """This tensor on the CPU.  Host: waits if it is on a GPU."""
-    return transfer.to(self, CPU_INDEX, self.dtype)
+    if memory_format is not None:
+        formats.check("cpu", memory_format)
+    return transfer.to(self, CPU_INDEX, self.dtype, False, False, memory_format)
 
 
 def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, bool]:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .. import memory_formats as formats
 from .. import transfer
 from ..autograd import functional, record
 from ..autograd.graph_node import face_of
@@ -14,15 +15,18 @@ from ..autograd.mode import is_grad_enabled
 from ..core import call as calls
 from ..core.storage import Storage
 from ..core.tensor import TensorBase, alias_of, empty_tensor, make_results
-from ..dtypes import INTEGER
-from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedError, ValueRangeError, shown
+from ..dtypes import bool_
+from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedError, ValueRangeError, naming, shown
+from ..memory_formats import contiguous_format
 from ..ops.operator import REGISTRY
 from ..runtime.stream import Stream, check_alive
-from . import checks, gradient, legacy, methods, missing, operators, placing, storages, subclass
+from . import checks, factories, gradient, legacy, methods, missing, operators, placing, storages, subclass
 from .arguments import sizes as sizes_of
 from .format import to_text
 
 PLAIN = (float, int)
+_CONVERT = REGISTRY["convert"]
+_FILL = REGISTRY["fill"].in_place()
 _GRAD: Any = TensorBase.__dict__["grad"]
 
 
@@ -233,8 +237,8 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.numel() * self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
-        return self.address()
+        """The address of the first element, 0 if there is none."""
+        return self.address() if self.numel() else 0
 
     def untyped_storage(self) -> storages.UntypedStorage:
         """The memory of this tensor as bytes."""
@@ -246,7 +250,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     @property
     def mT(self) -> Any:  # noqa: N802
-        return self.transpose(-2, -1)
+        return self.transpose(-2, -1) if self.shape else self
 
     def is_floating_point(self) -> bool:
         return self.dtype.is_floating_point
@@ -263,18 +267,36 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         checks.tensor("expand_as", "other", other)
         return self.expand(other.shape)
 
-    def contiguous(self) -> Any:
-        """The tensor itself if it is contiguous, else a copy that is."""
-        return self if self.is_contiguous() else REGISTRY["convert"](self)
+    def contiguous(self, *, memory_format: Any = contiguous_format) -> Any:
+        """The tensor itself if it lies in that format, contiguous_format by default, else a copy that does."""
+        if memory_format is contiguous_format:
+            return self if self.layout.dense else _CONVERT(self, None, contiguous_format)
+        formats.check("contiguous", memory_format)
+        if memory_format is formats.preserve_format and not self.layout.dense:
+            raise ValueRangeError(
+                f"{memory_format} is unsupported, this is {self.describe()} with strides {list(self.strides)}",
+                hint="clone() preserves the order of dimensions",
+                operator="contiguous",
+            )
+        if formats.lies_in(memory_format, self.shape, self.strides):
+            return self
+        with naming("contiguous"):
+            return _CONVERT(self, None, memory_format)
 
-    def clone(self) -> Any:
-        """A dense copy, in the graph."""
-        return REGISTRY["convert"](self)
+    def clone(self, *, memory_format: Any = None) -> Any:
+        """A copy without gaps, in the graph; its dimensions lie in the same order unless a format says otherwise."""
+        if memory_format is None:
+            return _CONVERT(self)
+        formats.check("clone", memory_format)
+        with naming("clone"):
+            return _CONVERT(self, None, memory_format)
 
     def sum_to_size(self, *sizes: Any, size: Any = None) -> Any:
         """Sum over the dimensions that broadcasting the sizes to this shape repeats."""
         wanted = sizes_of(sizes if size is None else checks.named("sum_to_size", sizes, size), "sum_to_size")
         checks.expandable("sum_to_size", wanted, self.shape)
+        if not wanted:
+            return REGISTRY["sum"](self)
         lead = self.ndim - len(wanted)
         ones = [dim for dim, size in enumerate(wanted, lead) if size == 1 and self.shape[dim] != 1]
         repeated = [*range(lead), *ones]
@@ -288,16 +310,15 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     def copy_(self, other: Any, non_blocking: bool = False) -> Any:
         """Overwrite this tensor with `other`, broadcast and converted.  Host: as `to`."""
         if not isinstance(other, TensorBase):
-            raise ArgumentTypeError(
-                f"argument 'other' must be a Tensor, not {type(other).__name__}: {shown(other)}",
-                hint="fill_() takes a number; torch.tensor(...) makes a tensor of a list",
-                operator="copy_",
-            )
+            other = factories.of_number("copy_", "other", other, self.device)
         return transfer.copy_(self, other, non_blocking)
 
-    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+    def type(self, dtype: Any = None, non_blocking: bool = False, *, memory_format: Any = None) -> Any:
         """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
-        return legacy.name_of(self) if dtype is None else legacy.convert(self, dtype, non_blocking)
+        if dtype is None:
+            return legacy.name_of(self)
+        made = legacy.convert(self, dtype, non_blocking)
+        return made if memory_format is None else made.to(memory_format=memory_format)
 
     def type_as(self, other: Tensor) -> Any:
         checks.tensor("type_as", "other", other)
@@ -384,11 +405,12 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     def fill_(self, value: Any) -> Any:
         """Set every element to a number, or to the value of a tensor of one element."""
-        if type(value) not in PLAIN or value and self.layout.dtype.category == INTEGER:
-            checks.fill(value, self.dtype)
+        if type(value) not in PLAIN:
+            checks.fill(value)
+            value = checks.plain(value)
         if isinstance(value, TensorBase):
-            return self.copy_(value)
-        return calls.call_inplace(REGISTRY["fill"], (self, value), {})
+            return self.copy_(value.clone() if value.storage is self.storage else value)  # type: ignore[attr-defined]
+        return calls.call_inplace(_FILL, (self, value), {})
 
     def zero_(self) -> Any:
         """Set every element to 0."""
@@ -432,6 +454,17 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
                 f"iteration over a 0-d tensor, {self.describe()}", hint="use item()", operator="iter"
             )
         return iter([self[index] for index in range(self.shape[0])])  # type: ignore[index]
+
+    def __reversed__(self) -> Any:
+        """The tensor with its first dimension reversed."""
+        return REGISTRY["flip"](self, (0,)) if self.shape else self
+
+    def __pos__(self) -> Any:
+        if self.dtype is bool_:
+            raise DtypeError(
+                f"+ is not supported on a bool tensor, {self.describe()}", hint="call .int() first", operator="pos"
+            )
+        return self
 
     def __contains__(self, value: Any) -> bool:
         if not isinstance(value, (TensorBase, int, float)):

@@ -18,6 +18,7 @@ from ..driver.nvidia import attention_fallback, compile, gemm
 from ..dtypes import ALL, BOOL, bfloat16, dtype, float16, float32
 from ..errors import FlambeauError
 from ..kernel import Kernel
+from ..ops.convert import strided_fill
 from ..ops.operator import REGISTRY, Operator, Sample
 from ..runtime.graph_random import SET_STATE
 from ..tensor.factories import tensor
@@ -54,6 +55,7 @@ def gathered(everything: bool = False) -> list[Kernel]:
             call(operator, kind, sample)
         found = list(virtual.devices[0].kernels)
     found.append(SET_STATE)
+    found += [strided_fill.kernel(each, [None], (each,)) for each in ALL]
     numbers = [each for each in ALL if each.category != BOOL]
     found += [kernel(each) for kernel in (gemm.gemm_kernel, gemm.small_kernel) for each in numbers]
     found += [kernel for each in (float16, bfloat16) for kernel in attention_fallback.kernels_of(each)]

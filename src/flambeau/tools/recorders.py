@@ -1,6 +1,6 @@
 """How a profile gets the times of what is put on streams: from the model, or by events around each call.
 
-Both subscribe to hooks of `trace` and hand out spans when they are done.
+Both subscribe to hooks of `callers` and hand out spans when they are done.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
-from .. import trace
+from .. import callers
 from ..driver.api import CopyKind, EventHandle
 from ..hooks import subscribe, unsubscribe
 from ..kernel import Access
@@ -138,7 +138,7 @@ class EventRecorder:
         start = self._open.pop(threading.get_ident(), None)
         if start is not None:
             end = self._event(stream)
-            self._timed.append(Timed(stream, start, end, name, nbytes, trace.call_site(), handle, arguments))
+            self._timed.append(Timed(stream, start, end, name, nbytes, callers.call_site(), handle, arguments))
 
     def _drop(self) -> None:
         """Forget the event before a call that failed."""

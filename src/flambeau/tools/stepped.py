@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from enum import IntEnum
 from typing import Any
 
-from .. import trace
+from .. import callers
 from ..errors import LACKING, ArgumentError, ArgumentTypeError, ModeError, NotSupportedError, shown
 from ..runtime import nvtx
 from ..tensor import checks
@@ -117,7 +117,7 @@ class SteppedProfile:
                 checks.function("profile", what, each)
         self.activities = frozenset(supported_activities()) if activities is None else _checked(activities)
         if use_cuda is not None:
-            trace.warn("profile: use_cuda is deprecated, use activities instead")
+            callers.warn("profile: use_cuda is deprecated, use activities instead")
             cuda = {ProfilerActivity.CUDA}
             self.activities = self.activities | cuda if use_cuda else self.activities - cuda
         self._with_stack = with_stack
@@ -225,7 +225,7 @@ class SteppedProfile:
 def _warn_unrecorded(**asked: bool) -> None:
     for name, wanted in asked.items():
         if wanted:
-            trace.warn(f"profile: {name}=True has no effect: a profile holds kernels, copies and named ranges")
+            callers.warn(f"profile: {name}=True has no effect: a profile holds kernels, copies and named ranges")
 
 
 def _checked(activities: Any) -> frozenset[ProfilerActivity]:

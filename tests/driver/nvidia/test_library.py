@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from flambeau import errors, trace
+from flambeau import callers, errors
 from flambeau.driver.nvidia import library
 
 
@@ -71,11 +71,11 @@ def test_other_codes_leave_the_device_usable(code):
 
 
 def test_a_lost_device_names_what_was_launched_before_where_that_is_known(monkeypatch):
-    monkeypatch.setattr(trace, "suspects", lambda: ["gather at train.py:7 on s", "add at train.py:5 on s"])
+    monkeypatch.setattr(callers, "suspects", lambda: ["gather at train.py:7 on s", "add at train.py:5 on s"])
     failure = library.error_of(719, "cuStreamSynchronize", {})
     assert "launched before, the latest first: gather at train.py:7 on s, add at train.py:5 on s" in failure.fact
     assert "FLAMBEAU_STRICT" not in failure.hint and "CUDA_LAUNCH_BLOCKING=1" in failure.hint
-    monkeypatch.setattr(trace, "suspects", lambda: [])
+    monkeypatch.setattr(callers, "suspects", lambda: [])
     assert "FLAMBEAU_STRICT=1" in library.error_of(719, "cuStreamSynchronize", {}).hint
 
 

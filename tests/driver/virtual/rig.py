@@ -9,6 +9,7 @@ from flambeau.driver.api import CopyKind
 from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.driver.virtual.schedule import Schedule
 from flambeau.dtypes import float32, int64
+from flambeau.errors import IndexRangeError
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar, Strided
 
 ONE_BLOCK = Grid((1, 1, 1), 32)
@@ -28,7 +29,7 @@ def _strided_fill(out: Any, value: float) -> None:
 
 
 def _broken(out: Any, n: int) -> None:
-    raise IndexError("index 9 is out of bounds")
+    raise IndexRangeError("index 9 is out of bounds")
 
 
 ADD_ONE = Kernel(

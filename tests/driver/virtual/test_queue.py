@@ -7,7 +7,7 @@ from flambeau import host
 from flambeau.driver.api import CopyKind
 from flambeau.driver.virtual.engine import MAX_PENDING
 from flambeau.dtypes import float32
-from flambeau.errors import AcceleratorError
+from flambeau.errors import AcceleratorError, InternalError
 from flambeau.kernel import Kernel, Pointer, Scalar
 
 from .rig import ADD_ONE, BROKEN, BUMP, SLOW, SLOW_NS
@@ -168,7 +168,7 @@ def test_what_is_queued_runs_when_the_process_ends_and_failures_are_told(make_ri
     rig.driver.drain()
     assert sorted(rig.ran()) == ["broken", "fill"]
     told = capsys.readouterr().err
-    assert told.startswith("broken: failed on device 0") and "IndexError: index 9" in told
+    assert told.startswith("broken: failed on device 0") and "IndexRangeError: index 9" in told
     rig.driver.drain()
     assert capsys.readouterr().err == ""
 
@@ -284,7 +284,7 @@ def test_threads_share_a_machine(make_rig):
 def test_a_failing_kernel_fails_its_device_for_good(make_rig):
     rig = make_rig(count=2)
     rig.launch(BROKEN, [rig.memory[0], 4], rig.a)
-    with pytest.raises(AcceleratorError, match=r"broken: failed on device 0.*IndexError: index 9") as caught:
+    with pytest.raises(AcceleratorError, match=r"broken: failed on device 0.*IndexRangeError: index 9") as caught:
         rig.driver.stream_synchronize(rig.a)
     assert caught.value.sticky and caught.value.error_code == 710
     assert isinstance(caught.value.__cause__, IndexError)
@@ -301,15 +301,20 @@ def test_a_failing_kernel_fails_its_device_for_good(make_rig):
     assert rig.driver.mem_alloc(1, 64)
 
 
-def test_other_failures_are_launch_failures(rig):
+@pytest.mark.parametrize("failure", [ZeroDivisionError, ValueError, IndexError, OverflowError])
+def test_a_reference_that_fails_as_no_gpu_would_does_not_lose_the_device(rig, failure):
     def divide(out, n):
-        raise ZeroDivisionError("boom")
+        raise failure("boom")
 
     kernel = Kernel("divide", "", [Pointer("out", float32, "w", ("n",)), Scalar("n", "int64")], divide)
     rig.launch(kernel, [rig.memory[0], 1], rig.a)
-    with pytest.raises(AcceleratorError, match=r"divide: .*ZeroDivisionError: boom") as caught:
+    with pytest.raises(InternalError, match=rf"divide: .*device 0.*{failure.__name__}: boom") as caught:
         rig.driver.device_synchronize(0)
-    assert caught.value.error_code == 719
+    assert isinstance(caught.value.__cause__, failure)
+    rig.put(rig.memory[0], [3.0], rig.a)
+    rig.launch(BUMP, [rig.memory[0], 1], rig.a)
+    rig.driver.device_synchronize(0)
+    assert list(rig.get(rig.memory[0], 1, rig.a)) == [4.0]
 
 
 def test_work_that_follows_a_failed_device_reports_the_failure(make_rig):
@@ -330,7 +335,7 @@ def test_an_array_that_is_only_read_cannot_be_written(rig):
 
     kernel = Kernel("wrong", "", ADD_ONE.params, wrong)
     rig.launch(kernel, [rig.memory[0], rig.memory[0] + 64, 1], rig.a)
-    with pytest.raises(AcceleratorError, match=r"wrong: .*read-only"):
+    with pytest.raises(InternalError, match=r"wrong: .*read-only"):
         rig.driver.device_synchronize(0)
 
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ... import trace
+from ... import callers
 from ...errors import (
     CUDA_TEXTS,
     AcceleratorError,
@@ -116,7 +116,7 @@ def initialize(cu: Any) -> int:
     except RuntimeError as failure:  # DynamicLibNotFoundError, and RuntimeError itself in older releases
         raise NoDeviceError(f"NVIDIA's driver library cannot be loaded: {failure}", hint=VIRTUAL_HINT) from failure
     check(result, "cuInit")
-    _first.append((os.getpid(), trace.call_stack(STACK_FRAMES)))
+    _first.append((os.getpid(), callers.call_stack(STACK_FRAMES)))
     del _first[1:]
     count = int(check(cu.cuDeviceGetCount(), "cuDeviceGetCount"))
     if count == 0:
@@ -196,7 +196,7 @@ def error_of(code: Any, what: str, values: Mapping[str, Any]) -> FlambeauError:
     if number == OUT_OF_MEMORY:
         return OutOfMemoryError(fact)
     if number in CAPTURE_CODES:
-        fact = f"{fact}; called by {trace.caller()}"
+        fact = f"{fact}; called by {callers.caller()}"
         if number != CAPTURE_INVALIDATED and len(CAPTURE_REFUSALS) < MAX_REFUSALS:
             CAPTURE_REFUSALS.append(fact)
     if number in STICKY:
@@ -206,8 +206,8 @@ def error_of(code: Any, what: str, values: Mapping[str, Any]) -> FlambeauError:
 
 def _lost(fact: str, number: int) -> AcceleratorError:
     """The device's work has failed at some launch before this call."""
-    fact = f"{fact}; met by {trace.caller()}"
-    suspects = trace.suspects() if trace.suspects is not None else []
+    fact = f"{fact}; met by {callers.caller()}"
+    suspects = callers.suspects() if callers.suspects is not None else []
     if suspects:
         fact += f"; launched before, the latest first: {', '.join(suspects)}"
     return AcceleratorError(fact, hint=SUSPECTS_HINT if suspects else STICKY_HINT, error_code=number, sticky=True)

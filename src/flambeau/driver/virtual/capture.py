@@ -15,7 +15,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from ... import trace
+from ... import callers
 from ...errors import AcceleratorError
 from ..api import CaptureMode
 from .clock import CopyEngine
@@ -146,7 +146,7 @@ class Capture:
         self._write_down(queue, EventNode(self.lanes.index(queue), queue.device, name, event))
 
     def _write_down(self, queue: Queue, node: Node) -> None:
-        node.site, node.called = trace.call()
+        node.site, node.called = callers.call()
         node.after = tuple(at for at in queue.tails if self.nodes[at].lane != node.lane)
         self.nodes.append(node)
         queue.tails = (len(self.nodes) - 1,)
@@ -220,7 +220,7 @@ class Captures:
 
     def break_all(self, captures: Sequence[Capture], what: str, code: int, hint: str = MOVE) -> NoReturn:
         """Break captures, and say why."""
-        reason = f"{what} during {captures[0]!r}; called by {trace.caller()}"
+        reason = f"{what} during {captures[0]!r}; called by {callers.caller()}"
         for each in captures:
             each.broken = each.broken or reason
         raise AcceleratorError(reason, hint=hint, error_code=code)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ... import trace
+from ... import callers
 from ...config import Gpus
 from ...errors import AcceleratorError
 from ...hooks import hooks
@@ -83,7 +83,7 @@ class Engine:
             queue.capture.record(queue, name, work, detail, touches, blocks, duration_ns, engines)
             return
         if not site:
-            site, called = trace.call()
+            site, called = callers.call()
         call = place_of(site, launched), called
         found = self.check(queue, name, call, touches, blocks, [each.history for each in blocks])
         self._make_room(queue)
@@ -134,7 +134,7 @@ class Engine:
         if not is_copy:
             self.kernels[device].add(start_ns, command.end_ns, now_ns)
         if hooks.on_span is not None:
-            site = command.site or trace.call_site()
+            site = command.site or callers.call_site()
             stream = 0 if command.queue.is_default else command.queue.handle
             hooks.on_span(device, stream, command.name, start_ns, command.end_ns, _nbytes(command), site)
 
@@ -163,7 +163,7 @@ class Engine:
         taking = self.races.take(queue.handle, touch, pieces)
         facts = NOTED
         if self.races.raises:
-            site, called = trace.call()
+            site, called = callers.call()
             if taking.conflicts:
                 raise race_error(queue, TAKING, (site, called), queue.waited, taking.conflicts)
             facts = Taken(site, all(each.is_fresh for each in pieces))
@@ -192,7 +192,7 @@ class Engine:
         touch = Touch.whole(block.low, block.low + nbytes)
         taking = self.races.take(HOST, touch, [block])
         if taking.conflicts and self.races.raises:
-            raise race_error(None, TAKING, trace.call(), self.host_waited, taking.conflicts)
+            raise race_error(None, TAKING, callers.call(), self.host_waited, taking.conflicts)
         self.races.mark(None, HOST, taking.conflicts)
         block.history = taking.history
 
@@ -200,7 +200,7 @@ class Engine:
         """Raises RaceError if the host touches pinned memory that work it has not waited for uses."""
         found = self.races.compare(HOST, [touch], [block], [block.history])
         if found is not None and found.conflicts:
-            what, _, where = trace.caller().partition(" at ")
+            what, _, where = callers.caller().partition(" at ")
             site = where.rpartition(" on thread ")[0]
             raise race_error(None, HOST, (site, what), self.host_waited, found.conflicts)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
-from ... import trace
+from ... import callers
 from ...errors import AcceleratorError
 from ...vector_clock import Clock
 from ..api import EventHandle
@@ -100,7 +100,7 @@ class Events:
         """Everything submitted to `queue` so far is the event's latest record."""
         event.latest, event.captured = self.point(queue), None
         if self._engine.races.raises:
-            event.latest = replace(event.latest, site=trace.call_site())
+            event.latest = replace(event.latest, site=callers.call_site())
             event.records.append(event.latest)
         if event.interprocess:
             self._engine.publish(queue)
@@ -137,7 +137,7 @@ class Events:
     def _note(self, event: Event, waited: deque[Waited]) -> None:
         """Keep a wait for reports.  What is recorded and waited for in one line is `wait_stream`."""
         if self._engine.races.raises and event.latest is not None:
-            site = trace.call_site()
+            site = callers.call_site()
             event.is_mark = site == event.latest.site
             waited.append(Waited(event, event.latest, site))
 

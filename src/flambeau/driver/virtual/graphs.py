@@ -14,7 +14,7 @@ import json
 import threading
 from pathlib import Path
 
-from ... import trace
+from ... import callers
 from ...errors import AcceleratorError, AccessError, NotSupportedError
 from ..api import CaptureMode, CaptureStatus, EventHandle, GraphExecHandle, GraphHandle, StreamHandle
 from .base import Calls, next_handle
@@ -281,7 +281,7 @@ class GraphCalls(Calls):
 
     def _launch_graph(self, found: Launchable, queue: Queue, blocks: list[list[Block]]) -> None:
         """Queue every node, and let the stream go on after all of them; none if one would be refused."""
-        site = trace.call_site()
+        site = callers.call_site()
         for lane in found.lanes:
             lane.launched_on = queue
         if self._engine.races.raises:

@@ -5,7 +5,8 @@
   first command's predecessors are done, and, under a schedule that runs ancestors only, the wait needs that command.
 - What a wait has to look at is found from what ran: a stream that is held up is looked at again when the command that
   holds it up is done.
-- A command that fails stops its device for good: every later call on the device reports it.
+- A command that fails as it would on a GPU stops its device for good: every later call on the device reports it.
+- A reference that fails in any other way is an InternalError of the wait that ran it; the device goes on.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ... import trace
-from ...errors import AcceleratorError, DeviceAssertError, cuda_text
+from ... import callers
+from ...errors import AcceleratorError, DeviceAssertError, FlambeauError, cuda_text, reference_failed
 from ...vector_clock import Clock
 from ..api import StreamHandle
+from .faults import InjectedFailure
 from .memory import Block
 from .schedule import Schedule
 from .space import Space
@@ -33,6 +35,7 @@ LOG_LENGTH = 1 << 20  # commands
 WAITS_KEPT = 64  # per stream
 DEVICE_ASSERT = 710  # CUresult
 LAUNCH_FAILED = 719  # CUresult
+MODELLED = (FlambeauError, InjectedFailure)  # failures that a GPU has too: a trap, an access out of bounds, on demand
 LOST_HINT = "correct the launch and start again: this process cannot use the device any more"
 
 
@@ -241,7 +244,7 @@ class Runner:
         """Raises AcceleratorError if the device has failed."""
         failure = self.failures.get(device)
         if failure is not None:
-            fact = f"{failure.fact}; met by {trace.caller()}"
+            fact = f"{failure.fact}; met by {callers.caller()}"
             raise AcceleratorError(
                 fact, hint=LOST_HINT, error_code=failure.error_code, sticky=True
             ) from failure.__cause__
@@ -298,10 +301,14 @@ class Runner:
         self.log.append((queue.handle, command.number, command.name))
         try:
             command.run()
-        except Exception as error:  # noqa: BLE001  (whatever it is, the device has failed)
+        except MODELLED as error:
             failure = self.failures[queue.device] = _failure(command, error)
             failure.__cause__ = error
             self.check(queue.device)
+        except Exception as error:
+            command.finish()
+            what = callers.operator_of(command.name, command.called)
+            raise reference_failed(what, _place_of(command), error) from error
         return command
 
 
@@ -349,12 +356,16 @@ def needed_numbers(target: Awaited) -> dict[Queue, int]:
     return needed
 
 
+def _place_of(command: Command) -> str:
+    return f" on device {command.queue.device}, {command.queue.label}, launched at {command.place}"
+
+
 def _failure(command: Command, error: Exception) -> AcceleratorError:
     code = DEVICE_ASSERT if isinstance(error, IndexError | ValueError | DeviceAssertError) else LAUNCH_FAILED
-    what = trace.operator_of(command.name, command.called)
-    where = f"device {command.queue.device}, {command.queue.label}, launched at {command.site}"
+    what = callers.operator_of(command.name, command.called)
+    fact = f"{type(error).__name__}: {getattr(error, 'fact', error)}"
     return AcceleratorError(
-        f"failed on {where}: {type(error).__name__}: {getattr(error, 'fact', error)}; CUDA error: {cuda_text(code)}",
+        f"failed{_place_of(command)}: {fact}; CUDA error: {cuda_text(code)}",
         error_code=code,
         sticky=True,
         operator=what,

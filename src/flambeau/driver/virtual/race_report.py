@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...callers import operator_of
 from ...errors import MissingWait, RaceAccess, RaceError
-from ...trace import operator_of
 from .history import Use
 from .queue import Queue
 from .races import HOST, Conflict

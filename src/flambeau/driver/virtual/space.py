@@ -12,7 +12,7 @@ import os
 import resource
 from typing import Any
 
-from ... import host, trace
+from ... import callers, host
 from ...errors import ConfigError
 from .ranges import Ranges
 
@@ -31,7 +31,7 @@ def reservable(nbytes: int, count: int) -> int:
     share = max(limit - _mapped(), 0) // (2 * count) // GRANULE * GRANULE
     if share >= nbytes:
         return nbytes
-    trace.warn(
+    callers.warn(
         f"virtual GPUs: each has {share} bytes of memory and not {nbytes}: this process is limited to {limit} bytes of "
         "addresses (RLIMIT_AS); FLAMBEAU_GPUS=virtual:2,memory=1GiB sets how many"
     )

@@ -39,6 +39,16 @@ template <class T> inline T absolute(T x) {
 template <class T> inline T inverted(T x) { return (T)~x; }
 template <> inline bool inverted(bool x) { return !x; }
 
+template <class T> inline T shifted_left(T x, T places) {
+    return places < 0 || places >= (T)(8 * sizeof(T)) ? (T)0 : (T)((unsigned long long)x << places);
+}
+
+template <class T> inline T shifted_right(T x, T places) {
+    constexpr int last = 8 * sizeof(T) - 1;
+    if (places < 0 || places > last) return IS_SIGNED<T> ? (T)(x >> last) : (T)0;
+    return (T)(x >> places);
+}
+
 // ---- whole numbers ----
 
 template <class T> inline T floor_of(T x) {

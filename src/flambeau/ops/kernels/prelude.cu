@@ -4,7 +4,7 @@
 //  - Storage types are what memory holds: bool, unsigned char, signed char, short, int, long long, half_t,
 //    bfloat16_t, float, double.  Compute types are what arithmetic uses: the same without half_t and bfloat16_t.
 //  - load<C>(x) gives compute type C from any storage type; store<T>(x) gives storage type T from any compute type.
-//  - To half_t and bfloat16_t: round to nearest even.  To bool: x != 0, so NaN is true.  To integers: as in C; a
+//  - To half_t and bfloat16_t: round to nearest even, double by way of float as in PyTorch.  To bool: x != 0, so NaN is true.  To integers: as in C; a
 //    value beyond an 8- or 16-bit type keeps its low bits.
 //  - Layout and Pointers have the bytes that flambeau.kernel packs for Strided and Pointers.
 
@@ -42,11 +42,6 @@ template <> struct Convert<half_t> {
     static half_t from(float x) {
         half_t narrow;
         asm("cvt.rn.f16.f32 %0, %1;" : "=h"(narrow.bits) : "f"(x));
-        return narrow;
-    }
-    static half_t from(double x) {  // not through float: that would round twice
-        half_t narrow;
-        asm("cvt.rn.f16.f64 %0, %1;" : "=h"(narrow.bits) : "d"(x));
         return narrow;
     }
     template <class From> static half_t from(From x) { return from(static_cast<float>(x)); }

@@ -3,7 +3,7 @@ import warnings
 import pytest
 
 import flambeau as torch
-from flambeau import trace
+from flambeau import callers
 from flambeau.hooks import hooks
 from flambeau.ops.operator import REGISTRY
 
@@ -13,7 +13,7 @@ def test_a_caller_is_named_with_its_line_and_thread():
 
     class Watched:
         def __call__(self, *_):
-            found.append(trace.caller())
+            found.append(callers.caller())
 
     hooks.on_host_read = Watched()
     try:
@@ -22,11 +22,11 @@ def test_a_caller_is_named_with_its_line_and_thread():
     finally:
         hooks.on_host_read = None
     assert found
-    assert all("test_trace.py:" in each and each.endswith("on thread 'MainThread'") for each in found)
+    assert all("test_callers.py:" in each and each.endswith("on thread 'MainThread'") for each in found)
 
 
 def test_a_call_from_outside_has_no_name():
-    assert trace.caller().startswith("<unknown> at ")
+    assert callers.caller().startswith("<unknown> at ")
 
 
 def an_empty_graph():

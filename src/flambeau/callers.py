@@ -24,7 +24,7 @@ before_warning: Callable[[], None] = _none  # is called before a warning; loweri
 
 _operators: dict[str, list[str]] = {}  # by the name of a kernel or library problem
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_INNER = tuple(_PACKAGE + each for each in ("driver" + os.sep, "trace.", "runtime" + os.sep + "strict."))
+_INNER = tuple(_PACKAGE + each for each in ("driver" + os.sep, "callers.", "runtime" + os.sep + "strict."))
 
 
 def uses(entry: str, operator: str) -> None:

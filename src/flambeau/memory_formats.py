@@ -1,0 +1,91 @@
+"""Memory formats: the orders in which the dimensions of a tensor may lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import strides as st
+from .errors import ArgumentTypeError, ShapeError, ValueRangeError, shown
+
+
+class memory_format:  # noqa: N801  (PyTorch's name for it)
+    """One order of dimensions.  order: those of a channels-last format, fastest first; () for the others."""
+
+    __slots__ = ("name", "order")
+
+    def __init__(self, name: str, order: tuple[int, ...] = ()) -> None:
+        self.name = name
+        self.order = order
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last", st.CHANNELS_LAST)
+channels_last_3d = memory_format("channels_last_3d", st.CHANNELS_LAST_3D)
+HINT = "use torch.contiguous_format, torch.preserve_format, torch.channels_last or torch.channels_last_3d"
+
+
+def check(name: str, wanted: Any) -> None:
+    """Raise ArgumentTypeError unless `wanted` is a memory format."""
+    if not isinstance(wanted, memory_format):
+        raise ArgumentTypeError(
+            f"memory_format must be a torch.memory_format, got {shown(wanted)}", hint=HINT, operator=name
+        )
+
+
+def strides_in(
+    name: str, wanted: memory_format, shape: Sequence[int], strides: Sequence[int] | None = None
+) -> st.Shape:
+    """The strides of a new tensor of `shape`.  strides: of the tensor that preserve_format follows, if there is one.
+
+    Raises: ShapeError for another number of dimensions, ValueRangeError if there is nothing to preserve.
+    """
+    if wanted is preserve_format:
+        if strides is None:
+            raise ValueRangeError(
+                f"unsupported memory format {wanted}", hint="empty_like() preserves strides", operator=name
+            )
+        return st.preserved(shape, strides)
+    if wanted is contiguous_format:
+        return st.contiguous(shape)
+    if len(shape) != len(wanted.order):
+        raise ShapeError(
+            f"required rank {len(wanted.order)} tensor to use {wanted.name} format, got shape {list(shape)}",
+            hint="unsqueeze(0) adds a dimension",
+            operator=name,
+        )
+    return st.compact(shape, wanted.order)
+
+
+def lies_in(wanted: memory_format, shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether a tensor lies in a format without gaps; preserve_format is read as contiguous_format."""
+    if not wanted.order:
+        return st.is_contiguous(shape, strides)
+    return st.is_channels_last(shape, strides, wanted.order)
+
+
+def suggested(shape: Sequence[int], strides: Sequence[int]) -> memory_format:
+    """The format that strides, of a tensor that may have gaps, look like; contiguous_format if none of the others."""
+    for each in (channels_last, channels_last_3d):
+        if len(shape) == len(each.order) and _looks_like(each.order, shape, strides):
+            return each
+    return contiguous_format
+
+
+def _looks_like(order: Sequence[int], shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether strides grow in that order.  Where sizes of 1 leave it open, they do not."""
+    least = 0
+    if strides[1] == 0:
+        return False
+    for dim in order:
+        if shape[dim] == 0 or strides[dim] < least or (dim == 0 and least == strides[1]):
+            return False
+        least = strides[dim] * max(shape[dim], 1)
+    return True

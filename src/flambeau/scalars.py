@@ -1,0 +1,61 @@
+"""Conversion of Python numbers to data types, by PyTorch's rules.
+
+- A number that is an argument (of `fill_`, `masked_fill`, `clamp`; `alpha`) is converted by `converted`: an error where
+  the type cannot hold it.
+- A number that is an operand (of `+`, `*`, `<`) takes part in promotion, and then wraps as a cast in C does.
+"""
+
+from __future__ import annotations
+
+from math import inf, isinf, isnan
+from typing import Any
+
+from .dtypes import BOOL, FLOATING, INTEGER_TYPES, bfloat16, bool_, dtype, float16, float32, float64
+from .errors import ValueRangeError, shown
+
+LARGEST = {
+    float16: 65504.0, bfloat16: 3.3895313892515355e38, float32: 3.4028234663852886e38, float64: 1.7976931348623157e308,
+}  # fmt: skip
+
+
+def integer_range(kind: dtype) -> tuple[int, int]:
+    """The least and the largest value of an integer type or bool."""
+    bits = 1 if kind is bool_ else 8 * kind.itemsize - kind.is_signed
+    return -(1 << bits) if kind.is_signed else 0, (1 << bits) - 1
+
+
+# Per type: its least and its largest finite value, and the Python type that its values have.
+HELD: dict[dtype, tuple[Any, Any, type]] = {
+    bool_: (-inf, inf, bool),
+    **{kind: (*integer_range(kind), int) for kind in INTEGER_TYPES},
+    **{kind: (-largest, largest, float) for kind, largest in LARGEST.items()},
+}
+
+
+def converted(name: str, kind: dtype, value: Any) -> Any:
+    """`value` as a bool, int or float that type `kind` holds.
+
+    bool: whether it is not 0.  Integers: floats are cut, and a negative int wraps in an unsigned type.
+    Raises: ValueRangeError, in the name of operator `name`, if it lies outside the type's range.
+    """
+    low, high, python = HELD[kind]
+    if low <= value <= high:
+        return python(value)
+    if kind.category == BOOL:  # NaN
+        return True
+    if kind.category == FLOATING and not isinstance(value, int) and (isinf(value) or isnan(value)):
+        return float(value)
+    if low == 0 and -high <= value < 0 and not isinstance(value, float):
+        return int(value) & high
+    raise overflow(name, kind, value)
+
+
+def overflow(name: str, kind: dtype, value: Any) -> ValueRangeError:
+    """The error for a number that a type cannot hold."""
+    low, high, _ = HELD[kind]
+    hint = f"{kind.name} holds {low:.5g} to {high:.5g}, infinity and NaN" if kind.is_floating_point else ""
+    return ValueRangeError(
+        f"value cannot be converted to type {kind.name} without overflow: {shown(value)}",
+        hint=hint or f"{kind.name} holds {low} to {high}",
+        operator=name,
+    )
