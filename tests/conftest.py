@@ -39,5 +39,5 @@ def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
         return
     if flambeau.cuda.device_count() < wanted:
         pytest.skip(f"needs {wanted} GPUs, there are {flambeau.cuda.device_count()}")
-    yield flambeau.runtime.thread.machine()
+    yield flambeau.core.thread.machine()
     flambeau.cuda.synchronize()
