@@ -21,7 +21,7 @@ from .core import storage, tensor, thread
 from .core.call import Delegation, MovedScalars, RunBody
 from .core.layout import Layout, dense_layout, layout_of
 from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
-from .core.plan import Drawn, Launch, LibraryCall, Part, Plan, direct_call, host_call
+from .core.plan import Drawn, Launch, LibraryCall, Part, Plan, direct_call, host_call, whole_call
 from .core.storage import NO_PLACE, NotLowerable
 from .core.tensor import TensorBase, before_write, check_own_overlap
 from .core.thread import Device
@@ -51,6 +51,8 @@ class Call:
         self.taken: list[Layout] = []
         self.steps: list[Any] = []
         self.draws: list[tuple[int, Any]] = []
+        self.body: Any = None
+        self.body_operands: Sequence[Any] = ()
         self.inlined: list[tuple[Operator, Sequence[Any], Any]] = []
 
     def operand(self, source: TensorBase, place: int) -> Any:
@@ -111,6 +113,10 @@ class Call:
         before, self.given = self.given, target
         REGISTRY["convert"].lower(self, tensor.alias_of(source, target.shape, steps, source.offset))
         self.given = before
+
+    def make_on_host(self, body: Any, *operands: Any) -> None:
+        """On the CPU, make the result of this call's only launch by a function of the operands' arrays."""
+        self.body, self.body_operands = body, operands
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
         """Queue a kernel; on the CPU, run its reference."""
@@ -199,6 +205,8 @@ def entry_for(operator: Operator, bound: list[Any], given: Any) -> Any:
     is_new = result is not call.given and len(call.steps) == 1
     if call.is_on_host and operator.kind is POINTWISE and is_new and call.taken[0].dense:
         plan.direct = direct_call(call.steps[0], call.taken[0])
+    elif call.body is not None and is_new and call.taken[0].dense:
+        plan.direct = whole_call(call.body, call.body_operands, call.steps[0])
     return plan
 
 

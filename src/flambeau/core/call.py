@@ -16,7 +16,7 @@ from .. import host
 from .. import strides as st
 from ..autograd import record
 from ..dtypes import dtype
-from ..errors import ArgumentTypeError, AutogradError, ShapeError, shown
+from ..errors import ArgumentTypeError, AutogradError, FlambeauError, ShapeError, shown
 from ..memory_formats import memory_format
 from . import tensor, thread
 from .layout import WIDEST_ACCESS, layout_of
@@ -139,7 +139,20 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     Raises: DeviceMismatchError, and what the operator says; nothing has changed then.
     """
     given = kwargs.pop("out", None) if kwargs else None
-    return _served(operator, bind(operator, args, kwargs), given, False)
+    bound = bind(operator, args, kwargs)
+    if operator.quick is not None and given is None:
+        found = _quick(operator, bound)
+        if found is not None:
+            return found
+    return _served(operator, bound, given, False)
+
+
+def _quick(operator: Operator, bound: list[Any]) -> Any:
+    """A view that is computed at once, or None where the call has to take the ordinary path."""
+    try:
+        return operator.quick(bound)  # type: ignore[misc]  # the caller has looked
+    except (OverflowError, TypeError, FlambeauError):  # the ordinary path says what is wrong
+        return None
 
 
 def call_two(operator: Operator, first: Any, second: Any) -> Any:
@@ -196,6 +209,8 @@ def _run(now: Thread, operator: Operator, bound: list[Any]) -> Any:
     """Run a call that makes its results, and record it."""
     if now.lowering is not None and _is_placed(bound):
         return now.lowering.inline(operator, bound, None)
+    if operator.gives_views:
+        return _composed(operator, bound)
     try:
         key = _key(operator, bound)
     except TypeError:

@@ -46,6 +46,7 @@ cdef class Operator:
     cdef public bint gives_views
     cdef public bint differentiable
     cdef public bint takes_out
+    cdef public object quick
     cdef public object backward
     cdef public tuple backward_needs
     cdef public tuple saves

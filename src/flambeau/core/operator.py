@@ -198,6 +198,7 @@ class Operator:
     takes_out: whether out= is accepted; no view does.
     gives_views: whether a composite returns several views of its input, of which none may be written in a graph.
     other_names: names that calls may use for parameters, beside those of the body and of NumPy.
+    quick: of a view, what serves its plain calls (views.py) without a body and a key, or None.
     travels: per parameter, whether a number for it comes with each call and only its type is in the key.
     """
 
@@ -230,6 +231,7 @@ class Operator:
         self.takes_out = takes_out and kind != VIEW
         self.gives_views = gives_views
         self.other_names = {} if other_names is None else dict(other_names)
+        self.quick: Callable[[list[Any]], Any] | None = None
         self.backward: Callable[..., Any] | None = None
         self.backward_needs: tuple[str, ...] = ()
         self.saves: tuple[Need, ...] = ()

@@ -398,6 +398,11 @@ def direct_call(step: Any, layout: Layout) -> HostCall | None:
     return HostCall(kernel.body, arguments, step, not (same and layout.dense))
 
 
+def whole_call(function: Any, operands: Sequence[TensorBase], step: Any) -> HostCall:
+    """A call of a function on the arrays of whole operands, which makes the result in an array of its own."""
+    return HostCall(function, [Argument(_WHOLE, each.storage.place) for each in operands], step)
+
+
 class Part:
     """A result that is a view of memory that a plan takes: the memory's place, and how the result lies in it."""
 

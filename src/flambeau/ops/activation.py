@@ -303,10 +303,17 @@ def _(grad: Any, result: Any) -> Any:
     return relu_backward(grad, result), None
 
 
+_zeros: dict[Any, Any] = {}  # per NumPy type, an array without dimensions: NumPy converts a Python 0 in every call
+
+
 @_on_numbers("is_nan(input) || input > 0 ? input : 0")
 def relu(input: Operand) -> Any:
     """Values below 0 become 0; NaN stays.  Shapes: as the input's.  Host: returns at once."""
-    return np.maximum(input, 0)  # type: ignore[call-overload]
+    array: Any = input
+    zero = _zeros.get(array.dtype)
+    if zero is None:
+        zero = _zeros[array.dtype] = np.zeros((), array.dtype)
+    return np.maximum(array, zero)
 
 
 @relu.derivative

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
+from ..core import views as core
 from ..errors import ArgumentError, AutogradError, IndexRangeError, ShapeError
 from .dims import bad_dims
 from .operator import Array, Call, ErrorSample, Operand, Operator, Sample, composite, operator, view
@@ -155,6 +156,9 @@ def select(input: Operand, dim: int, index: int) -> Any:
     return (*shape[:at], *shape[at + 1 :]), (*strides[:at], *strides[at + 1 :]), index % total * strides[at]
 
 
+select.quick = core.select
+
+
 @select.derivative
 def _(grad: Any, dim: int, index: int, input_shape: Any) -> Any:
     return embedded(select, grad, input_shape, dim, index)
@@ -189,6 +193,9 @@ def slice_(input: Operand, dim: int = 0, start: int | None = None, end: int | No
     shape, strides = input.shape, input.strides
     walked = (*strides[:at], strides[at] * step, *strides[at + 1 :])
     return (*shape[:at], count, *shape[at + 1 :]), walked, first * strides[at]
+
+
+slice_.quick = core.slice_
 
 
 @slice_.derivative
@@ -274,6 +281,9 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
     return tuple(slice_(input, at, start, start + size) for start, size in zip(starts, pieces))
 
 
+split.quick = core.split
+
+
 def _chunk_samples() -> Iterator[Sample]:
     yield Sample((Array((5, 2)), 2))
     yield Sample((Array((2, 3)), 5, 1))
@@ -300,6 +310,9 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
     return split(input, -(-total // chunks), dim) if total else split(input, (0,) * chunks, dim)
 
 
+chunk.quick = core.chunk
+
+
 def _unbind_errors() -> Iterator[ErrorSample]:
     yield from bad_dims()
     yield ErrorSample((Array(()),), IndexRangeError, "cannot be applied to a 0-dim tensor")
@@ -319,6 +332,9 @@ def unbind(input: Operand, dim: int = 0) -> Any:
     """
     at, total = sized(input, dim, "unbind")
     return tuple(select(input, at, index) for index in range(total))
+
+
+unbind.quick = core.unbind
 
 
 def _diagonal_samples() -> Iterator[Sample]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .. import strides as st
+from ..core import views as core
 from ..errors import IndexRangeError, ShapeError
 from .dims import bad_last, bad_new, bad_second
 from .operator import Array, ErrorSample, Operand, Sample, composite, view
@@ -59,6 +60,9 @@ def view_(input: Operand, size: Any) -> Any:
     return target, strides, 0
 
 
+view_.quick = core.reshape
+
+
 @view_.derivative
 def _(grad: Any, input_shape: Any) -> Any:
     return grad.reshape(input_shape)
@@ -78,6 +82,9 @@ def reshape(input: Operand, shape: Any) -> Any:
     target = st.infer(shape, input.numel(), "reshape")
     fits = st.view(input.shape, input.strides, target) is not None
     return view_(source if fits else source.contiguous(), target)
+
+
+reshape.quick = core.reshape
 
 
 def _flatten_samples() -> Iterator[Sample]:
@@ -115,6 +122,9 @@ def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
     for size in input.shape[first : last + 1]:
         merged *= size
     return reshape(input, (*input.shape[:first], merged, *input.shape[last + 1 :]))
+
+
+flatten.quick = core.flatten
 
 
 def _ravel_samples() -> Iterator[Sample]:
@@ -177,6 +187,9 @@ def squeeze(input: Operand, dim: Any = None) -> Any:
     return [input.shape[i] for i in kept], [input.strides[i] for i in kept], 0
 
 
+squeeze.quick = core.squeeze
+
+
 @squeeze.derivative
 def _(grad: Any, input_shape: Any) -> Any:
     return grad.reshape(input_shape)
@@ -201,6 +214,9 @@ def unsqueeze(input: Operand, dim: int) -> Any:
     step = input.shape[at] * input.strides[at] if at < ndim else 1
     shape, strides = input.shape, input.strides
     return (*shape[:at], 1, *shape[at:]), (*strides[:at], step, *strides[at:]), 0
+
+
+unsqueeze.quick = core.unsqueeze
 
 
 @unsqueeze.derivative
@@ -229,6 +245,9 @@ def transpose(input: Operand, dim0: int, dim1: int) -> Any:
     if ndim:
         order[a], order[b] = order[b], order[a]
     return [input.shape[i] for i in order], [input.strides[i] for i in order], 0
+
+
+transpose.quick = core.transpose
 
 
 @transpose.derivative
@@ -278,6 +297,9 @@ def t(input: Operand) -> Any:
     return transpose(input, 0, ndim - 1) if ndim else input
 
 
+t.quick = core.t
+
+
 def _permute_samples() -> Iterator[Sample]:
     yield Sample((Array((2, 3, 4)), (2, 0, 1)))
     yield Sample((Array((4, 3), layout="transposed"), (-1, 0)))
@@ -307,6 +329,9 @@ def permute(input: Operand, dims: Any) -> Any:
         )
     order = wrap_dims(dims, ndim, "permute")
     return [input.shape[i] for i in order], [input.strides[i] for i in order], 0
+
+
+permute.quick = core.permute
 
 
 @permute.derivative
@@ -392,6 +417,9 @@ def expand(input: Operand, size: Any) -> Any:
                 operator="expand",
             )
     return target, st.expand(input.shape, input.strides, target), 0
+
+
+expand.quick = core.expand
 
 
 @expand.derivative
