@@ -38,7 +38,10 @@ cdef _quick(Operator operator, list bound)
 cpdef call_two(Operator operator, first, second)
 cpdef call_inplace(Operator operator, tuple args, dict kwargs)
 
+cpdef derive(Operator operator, list bound)
+
 cdef class _CoreCaller(Caller):
+    cpdef derive(self, Operator operator, list bound)
     cpdef call(self, Operator operator, tuple args, dict kwargs)
 
 @cython.locals(now=Thread)

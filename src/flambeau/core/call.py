@@ -165,8 +165,16 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
     return _served(operator, bind(operator, args, kwargs), None, True)
 
 
+def derive(operator: Operator, bound: list[Any]) -> Any:
+    """Run a derivative, of which nothing is recorded."""
+    return _run(thread.here(), operator, bound)
+
+
 class _CoreCaller(Caller):
     __slots__ = ()
+
+    def derive(self, operator: Operator, bound: list[Any]) -> Any:
+        return derive(operator, bound)
 
     def call(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return call(operator, args, kwargs)
@@ -240,6 +248,10 @@ def _entry(operator: Operator, bound: list[Any], key: list[Any], given: Any) -> 
     plans = thread.machine().plans
     full = tuple(key)
     entry = plans.entries.get(full)
+    if isinstance(entry, Plan):
+        plan = entry
+        if plan.is_stale():
+            entry = None
     if entry is None:
         entry = _lowering.entry_for(operator, bound, given)
         plans.add(full, entry)
@@ -267,6 +279,8 @@ def _with_moved(moved: MovedScalars, bound: list[Any]) -> list[Any]:
 def _composed(operator: Operator, bound: list[Any]) -> Any:
     """Run a composite's body; what it returned: views of its operands, or tensors of its own."""
     found = operator.body(*bound)
+    if operator.is_derivative:
+        return found
     if operator.gives_views:
         return record.part_views(found)
     for each in found if isinstance(found, tuple) else (found,):

@@ -421,10 +421,14 @@ class Plan:
     list, index in it), the tensor that is written, and what the call takes.
     result: the place of the result among these, a Part, None, or a tuple of such.  used: when it was run last.
     direct: on the CPU, the call that makes the only result.
+    settings: what the user had set that the plan depends on and its key does not have, as (setting, value); or None.
+    lifetimes: per step, what is taken before it and what is dropped after it, as indexes of `taken`; None where all is
+    taken at once.
     """
 
     __slots__ = (
-        "device", "direct", "draws", "has_given", "is_on_host", "members", "result", "steps", "taken", "used",
+        "device", "direct", "draws", "has_given", "is_on_host", "lifetimes", "members", "result", "settings",
+        "steps", "taken", "used",
     )  # fmt: skip
 
     def __init__(
@@ -447,6 +451,8 @@ class Plan:
         self.result = result
         self.used = 0
         self.direct: HostCall | None = None
+        self.lifetimes: list[Any] | None = None
+        self.settings: list[tuple[Any, Any]] | None = None
 
     def run(self, bound: list[Any], given: Any) -> Any:
         """Do the call; what it returns.  Raises: OutOfMemoryError, and what putting work on a stream can."""
@@ -460,17 +466,44 @@ class Plan:
             bound.append(bound[index][at])
         if self.has_given:
             bound.append(given)
+        drawn = self._drawn() if self.draws else None
+        if self.lifetimes is not None:
+            self._run_in_turn(stream, bound, drawn)
+            return _built(self.result, bound)
         for layout in self.taken:
             bound.append(tensor.taken(layout, stream))
-        drawn = self._drawn() if self.draws else None
         for step in self.steps:
-            if isinstance(step, Launch):
-                _launch(step, stream, bound, drawn)
-            elif isinstance(step, HostCall):
-                step.run(bound, drawn)
-            else:
-                _run_library(step, stream, bound)
+            self._run_step(step, stream, bound, drawn)
         return _built(self.result, bound)
+
+    def is_stale(self) -> bool:
+        """Whether the user has set something since that the plan depends on."""
+        if self.settings is not None:
+            for setting, value in self.settings:
+                if setting.value is not value and setting.value != value:
+                    return True
+        return False
+
+    def _run_step(self, step: Any, stream: Any, bound: list[Any], drawn: Any) -> None:
+        if isinstance(step, Launch):
+            _launch(step, stream, bound, drawn)
+        elif isinstance(step, HostCall):
+            step.run(bound, drawn)
+        else:
+            _run_library(step, stream, bound)
+
+    def _run_in_turn(self, stream: Any, bound: list[Any], drawn: Any) -> None:
+        """Run the steps; memory is taken before its first use and dropped after its last."""
+        first = len(bound)
+        bound += [None] * len(self.taken)
+        assert self.lifetimes is not None
+        for number, step in enumerate(self.steps):
+            takes, drops = self.lifetimes[number]
+            for place in takes:
+                bound[first + place] = tensor.taken(self.taken[place], stream)
+            self._run_step(step, stream, bound, drawn)
+            for place in drops:
+                bound[first + place] = None
 
     def _run_direct(self, bound: list[Any]) -> Any:
         call, layout = self.direct, self.taken[0]
@@ -548,5 +581,6 @@ def _built(result: Any, used: list[Any]) -> Any:
         made = [_built(each, used) for each in result]
         return tuple(made) if type(result) is tuple else type(result)(*made)
     if isinstance(result, Part):
-        return tensor.new_tensor(used[result.place].storage, result.layout, result.offset)
+        whole: TensorBase = used[result.place]
+        return tensor.new_tensor(whole.storage, result.layout, whole.offset + result.offset)
     return result

@@ -148,6 +148,9 @@ class _Overriding(Caller):
 
     __slots__ = ()
 
+    def derive(self, operator: Operator, bound: list[Any]) -> Any:
+        return calls.derive(operator, bound)
+
     def call(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kinds = [] if _running.default else _overriding_types((*args, *kwargs.values()))
         return call_override(operator, kinds, args, kwargs) if kinds else calls.call(operator, args, kwargs)
