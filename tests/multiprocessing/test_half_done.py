@@ -9,7 +9,7 @@ from flambeau import channel
 from flambeau.core import thread
 from flambeau.errors import ProcessGoneError
 from flambeau.runtime import ipc, shared_memory
-from flambeau.runtime.ledger import Ledger
+from flambeau.runtime.ipc_exports import Exports
 
 DEVICES = pytest.mark.parametrize("device", ["cpu", "cuda"])
 
@@ -63,7 +63,7 @@ def test_two_threads_may_open_events(gpus):
 def test_what_a_process_is_receiving_from_itself_cannot_be_withdrawn(gpus, context, monkeypatch, device):
     queue = context.SimpleQueue()
     queue.put(torch.ones(2, device=device))
-    take, withdrawn = Ledger.take, []
+    take, withdrawn = Exports.take, []
 
     def taking(self, number, peer):
         found = take(self, number, peer)
@@ -72,7 +72,7 @@ def test_what_a_process_is_receiving_from_itself_cannot_be_withdrawn(gpus, conte
             take(self, number, peer)
         return found
 
-    monkeypatch.setattr(Ledger, "take", taking)
+    monkeypatch.setattr(Exports, "take", taking)
     assert queue.get().tolist() == [1.0, 1.0]
     assert withdrawn == [0] and not ledger(device).accounts()[0]
 
@@ -126,7 +126,7 @@ assert interrupted
 @DEVICES
 def test_a_receiver_that_is_refused_changes_nothing(other, device):
     """While this process receives, the other one asks for the same."""
-    message, take = message_of(device), Ledger.take
+    message, take = message_of(device), Exports.take
     number = ledger(device).accounts()[0][0].number
     take(ledger(device), number, None)
     assert other.fails("import pickle; pickle.loads(message)", message=message)[0] == "ProcessGoneError"

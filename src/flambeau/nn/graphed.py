@@ -19,8 +19,7 @@ from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
 from ..runtime import control
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle
-from ..runtime.stream import Stream
-from ..runtime.stream_guard import StreamGuard
+from ..runtime.stream import Stream, StreamGuard
 from ..tensor import checks, likes
 from .module import Module
 

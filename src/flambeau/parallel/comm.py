@@ -28,7 +28,7 @@ from ..errors import (
 )
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
-from ..runtime.stream_guard import StreamGuard
+from ..runtime.stream import StreamGuard
 from ..tensor import checks
 from . import splitting
 from .parts import chunks, pack, unpack

@@ -22,11 +22,11 @@ from ..core import thread
 from ..core.storage import Storage, owning
 from ..driver.api import Address, EventHandle, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, DeviceIndexError, NotSupportedError
-from .borrowing import GIVE_BACK, REQUEST, Place, Returner, Share, tell_given_back
 from .generator import CAPTURE_UNSUPPORTED
-from .ledger import Ledger, Terms, Ticket, ask
+from .ipc_exports import Exports, Handle, Terms, ask
+from .ipc_imports import GIVE_BACK, REQUEST, Place, Returner, Share, tell_given_back
+from .ipc_report import Borrowed, InFlight, Lent, Report
 from .machine import Machine
-from .report import Borrowed, InFlight, Lent, Report
 
 MAGIC = b"flmb-ten"
 _MESSAGE = struct.Struct(f"<8s{NAME_BYTES}s{SERVICE_BYTES}sQ")
@@ -38,7 +38,7 @@ class Exchange:
     """What one machine shares with other processes."""
 
     def __init__(self, machine: Machine) -> None:
-        self.ledger = Ledger()
+        self.ledger = Exports()
         self._machine = machine
         self._endpoint = channel.endpoint()
         self._service = self._endpoint.serve(self)
@@ -76,7 +76,7 @@ class Exchange:
                 operator=name,
             )
 
-    def _ticket(self, storage: Storage, route: object, site: str) -> Ticket:
+    def _ticket(self, storage: Storage, route: object, site: str) -> Handle:
         driver, device = self._machine.driver, storage.device.index
         if not driver.capabilities.ipc:
             raise NotSupportedError(
@@ -95,7 +95,7 @@ class Exchange:
         storage.record_stream(stream)
         event = self._idle_event(device)
         stream.record(event)
-        return Ticket(storage, terms, place.pack(segment, self._event_handles[event]), event, route, site)
+        return Handle(storage, terms, place.pack(segment, self._event_handles[event]), event, route, site)
 
     def _first_terms(self, storage: Storage, site: str) -> Terms:
         segment = storage.block.segment.address

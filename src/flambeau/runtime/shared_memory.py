@@ -33,7 +33,7 @@ from ..dtypes import uint8
 from ..errors import ArgumentError, ConfigError
 from ..hooks import hooks
 from ..kernel import Access
-from .ledger import Ledger, Ticket, ask
+from .ipc_exports import Exports, Handle, ask
 
 STRATEGIES = ("file_descriptor", "file_system")
 MAGIC = b"flmb-hst"
@@ -75,7 +75,7 @@ class Host:
 
     def __init__(self) -> None:
         self.strategy = STRATEGIES[0]
-        self.ledger = Ledger()
+        self.ledger = Exports()
         self.files: weakref.WeakKeyDictionary[Storage, SharedFile] = weakref.WeakKeyDictionary()
         self._known: weakref.WeakValueDictionary[tuple[int, int], Storage] = weakref.WeakValueDictionary()
         self._lock = threading.RLock()
@@ -106,7 +106,7 @@ class Host:
         if self._service not in endpoint.services:
             self._service = endpoint.serve(self)
         answer = _ANSWER.pack(file.nbytes, file.name.encode())
-        number = self.ledger.issue(Ticket(storage, None, answer, 0, route, site))
+        number = self.ledger.issue(Handle(storage, None, answer, 0, route, site))
         return _MESSAGE.pack(MAGIC, endpoint.name, self._service, number)
 
     def asked(self, peer: Peer, request: bytes) -> Answer:
@@ -175,7 +175,7 @@ class Host:
 
     def after_fork(self) -> None:
         """In a forked child: what is shared stays so; what is on its way is the parent's business."""
-        self.ledger, self._lock, self._service = Ledger(), threading.RLock(), b""
+        self.ledger, self._lock, self._service = Exports(), threading.RLock(), b""
 
 
 _host = Host()

@@ -25,7 +25,6 @@ from .queue import Queue
 if TYPE_CHECKING:
     from .machine import Machine
 
-
 INVALID_HANDLE = 400  # CUresult
 STREAMS_PER_POOL = 32
 
@@ -370,3 +369,56 @@ def _stream_or_current(stream: Any, name: str) -> Stream:
         )
     check_alive(stream, thread.machine(), name)
     return stream
+
+
+class StreamGuard:
+    """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing."""
+
+    __slots__ = ("_device", "_stream", "stream")
+
+    def __init__(self, stream: Stream | None) -> None:
+        if stream is not None and not isinstance(stream, Stream):
+            raise ArgumentTypeError(
+                f"expected a Stream or None, got {stream!r}", hint="make one with cuda.Stream()", operator="stream"
+            )
+        self.stream = stream
+        self._device = -1
+        self._stream: Stream | None = None
+
+    def __enter__(self) -> Stream | None:
+        stream = self.stream
+        if stream is not None:
+            check_alive(stream, thread.machine(), "stream")
+            self._device = thread.current_device()
+            self._stream = thread.current_stream(stream.device_index)
+            thread.set_stream(stream)
+            thread.set_device(stream.device_index)
+        return stream
+
+    def __exit__(self, *error: object) -> None:
+        if self._stream is not None:
+            thread.set_stream(self._stream)
+            thread.set_device(self._device)
+
+
+def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
+    """The stream that another library made, from its CUstream, or from an object with `__cuda_stream__`.
+
+    Its owner keeps it alive.
+    Raises: ArgumentTypeError for anything else; AcceleratorError if a virtual GPU has no such stream.
+    """
+    raw = stream_ptr.__cuda_stream__()[1] if hasattr(stream_ptr, "__cuda_stream__") else stream_ptr
+    if isinstance(raw, bool) or not isinstance(raw, int):
+        raise ArgumentTypeError(
+            f"expected a CUstream as an int, or an object with __cuda_stream__, got {raw!r}",
+            hint="pass its address, for example stream.ptr or stream.cuda_stream",
+            operator="ExternalStream",
+        )
+    index = devices.cuda_index(device)
+    machine = thread.machine()
+    return Stream.adopt(machine, index, machine.driver.stream_adopt(index, raw))
+
+
+def stream_from_external(data_ptr: Any, device: Any = None) -> Stream:
+    """As `external_stream`."""
+    return external_stream(data_ptr, device)

@@ -5,17 +5,23 @@ It hangs on `callers`'s hooks, beside what has subscribed already; machines that
 
 from __future__ import annotations
 
+import threading
+import weakref
+from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import callers
+from ..byte_ranges import ByteRange, byte_range
 from ..core import thread
+from ..core.storage import Storage
 from ..driver.api import CopyKind, EventHandle, StreamHandle
+from ..errors import EarlyAccessError
 from ..hooks import subscribe, unsubscribe
 from ..kernel import Access
+from ..vector_clock import Clock, VectorClocks
 from .device import device
-from .early import EarlyUses
-from .launches import Launches
+from .pending_copies import HostUse
 from .stream import Event, Stream
 from .threads import Parents
 
@@ -29,8 +35,8 @@ class Strict:
     """The watchers of one machine."""
 
     def __init__(self) -> None:
-        self.host = EarlyUses()
-        self.launches = Launches()
+        self.host = UsesBeforeCompletion()
+        self.launches = RecentLaunches()
         self.parents = Parents()
 
 
@@ -132,3 +138,161 @@ def _touched(access: Access) -> None:
     strict = thread.machine().strict if thread.has_machine() else None
     if strict is not None:
         strict.host.check(access)
+
+
+WRITTEN_HINT = (
+    "call wait() on the tensor that the copy returned or wrote, or synchronize with an event or a stream that comes "
+    "after the copy"
+)
+READ_HINT = "synchronize with an event or a stream that comes after the copy before its source is written again"
+
+
+class PendingUse(NamedTuple):
+    """Bytes [low, high) that operation `number` of a stream writes, or reads.  site: the line of the copy."""
+
+    memory: weakref.ref[Storage]
+    low: int
+    high: int
+    is_written: bool
+    stream: Stream
+    number: int
+    site: str
+
+
+class UsesBeforeCompletion:
+    """What copies of one machine's pinned memory are not known to be done."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._clocks = VectorClocks()
+        self._points: dict[EventHandle, Clock] = {}
+        self._expected: list[PendingUse] = []
+
+    def expect(self, use: HostUse, stream: Stream) -> None:
+        """A copy was put on a stream; the event behind it is not recorded yet."""
+        with self._lock:
+            number = self._clocks.advance(stream.handle).number
+            memory, high = weakref.ref(use.memory), use.low + use.nbytes
+            made = PendingUse(memory, use.low, high, use.is_written, stream, number, callers.call_site())
+            self._expected.append(made)
+
+    def recorded(self, event: EventHandle, stream: Stream) -> None:
+        if self._expected:
+            with self._lock:
+                self._points[event] = self._clocks.snapshot(stream.handle)
+
+    def stream_waits(self, stream: Stream, event: EventHandle) -> None:
+        if self._expected:
+            with self._lock:
+                if (point := self._points.get(event)) is not None:
+                    self._clocks.learn(stream.handle, point)
+
+    def host_knows_event(self, event: EventHandle) -> None:
+        """The host has waited for an event, or was told that it is done."""
+        if self._expected:
+            with self._lock:
+                if (point := self._points.get(event)) is not None:
+                    self._host_learns(point)
+
+    def host_knows_streams(self, streams: list[StreamHandle]) -> None:
+        """The host has waited for everything on some streams, or was told that it is done."""
+        if self._expected:
+            with self._lock:
+                for stream in streams:
+                    self._host_learns(self._clocks.snapshot(stream))
+
+    def _host_learns(self, clock: Clock) -> None:
+        self._clocks.host_learn(clock)
+        self._expected = [
+            each
+            for each in self._expected
+            if each.memory() is not None and not self._clocks.host_knows(each.stream.handle, each.number)
+        ]
+        if not self._expected:
+            self._points.clear()
+
+    def check(self, access: Access) -> None:
+        """Raises EarlyAccessError if the host does what has to wait for a copy."""
+        for each in list(self._expected):
+            has_to_wait = each.is_written or access.mode != "r"
+            if has_to_wait and each.memory() is not None and _overlaps(access, each):
+                raise _use_error(access, each)
+
+
+def _overlaps(access: Access, expected: PendingUse) -> bool:
+    if access.address >= expected.high or expected.low >= access.address + access.nbytes:
+        return False
+    return access.strides is None or byte_range(access).overlaps(
+        ByteRange.dense(expected.low, expected.high - expected.low)
+    )
+
+
+def _use_error(access: Access, expected: PendingUse) -> EarlyAccessError:
+    verb = "reads" if access.mode == "r" else "writes"
+    use = "writes" if expected.is_written else "reads"
+    return EarlyAccessError(
+        f"{verb} host memory that a non_blocking copy {use}, and has not waited for the copy, which "
+        f"was made at {expected.site} on {expected.stream!r}",
+        hint=WRITTEN_HINT if expected.is_written else READ_HINT,
+        operator=callers.caller(),
+    )
+
+
+MAX_SUSPECTS = 16  # launches of one stream that are remembered
+
+
+class LaunchRecord(NamedTuple):
+    number: int
+    what: str
+    site: str
+    stream: Stream
+
+
+class RecentLaunches:
+    """What one machine launched, and was not waited for when the next launch came."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._of: dict[StreamHandle, deque[LaunchRecord]] = {}
+        self._waited: set[StreamHandle] = set()
+        self._names: dict[int, str] = {}
+        self._count = 0
+
+    def launched(self, stream: Stream, handle: Any) -> None:
+        """Remember the line that put a kernel or a library's call on a stream."""
+        site, called = callers.call()
+        self._keep(stream, callers.operator_of(self.name_of(stream, handle), called), site)
+
+    def put(self, stream: Stream, what: str) -> None:
+        """Remember the line that put something else on a stream."""
+        self._keep(stream, what, callers.call_site())
+
+    def _keep(self, stream: Stream, what: str, site: str) -> None:
+        with self._lock:
+            kept = self._of.setdefault(stream.handle, deque(maxlen=MAX_SUSPECTS))
+            if stream.handle in self._waited:  # and the wait met no failure, or nothing would come after it
+                self._waited.remove(stream.handle)
+                kept.clear()
+            self._count += 1
+            kept.append(LaunchRecord(self._count, what, site, stream))
+
+    def host_waits(self, streams: list[StreamHandle]) -> None:
+        """The host is about to wait for everything on some streams."""
+        with self._lock:
+            self._waited.update(streams)
+
+    def name_of(self, stream: Stream, handle: Any) -> str:
+        """The entry of a kernel, or the kind of a library's plan."""
+        found = self._names.get(handle)
+        if found is None:
+            device = stream.machine.devices[stream.device_index]
+            self._names |= {known: kernel.entry for kernel, known in device.kernels.items()}
+            self._names |= {plan: problem.kind for problem, (plan, _) in device._library_plans.items()}
+            found = self._names.setdefault(handle, "a launch")
+        return found
+
+    def suspects(self) -> list[str]:
+        """What may have failed, the latest first: `operator at file:line on stream`."""
+        with self._lock:
+            found = sorted((each for kept in self._of.values() for each in kept), reverse=True)
+        return [f"{each.what} at {each.site} on {each.stream!r}" for each in found[:MAX_SUSPECTS]]

@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import callers
 from ..errors import LACKING, ArgumentError, ArgumentTypeError, ModeError, NotSupportedError, shown
-from ..runtime import nvtx
+from ..runtime import profiler
 from ..tensor import checks
 from .averages import EventList, ProfilerActivity, events_of
 from .profile import Profile
@@ -171,11 +171,11 @@ class SteppedProfile:
             if self._open is None:
                 self._open = Profile().__enter__()
             if self._names_steps:
-                self._range = nvtx.range_start(f"{STEP}{self.step_num}")
+                self._range = profiler.range_start(f"{STEP}{self.step_num}")
 
     def _end_step(self) -> None:
         if self._range is not None:
-            nvtx.range_end(self._range)
+            profiler.range_end(self._range)
             self._range = None
 
     def _end(self, error: object = None) -> None:
@@ -248,7 +248,7 @@ def supported_activities() -> set[ProfilerActivity]:
 
 def record_function(name: str, args: str | None = None) -> AbstractContextManager[None]:
     """A block, or the calls of a function, as a named range of profiles.  args: added to the name."""
-    return nvtx.named(name if args is None else f"{name}({args})")
+    return profiler.named(name if args is None else f"{name}({args})")
 
 
 def tensorboard_trace_handler(

@@ -15,7 +15,7 @@ from ..driver.api import EventHandle, StreamHandle
 from ..memory.pending import is_done
 from .stream import Event, Stream
 
-MANY = 16  # arrivals of one block: with more, those that are done are dropped first
+MAX_PENDING = 16  # copies kept per block: beyond it, completed ones are dropped first
 
 _lock = threading.Lock()
 
@@ -29,7 +29,7 @@ class HostUse(NamedTuple):
     is_written: bool
 
 
-class Arrival:
+class PendingCopy:
     """The bytes [low, high) of the host, which a copy on `stream` writes before `event`."""
 
     __slots__ = ("event", "high", "low", "stream")
@@ -45,7 +45,7 @@ class Arrival:
         """The stream, and the driver's event behind the copy."""
         return self.stream.handle, self.event.handle
 
-    def covers(self, other: Arrival) -> bool:
+    def covers(self, other: PendingCopy) -> bool:
         """Whether waiting for this one, which came later, is waiting for the other."""
         return self.stream is other.stream and self.low <= other.low and other.high <= self.high
 
@@ -64,15 +64,15 @@ def expect(uses: Sequence[HostUse], stream: Stream) -> None:
 
 def add(memory: Storage, low: int, nbytes: int, stream: Stream, event: Event) -> None:
     """A copy that writes `nbytes` at the address `low` was put on a stream, and an event behind it."""
-    made = Arrival(low, low + nbytes, stream, event)
+    made = PendingCopy(low, low + nbytes, stream, event)
     block = memory.block
     with _lock:
-        kept = block.arrivals
+        kept = block.pending_copies
         if kept:
             kept = [each for each in kept if not made.covers(each)]
-            if len(kept) >= MANY and stream.machine.capture is None:
+            if len(kept) >= MAX_PENDING and stream.machine.capture is None:
                 kept = [each for each in kept if not is_done(stream.machine.driver, each.event.handle)]
-        block.arrivals = [*kept, made]
+        block.pending_copies = [*kept, made]
 
 
 def wait_for(storage: Storage, low: int, nbytes: int) -> None:
@@ -80,8 +80,8 @@ def wait_for(storage: Storage, low: int, nbytes: int) -> None:
     if not storage.is_pinned:
         return
     high = low + nbytes
-    found = [each for each in storage.block.arrivals if each.low < high and low < each.high]
+    found = [each for each in storage.block.pending_copies if each.low < high and low < each.high]
     for each in found:
         each.event.synchronize()
     with _lock:
-        storage.block.arrivals = [each for each in storage.block.arrivals if each not in found]
+        storage.block.pending_copies = [each for each in storage.block.pending_copies if each not in found]

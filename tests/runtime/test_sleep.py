@@ -5,7 +5,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.driver.nvidia.nvrtc import nvrtc_version
-from flambeau.runtime import spin
+from flambeau.runtime import sleep
 from flambeau.testing import kernels, machine
 
 
@@ -45,5 +45,5 @@ def test_the_kernel_compiles(tmp_path, monkeypatch):
         nvrtc_version()
     except RuntimeError as failure:
         pytest.skip(f"NVRTC is not installed: {failure}")
-    (found,) = kernels.compiled([("spin", spin.SOURCE)], kernels.ARCHITECTURE)
+    (found,) = kernels.compiled([("spin", sleep.SOURCE)], kernels.ARCHITECTURE)
     assert found.problem == "" and found.nbytes > 0

@@ -35,7 +35,7 @@ class Terms:
         self.site = site
 
 
-class Ticket:
+class Handle:
     """One tensor on its way.
 
     terms:  None unless the storage is this process's own device memory.
@@ -64,7 +64,7 @@ class Ticket:
         self.is_taken = False
 
 
-class Loan:
+class Reference:
     """A storage that other processes hold, so many times each."""
 
     __slots__ = ("holders", "storage", "terms")
@@ -75,14 +75,14 @@ class Loan:
         self.holders: dict[Peer, int] = {}
 
 
-class Ledger:
+class Exports:
     """The tickets and loans of one machine.  Any thread may call."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._numbers = itertools.count(1)
-        self._tickets: dict[int, Ticket] = {}
-        self._loans: dict[int, Loan] = {}
+        self._tickets: dict[int, Handle] = {}
+        self._loans: dict[int, Reference] = {}
         self._terms: weakref.WeakKeyDictionary[Storage, Terms] = weakref.WeakKeyDictionary()
         self._spent: list[tuple[int, int]] = []
 
@@ -96,14 +96,14 @@ class Ledger:
             number = next(self._numbers)
             return self._terms.setdefault(storage, Terms(number, pack(number), site))
 
-    def issue(self, ticket: Ticket) -> int:
+    def issue(self, ticket: Handle) -> int:
         """The number of a ticket, which is valid from now on."""
         with self._lock:
             ticket.number = next(self._numbers)
             self._tickets[ticket.number] = ticket
             return ticket.number
 
-    def take(self, number: int, peer: Peer | None) -> Ticket:
+    def take(self, number: int, peer: Peer | None) -> Handle:
         """Somebody, this very process if peer is None, begins to receive.  Raises ProcessGoneError."""
         with self._lock:
             ticket = self._tickets.get(number)
@@ -117,20 +117,20 @@ class Ledger:
                     self._hold(ticket.storage, ticket.terms, peer)
             return ticket
 
-    def _hold(self, storage: Storage, terms: Terms, peer: Peer) -> Loan:
+    def _hold(self, storage: Storage, terms: Terms, peer: Peer) -> Reference:
         loan = self._loans.get(terms.loan)
         if loan is None:
-            loan = self._loans[terms.loan] = Loan(storage, terms)
+            loan = self._loans[terms.loan] = Reference(storage, terms)
         loan.holders[peer] = loan.holders.get(peer, 0) + 1
         return loan
 
-    def hold(self, number: int, peer: Peer) -> Loan:
+    def hold(self, number: int, peer: Peer) -> Reference:
         """Somebody else, to whom a holder sent it on, holds a loan too.  Raises ProcessGoneError."""
         with self._lock:
             loan = self.loan(number)
             return self._hold(loan.storage, loan.terms, peer)
 
-    def loan(self, number: int) -> Loan:
+    def loan(self, number: int) -> Reference:
         """A loan by its number.  Raises ProcessGoneError."""
         found = self._loans.get(number)
         if found is None:
@@ -150,18 +150,18 @@ class Ledger:
             if ticket.terms is not None:
                 self.give_back(ticket.terms.loan, peer)
 
-    def put_back(self, ticket: Ticket) -> None:
+    def put_back(self, ticket: Handle) -> None:
         """A ticket of host memory was taken, and could not be handed over: it may be taken again."""
         with self._lock:
             ticket.taker, ticket.is_taken = None, False
 
-    def _taken(self, number: int, peer: Peer | None) -> Ticket:
+    def _taken(self, number: int, peer: Peer | None) -> Handle:
         ticket = self._tickets.get(number)
         if ticket is None or not ticket.is_taken or ticket.taker is not peer:
             raise ArgumentError(f"ticket {number} is not being received by the caller", operator="done")
         return ticket
 
-    def _retire(self, ticket: Ticket) -> None:
+    def _retire(self, ticket: Handle) -> None:
         del self._tickets[ticket.number]
         ticket.storage = None
         if ticket.event:
@@ -183,7 +183,7 @@ class Ledger:
             if not loan.holders[peer]:
                 self._leave(loan, peer)
 
-    def _leave(self, loan: Loan, peer: Peer) -> None:
+    def _leave(self, loan: Reference, peer: Peer) -> None:
         del loan.holders[peer]
         if not loan.holders:
             del self._loans[loan.terms.loan]
@@ -204,7 +204,7 @@ class Ledger:
                 self._retire(ticket)
             return len(found)
 
-    def accounts(self) -> tuple[list[Ticket], list[Loan]]:
+    def accounts(self) -> tuple[list[Handle], list[Reference]]:
         """The tickets and loans that there are now."""
         with self._lock:
             return list(self._tickets.values()), list(self._loans.values())
