@@ -43,10 +43,10 @@ def monitor(choice: Gpus, started: Driver | None) -> Monitor:
     Raises: NoDeviceError where there are no virtual GPUs and no NVML.
     """
     if choice.kind == "virtual":
-        from .virtual.monitor import VirtualMonitor
+        from .virtual.driver import VirtualMonitor
 
         return VirtualMonitor(choice, cast("VirtualDriver | None", started))
-    from .nvidia.monitor import NvidiaMonitor
+    from .nvidia.nvml import NvidiaMonitor
 
     return NvidiaMonitor(started)
 
@@ -84,13 +84,13 @@ def nvidia_device_count() -> int:
 
     Never raises, and starts CUDA only where NVML cannot tell.
     """
-    from .nvidia import count
+    from .nvidia import nvml
 
-    return count.device_count()
+    return nvml.device_count()
 
 
 def nvidia_is_there() -> bool:
     """Whether there is an NVIDIA GPU that could be used, visible or not.  Never raises."""
-    from .nvidia import count
+    from .nvidia import nvml
 
-    return count.is_there()
+    return nvml.has_device()

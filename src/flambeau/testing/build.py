@@ -20,8 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from ..autograd.functional import backward
-from ..driver.nvidia import ahead, gemm, shipped
-from ..driver.nvidia.ahead import Source
+from ..driver.nvidia import background_compilation, gemm, prebuilt_cubins
+from ..driver.nvidia.background_compilation import Source
 from ..driver.nvidia.compile import Compiler
 from ..driver.nvidia.nvrtc import nvrtc_version
 from ..dtypes import ALL, bfloat16, bool_, dtype, float16, float32, int64
@@ -116,8 +116,8 @@ def build_archive(sources: list[Source], arch: str) -> tuple[int, int]:
     compiler = Compiler(use_shipped=False)
     with ThreadPoolExecutor(THREADS) as pool:
         cubins = pool.map(lambda each: compiler.cubin(Kernel(each.entry, each.text, (), _nothing), arch), sources)
-        named = {shipped.cache_key(each.text, arch, None): cubin for each, cubin in zip(sources, cubins)}
-    return len(named), shipped.write_archive(shipped.DIRECTORY / f"{arch}.zip", named, nvrtc_version())
+        named = {prebuilt_cubins.cache_key(each.text, arch, None): cubin for each, cubin in zip(sources, cubins)}
+    return len(named), prebuilt_cubins.write_archive(prebuilt_cubins.DIRECTORY / f"{arch}.zip", named, nvrtc_version())
 
 
 def _nothing(*_: Any) -> None:
@@ -130,12 +130,13 @@ def main(argv: list[str] | None = None, out: Callable[[str], Any] = print) -> in
     parser.add_argument("--arch", action="append", help=f"default {' '.join(ARCHITECTURES)}; may be given again")
     parser.add_argument("--pure", action="store_true", help="no machine code: compiled when needed")
     options = parser.parse_args(argv)
-    for path in shipped.DIRECTORY.glob("sm_*.zip"):
+    for path in prebuilt_cubins.DIRECTORY.glob("sm_*.zip"):
         path.unlink()
     start = time.perf_counter()
     runs = [*program_runs(), *sample_runs()]
     sources = {each.entry: each.source for run in runs for each in run.kernels}
-    nbytes = ahead.write_following(sources, followers(runs), shipped.DIRECTORY / ahead.NAME)
+    path = prebuilt_cubins.DIRECTORY / background_compilation.NAME
+    nbytes = background_compilation.write_following(sources, followers(runs), path)
     out(f"{len(sources)} sources, {nbytes:,} bytes, {time.perf_counter() - start:.0f} s")
     architectures = () if options.pure else options.arch or ARCHITECTURES
     try:

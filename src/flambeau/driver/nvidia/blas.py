@@ -15,12 +15,14 @@ import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import POINTER, byref, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
 
 from ...dtypes import bfloat16, dtype, float16, float32, float64
-from ...errors import AcceleratorError
+from ...errors import AcceleratorError, NotSupportedError
 from ...problem import GELU, RELU, Gemm
+from ..per_thread import PerThread
 from . import library
 from .handles import Stream
 from .library import SUCCESS, check_blas
@@ -358,3 +360,47 @@ def _compute_type(problem: Gemm) -> int:
     if problem.dtype is float64:
         return COMPUTE_64F
     return COMPUTE_32F_FAST_TF32 if problem.dtype is float32 and problem.allow_tf32 else COMPUTE_32F
+
+
+CUBLAS_SONAMES = ("libcublas.so.13", "libcublas.so.12")
+CUBLAS_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cublasCreate_v2": (ctypes.POINTER(c_void_p),),
+    "cublasSetStream_v2": (c_void_p, c_void_p),
+}
+
+
+@cache
+def load_cublas() -> Any:
+    """The library with its signatures declared.  Raises NotSupportedError if it is not installed."""
+    for path in (*packaged("cublas"), *CUBLAS_SONAMES):
+        try:
+            library = ctypes.CDLL(path)
+        except OSError:  # not there: the next one may be
+            continue
+        for name, argtypes in CUBLAS_SIGNATURES.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = argtypes, c_int
+        return library
+    raise NotSupportedError(
+        "cuBLAS is not installed", hint='pip install "nvidia-cublas"', operator="current_blas_handle"
+    )
+
+
+class BlasHandles:
+    """One handle per thread and device.  They live as long as the process."""
+
+    def __init__(self) -> None:
+        self._handles: PerThread[int, int] = PerThread()
+
+    def of(self, stream: Stream) -> int:
+        """The calling thread's, which puts its work on a stream.  The stream's device is current."""
+        library = load_cublas()
+        handle = self._handles.get(stream.device, lambda: _make_handle(library, stream.device))
+        check_blas(library.cublasSetStream_v2(handle, stream.raw), "cublasSetStream", device=stream.device)
+        return handle
+
+
+def _make_handle(library: Any, device: int) -> int:
+    made = c_void_p()
+    check_blas(library.cublasCreate_v2(byref(made)), "cublasCreate", device=device)
+    return int(made.value or 0)

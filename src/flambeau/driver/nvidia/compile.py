@@ -16,10 +16,10 @@ from typing import Any
 
 from ... import config
 from ...kernel import Kernel
-from . import library, nvrtc, shipped
-from .ahead import Ahead, Source, following, spare_cores
+from . import library, nvrtc, prebuilt_cubins
+from .background_compilation import BackgroundCompiler, Source, following, spare_cores
 from .cache import PrivateFiles, files_of
-from .shipped import Version, cache_key
+from .prebuilt_cubins import Version, cache_key
 
 ANY_MAJOR = 1 << 30
 
@@ -39,7 +39,7 @@ def cache_files() -> PrivateFiles:
 
 def architectures() -> list[str]:
     """What kernels are shipped for, and what the compiler compiles for, the oldest first."""
-    found = {*shipped.architectures(), *nvrtc.supported()}
+    found = {*prebuilt_cubins.architectures(), *nvrtc.supported()}
     return sorted(found, key=lambda arch: int(arch.removeprefix("sm_")))
 
 
@@ -67,7 +67,7 @@ class Compiler:
         """cuda_major: the newest that the driver reads;  ahead: compile what comes next in the background."""
         self._cuda_major = cuda_major
         self._use_shipped = use_shipped
-        self.ahead = Ahead(self._prepare, following, spare_cores() if ahead else 0)
+        self.ahead = BackgroundCompiler(self._prepare, following, spare_cores() if ahead else 0)
         self.reset()
         _compilers.add(self)
 
@@ -85,7 +85,7 @@ class Compiler:
         return found if found is not None else self._asked(Source(kernel.entry, kernel.source), arch)
 
     def _shipped(self, text: str, arch: str) -> bytes | None:
-        found = shipped.archive(arch)
+        found = prebuilt_cubins.archive(arch)
         if not self._use_shipped or not found or found.version[0] > self._cuda_major:
             return None
         return found.read(cache_key(text, arch, None))

@@ -29,10 +29,9 @@ from ..api import (
     StreamHandle,
 )
 from ..hot_calls import HotCalls
-from . import compile, library, peers
-from .blas_handles import BlasHandles
-from .contexts import STREAM_NON_BLOCKING, ContextCalls
-from .devices import Devices
+from . import compile, devices, library
+from .blas import BlasHandles
+from .devices import STREAM_NON_BLOCKING, ContextCalls, Devices
 from .gemm import Launch
 from .graphs import GraphCalls
 from .handles import Event, Stream, Table
@@ -305,10 +304,10 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
             check(result, "cuMemsetD8Async", dst=hex(dst), value=value, nbytes=nbytes, device=of.device)
 
     def peer_can(self, device: int, peer: int) -> bool:
-        return peers.can_reach(self._cu, self._devices, device, peer)
+        return devices.can_access_peer(self._cu, self._devices, device, peer)
 
     def peer_enable(self, device: int, peer: int) -> None:
-        peers.enable(self._cu, self._devices, device, peer)
+        devices.enable_peer(self._cu, self._devices, device, peer)
 
     def kernel_load(self, device: int, kernel: Kernel) -> KernelHandle:
         known = self._kernel_handles.get((device, kernel))

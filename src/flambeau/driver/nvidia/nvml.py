@@ -14,8 +14,9 @@ from ctypes import byref, c_char, c_uint, c_ulonglong, c_void_p
 from functools import cache, cached_property
 from typing import Any
 
-from ...errors import AcceleratorError, NoDeviceError, NotSupportedError
-from ..api import GpuProcess
+from ... import config
+from ...errors import AcceleratorError, DeviceIndexError, NoDeviceError, NotSupportedError
+from ..api import Driver, GpuProcess
 from . import library
 
 LIBRARY = "libnvidia-ml.so.1"
@@ -157,3 +158,77 @@ def whole_devices() -> tuple[str, ...] | None:
         return None if found.has_divided else found.uuids
     except (AcceleratorError, NoDeviceError, NotSupportedError):
         return None
+
+
+class NvidiaMonitor:
+    """An implementer of `driver.api.Monitor`.
+
+    started: the process's driver, whose devices are asked for their UUIDs; without one, CUDA_VISIBLE_DEVICES is read.
+    Raises: NoDeviceError if there is no NVML.
+    """
+
+    def __init__(self, started: Driver | None) -> None:
+        self._nvml = load()
+        self._started = started
+
+    def utilization(self, device: int) -> int:
+        return int(self._nvml.utilization(self._handle(device)).gpu)
+
+    def memory_usage(self, device: int) -> int:
+        return int(self._nvml.utilization(self._handle(device)).memory)
+
+    def memory_used(self, device: int) -> int:
+        return int(self._nvml.memory(self._handle(device)).used)
+
+    def temperature(self, device: int) -> int:
+        return self._nvml.temperature(self._handle(device))
+
+    def power_draw(self, device: int) -> int:
+        return self._nvml.power(self._handle(device))
+
+    def clock_rate(self, device: int) -> int:
+        return self._nvml.clock(self._handle(device))
+
+    def processes(self, device: int) -> list[GpuProcess]:
+        return self._nvml.processes(self._handle(device))
+
+    def _handle(self, device: int) -> c_void_p:
+        return self._nvml.device(self._uuid(device))
+
+    def _uuid(self, device: int) -> str:
+        if self._started is not None:
+            return self._started.properties(device).uuid
+        every = self._nvml.uuids
+        visible = config.visible_devices(every)
+        if device >= len(visible):
+            raise DeviceIndexError(
+                f"cuda:{device} is not visible: this process sees {len(visible)} of {len(every)} devices",
+                hint="CUDA_VISIBLE_DEVICES says which",
+            )
+        return every[visible[device]]
+
+
+def device_count() -> int:
+    """How many devices can be used, or 0.  Never raises."""
+    try:
+        bindings = library.driver_bindings()
+        uuids = visible_uuids()
+        return library.initialize(bindings) if uuids is None else len(uuids)
+    except Exception:  # noqa: BLE001
+        return 0
+
+
+def visible_uuids() -> list[str] | None:
+    """The UUIDs of the devices that the process would see if it started CUDA now; None where CUDA alone knows."""
+    every = None if config.names_instances() else whole_devices()
+    return None if every is None else [every[ordinal] for ordinal in config.visible_devices(every)]
+
+
+def has_device() -> bool:
+    """Whether any device could be used if CUDA_VISIBLE_DEVICES let it.  Never raises."""
+    try:
+        library.driver_bindings()
+        uuids = whole_devices()
+    except Exception:  # noqa: BLE001
+        return False
+    return device_count() > 0 if uuids is None else bool(uuids)

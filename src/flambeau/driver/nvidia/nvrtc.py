@@ -17,7 +17,7 @@ from typing import Any
 from ...errors import AcceleratorError
 from . import library
 from .cache import PrivateFiles
-from .shipped import OPTIONS, Version
+from .prebuilt_cubins import OPTIONS, Version
 
 SEARCHED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX")  # besides packages
 

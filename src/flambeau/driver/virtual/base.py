@@ -16,9 +16,8 @@ from .clock import HostClocks
 from .copies import Copies
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events
-from .faults import Faults
 from .queue import Queue
-from .schedule import Schedule, from_text
+from .schedule import Faults, Schedule, from_text
 from .work import Loaded
 
 INVALID_DEVICE = 101  # CUresult

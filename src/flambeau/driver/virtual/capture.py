@@ -18,11 +18,11 @@ from typing import Any, NamedTuple, NoReturn
 from ... import callers
 from ...errors import AcceleratorError
 from ..api import CaptureMode
+from .access import MemoryAccess
 from .clock import CopyEngine
-from .faults import Countdown
 from .memory import Block, Memory, Segment
 from .queue import Queue, Work
-from .touch import Touch
+from .schedule import Countdown
 
 CAPTURE_UNSUPPORTED = 900  # CUresult
 CAPTURE_INVALIDATED = 901  # CUresult
@@ -59,7 +59,7 @@ class Node:
         self.detail = detail
         self.site = self.called = ""
         self.after: tuple[int, ...] = ()
-        self.touches: Sequence[Touch] = ()
+        self.touches: Sequence[MemoryAccess] = ()
         self.homes: list[Home] = []
         self.duration_ns = 0
         self.engines: Sequence[CopyEngine] = ()
@@ -126,7 +126,7 @@ class Capture:
         name: str,
         work: Work,
         detail: Any,
-        touches: Sequence[Touch],
+        touches: Sequence[MemoryAccess],
         blocks: Sequence[Block],
         duration_ns: int,
         engines: Sequence[CopyEngine],

@@ -12,21 +12,50 @@ from ...config import Gpus
 from ...errors import AcceleratorError
 from ...hooks import hooks
 from ...vector_clock import Clock, VectorClocks
-from .activity import Activity
+from .access import TAKING, History, MemoryAccess, Overlap, Taken
 from .capture import Captures
 from .clock import CopyEngine, HostClocks, preset
-from .history import History, Taken
 from .memory import Block, Memory
 from .queue import WAITS_KEPT, Awaited, Command, Join, Queue, Runner, Work, place_of
-from .race_report import race_error
-from .races import HOST, Found, Races, unfinished
+from .races import HOST, Found, Races, race_error, unfinished
 from .schedule import Schedule
 from .space import reservable
-from .touch import TAKING, Overlap, Touch
 from .work import run_poison
 
 if TYPE_CHECKING:
     from .events import Waited
+
+SAMPLE_NS = 1_000_000_000 // 6  # what a figure looks back over; hardware takes this up to six times of it
+
+
+class BusySpans:
+    """Spans of modelled time.  Those that every thread's sample has left behind are forgotten."""
+
+    def __init__(self) -> None:
+        self._spans: deque[list[int]] = deque()
+
+    def add(self, start_ns: int, end_ns: int, now_ns: int) -> None:
+        """Busy from `start_ns` to `end_ns`, as was found out at `now_ns`."""
+        spans = self._spans
+        if end_ns <= start_ns:
+            return
+        if spans and spans[-1][0] <= start_ns <= spans[-1][1]:
+            spans[-1][1] = max(spans[-1][1], end_ns)
+            return
+        while spans and spans[0][1] < now_ns - SAMPLE_NS:
+            spans.popleft()
+        spans.append([start_ns, end_ns])
+
+    def percent(self, now_ns: int) -> int:
+        """How much of the sample that ends now was busy; since the machine was made, if that is less."""
+        begin = max(0, now_ns - SAMPLE_NS)
+        busy, reached = 0, begin
+        for start, end in sorted(self._spans):
+            start, end = max(start, reached), min(end, now_ns)
+            if end > start:
+                busy, reached = busy + end - start, end
+        return 100 * busy // (now_ns - begin) if busy else 0
+
 
 NOTED = Taken("", False)  # where races are no errors
 MAX_PENDING = 1024  # commands per stream
@@ -51,8 +80,8 @@ class Engine:
         self.runner = Runner(schedule, schedule.ancestors_only or choice.races != "real")
         self.copies_in = [CopyEngine() for _ in range(choice.count)]
         self.copies_out = [CopyEngine() for _ in range(choice.count)]
-        self.kernels = [Activity() for _ in range(choice.count)]
-        self.work = [Activity() for _ in range(choice.count)]  # of kernels and copies
+        self.kernels = [BusySpans() for _ in range(choice.count)]
+        self.work = [BusySpans() for _ in range(choice.count)]  # of kernels and copies
         self.captures = Captures()
         self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
         self._sequence = 0
@@ -63,7 +92,7 @@ class Engine:
         name: str,
         work: Work,
         detail: Any,
-        touches: Sequence[Touch],
+        touches: Sequence[MemoryAccess],
         blocks: Sequence[Block],
         duration_ns: int,
         host_ns: int,
@@ -114,7 +143,7 @@ class Engine:
         queue: Queue,
         name: str,
         call: tuple[str, str],
-        touches: Sequence[Touch],
+        touches: Sequence[MemoryAccess],
         blocks: Sequence[Block],
         histories: Sequence[History],
     ) -> Found | None:
@@ -156,10 +185,10 @@ class Engine:
             queue.capture.check("block_taken")
             memory.room_for(low, high)
             block = memory.take_for_graph(low, high)
-            self.submit(queue, TAKING, run_poison, None, [Touch.whole(low, high)], [block], 0, 0)
+            self.submit(queue, TAKING, run_poison, None, [MemoryAccess.whole(low, high)], [block], 0, 0)
             return
         pieces = memory.pieces(low, high)
-        touch = Touch.whole(low, high)
+        touch = MemoryAccess.whole(low, high)
         taking = self.races.take(queue.handle, touch, pieces)
         facts = NOTED
         if self.races.raises:
@@ -189,14 +218,14 @@ class Engine:
 
     def take_pinned(self, block: Block, nbytes: int) -> None:
         """The host takes pinned memory for a new owner: it writes it, and follows only what it has waited for."""
-        touch = Touch.whole(block.low, block.low + nbytes)
+        touch = MemoryAccess.whole(block.low, block.low + nbytes)
         taking = self.races.take(HOST, touch, [block])
         if taking.conflicts and self.races.raises:
             raise race_error(None, TAKING, callers.call(), self.host_waited, taking.conflicts)
         self.races.mark(None, HOST, taking.conflicts)
         block.history = taking.history
 
-    def check_host(self, touch: Touch, block: Block) -> None:
+    def check_host(self, touch: MemoryAccess, block: Block) -> None:
         """Raises RaceError if the host touches pinned memory that work it has not waited for uses."""
         found = self.races.compare(HOST, [touch], [block], [block.history])
         if found is not None and found.conflicts:

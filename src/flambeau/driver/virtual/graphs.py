@@ -17,6 +17,7 @@ from pathlib import Path
 from ... import callers
 from ...errors import AcceleratorError, AccessError, NotSupportedError
 from ..api import CaptureMode, CaptureStatus, EventHandle, GraphExecHandle, GraphHandle, StreamHandle
+from .access import History, MemoryAccess
 from .base import Calls, next_handle
 from .capture import (
     CAPTURE_INVALIDATED,
@@ -31,10 +32,8 @@ from .capture import (
 )
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events, Generation
-from .history import History
 from .memory import ILLEGAL_ADDRESS, Block
 from .queue import Command, Queue, place_of
-from .touch import Touch
 
 ILLEGAL_STATE = 401  # CUresult
 OPERATING_SYSTEM = 304  # CUresult
@@ -296,7 +295,7 @@ class GraphCalls(Calls):
     def _blocks(self, node: Node) -> list[Block]:
         return [self._block(node, touch, home) for touch, home in zip(node.touches, node.homes)]
 
-    def _block(self, node: Node, touch: Touch, home: Home) -> Block:
+    def _block(self, node: Node, touch: MemoryAccess, home: Home) -> Block:
         """The block whose bytes a node touches.  Raises AccessError if they are not what they were at the capture."""
         memory = self._engine.memory
         device = node.device if home.block.device is None else home.block.device
@@ -320,7 +319,7 @@ class GraphCalls(Calls):
                 self._engine.retire(lane)
 
 
-def _gone(node: Node, touch: Touch, why: str) -> AccessError:
+def _gone(node: Node, touch: MemoryAccess, why: str) -> AccessError:
     return AccessError(
         f"{node.name}, captured at {node.site}: bytes [{touch.low:#x}, {touch.high:#x}): {why}",
         hint="keep a reference to every tensor that the graph uses",

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...errors import AcceleratorError, AccessError, ConfigError, OutOfMemoryError
 from ..api import Address
-from .history import History
+from .access import History
 from .ranges import Blocks, Ranges
 from .space import GRANULE, DeviceSpace, Space
 

@@ -20,16 +20,15 @@ from ... import callers
 from ...errors import AcceleratorError, DeviceAssertError, FlambeauError, cuda_text, reference_failed
 from ...vector_clock import Clock
 from ..api import StreamHandle
-from .faults import InjectedFailure
+from .access import MemoryAccess, Overlap
 from .memory import Block
-from .schedule import Schedule
+from .schedule import InjectedFailure, Schedule
 from .space import Space
-from .touch import Overlap, Touch
 
 if TYPE_CHECKING:
+    from .access import Use
     from .capture import Capture
     from .events import Waited
-    from .history import Use
 
 LOG_LENGTH = 1 << 20  # commands
 WAITS_KEPT = 64  # per stream
@@ -59,7 +58,7 @@ class Command:
         name: str,
         work: Work,
         detail: Any,
-        touches: Sequence[Touch],
+        touches: Sequence[MemoryAccess],
         blocks: Sequence[Block],
         site: str,
     ) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 
 from ... import host
 from ...kernel import Access
-from .faults import InjectedFailure
+from .access import MemoryAccess, Overlap
 from .memory import Block
 from .queue import Command
-from .touch import Overlap, Touch
+from .schedule import InjectedFailure
 
 BOUND_LAUNCHES = 1024  # per kernel and device: argument buffers whose touches are kept
 
@@ -28,7 +28,7 @@ class Bound:
     def __init__(self, name: str, values: list[Any], duration: Callable[[list[Access]], int]) -> None:
         accesses = [each for each in _flat(values) if isinstance(each, Access) and each.nbytes]
         self.values = values
-        self.touches = tuple(Touch(access, name) for access in accesses)
+        self.touches = tuple(MemoryAccess(access, name) for access in accesses)
         self.duration_ns = duration(accesses)
 
 
@@ -133,7 +133,7 @@ def arrays_of(command: Command) -> list[Any]:
     return [_array(touch, block, command.spoiled or []) for touch, block in pairs]
 
 
-def _array(touch: Touch, block: Block, spoiled: list[Overlap]) -> Any:
+def _array(touch: MemoryAccess, block: Block, spoiled: list[Overlap]) -> Any:
     parts = _clip(touch, spoiled) if spoiled and touch.reads else []
     if not parts:
         return touch.array(block.space)
@@ -145,6 +145,6 @@ def _array(touch: Touch, block: Block, spoiled: list[Overlap]) -> Any:
     return touch.array(block.space)
 
 
-def _clip(touch: Touch, overlaps: list[Overlap]) -> list[Overlap]:
+def _clip(touch: MemoryAccess, overlaps: list[Overlap]) -> list[Overlap]:
     clipped = [each.clipped(touch.low, touch.high) for each in overlaps]
     return [each for each in clipped if each.low < each.high]

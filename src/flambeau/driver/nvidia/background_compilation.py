@@ -29,7 +29,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .shipped import DIRECTORY
+from .prebuilt_cubins import DIRECTORY
 
 NAME = "next.json.gz"
 MAX_THREADS = 1
@@ -100,7 +100,7 @@ def spare_cores() -> int:
     return min(MAX_THREADS, len(os.sched_getaffinity(0)) - 1)
 
 
-class Ahead:
+class BackgroundCompiler:
     """A queue of kernels to compile, and the threads that do it.  Any thread may call.
 
     compile: makes one kernel for an architecture if nobody has yet, and never raises.

@@ -6,8 +6,8 @@ import zipfile
 
 import pytest
 
-from flambeau.driver.nvidia import shipped
-from flambeau.driver.nvidia.shipped import Archive, cache_key, write_archive
+from flambeau.driver.nvidia import prebuilt_cubins
+from flambeau.driver.nvidia.prebuilt_cubins import Archive, cache_key, write_archive
 
 CUBINS = {cache_key(text, "sm_90", None): text.encode() * 1000 for text in ("one", "two", "three")}
 KEY = next(iter(CUBINS))
@@ -33,7 +33,7 @@ def test_everything_that_decides_the_content_is_in_the_key():
 
 def test_options_are_in_the_key(monkeypatch):
     before = cache_key("a", "sm_90", (13, 0))
-    monkeypatch.setattr(shipped, "OPTIONS", (*shipped.OPTIONS, "-lineinfo"))
+    monkeypatch.setattr(prebuilt_cubins, "OPTIONS", (*prebuilt_cubins.OPTIONS, "-lineinfo"))
     assert cache_key("a", "sm_90", (13, 0)) != before
 
 
@@ -92,8 +92,8 @@ def test_a_file_under_another_name_is_not_taken_for_it(path):
 
 
 def test_architectures_are_counted(path, monkeypatch):
-    monkeypatch.setattr(shipped, "DIRECTORY", path.parent)
-    shipped.archive.cache_clear()
+    monkeypatch.setattr(prebuilt_cubins, "DIRECTORY", path.parent)
+    prebuilt_cubins.archive.cache_clear()
     write_archive(path.parent / "sm_80.zip", {KEY: b"code"}, (13, 5))
-    assert shipped.architectures() == {"sm_80": 1, "sm_90": 3}
-    shipped.archive.cache_clear()
+    assert prebuilt_cubins.architectures() == {"sm_80": 1, "sm_90": 3}
+    prebuilt_cubins.archive.cache_clear()

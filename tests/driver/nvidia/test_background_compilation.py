@@ -9,8 +9,14 @@ import threading
 import pytest
 
 from flambeau import config
-from flambeau.driver.nvidia import ahead as module
-from flambeau.driver.nvidia.ahead import Ahead, Following, Source, following, write_following
+from flambeau.driver.nvidia import background_compilation as module
+from flambeau.driver.nvidia.background_compilation import (
+    BackgroundCompiler,
+    Following,
+    Source,
+    following,
+    write_following,
+)
 
 TEXTS = {name: f"head\n\n{name}\n\ntail" for name in "abcdefg"}
 AFTER = {"a": ["b", "c"], "b": ["c", "d"], "e": ["f", "g"]}
@@ -62,7 +68,7 @@ def test_a_missing_file_lists_nothing(tmp_path):
 
 
 def made(listed, compiled, threads=1):
-    return Ahead(lambda each, arch: compiled.append((each.entry, arch)), lambda: listed, threads)
+    return BackgroundCompiler(lambda each, arch: compiled.append((each.entry, arch)), lambda: listed, threads)
 
 
 def test_what_follows_is_compiled_in_order(listed):
@@ -93,7 +99,7 @@ def test_what_follows_the_newest_goes_first(listed):
         may_go_on.wait()
         compiled.append(each.entry)
 
-    ahead = Ahead(compile, lambda: listed, 1)
+    ahead = BackgroundCompiler(compile, lambda: listed, 1)
     ahead.asked(source("a"), "sm_90")
     is_running.wait()
     ahead.asked(source("e"), "sm_90")
@@ -135,7 +141,7 @@ def test_the_end_waits_for_what_runs_and_drops_the_rest(listed):
             pass
         compiled.append(each.entry)
 
-    ahead = Ahead(compile, lambda: listed, 1)
+    ahead = BackgroundCompiler(compile, lambda: listed, 1)
     ahead.asked(source("a"), "sm_90")
     ahead.wait()
     ahead.asked(source("e"), "sm_90")
@@ -145,7 +151,7 @@ def test_the_end_waits_for_what_runs_and_drops_the_rest(listed):
 
 AT_EXIT = """
 import threading, time
-from flambeau.driver.nvidia.ahead import Ahead, Following, Source
+from flambeau.driver.nvidia.background_compilation import BackgroundCompiler, Following, Source
 
 started = threading.Event()
 
@@ -156,7 +162,7 @@ def compile(each, arch):
     print("made", each.entry, flush=True)
 
 listed = Following(["a", "b", "c"], {"a": [0], "b": [1], "c": [2]}, {"a": ["b", "c"]})
-ahead = Ahead(compile, lambda: listed, 1)
+ahead = BackgroundCompiler(compile, lambda: listed, 1)
 ahead.asked(Source("a", "a"), "sm_90")
 started.wait()
 print("end of the program", flush=True)

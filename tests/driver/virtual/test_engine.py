@@ -1,10 +1,10 @@
 """How busy a virtual GPU was: the union of what ran in the last sample of modelled time."""
 
-from flambeau.driver.virtual.activity import SAMPLE_NS, Activity
+from flambeau.driver.virtual.engine import SAMPLE_NS, BusySpans
 
 
 def busy(*spans):
-    made = Activity()
+    made = BusySpans()
     for start, end in spans:
         made.add(start, end, start)
     return made
