@@ -90,8 +90,8 @@ MUTATIONS = (
     Mutation(
         "a stream that goes on before the forks of a graph are done",
         "driver/virtual/graphs.py",
-        "        steps.follow(queue, steps.point(lane))\n",
-        "        steps.point(lane)\n",
+        "        steps.follow(queue, steps.point(branch))\n",
+        "        steps.point(branch)\n",
         ("tests/driver/virtual/test_graphs.py",),
     ),
     Mutation(

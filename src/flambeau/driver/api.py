@@ -180,7 +180,7 @@ class Driver(Protocol):
         """The allocator gives [address, address + nbytes) to a new owner, whose first use is on `stream`.  # order"""
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
-        """The owner gave the block back: work submitted from now on must not touch it."""
+        """The owner gave the block back: work submitted from now on must not access it."""
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
         """The allocator saw `event` done: the uses of a block, or of pinned memory, before its record are over.
@@ -191,7 +191,7 @@ class Driver(Protocol):
     def host_taken(self, address: Address, nbytes: int) -> None:
         """The allocator gives pinned memory to a new owner, who may use it at once."""
 
-    def host_touched(self, access: Access) -> None:
+    def host_accessed(self, access: Access) -> None:
         """The host is about to read, or write, host memory.  Raises RaceError if nothing orders it after a copy."""
 
     def drain(self) -> None:

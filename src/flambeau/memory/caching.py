@@ -98,7 +98,7 @@ class CachingAllocator:
             block.requested = nbytes
             if block.served != size:
                 block.served = size
-                block.shelf = None
+                block.free_list = None
             block.allocated = True
             counters = pool.counters
             counters.allocation.allocated += 1
@@ -304,7 +304,7 @@ class CachingAllocator:
 
     def _settle_pools(self) -> None:
         for pool in (self._small, self._large, *self._private.pools()):
-            pool.settle()
+            pool.coalesce()
 
     def _poll(self) -> None:
         if self.settings.exact and not self._pending.is_capturing:

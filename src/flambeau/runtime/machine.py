@@ -307,4 +307,4 @@ def watch_host_accesses() -> None:
 def _host_accessed(access: Access) -> None:
     machine = thread.machine() if thread.has_machine() else None
     if machine is not None and machine.is_started and machine.choice.races == "error":
-        machine.driver.host_touched(access)
+        machine.driver.host_accessed(access)

@@ -155,7 +155,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     def host_taken(self, address: Address, nbytes: int) -> None:
         """Nothing, as of `block_given`."""
 
-    def host_touched(self, access: Access) -> None:
+    def host_accessed(self, access: Access) -> None:
         """Nothing, as of `block_given`."""
 
     def drain(self) -> None:

@@ -10,7 +10,7 @@ from ... import host
 from ...byte_ranges import ByteRange, byte_range
 from ...errors import AccessError
 from ...kernel import Access
-from ...vector_clock import Lane
+from ...vector_clock import StreamKey
 from .ranges import Spans
 from .space import POISON, Space
 
@@ -22,7 +22,7 @@ TAKING = "block_taken"  # the command that makes a block the allocator's, in fro
 
 
 class Overlap(NamedTuple):
-    """Bytes that two touches have in common: those of [low, high) that lie in both ranges; all of them if it has none.
+    """Bytes that two accesses have in common: those of [low, high) that lie in both ranges; all of them if it has none.
 
     Which ones these are is worked out when they are poisoned, with the arrays at hand.
     """
@@ -47,7 +47,7 @@ class Overlap(NamedTuple):
 class MemoryAccess:
     """Bytes that a command reads, writes or both: some of [low, high), all of them if `dense`.
 
-    key: equal for touches of the same bytes.  Touches know no block, so commands share them.
+    key: equal for accesses of the same bytes.  Accesses know no block, so commands share them.
     """
 
     __slots__ = ("_access", "_range", "dense", "high", "key", "low", "reads", "writes")
@@ -86,7 +86,7 @@ class MemoryAccess:
         return self._range
 
     def overlap(self, other: MemoryAccess) -> Overlap | None:
-        """The bytes that both touch, None if there are none."""
+        """The bytes that both access, None if there are none."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         if low >= high:
             return None
@@ -95,7 +95,7 @@ class MemoryAccess:
         return Overlap(low, high, (self.range, other.range)) if self.range.overlaps(other.range) else None
 
     def covers(self, other: MemoryAccess) -> bool:
-        """Whether this one touches every byte that the other one does; False where that takes more than a look."""
+        """Whether this one accesses every byte that the other one does; False where that takes more than a look."""
         return self.low <= other.low and other.high <= self.high if self.dense else self.key == other.key
 
     def array(self, space: Space) -> Any:
@@ -136,10 +136,10 @@ class Use:
     operation, if that took a block.
     """
 
-    __slots__ = ("commands", "number", "ran", "stream", "taken", "touch")
+    __slots__ = ("commands", "number", "ran", "stream", "taken", "access")
 
-    def __init__(self, touch: MemoryAccess, stream: Lane) -> None:
-        self.touch = touch
+    def __init__(self, access: MemoryAccess, stream: StreamKey) -> None:
+        self.access = access
         self.stream = stream
         self.number = self.ran = 0
         self.commands: deque[Command] = deque()
@@ -157,10 +157,10 @@ class Use:
         """Whether a command of it, or one whose place such a command took, has still to read: it may see poison."""
         if self.commands[-1].done:
             return False
-        return self.touch.reads or any(each.covered for each in self.commands)
+        return self.access.reads or any(each.covered for each in self.commands)
 
     def copy(self) -> Use:
-        made = Use(self.touch, self.stream)
+        made = Use(self.access, self.stream)
         made.number, made.ran, made.commands, made.taken = self.number, self.ran, self.commands.copy(), self.taken
         return made
 
@@ -168,25 +168,25 @@ class Use:
 class Group:
     """The uses of equal bytes.  writes: by stream, and whether the bytes are read as well;  reads: by stream."""
 
-    __slots__ = ("high", "low", "reads", "touch", "writes")
+    __slots__ = ("high", "low", "reads", "access", "writes")
 
-    def __init__(self, touch: MemoryAccess) -> None:
-        self.touch = touch
-        self.low = touch.low
-        self.high = touch.high
-        self.writes: dict[tuple[Lane, bool], Use] = {}
-        self.reads: dict[Lane, Use] = {}
+    def __init__(self, access: MemoryAccess) -> None:
+        self.access = access
+        self.low = access.low
+        self.high = access.high
+        self.writes: dict[tuple[StreamKey, bool], Use] = {}
+        self.reads: dict[StreamKey, Use] = {}
 
-    def add(self, touch: MemoryAccess, stream: Lane) -> Use:
-        """The use of a stream in the mode of a touch."""
-        if touch.writes:
-            use = self.writes.get((stream, touch.reads))
+    def add(self, access: MemoryAccess, stream: StreamKey) -> Use:
+        """The use of a stream in the mode of an access."""
+        if access.writes:
+            use = self.writes.get((stream, access.reads))
             if use is None:
-                use = self.writes[stream, touch.reads] = Use(touch, stream)
+                use = self.writes[stream, access.reads] = Use(access, stream)
         else:
             use = self.reads.get(stream)
             if use is None:
-                use = self.reads[stream] = Use(touch, stream)
+                use = self.reads[stream] = Use(access, stream)
         return use
 
     def uses(self) -> Iterator[Use]:
@@ -196,8 +196,8 @@ class Group:
     def keep(self, uses: Iterable[Use]) -> None:
         """Drop all other uses."""
         kept = list(uses)
-        self.writes = {(each.stream, each.touch.reads): each for each in kept if each.touch.writes}
-        self.reads = {each.stream: each for each in kept if not each.touch.writes}
+        self.writes = {(each.stream, each.access.reads): each for each in kept if each.access.writes}
+        self.reads = {each.stream: each for each in kept if not each.access.writes}
 
     @property
     def is_empty(self) -> bool:
@@ -213,13 +213,13 @@ class History:
         self._groups: dict[tuple[object, ...], Group] = {}
         self._index: Spans[Group] | None = None
         self._limit = FEW_GROUPS
-        self.newest: dict[Lane, int] = {}
-        self.newest_write: dict[Lane, int] = {}
+        self.newest: dict[StreamKey, int] = {}
+        self.newest_write: dict[StreamKey, int] = {}
 
     def __len__(self) -> int:
         return len(self._groups)
 
-    def is_of(self, stream: Lane) -> bool:
+    def is_of(self, stream: StreamKey) -> bool:
         """Whether no other stream used the block."""
         return not self.newest or (len(self.newest) == 1 and stream in self.newest)
 
@@ -232,32 +232,32 @@ class History:
             return self._index.overlapping(low, high)
         return [each for each in self._groups.values() if each.low < high and low < each.high]
 
-    def add(self, touch: MemoryAccess, stream: Lane, command: Command, number: int) -> Use:
-        group = self._groups.get(touch.key)
+    def add(self, access: MemoryAccess, stream: StreamKey, command: Command, number: int) -> Use:
+        group = self._groups.get(access.key)
         if group is None:
-            group = self._groups[touch.key] = Group(touch)
+            group = self._groups[access.key] = Group(access)
             if self._index is not None:
                 self._index.add(group)
-        use = group.add(touch, stream)
+        use = group.add(access, stream)
         use.add(command, number)
         self.newest[stream] = number
-        if touch.writes:
+        if access.writes:
             self.newest_write[stream] = number
         return use
 
     def put(self, group: Group) -> None:
         """Take over a group of another history."""
-        known = self._groups.get(group.touch.key)
+        known = self._groups.get(group.access.key)
         if known is not None:
             group.keep({*known.uses(), *group.uses()})
-        self._groups[group.touch.key] = group
+        self._groups[group.access.key] = group
         for use in group.uses():
             self.newest[use.stream] = max(use.number, self.newest.get(use.stream, 0))
-            if use.touch.writes:
+            if use.access.writes:
                 self.newest_write[use.stream] = max(use.number, self.newest_write.get(use.stream, 0))
 
     def remove(self, group: Group) -> None:
-        if self._groups.pop(group.touch.key, None) is not None and self._index is not None:
+        if self._groups.pop(group.access.key, None) is not None and self._index is not None:
             self._index.remove(group)
 
     def is_full(self) -> bool:

@@ -23,7 +23,7 @@ PEER_ACCESS_UNSUPPORTED = 217  # CUresult
 
 
 def span(address: int, nbytes: int, mode: str, name: str) -> MemoryAccess:
-    """The touch of plain bytes."""
+    """The access of plain bytes."""
     return MemoryAccess(Access(address, uint8, mode, (nbytes,), None), name)
 
 
@@ -110,11 +110,11 @@ class Copies:
         copies = (engine.copies_out[origin], engine.copies_in[to]) if to != origin else ()
         engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.preset.launch_ns, copies)
 
-    def _device(self, touch: MemoryAccess, name: str) -> int:
-        device = device_of(touch.low)
+    def _device(self, access: MemoryAccess, name: str) -> int:
+        device = device_of(access.low)
         if device is None or device >= len(self._engine.memory.devices):
             raise AcceleratorError(
-                f"{touch.low:#x} is not an address of a device", error_code=INVALID_VALUE, operator=name
+                f"{access.low:#x} is not an address of a device", error_code=INVALID_VALUE, operator=name
             )
         self._engine.runner.check(device)
         return device

@@ -170,7 +170,7 @@ class MemoryCalls(Calls):
         with self._lock:
             self._engine.take_pinned(self._engine.memory.pinned.block(address, "host_taken"), nbytes)
 
-    def host_touched(self, access: Access) -> None:
+    def host_accessed(self, access: Access) -> None:
         if not access.nbytes or not self._engine.memory.pinned.blocks:
             return
         with self._lock:
@@ -429,10 +429,10 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             )
         bound = loaded.bound(arguments)
         find = engine.memory.find
-        blocks = [find(device, touch.low, touch.high, name) for touch in bound.touches]
+        blocks = [find(device, access.low, access.high, name) for access in bound.accesses]
         work = run_failure if self.faults.launch.strikes() else run_reference
         duration = engine.preset.within(queue.share, bound.duration_ns)
-        engine.submit(queue, name, work, (loaded, bound), bound.touches, blocks, duration, engine.preset.launch_ns)
+        engine.submit(queue, name, work, (loaded, bound), bound.accesses, blocks, duration, engine.preset.launch_ns)
 
     def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
         if problem.kind not in LIBRARIES:

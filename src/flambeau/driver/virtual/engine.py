@@ -63,8 +63,8 @@ MAX_PENDING = 1024  # commands per stream
 
 def _nbytes(command: Command) -> int:
     """The bytes that a copy or a fill moves, or that lie within a kernel's operands."""
-    touches = command.touches[:1] if command.name.split()[0] in ("copy", "fill") else command.touches
-    return sum(each.high - each.low for each in touches)
+    accesses = command.accesses[:1] if command.name.split()[0] in ("copy", "fill") else command.accesses
+    return sum(each.high - each.low for each in accesses)
 
 
 class Engine:
@@ -92,7 +92,7 @@ class Engine:
         name: str,
         work: Work,
         detail: Any,
-        touches: Sequence[MemoryAccess],
+        accesses: Sequence[MemoryAccess],
         blocks: Sequence[Block],
         duration_ns: int,
         host_ns: int,
@@ -109,14 +109,14 @@ class Engine:
         """
         if queue.capture is not None:
             self.clock.spend(host_ns)
-            queue.capture.record(queue, name, work, detail, touches, blocks, duration_ns, engines)
+            queue.capture.record(queue, name, work, detail, accesses, blocks, duration_ns, engines)
             return
         if not site:
             site, called = callers.call()
         call = place_of(site, launched), called
-        found = self.check(queue, name, call, touches, blocks, [each.history for each in blocks])
+        found = self.check(queue, name, call, accesses, blocks, [each.history for each in blocks])
         self._make_room(queue)
-        command = Command(queue, name, work, detail, touches, blocks, site)
+        command = Command(queue, name, work, detail, accesses, blocks, site)
         command.called = called
         command.launched = launched
         start = now = self.clock.spend(host_ns)
@@ -143,7 +143,7 @@ class Engine:
         queue: Queue,
         name: str,
         call: tuple[str, str],
-        touches: Sequence[MemoryAccess],
+        accesses: Sequence[MemoryAccess],
         blocks: Sequence[Block],
         histories: Sequence[History],
     ) -> Found | None:
@@ -151,7 +151,7 @@ class Engine:
 
         Raises: RaceError for any race under races="error".
         """
-        found = self.races.compare(queue.handle, touches, blocks, histories)
+        found = self.races.compare(queue.handle, accesses, blocks, histories)
         if found is not None and found.conflicts and self.races.raises:
             raise race_error(queue, name, call, queue.waited, found.conflicts)
         return found
@@ -188,8 +188,8 @@ class Engine:
             self.submit(queue, TAKING, run_poison, None, [MemoryAccess.whole(low, high)], [block], 0, 0)
             return
         pieces = memory.pieces(low, high)
-        touch = MemoryAccess.whole(low, high)
-        taking = self.races.take(queue.handle, touch, pieces)
+        access = MemoryAccess.whole(low, high)
+        taking = self.races.take(queue.handle, access, pieces)
         facts = NOTED
         if self.races.raises:
             site, called = callers.call()
@@ -203,31 +203,31 @@ class Engine:
         elif last is None or queue.waits:
             self._make_room(queue)
             block = memory.take(low, high, taking.history)
-            self.submit(queue, TAKING, run_poison, facts, [touch], [block], 0, 0)
+            self.submit(queue, TAKING, run_poison, facts, [access], [block], 0, 0)
             assert queue.last is not None
             queue.last.cover(taking.covered)
             return
         else:
             block = memory.take(low, high, taking.history)
             number = self.clocks.advance(queue.handle).number
-            self.races.taken(taking, queue.handle, touch, last, number, facts)
+            self.races.taken(taking, queue.handle, access, last, number, facts)
         if last is None or last.done:
             block.space.poison(low, high)
         else:
-            last.ruin(block.space, Overlap(low, high, None))
+            last.poison_write(block.space, Overlap(low, high, None))
 
     def take_pinned(self, block: Block, nbytes: int) -> None:
         """The host takes pinned memory for a new owner: it writes it, and follows only what it has waited for."""
-        touch = MemoryAccess.whole(block.low, block.low + nbytes)
-        taking = self.races.take(HOST, touch, [block])
+        access = MemoryAccess.whole(block.low, block.low + nbytes)
+        taking = self.races.take(HOST, access, [block])
         if taking.conflicts and self.races.raises:
             raise race_error(None, TAKING, callers.call(), self.host_waited, taking.conflicts)
         self.races.mark(None, HOST, taking.conflicts)
         block.history = taking.history
 
-    def check_host(self, touch: MemoryAccess, block: Block) -> None:
-        """Raises RaceError if the host touches pinned memory that work it has not waited for uses."""
-        found = self.races.compare(HOST, [touch], [block], [block.history])
+    def check_host(self, access: MemoryAccess, block: Block) -> None:
+        """Raises RaceError if the host accesses pinned memory that work it has not waited for uses."""
+        found = self.races.compare(HOST, [access], [block], [block.history])
         if found is not None and found.conflicts:
             what, _, where = callers.caller().partition(" at ")
             site = where.rpartition(" on thread ")[0]
@@ -265,13 +265,13 @@ class Engine:
             del self.runner.queues[queue]
 
     def wait_for_users(self, blocks: Sequence[Block]) -> None:
-        """Wait for whatever still touches one of the blocks.  It orders nothing: the program did not ask for it."""
+        """Wait for whatever still accesses one of the blocks.  It orders nothing: the program did not ask for it."""
         for command in unfinished(blocks):
             self.runner.run_until(command)
             self.clock.reach(command.end_ns)
 
     def run_users(self, blocks: Sequence[Block]) -> None:
-        """Run whatever still touches one of the blocks."""
+        """Run whatever still accesses one of the blocks."""
         for command in unfinished(blocks):
             self.runner.run_until(command)
 

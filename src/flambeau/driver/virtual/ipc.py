@@ -98,12 +98,12 @@ class Ipc:
     def share(self, queue: Queue, low: int, high: int) -> None:
         """Read the block on its queue, and run that.  The lock is held."""
         engine = self._engine
-        touch = span(low, high - low, "r", "block_shared")
+        access = span(low, high - low, "r", "block_shared")
         block = engine.memory.find(queue.device, low, high, "block_shared")
-        engine.submit(queue, "block_shared", run_share, None, (touch,), (block,), 0, engine.preset.call_ns)
+        engine.submit(queue, "block_shared", run_share, None, (access,), (block,), 0, engine.preset.call_ns)
         shared = queue.last
         assert shared is not None
-        if shared.spoiled:  # what races with it goes first, so that its poison stays
+        if shared.poisoned_reads:  # what races with it goes first, so that its poison stays
             for each in unfinished([block]):
                 if each is not shared:
                     engine.runner.run_until(each)
@@ -216,7 +216,7 @@ class IpcCalls(Calls):
         self._ipc = Ipc(self._engine, self._lock, self._events)
 
     def ipc_export(self, device: int, address: Address) -> bytes:
-        """Runs what touches the allocation's blocks."""
+        """Runs what accesses the allocation's blocks."""
         with self._lock:
             self._check(device)
             return self._ipc.export(device, self._engine.memory.devices[device].segment(address, "ipc_export"))
@@ -271,8 +271,8 @@ class IpcCalls(Calls):
 
 
 def run_share(command: Command) -> None:
-    """Touches: the block.  What nothing orders before this reads as poison from now on."""
-    (touch,), (block,) = command.touches, command.blocks
-    for each in command.spoiled or ():
-        each.clipped(touch.low, touch.high).poison(block.space)
-    block.space.materialise(touch.low, touch.high)
+    """Accesses: the block.  What nothing orders before this reads as poison from now on."""
+    (access,), (block,) = command.accesses, command.blocks
+    for each in command.poisoned_reads or ():
+        each.clipped(access.low, access.high).poison(block.space)
+    block.space.materialise(access.low, access.high)

@@ -242,7 +242,7 @@ class DeviceMemory:
         return block
 
     def kill(self, block: Block, fate: str) -> None:
-        """The bytes that were brought in must not be touched any more; their addresses stay taken."""
+        """The bytes that were brought in must not be accessed any more; their addresses stay taken."""
         block.fate = fate
         block.is_live = False
 
@@ -319,7 +319,7 @@ class Memory:
         self.peers: set[tuple[int, int]] = set()
 
     def find(self, device: int, low: int, high: int, name: str) -> Block:
-        """The live block around [low, high) that work on `device` may touch.  Raises AccessError, naming `name`."""
+        """The live block around [low, high) that work on `device` may access.  Raises AccessError, naming `name`."""
         block = self.devices[device].blocks.at.get(low)
         if block is not None and block.is_live and high <= block.high:
             return block

@@ -39,17 +39,17 @@ LOST_HINT = "correct the launch and start again: this process cannot use the dev
 
 
 class Command:
-    """Work on a stream: `work(command)` does it, with `detail` as its own data, on `touches` that lie in `blocks`.
+    """Work on a stream: `work(command)` does it, with `detail` as its own data, on `accesses` that lie in `blocks`.
 
     called: what the program called at `site`, "" if that is not known;  launched: where its graph was, if it is of one.
     number: its place on the stream;  sequence: its place among all;  clock: what is done when it is done.
-    spoiled: bytes that it must read as poison;  ruined: bytes that hold poison once it ran.
+    poisoned_reads: bytes that it reads as poison;  poisoned_writes: bytes that hold poison after it ran.
     covered: unfinished uses that the bytes' history holds no more, because this command writes all of their bytes.
     """
 
     __slots__ = (
         "blocks", "called", "clock", "covered", "detail", "done", "end_ns", "launched", "name", "number",
-        "predecessors", "queue", "ruined", "sequence", "site", "spoiled", "touches", "work",
+        "predecessors", "queue", "poisoned_writes", "sequence", "site", "poisoned_reads", "accesses", "work",
     )  # fmt: skip
 
     def __init__(
@@ -58,7 +58,7 @@ class Command:
         name: str,
         work: Work,
         detail: Any,
-        touches: Sequence[MemoryAccess],
+        accesses: Sequence[MemoryAccess],
         blocks: Sequence[Block],
         site: str,
     ) -> None:
@@ -66,7 +66,7 @@ class Command:
         self.name = name
         self.work = work
         self.detail = detail
-        self.touches = touches
+        self.accesses = accesses
         self.blocks = blocks
         self.site = site
         self.called = self.launched = ""
@@ -76,19 +76,19 @@ class Command:
         self.number = self.sequence = self.end_ns = 0
         self.clock: Clock | None = None
         self.done = False
-        self.spoiled: list[Overlap] | None = None  # as the next two, made when there are any
-        self.ruined: list[tuple[Space, Overlap]] | None = None
+        self.poisoned_reads: list[Overlap] | None = None  # as the next two, made when there are any
+        self.poisoned_writes: list[tuple[Space, Overlap]] | None = None
         self.covered: list[Use] | None = None
 
-    def spoil(self, overlap: Overlap) -> None:
-        if self.spoiled is None:
-            self.spoiled = []
-        self.spoiled.append(overlap)
+    def poison_read(self, overlap: Overlap) -> None:
+        if self.poisoned_reads is None:
+            self.poisoned_reads = []
+        self.poisoned_reads.append(overlap)
 
-    def ruin(self, space: Space, overlap: Overlap) -> None:
-        if self.ruined is None:
-            self.ruined = []
-        self.ruined.append((space, overlap))
+    def poison_write(self, space: Space, overlap: Overlap) -> None:
+        if self.poisoned_writes is None:
+            self.poisoned_writes = []
+        self.poisoned_writes.append((space, overlap))
 
     def cover(self, uses: Iterable[Use]) -> None:
         """Take the place of the uses that have still to read."""
@@ -100,7 +100,7 @@ class Command:
 
     def run(self) -> None:
         self.work(self)
-        for space, overlap in self.ruined or ():
+        for space, overlap in self.poisoned_writes or ():
             overlap.poison(space)
         self.finish()
 
@@ -108,8 +108,8 @@ class Command:
         """It is done: keep only what reports need."""
         self.done = True
         self.detail = None
-        self.touches = self.blocks = ()
-        self.spoiled = self.ruined = self.covered = None
+        self.accesses = self.blocks = ()
+        self.poisoned_reads = self.poisoned_writes = self.covered = None
         self.predecessors = NO_WAITS
 
     @property

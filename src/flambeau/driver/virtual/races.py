@@ -1,7 +1,7 @@
 """Which accesses to the same bytes nothing orders, and what follows from that.
 
-- Every block keeps the uses that streams made of its bytes.  A new touch is compared with those of other streams: bytes
-  in common, at least one write, and no happens-before, is a race.
+- Every block keeps an access history per stream.  A new access races with an access of another stream if they share
+  bytes, at least one writes, and neither happens before the other.
 - races="error": the call raises RaceError, which names every use that it races with, and changes nothing.
 - races="poison": a reader sees poison in the bytes of the pair, in a copy of its own; two writers leave poison behind,
   each after it ran.  A reader that ran already cannot be told; then the writer leaves poison behind.  So nothing that a
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...callers import operator_of
 from ...errors import MissingWait, RaceAccess, RaceError
-from ...vector_clock import Clock, Lane, VectorClocks
+from ...vector_clock import Clock, StreamKey, VectorClocks
 from .access import TAKING, Group, History, MemoryAccess, Overlap, Taken, Use
 from .memory import Block
 from .queue import Queue
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     from .queue import Command
 
 FEW_STREAMS = 8  # that used a block: their latest uses are looked at first
-HOST = "host"  # the lane of what the host itself does to pinned memory
+HOST = "host"  # the stream key of what the host itself does to pinned memory
 
 
 class Conflict(NamedTuple):
-    """A new touch, the use that nothing orders before it, and the bytes in common."""
+    """A new access, the use that nothing orders before it, and the bytes in common."""
 
-    touch: MemoryAccess
+    access: MemoryAccess
     block: Block
     use: Use
     overlap: Overlap
 
 
 class Found(NamedTuple):
-    """What a comparison found.  covered: groups whose place the new touches will take."""
+    """What a comparison found.  covered: groups whose place the new accesses will take."""
 
     conflicts: list[Conflict]
     covered: list[tuple[History, Group]]
@@ -59,9 +59,9 @@ class Taking(NamedTuple):
 
 
 class Races:
-    """Compares and records the touches of all commands.
+    """Compares and records the accesses of all commands.
 
-    looked_at: groups and uses that a new touch was compared with so far: what the comparisons cost.
+    looked_at: groups and uses that a new access was compared with so far: what the comparisons cost.
     """
 
     def __init__(self, clocks: VectorClocks, mode: str) -> None:
@@ -71,50 +71,50 @@ class Races:
         self.looked_at = 0
 
     def compare(
-        self, stream: Lane, touches: Sequence[MemoryAccess], blocks: Sequence[Block], histories: Sequence[History]
+        self, stream: StreamKey, accesses: Sequence[MemoryAccess], blocks: Sequence[Block], histories: Sequence[History]
     ) -> Found | None:
         """What the next operation of a stream races with, in the histories of the blocks; None if nothing is found."""
         if self.mode == "real":
             return None
         found: Found | None = None
-        for touch, block, history in zip(touches, blocks, histories):
+        for access, block, history in zip(accesses, blocks, histories):
             if not history.is_of(stream):
                 found = found or Found([], [])
-                self._compare(stream, touch, block, history, found)
+                self._compare(stream, access, block, history, found)
         return found
 
-    def _compare(self, stream: Lane, touch: MemoryAccess, block: Block, history: History, found: Found) -> None:
-        newest = history.newest if touch.writes else history.newest_write
+    def _compare(self, stream: StreamKey, access: MemoryAccess, block: Block, history: History, found: Found) -> None:
+        newest = history.newest if access.writes else history.newest_write
         if len(newest) <= FEW_STREAMS and all(self._is_ordered(stream, *each) for each in newest.items()):
             return
-        for group in history.overlapping(touch.low, touch.high):
+        for group in history.overlapping(access.low, access.high):
             racing = [
                 use
-                for use in (group.uses() if touch.writes else group.writes.values())
+                for use in (group.uses() if access.writes else group.writes.values())
                 if not self._is_ordered(stream, use.stream, use.number)
             ]
-            self.looked_at += 1 + len(group.writes) + (len(group.reads) if touch.writes else 0)
+            self.looked_at += 1 + len(group.writes) + (len(group.reads) if access.writes else 0)
             if racing:
-                overlap = touch.overlap(group.touch)
+                overlap = access.overlap(group.access)
                 if overlap is not None:
-                    found.conflicts.extend(Conflict(touch, block, use, overlap) for use in racing)
-            elif touch.writes and touch.covers(group.touch):
+                    found.conflicts.extend(Conflict(access, block, use, overlap) for use in racing)
+            elif access.writes and access.covers(group.access):
                 found.covered.append((history, group))
 
-    def _is_ordered(self, stream: Lane, other: Lane, number: int) -> bool:
+    def _is_ordered(self, stream: StreamKey, other: StreamKey, number: int) -> bool:
         return other == stream or self._clocks.knows(stream, other, number)
 
     def record(self, command: Command, found: Found | None, histories: Sequence[History]) -> None:
-        """Let later commands be compared with this one, in the histories of the blocks that it touches."""
+        """Let later commands be compared with this one, in the histories of the blocks that it accesses."""
         if self.mode == "real":
             return
         stream = command.queue.handle
         if found is not None:
             self._cover(command, found.covered)
-        for touch, history in zip(command.touches, histories):
+        for access, history in zip(command.accesses, histories):
             if history.is_full():
-                self._drop(history, stream, touch)
-            use = history.add(touch, stream, command, command.number)
+                self._drop(history, stream, access)
+            use = history.add(access, stream, command, command.number)
             if isinstance(command.detail, Taken):
                 use.taken = command.detail
 
@@ -123,11 +123,11 @@ class Races:
             history.remove(group)
             command.cover(group.uses())
 
-    def _drop(self, history: History, stream: Lane, touch: MemoryAccess) -> None:
-        """Drop the uses that the host knows to be done, and those that `touch`, of that stream, covers."""
+    def _drop(self, history: History, stream: StreamKey, access: MemoryAccess) -> None:
+        """Drop the uses that the host knows to be done, and those that `access`, of that stream, covers."""
         kept: list[Group] = []
         for group in history.groups():
-            covers = touch.writes and touch.covers(group.touch)
+            covers = access.writes and access.covers(group.access)
             group.keep(
                 use
                 for use in group.uses()
@@ -138,7 +138,7 @@ class Races:
                 kept.append(group)
         history.renew(kept)
 
-    def mark(self, command: Command | None, stream: Lane, conflicts: Sequence[Conflict]) -> None:
+    def mark(self, command: Command | None, stream: StreamKey, conflicts: Sequence[Conflict]) -> None:
         """Make both sides of every conflict see, or leave, poison.
 
         command: None for the host, and for the taking of a block, which leaves poison in all of it.
@@ -147,68 +147,68 @@ class Races:
         seen: set[tuple[MemoryAccess, Use]] = set()
         while stack:
             conflict = stack.pop()
-            if (conflict.touch, conflict.use) in seen:
+            if (conflict.access, conflict.use) in seen:
                 continue
-            seen.add((conflict.touch, conflict.use))
+            seen.add((conflict.access, conflict.use))
             self._mark(command, stream, conflict)
             for older in conflict.use.commands:
                 stack += self._covered(older, stream, conflict)
 
-    def _covered(self, command: Command, stream: Lane, conflict: Conflict) -> Iterator[Conflict]:
-        """The races of a touch with what an older command, which it races with, took the place of."""
-        touch, block = conflict.touch, conflict.block
+    def _covered(self, command: Command, stream: StreamKey, conflict: Conflict) -> Iterator[Conflict]:
+        """The races of an access with what an older command, which it races with, took the place of."""
+        access, block = conflict.access, conflict.block
         for use in command.covered or ():
-            if self._is_ordered(stream, use.stream, use.number) or not (touch.writes or use.touch.writes):
+            if self._is_ordered(stream, use.stream, use.number) or not (access.writes or use.access.writes):
                 continue
-            overlap = touch.overlap(use.touch)
+            overlap = access.overlap(use.access)
             if overlap is not None:
-                yield Conflict(touch, block, use, overlap)
+                yield Conflict(access, block, use, overlap)
 
-    def _mark(self, command: Command | None, stream: Lane, conflict: Conflict) -> None:
-        touch, block, use, overlap = conflict
+    def _mark(self, command: Command | None, stream: StreamKey, conflict: Conflict) -> None:
+        access, block, use, overlap = conflict
         older = [each for each in use.commands if not self._is_ordered(stream, use.stream, each.number)]
         ran = use.ran and not self._is_ordered(stream, use.stream, use.ran) or any(each.done for each in older)
         if command is not None:
-            if touch.writes and (use.touch.writes or ran):
-                command.ruin(block.space, overlap)
-            if touch.reads and use.touch.writes:
-                command.spoil(overlap)
-        if not touch.writes:
+            if access.writes and (use.access.writes or ran):
+                command.poison_write(block.space, overlap)
+            if access.reads and use.access.writes:
+                command.poison_read(overlap)
+        if not access.writes:
             return
         pending = [each for each in older if not each.done]
-        if use.touch.writes and pending:  # the earlier ones are written over, and who reads them races as well
-            pending[-1].ruin(block.space, overlap)
-        if use.touch.reads:
+        if use.access.writes and pending:  # the earlier ones are written over, and who reads them races as well
+            pending[-1].poison_write(block.space, overlap)
+        if use.access.reads:
             for each in pending:
-                each.spoil(overlap)
+                each.poison_read(overlap)
 
     # blocks
-    def take(self, stream: Lane, touch: MemoryAccess, pieces: Sequence[Block]) -> Taking:
-        """What the taking of a block at `touch`, over dead blocks, would race with and take the place of."""
+    def take(self, stream: StreamKey, access: MemoryAccess, pieces: Sequence[Block]) -> Taking:
+        """What the taking of a block at `access`, over dead blocks, would race with and take the place of."""
         taking = Taking(History(), [], [])
         for piece in pieces if self.mode != "real" else ():
-            for group in list(piece.history.overlapping(max(touch.low, piece.low), min(touch.high, piece.high))):
-                overlap = touch.overlap(group.touch)
+            for group in list(piece.history.overlapping(max(access.low, piece.low), min(access.high, piece.high))):
+                overlap = access.overlap(group.access)
                 if overlap is None:
                     continue
                 racing = [use for use in group.uses() if not self._is_ordered(stream, use.stream, use.number)]
-                taking.conflicts.extend(Conflict(touch, piece, use, overlap) for use in racing)
+                taking.conflicts.extend(Conflict(access, piece, use, overlap) for use in racing)
                 taking.covered.extend(use for use in group.uses() if use not in racing)
                 if racing:
-                    left = Group(group.touch)
+                    left = Group(group.access)
                     left.keep(use.copy() for use in racing)  # the dead block's own stay as they are
                     taking.history.put(left)
         return taking
 
     def taken(
-        self, taking: Taking, stream: Lane, touch: MemoryAccess, last: Command, number: int, facts: Taken
+        self, taking: Taking, stream: StreamKey, access: MemoryAccess, last: Command, number: int, facts: Taken
     ) -> None:
         """Operation `number` of a stream, behind its command `last`, took a block, for which nothing is queued."""
         if self.mode == "real":
             return
         self.mark(None, stream, taking.conflicts)
         last.cover(taking.covered)
-        taking.history.add(touch, stream, last, number).taken = facts
+        taking.history.add(access, stream, last, number).taken = facts
 
     def forget(self, history: History, clock: Clock, low: int, high: int) -> None:
         """Drop the uses of bytes between two addresses that come before a point which the memory's owner waited for."""
@@ -218,7 +218,7 @@ class Races:
 
 
 def unfinished(blocks: Sequence[Block]) -> list[Command]:
-    """The commands that still have to touch one of the blocks, but for those that others have to come after."""
+    """The commands that still have to access one of the blocks, but for those that others have to come after."""
     groups = [group for block in blocks for group in block.history.groups()]
     return [each for group in groups for use in group.uses() for each in use.commands if not each.done]
 
@@ -289,25 +289,27 @@ def _waiting(queue: Queue) -> Queue:
 
 
 def _newer(conflict: Conflict, queue: Queue | None, name: str, call: tuple[str, str]) -> RaceAccess:
-    touch = conflict.touch
+    access = conflict.access
     label, device = (HOST_LABEL, None) if queue is None else (queue.label, queue.device)
-    return RaceAccess(_told(name, call[1]), _verb(touch, name == TAKING), label, device, touch.low, touch.high, call[0])
+    return RaceAccess(
+        _told(name, call[1]), _verb(access, name == TAKING), label, device, access.low, access.high, call[0]
+    )
 
 
 def _older(use: Use) -> RaceAccess:
-    command, touch, taken = use.commands[-1], use.touch, use.taken
+    command, access, taken = use.commands[-1], use.access, use.taken
     queue = command.queue
     if taken is not None:
         return RaceAccess(
-            _told(TAKING, ""), _verb(touch, True), queue.label, queue.device, touch.low, touch.high, taken.site
+            _told(TAKING, ""), _verb(access, True), queue.label, queue.device, access.low, access.high, taken.site
         )
     return RaceAccess(
         _told(command.name, command.called),
-        _verb(touch, command.name == TAKING),
+        _verb(access, command.name == TAKING),
         queue.label,
         queue.device,
-        touch.low,
-        touch.high,
+        access.low,
+        access.high,
         command.place,
     )
 
@@ -318,12 +320,12 @@ def _told(name: str, called: str) -> str:
     return "allocation" if name == TAKING else operator_of(name, called)
 
 
-def _verb(touch: MemoryAccess, takes: bool) -> str:
+def _verb(access: MemoryAccess, takes: bool) -> str:
     if takes:
         return "takes"
-    if touch.reads and touch.writes:
+    if access.reads and access.writes:
         return "reads and writes"
-    return "writes" if touch.writes else "reads"
+    return "writes" if access.writes else "reads"
 
 
 def _shared(conflict: Conflict) -> str:

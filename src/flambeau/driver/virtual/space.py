@@ -1,6 +1,6 @@
 """The bytes of virtual GPUs.
 
-- They lie in one sparse shared mapping per device, made on first use; memory that nobody touched costs nothing.
+- They lie in one sparse shared mapping per device, made on first use; memory that nobody accessed costs nothing.
 - Poison, the byte 0xFF (NaN, or -1), is what unwritten memory reads as.  A device keeps it as ranges and writes the
   bytes only when something reads them.
 """
