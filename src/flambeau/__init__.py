@@ -62,7 +62,7 @@ from .tensor.functions import __all__ as _function_names
 from .tensor.layouts import layout, strided
 from .tensor.legacy import Variable as _Variable
 from .tools.explain import explain
-from .tools.profile import profile
+from .tools.profiler import profile
 from .tools.statistics import statistics
 
 __version__ = "0.1.0"

@@ -102,7 +102,7 @@ from . import graphs, green_contexts, memory, nvtx, profiler, random, streams
 def __getattr__(name: str) -> object:
     """What needs modules loads when it is first named."""
     if name == "make_graphed_callables":
-        return _importlib.import_module("flambeau.nn.graphed").make_graphed_callables
+        return _importlib.import_module("flambeau.nn.graphed_callables").make_graphed_callables
     if name == "comm":
         return _importlib.import_module(f"{__name__}.comm")
     raise _no_attribute(__name__, name)

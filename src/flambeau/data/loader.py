@@ -185,7 +185,7 @@ class DataLoader(Generic[Sample_co]):
         batches = self._get_iterator()
         if self.device is None or self.device.type == "cpu":
             return batches
-        from .device_iterator import DeviceIterator
+        from .iterators import DeviceIterator
 
         with naming("DataLoader"):
             return DeviceIterator(batches, devices.cuda_index(self.device))

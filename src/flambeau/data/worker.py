@@ -10,11 +10,33 @@ from typing import Any
 from ..host import np
 from ..multiprocessing.worker_pipe import WorkerEnd, WorkerPipe
 from ..runtime import generator
-from . import worker_info
 from .dataset import IterableDataset
-from .fetch import fetcher
+from .iterators import fetcher
 from .worker_exception import WorkerException
-from .worker_info import WorkerInfo
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """A worker's number `id`, from 0, of `num_workers`; the seed of its generators; its copy of the dataset."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+_worker_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """In a worker process of a DataLoader: which one it is.  None in any other process."""
+    return _worker_info
+
+
+def set_worker_info(info: WorkerInfo) -> None:
+    """Make this process that worker."""
+    global _worker_info
+    _worker_info = info
 
 
 @dataclass(frozen=True)
@@ -54,7 +76,7 @@ def run(pipe: WorkerPipe, number: int, settings: Settings) -> None:
     try:
         _seed(settings.base_seed, number)
         seed = settings.base_seed + number
-        worker_info.set_worker_info(WorkerInfo(number, settings.num_workers, seed, settings.dataset))
+        set_worker_info(WorkerInfo(number, settings.num_workers, seed, settings.dataset))
         _Worker(WorkerEnd(pipe), number, settings).work()
     except (EOFError, KeyboardInterrupt):  # an interrupt reaches the main process, too
         pass

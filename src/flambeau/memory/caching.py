@@ -27,12 +27,12 @@ from ..core.native import Lock
 from ..driver.api import Driver, StreamHandle
 from ..errors import AcceleratorError, ArgumentError
 from ..hooks import hooks
+from .out_of_memory import TOO_LARGE_TO_TRY, Shortage, too_large
 from .pending import Pending, RecordEvent
 from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer
 from .private import PoolId, PrivatePool, PrivatePools, relaxed
 from .segments import Segments
 from .settings import BLOCK_GRAIN, UNLIMITED, Settings, check_fraction, rounded
-from .shortage import TOO_LARGE_TO_TRY, Shortage, too_large
 from .statistics import Counters, Flow, Incidents, note_peaks, report, settle
 
 ProcessUsage = Callable[[], Sequence[tuple[int, int]]]

@@ -1,13 +1,13 @@
-"""Segments and the blocks that tile them: how idle blocks are found, split and merged.
+"""Segments and their blocks: how idle blocks are found, split and coalesced.
 
-- A segment is what the driver gave.  It belongs to one stream, and so do all of its blocks, for as long as it lives.
-- Blocks tile their segment in address order.  A block is with an owner, waits for events, or is idle.
-- Idle blocks are in one list per stream, sorted by size, then address: the first that is big enough is the best fit.
-- No two neighbours are both idle: `put` merges.  A block that waits for events is not idle, and merges with nothing.
-- In front of the lists, blocks that were just given back wait for a request of the very size that they served, the last
-  one first; they are not idle yet.  `settle` makes them so: for whoever looks at the pool, and for a request that finds
-  none of its size; in the small pool only if no idle block is big enough either, so that loops keep their blocks apart.
-- In a split and in a merge the lower Block object lives on, so the first block of a segment never changes.
+- A segment is one allocation of the driver.  It and all of its blocks belong to one stream for its lifetime.
+- Blocks tile their segment in address order.  A block has an owner, waits for events, or is idle.
+- Each stream has a list of idle blocks sorted by size, then address: the first that is large enough is the best fit.
+- Two neighbours are never both idle: `put` coalesces them.  A block that waits for events is not idle.
+- A freed block goes to the free list of its size class, from which the next request of that size takes it (last in,
+  first out).  It is not idle yet: `coalesce` moves all such blocks to the idle list, before statistics are read and
+  when a request finds no block.  The small pool tries the best fit first, so that loops keep their blocks apart.
+- In a split and in a merge the lower Block object survives, so the first block of a segment never changes.
 - A pool has no lock: its allocator holds one.
 """
 
@@ -104,7 +104,7 @@ class FreeList:
 
 
 class FreeLists:
-    """The free lists of one stream.  small: by size in units of BLOCK_GRAIN up to SMALL_LIMIT;  large: by size in bytes."""
+    """The free lists of one stream.  small: by nbytes // BLOCK_GRAIN, up to SMALL_LIMIT;  large: by nbytes."""
 
     __slots__ = ("large", "small")
 

@@ -5,7 +5,7 @@ import pytest
 import flambeau as torch
 from flambeau import nn
 from flambeau.errors import ArgumentTypeError
-from flambeau.nn.state import StateDictError
+from flambeau.nn.state_dict import StateDictError
 
 
 def net():

@@ -6,7 +6,7 @@ from types import MappingProxyType
 import pytest
 
 import flambeau as torch
-from flambeau.data.pin import pin_memory
+from flambeau.data.pinning import pin_memory
 
 Pair = namedtuple("Pair", "x y")
 pytestmark = pytest.mark.devices(1)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from flambeau.memory.shortage import Shortage, size, too_large
+from flambeau.memory.out_of_memory import Shortage, size, too_large
 
 MIB = 1 << 20
 BASE = Shortage(
