@@ -1,7 +1,11 @@
-"""Iterators over the batches of a DataLoader, and the one that makes them in the calling process.
+"""Iterators over the batches of a DataLoader, and fetchers that make a batch from a dataset.
 
-What is drawn, and when, is PyTorch's: a base seed when an iterator is made, indices when a batch is asked for; with
-workers, prefetch_factor * num_workers batches ahead.
+- Random draws follow PyTorch: a base seed when an iterator is made, indices when a batch is requested; with workers,
+  prefetch_factor * num_workers batches ahead.
+- An exception leaves a fetcher usable: the next call makes the next batch.
+- The device iterator copies batches to a GPU one batch ahead, on a stream of its own, from pinned memory.  The copy
+  stream follows the consumer's stream at each request, so memory freed by then can be reused; the consumer's stream,
+  the current one at each `next`, follows the copies of its batch.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The thread that pins the batches of worker processes, while the program uses earlier ones.
+"""Copies batches to pinned memory: `pin_memory`, and the thread that pins batches of worker processes.
 
-The thread knows its two queues alone, never the iterator, so that dropping an iterator ends its thread.
+The thread refers to its two queues only, not to the iterator, so dropping the iterator ends the thread.
 """
 
 from __future__ import annotations

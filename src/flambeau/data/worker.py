@@ -1,4 +1,4 @@
-"""Worker processes of a DataLoader: what runs in one."""
+"""Worker processes of a DataLoader: their main loop and `get_worker_info`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The two machines that flambeau runs on.  No other module names both.
+"""The two drivers, `nvidia` and `virtual`.  No other module names both.
 
-`api` is the interface, `nvidia` and `virtual` implement it; neither is imported before it is chosen.
+`api` is the interface; neither driver is imported before it is chosen.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Things of which each thread needs one of its own, and which are made as seldom as possible."""
+"""Per-thread objects that are reused by other threads after their thread ends."""
 
 from __future__ import annotations
 

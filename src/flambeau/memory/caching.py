@@ -1,4 +1,4 @@
-"""The caching allocator of one device: the driver's segments, handed out as blocks again and again.
+"""The caching allocator of one device: carves the driver's segments into blocks and reuses them.
 
 Policy
 - Sizes are rounded to 512 B.  Up to 1 MiB: the small pool, carved from 2 MiB segments.  Above: the large pool; requests

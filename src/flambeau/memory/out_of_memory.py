@@ -1,4 +1,4 @@
-"""Why an allocation failed, in numbers and in words.
+"""The text of an out-of-memory error: sizes and the state of the device's memory.
 
 - The text has, in order: size asked, GPU, capacity, free, processes, limit, allocated, reserved but unallocated.
 - The hint names the cause that the numbers prove: live bytes, a segment's rounding, a capture, or fragmentation.

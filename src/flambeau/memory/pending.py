@@ -1,4 +1,4 @@
-"""Blocks that were given back while other streams may still use them.
+"""Freed blocks that other streams may still use, and the events that they wait for.
 
 - One event per recorded stream, and those that were recorded before for the block; it is done when all of them are.
 - One queue per stream, first in first out: the events of a stream complete in order, so one query answers for a queue,

@@ -1,4 +1,4 @@
-"""Pinned host memory, kept for reuse.
+"""The caching allocator of pinned host memory.
 
 Policy
 - Sizes are rounded to 4 KiB, never to powers of two.  A block is reused as a whole: the smallest idle one that is big

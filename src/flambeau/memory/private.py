@@ -1,4 +1,4 @@
-"""Private pools: the memory of graphs, apart from all other, because launches use it as long as the graph lives.
+"""Private pools: memory of CUDA graphs, kept apart from all other while the graph lives.
 
 - A capture names one pool.  Blocks for its streams come from that pool, and freed ones go back to it, so that the next
   captures of the pool reuse them, and nobody else.

@@ -1,4 +1,4 @@
-"""Blocks for those who keep an address and nothing else, such as other libraries."""
+"""Raw allocations: blocks identified by their address only, for other libraries."""
 
 from __future__ import annotations
 

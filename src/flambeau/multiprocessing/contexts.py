@@ -1,4 +1,4 @@
-"""Start methods.  A process that is spawned, or comes from a fork server, gets its parent's choice of virtual GPUs."""
+"""Start methods.  Spawned and fork-server processes inherit the parent's choice of virtual GPUs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queues and pools that pickle what they are given at once, in the thread that gives it.
+"""Queues and pools that pickle an object at once, in the thread that puts it.
 
 So a tensor is ordered after the giving thread's current stream, an object that cannot be pickled is an error where it
 was put, and `withdraw` can take back what nobody has received.

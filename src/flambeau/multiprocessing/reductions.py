@@ -1,4 +1,4 @@
-"""How tensors, parameters and events travel between processes: by handle, in whatever multiprocessing pickles.
+"""Pickling of tensors, parameters and events between processes, by handle.
 
 - Importing this module teaches multiprocessing's pickler; queues, pipes, pools and arguments of processes all use it.
 - A message goes to one receiver, once.

@@ -1,4 +1,4 @@
-"""One function in several processes, and the first failure told to the parent."""
+"""spawn: run one function in several processes, and raise the first failure in the parent."""
 
 from __future__ import annotations
 

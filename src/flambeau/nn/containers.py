@@ -1,4 +1,4 @@
-"""Modules that hold others in order or by name."""
+"""Containers of modules and parameters: Sequential, ModuleList, ModuleDict, ParameterList."""
 
 from __future__ import annotations
 

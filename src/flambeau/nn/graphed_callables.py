@@ -1,4 +1,4 @@
-"""Parts of a program as CUDA graphs, with gradients: one graph forward, one backward, inside one node of autograd.
+"""make_graphed_callables: callables as CUDA graphs with gradients, one graph forward and one backward.
 
 - Forward graphs are captured in order, backward graphs in reverse, all from one pool: calls must keep to that order.
 - A call copies its arguments into static inputs, replays, and gives views of static results: the next call overwrites

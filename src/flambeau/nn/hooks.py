@@ -1,4 +1,4 @@
-"""Hooks of a module: what is called around its forward and its backward."""
+"""Module hooks, called around forward and backward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Module: parameters, buffers and other modules, with the function that they compute."""
+"""Module: the base class of layers, with parameters, buffers, children and a forward function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saving and loading a module's state.
+"""Saving and loading a module's state_dict.
 
 Loading checks every name and shape before it writes anything: after an error the module is as it was.
 """

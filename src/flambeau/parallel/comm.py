@@ -1,8 +1,8 @@
-"""Copies and sums between the devices of one process.
+"""Copies and sums between the devices of one process; small tensors are packed into buckets.
 
-Order, everywhere: a copy between devices is put on its source's current stream, after the work already queued on both
-devices' current streams, and the destination's current stream goes on after it.  Sums are made in the order of the
-inputs, so results are the same every run.  Nothing here is recorded for autograd.
+A copy between devices is queued on its source's current stream, after the work already queued on both devices' current
+streams; the destination's current stream follows it.  Sums are computed in the order of the inputs, so results repeat
+exactly.  Nothing here is recorded for autograd.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The devices of a program that does not say which kind it uses: torch.accelerator.
+"""torch.accelerator: devices, events and graphs under names that do not mention CUDA.
 
-flambeau has one kind, CUDA.  What waits or frees does nothing before the machine has started.
+The only accelerator is CUDA.  Functions that wait or free do nothing before the machine has started.
 """
 
 from __future__ import annotations
@@ -59,19 +59,19 @@ def synchronize(device: Any = None) -> None:
 
 
 def empty_cache() -> None:
-    """Hand idle memory back; nothing before the machine has started."""
+    """Return idle memory to the driver; does nothing before the machine has started."""
     if control.is_initialized():
         memory_stats.empty_cache()
 
 
 def get_device_capability(device: Any = None) -> dict[str, Any]:
-    """What a device can do: `supported_dtypes`, the types that tensors on it can have."""
+    """A device's capabilities: `supported_dtypes`, the dtypes of its tensors."""
     devices.cuda_index(device)
     return {"supported_dtypes": set(dtypes.ALL)}
 
 
 class _AsCuda(type):
-    """Every CUDA event counts as an instance."""
+    """Metaclass of AnyEvent: every CUDA event counts as an instance."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, Event)
@@ -85,14 +85,14 @@ class _AsCuda(type):
 
 
 class AnyEvent(metaclass=_AsCuda):
-    """A point in a stream's work; see torch.cuda.Event.  device: a kind of device, None for the one there is."""
+    """torch.Event: an event of the current accelerator; see torch.cuda.Event.  device: its device type, or None."""
 
 
 DEFAULT_MODE = "global"
 
 
 class AnyGraph(CUDAGraph):
-    """Captured work.  `with stream, g:` captures what the block puts on that stream; see torch.cuda.CUDAGraph.
+    """torch.accelerator.Graph: `with stream, g:` captures the work that the block submits; see torch.cuda.CUDAGraph.
 
     keep_graph: as there.  pool, capture_error_mode: as in its `capture_begin`; "default" is "global".
     """

@@ -1,4 +1,4 @@
-"""What a program asks of its devices as a whole: are there any, which is current, wait for all of it."""
+"""Device management: availability, the current device and stream, properties, synchronization."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Uuid:
 
 @dataclass(frozen=True)
 class Properties:
-    """One device.  Sizes in bytes."""
+    """Properties of one device.  Sizes in bytes."""
 
     name: str
     major: int
@@ -51,7 +51,7 @@ class Properties:
 
 
 def properties_of(found: DeviceProperties) -> Properties:
-    """A driver's record of a device as a program sees it."""
+    """Convert the driver's device properties to PyTorch's names."""
     kept: dict[str, Any] = {name: value for name, value in vars(found).items() if name in Properties.__annotations__}
     kept["uuid"] = Uuid(bytes.fromhex(found.uuid.removeprefix("GPU-").replace("-", "")))
     return Properties(**kept, L2_cache_size=found.l2_cache_size)
@@ -63,7 +63,7 @@ STRAY_HINT = "choose the device before memory is pinned or anything is put on a 
 def virtual(
     count: int = 1, *, preset: str = "h200", memory: int | str = 0, races: str = "poison", schedule: str = "submission"
 ) -> None:
-    """Use virtual GPUs in this process, from now on.
+    """Use virtual GPUs in this process.
 
     memory: bytes of each, as a number or as "2GiB"; 0 for the preset's.  races: "poison", "error" or "real".
     Raises: ConfigError for a bad value, or once the machine has started.
@@ -92,7 +92,7 @@ def is_initialized() -> bool:
 
 
 def ipc_collect() -> None:
-    """Give back to other processes what was dropped here, and take back what they have given back.
+    """Release dropped imports, and reclaim exports that other processes released.
 
     Both happen by themselves soon after; this is for when it must have happened.
     Host: waits for the work of this process that uses what was dropped.
@@ -103,7 +103,7 @@ def ipc_collect() -> None:
 
 
 def ipc_report() -> Report:
-    """Who holds what: this process's tensors that others hold, theirs that it holds, and those on their way."""
+    """Report memory shared with other processes: exported, imported and in flight."""
     exchange = thread.machine().exchange if thread.has_machine() else None
     return Report([], [], []) if exchange is None else exchange.report()
 
@@ -132,7 +132,7 @@ def set_device(device: Any) -> None:
 
 
 def _report_stray_contexts(chosen: int) -> None:
-    """Say which other devices this process uses.  Raises ModeError if that is what was asked for."""
+    """Warn about contexts on other devices.  Raises ModeError if configured to."""
     machine = thread.machine()
     stray = [index for index in range(len(machine.devices)) if index != chosen and machine.driver.has_context(index)]
     if not stray:
@@ -177,13 +177,13 @@ def set_stream(stream: Stream | None) -> None:
 
 
 def get_device_properties(device: Any = None) -> Properties:
-    """What a device is.  Raises DeviceQueryError if there is no such device."""
+    """The properties of a device.  Raises DeviceQueryError if there is no such device."""
     index = _known(device)
     return properties_of(thread.machine().devices[index].properties)
 
 
 def get_device_name(device: Any = None) -> str:
-    """The name that a device's maker gave it, such as "NVIDIA H200"."""
+    """The product name of a device, such as "NVIDIA H200"."""
     return get_device_properties(device).name
 
 
@@ -214,7 +214,7 @@ def current_blas_handle() -> int:
 
 
 def get_arch_list() -> list[str]:
-    """The architectures that kernels can be had for, such as "sm_90": shipped, or compiled when needed.
+    """The architectures that kernels are available for, such as "sm_90": prebuilt or compiled on demand.
 
     Empty without a GPU.  Starts nothing.
     """

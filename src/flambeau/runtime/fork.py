@@ -1,4 +1,4 @@
-"""Fork after the start: the child has its parent's machine as dead objects, and every use of them is refused.
+"""Fork after CUDA started: in the child, every use of the inherited machine raises AcceleratorError.
 
 - The check costs nothing until a fork happens: in the child, whatever leads to the driver is replaced.
 - What finalizers do in the child does nothing.
@@ -30,7 +30,7 @@ _started: weakref.WeakKeyDictionary[Machine, Refusal] = weakref.WeakKeyDictionar
 
 
 class Refusal:
-    """Stands for the driver and the devices of a machine in a forked child: any use raises AcceleratorError.
+    """Replaces the driver and devices in a forked child: any use raises AcceleratorError.
 
     pid: the process that started the machine;  count: its devices;  stack: where it did, innermost first.
     """
@@ -76,7 +76,7 @@ def _with_source(site: str) -> str:
 
 
 def watch(machine: Machine) -> None:
-    """Remember that a machine has started, and where."""
+    """Register a started machine and the source line."""
     _started[machine] = Refusal(os.getpid(), len(machine.devices), callers.call_stack(STACK_FRAMES))
 
 
@@ -100,7 +100,7 @@ def _in_child() -> None:
 
 
 def _refused(former: Machine, refusal: Refusal) -> Machine:
-    """The machine of a forked child: it does not start, and its CPU side is the parent's."""
+    """The machine of a forked child: it cannot start, and shares the parent's CPU state."""
     made = type(former)(former.choice, former.schedule)
     dead: Any = refusal
     made.forked, made.driver, made.devices = refusal, dead, dead

@@ -1,9 +1,10 @@
-"""CUDA graphs: work that is captured once and replayed at the cost of one launch.
+"""CUDA graphs: capture work once, replay it with one launch.
 
-- One capture at a time in the machine.  From its begin to its end the allocators ask nothing of events and hand nothing
-  back, capturing streams get their memory from the graph's private pool, and what must be loaded or allocated on the
-  way is, with the thread's capture mode relaxed.
-- The graph keeps its pool, its random states and the pinned memory that its copies use; inputs are for others to keep.
+- A machine has one capture at a time.  During it the allocators query no events and return nothing to the driver,
+  capturing streams allocate from the graph's private pool, and loading or allocating uses the relaxed capture mode.
+- A graph keeps its pool, its random states and the pinned memory of its copies alive; the program keeps the inputs.
+- A captured random operation counts from a state in device memory, {seed, first counter} of its generator.  A replay
+  reserves the draws of the whole graph and queues a kernel that writes the state: replays and calls share a sequence.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Input:
 
 
 class StaticInputs:
-    """The tensors that get new values before each replay of one graph; none are kept unless checks are on."""
+    """Static inputs of one graph, checked for new values before each replay; empty unless checks are on."""
 
     def __init__(self) -> None:
         self._inputs: list[Input] = []
@@ -93,7 +94,7 @@ DEBUG_HINT = "call enable_debug_mode() before the capture, or make it with CUDAG
 
 
 class GraphDebugging:
-    """The part of a CUDAGraph that shows what was captured."""
+    """Debugging methods of CUDAGraph: dumps and raw handles."""
 
     keep_graph: bool
     _graph: GraphHandle
@@ -167,7 +168,7 @@ extern "C" __global__ void set_random_state(long long* out, unsigned long long s
 
 
 class RandomStates:
-    """The states of the generators that one graph draws from."""
+    """Device copies of the generator states that one graph uses."""
 
     def __init__(self) -> None:
         self._memory: storage.Storage | None = None
@@ -222,7 +223,7 @@ _pool_numbers = itertools.count(1)
 
 
 def graph_pool_handle() -> PoolId:
-    """A name for a memory pool that several graphs are to share: `pool=` of their captures."""
+    """A new memory pool id, to be shared by graphs through `pool=`."""
     return 0, next(_pool_numbers)
 
 
@@ -234,7 +235,7 @@ def is_current_stream_capturing() -> bool:
 
 
 def refuse_capture(name: str, why: str, hint: str) -> None:
-    """Raise AcceleratorError if the current stream is capturing: a replay would not do what a call does."""
+    """Raise AcceleratorError if the current stream is capturing and the call cannot be replayed."""
     if is_current_stream_capturing():
         raise AcceleratorError(
             f"cannot be captured: {why}; called by {callers.caller()}",
@@ -245,7 +246,7 @@ def refuse_capture(name: str, why: str, hint: str) -> None:
 
 
 class CUDAGraph(GraphDebugging):
-    """Captured work.  `with cuda.graph(g):` captures into it, `g.replay()` does the work again.
+    """A CUDA graph: `with cuda.graph(g):` captures into it, `g.replay()` launches it.
 
     keep_graph: instantiate at the first replay, or when asked, instead of at the end of the capture.
     """
@@ -547,7 +548,7 @@ class graph:  # noqa: N801  (the field's name for it)
 
 
 def hand_idle_memory_back() -> None:
-    """Collect what cycles hold, and hand back what the allocators keep idle, so that graphs have room for theirs."""
+    """Run the garbage collector and return idle memory to the driver, before a capture."""
     gc.collect()
     memory_stats.empty_cache()
     memory_stats.empty_host_cache()

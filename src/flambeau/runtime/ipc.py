@@ -1,4 +1,4 @@
-"""Device memory that several processes use: sent by handle, never copied.
+"""CUDA IPC: sharing device memory between processes by handle, without copies.
 
 - What travels is a fixed struct: whom to ask, and the number of a ticket.  The receiver asks the sender, and where the
   sender has the memory from a third process, that one too; it then opens the whole segment, once per process.
@@ -35,7 +35,7 @@ _NOTHING: Answer = (b"", ())
 
 
 class Exchange:
-    """What one machine shares with other processes."""
+    """IPC state of one machine: exports, imports and the endpoint."""
 
     def __init__(self, machine: Machine) -> None:
         self.ledger = Exports()
@@ -287,7 +287,7 @@ def _by_pid(holders: dict[Peer, int]) -> dict[int, int]:
 
 
 def of(machine: Machine) -> Exchange:
-    """What a machine shares.  Starts it.  Raises NoDeviceError if there is no GPU."""
+    """The IPC state of a machine; starts it.  Raises NoDeviceError if there is no GPU."""
     machine.start()
     with machine.lock:
         if machine.exchange is None:

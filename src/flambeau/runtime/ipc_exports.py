@@ -1,4 +1,4 @@
-"""Who holds what: a process's account of what it has sent to other processes.
+"""IPC exports: reference counts of storages that other processes hold or are receiving.
 
 - A *ticket* is one tensor on its way.  It keeps the storage until the receiver says that it is done with receiving.
 - A *loan* is a storage of this process that others hold.  It keeps the storage until every holder has given it back.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Terms:
-    """What a receiver must know of a storage: the number of its loan and, packed, where it lies."""
+    """Message to a receiver: the number of the reference and the packed storage description."""
 
     __slots__ = ("loan", "place", "site")
 
@@ -36,7 +36,7 @@ class Terms:
 
 
 class Handle:
-    """One tensor on its way.
+    """Handle of one tensor in flight to another process.
 
     terms:  None unless the storage is this process's own device memory.
     answer: what the receiver is told;  event: what it must wait for, 0 for host memory, with its device.
@@ -65,7 +65,7 @@ class Handle:
 
 
 class Reference:
-    """A storage that other processes hold, so many times each."""
+    """Reference counts of an exported storage, by process."""
 
     __slots__ = ("holders", "storage", "terms")
 
@@ -76,7 +76,7 @@ class Reference:
 
 
 class Exports:
-    """The tickets and loans of one machine.  Any thread may call."""
+    """Handles in flight and references of one machine.  Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

@@ -1,4 +1,4 @@
-"""What this process holds of other processes' device memory, and how it goes back.
+"""IPC imports: device memory of other processes that this process holds, and its release.
 
 - A holder gives back when its last tensor goes, after the work of the stream that it received it on, and of recorded
   streams: a thread waits for those, since finalizers must not.
@@ -27,7 +27,7 @@ _PLACE = struct.Struct(f"<c{NAME_BYTES}s{SERVICE_BYTES}sQ40sQQHH")
 
 
 class Place:
-    """Where a storage lies, as its owner says, with the handles of segment and event as far as they are known."""
+    """The owner's description of a storage: its segment, offset and size, and the IPC handles known so far."""
 
     def __init__(
         self, owner: bytes, service: bytes, loan: int, uuid: str, offset: int, nbytes: int, segment: bytes, event: bytes
@@ -63,7 +63,7 @@ class Place:
 
 
 class Share:
-    """One storage of another process that this one holds.  base: where its segment was opened."""
+    """An imported storage of another process.  base: the address of its opened segment."""
 
     __slots__ = ("__weakref__", "base", "device", "driver", "owner", "place", "streams")
 
@@ -96,7 +96,7 @@ class Share:
 
 
 class Returner:
-    """Gives back shares in a thread of its own, which starts with the first."""
+    """Releases imported storages in a background thread, started by the first one."""
 
     def __init__(self) -> None:
         self._given: queue.SimpleQueue[Share | threading.Event | None] = queue.SimpleQueue()
@@ -145,7 +145,7 @@ class Returner:
 
 
 def _given_back(shares: list[Share]) -> list[Share]:
-    """Give shares back, and return those that captures hold up."""
+    """Release imports; return those delayed by a graph capture."""
     captured = [each for each in shares if each.is_captured()]
     for each in shares:
         if each not in captured:
@@ -154,5 +154,5 @@ def _given_back(shares: list[Share]) -> list[Share]:
 
 
 def tell_given_back(owner: Connection, place: Place) -> None:
-    """This process holds one share less."""
+    """Tell the owner that this process released one reference."""
     owner.tell(place.service, REQUEST.pack(GIVE_BACK, place.loan))

@@ -1,4 +1,4 @@
-"""Who holds what: the ledger of memory that processes share, for people to read."""
+"""Report of memory shared between processes (cuda.ipc_report)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Lent:
 
 @dataclass(frozen=True)
 class Borrowed:
-    """A storage of another process that this one holds.  nbytes in bytes;  is_lost: the owner has ended."""
+    """An imported storage.  nbytes in bytes;  is_lost: the owner has ended."""
 
     device: int
     nbytes: int
@@ -35,7 +35,7 @@ class Borrowed:
 
 @dataclass(frozen=True)
 class InFlight:
-    """A tensor on its way.  nbytes in bytes;  taker: the process that is receiving it, None before."""
+    """A tensor in flight.  nbytes in bytes;  taker: the receiving process, None before."""
 
     device: int
     nbytes: int
@@ -50,7 +50,7 @@ class InFlight:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that this process shares with others, as far as it knows."""
+    """All memory that this process shares with others, as far as known."""
 
     lent: list[Lent]
     borrowed: list[Borrowed]

@@ -1,4 +1,10 @@
-"""The machine: everything that a process has of its GPUs hangs here, so that a test can make thousands of them."""
+"""The machine: all GPU state of a process.  A test can create many.
+
+- Queued work runs before the process ends, as it does on a GPU.  A forked child of `multiprocessing` ends without
+  `atexit` and drops finalizers registered before its `run`, so the finalizer is registered again in the child.
+- With races="error", host accesses to pinned memory are checked like any other.  Accesses through NumPy arrays made
+  before a copy, and by other libraries, are not seen.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +121,7 @@ class Accelerator(thread.Device):
 
 
 class Machine(thread.Machine):
-    """The process's GPUs.  Nothing is started, and no driver call made, before `start`."""
+    """The GPUs of a process.  No driver call is made before `start`."""
 
     devices: list[Accelerator]
     settings: Settings
@@ -255,7 +261,7 @@ thread.make_machines_by(Machine.from_environment)
 
 
 def choose(gpus: Gpus) -> None:
-    """Make these the process's GPUs.  Raises ConfigError once the machine has started."""
+    """Select the process's GPUs.  Raises ConfigError after the machine has started."""
     if thread.has_machine() and thread.machine().is_started:
         raise ConfigError(
             f"virtual: the machine has started already, with {thread.machine().device_count()} devices",
@@ -270,7 +276,7 @@ _drains_in = 0  # the process that is watched already
 
 
 def drain_at_exit() -> None:
-    """Have the queued work of the process's machine run before this process ends."""
+    """Run the queued work of the process's machine at exit."""
     global _drains_in
     if _drains_in != os.getpid():
         from multiprocessing import util  # importing flambeau must not load it
@@ -297,7 +303,7 @@ _watches_host_accesses = False
 
 
 def watch_host_accesses() -> None:
-    """Tell machines whose races are errors of each use of host memory from now on."""
+    """Report host memory accesses to machines with races="error"."""
     global _watches_host_accesses
     if not _watches_host_accesses:
         subscribe(on_host_read=_host_accessed, on_host_write=_host_accessed)

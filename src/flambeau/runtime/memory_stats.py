@@ -1,4 +1,4 @@
-"""How much memory is in use, and by what: the figures of torch.cuda.memory_* under their names."""
+"""Memory statistics: torch.cuda.memory_* and the allocator functions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _nested(flat: dict[str, int]) -> dict[str, Any]:
 
 
 def get_allocator_backend() -> str:
-    """The name of the caching allocator, of which there is one."""
+    """The name of the caching allocator."""
     return "native"
 
 
@@ -89,7 +89,7 @@ max_memory_cached = max_memory_reserved
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Let every peak start from the current value."""
+    """Reset peak statistics to the current values."""
     _allocator(device).reset_peak_statistics()
 
 
@@ -98,7 +98,7 @@ reset_max_memory_cached = reset_peak_memory_stats
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
-    """Let every counter that only grows start from 0."""
+    """Reset accumulated statistics to 0."""
     _allocator(device).reset_accumulated_statistics()
 
 
@@ -115,7 +115,7 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
 
 def empty_cache() -> None:
-    """Hand the idle memory of every device back to its driver; nothing before the machine has started.
+    """Return idle memory of every device to the driver; does nothing before the machine has started.
 
     Host: waits for work that may still use it.
     """
@@ -124,17 +124,17 @@ def empty_cache() -> None:
 
 
 def allocated_bytes() -> int:
-    """Bytes that have an owner, on all devices; whatever was dropped by now has none."""
+    """Bytes of allocated blocks on all devices."""
     return sum(each.allocator.allocated_bytes for each in thread.machine().devices)
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
-    """Let this process reserve at most this part of a device's memory.  Raises ArgumentError, ArgumentTypeError."""
+    """Limit this process to a fraction of a device's memory.  Raises ArgumentError, ArgumentTypeError."""
     _allocator(device).set_fraction(fraction)
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
-    """The part of a device's memory that this process may reserve."""
+    """The fraction of a device's memory that this process may reserve."""
     return _allocator(device).fraction
 
 
@@ -159,7 +159,7 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Give back what `caching_allocator_alloc` gave.  Raises AcceleratorError for another address."""
+    """Free memory of `caching_allocator_alloc`.  Raises AcceleratorError for another address."""
     owner = next((each for each in thread.machine().devices if each.allocator.owns(mem_ptr)), None)
     (owner or thread.machine().devices[0]).raw_blocks.free(mem_ptr)
 
@@ -170,25 +170,25 @@ def host_memory_stats() -> dict[str, int]:
 
 
 def reset_peak_host_memory_stats() -> None:
-    """Let every peak of the pinned memory cache start from the current value; nothing before the start."""
+    """Reset peak statistics of the pinned memory cache; does nothing before the machine has started."""
     if control.is_initialized():
         thread.machine().pinned.reset_peak_statistics()
 
 
 def reset_accumulated_host_memory_stats() -> None:
-    """Let every counter of the pinned memory cache that only grows start from 0; nothing before the start."""
+    """Reset accumulated statistics of the pinned memory cache; does nothing before the machine has started."""
     if control.is_initialized():
         thread.machine().pinned.reset_accumulated_statistics()
 
 
 def empty_host_cache() -> None:
-    """Hand idle pinned memory back to the driver."""
+    """Return idle pinned memory to the driver."""
     if control.is_initialized():
         thread.machine().pinned.empty_cache()
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """A table of a device's memory, for people."""
+    """A readable table of a device's memory statistics."""
     index = devices.cuda_index(device)
     stats = memory_stats(index)
     title = f"flambeau CUDA memory summary, device ID {index}"
@@ -204,7 +204,7 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
 
 
 def in_units(nbytes: int) -> str:
-    """A number of bytes for people, in at most four digits: 1048576 is `1024 KiB`."""
+    """Format a number of bytes with at most four digits: 1048576 is `1024 KiB`."""
     size, unit = float(nbytes), 0
     while size >= 10_000 and unit < len(UNITS) - 1:
         size, unit = size / 1024, unit + 1

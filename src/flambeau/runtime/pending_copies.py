@@ -1,4 +1,4 @@
-"""Copies of pinned memory that are done later, and waiting for one that writes it.
+"""Pending copies: asynchronous copies into pinned memory, and waiting for them.
 
 A pinned block keeps one `Arrival` per copy that writes it, with an event that was recorded behind it, until it was
 waited for or a later copy of the same stream covers it.  The block is not used again before they are done.
@@ -21,7 +21,7 @@ _lock = threading.Lock()
 
 
 class HostUse(NamedTuple):
-    """What an asynchronous copy reads, or writes, of a pinned storage: `nbytes` at the address `low`."""
+    """The bytes of a pinned storage that an asynchronous copy reads or writes: `nbytes` at the address `low`."""
 
     memory: Storage
     low: int
@@ -30,7 +30,7 @@ class HostUse(NamedTuple):
 
 
 class PendingCopy:
-    """The bytes [low, high) of the host, which a copy on `stream` writes before `event`."""
+    """A copy on `stream` that writes the host bytes [low, high) before `event`."""
 
     __slots__ = ("event", "high", "low", "stream")
 
@@ -46,12 +46,12 @@ class PendingCopy:
         return self.stream.handle, self.event.handle
 
     def covers(self, other: PendingCopy) -> bool:
-        """Whether waiting for this one, which came later, is waiting for the other."""
+        """Whether waiting for this later copy also waits for the other."""
         return self.stream is other.stream and self.low <= other.low and other.high <= self.high
 
 
 def expect(uses: Sequence[HostUse], stream: Stream) -> None:
-    """Copies were put on a stream.  Host: returns at once."""
+    """Register copies that were submitted to a stream.  Host: returns at once."""
     if stream.machine.strict is not None:
         for each in uses:
             stream.machine.strict.host.expect(each, stream)
@@ -63,7 +63,7 @@ def expect(uses: Sequence[HostUse], stream: Stream) -> None:
 
 
 def add(memory: Storage, low: int, nbytes: int, stream: Stream, event: Event) -> None:
-    """A copy that writes `nbytes` at the address `low` was put on a stream, and an event behind it."""
+    """Register a submitted copy that writes `nbytes` at the address `low`, and the event recorded after it."""
     made = PendingCopy(low, low + nbytes, stream, event)
     block = memory.block
     with _lock:
@@ -76,7 +76,7 @@ def add(memory: Storage, low: int, nbytes: int, stream: Stream, event: Event) ->
 
 
 def wait_for(storage: Storage, low: int, nbytes: int) -> None:
-    """Wait for the copies into `nbytes` at the address `low` that are on their way.  Host: waits."""
+    """Wait for pending copies into `nbytes` at the address `low`.  Host: waits."""
     if not storage.is_pinned:
         return
     high = low + nbytes

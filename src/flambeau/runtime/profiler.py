@@ -1,6 +1,8 @@
-"""The gate of NVIDIA's profilers: they may be told to collect only between `start` and `stop`.
+"""NVTX ranges and marks, and start and stop of CUDA profilers that collect on request.
 
-`flambeau.profile()` collects by itself, on every GPU, and does not look at this gate.
+- Ranges go to NVIDIA's profilers on NVIDIA GPUs, and to an open `flambeau.profile()` on every GPU.
+- A thread's ranges nest; those of `range_start` may end in another thread.
+- `flambeau.profile()` collects on its own and ignores `start` and `stop`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from ..hooks import hooks
 
 
 class Open(NamedTuple):
-    """A range that has not ended.  start_ns: None if nobody watched then;  begun: the profiler's name for it."""
+    """An open range.  start_ns: None without a listener at its start;  begun: the profiler's id of it."""
 
     text: str
     start_ns: int | None
@@ -37,7 +39,7 @@ _numbers = itertools.count(1)
 
 
 def mark(msg: str) -> None:
-    """Say that something happened now."""
+    """Mark a moment."""
     if (markers := _markers()) is not None:
         markers.mark(str(msg))
     now = _now()
@@ -45,7 +47,7 @@ def mark(msg: str) -> None:
 
 
 def range_push(msg: str) -> int:
-    """Begin a range inside this thread's innermost one; how many it is inside of, so 0 for the first."""
+    """Begin a nested range of this thread; return its depth, 0 for the outermost."""
     opened = Open(str(msg), _now())
     if (markers := _markers()) is not None:
         markers.push(opened.text)
@@ -54,7 +56,7 @@ def range_push(msg: str) -> int:
 
 
 def range_pop() -> int:
-    """End this thread's innermost range; how many it was inside of, or -1 if there is none."""
+    """End this thread's innermost range; return its depth, or -1 without an open range."""
     if not _nested.ranges:
         return -1
     ended = _nested.ranges.pop()
@@ -65,14 +67,14 @@ def range_pop() -> int:
 
 
 def range_start(msg: str) -> int:
-    """Begin a range that any thread may end, with the number that this returns."""
+    """Begin a range that any thread may end; return its id."""
     text, markers, number = str(msg), _markers(), next(_numbers)
     _started[number] = Open(text, _now(), 0 if markers is None else markers.begin(text))
     return number
 
 
 def range_end(range_id: int) -> None:
-    """End what `range_start` began.  Raises ArgumentError if there is no such range, or it has ended."""
+    """End the range of an id from `range_start`.  Raises ArgumentError for an unknown or ended range."""
     ended = _started.pop(range_id, None)
     if ended is None:
         raise ArgumentError(
@@ -85,14 +87,14 @@ def range_end(range_id: int) -> None:
 
 @contextmanager
 def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
-    """`with nvtx.range("step {}", n):`, or `@nvtx.range("step")` on a function: a range around what is inside."""
+    """A range around a block or function: `with nvtx.range("step {}", n):` or `@nvtx.range("step")`."""
     with named(str(msg).format(*args, **kwargs)):
         yield
 
 
 @contextmanager
 def named(text: str) -> Iterator[None]:
-    """As `range`, of a text that is taken as it is."""
+    """As `range`, without formatting the text."""
     range_push(text)
     try:
         yield
@@ -110,20 +112,20 @@ def _markers() -> Markers | None:
 
 
 def _now() -> int | None:
-    """The host's clock as the driver has it; None if nobody watches."""
+    """The driver's host clock; None without a listener."""
     machine = thread.machine()
     return machine.driver.host_ns() if hooks.on_range is not None and machine.is_started else None
 
 
 def start() -> None:
-    """Let a profiler that waits for it collect from now on.  Starts the machine.  Raises AcceleratorError."""
+    """Start collection by an attached profiler.  Starts the machine.  Raises AcceleratorError."""
     machine = thread.machine()
     machine.start()
     machine.driver.profiler_start()
 
 
 def stop() -> None:
-    """Let a profiler collect no more.  Starts the machine.  Raises AcceleratorError."""
+    """Stop collection by an attached profiler.  Starts the machine.  Raises AcceleratorError."""
     machine = thread.machine()
     machine.start()
     machine.driver.profiler_stop()
@@ -131,7 +133,7 @@ def stop() -> None:
 
 @contextmanager
 def profile() -> Iterator[None]:
-    """`with profiler.profile():` lets a profiler collect inside the block."""
+    """`with profiler.profile():` enables collection by an attached profiler inside the block."""
     start()
     try:
         yield

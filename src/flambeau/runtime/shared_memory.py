@@ -1,4 +1,4 @@
-"""Host memory that several processes use.
+"""Host memory shared between processes, through file descriptors or files.
 
 - A storage's bytes lie in a file without a name that its receivers get by descriptor (strategy "file_descriptor"), or
   in a named one in a private directory, which needs no open descriptor (strategy "file_system").  Either is made when
@@ -46,7 +46,7 @@ _PRIVATE = 0o700
 
 
 class SharedFile:
-    """A file that holds a storage.  descriptor: -1 for a file with a name."""
+    """A file that holds a storage.  descriptor: -1 for a named file."""
 
     __slots__ = ("_maker", "array", "descriptor", "identity", "name", "nbytes")
 
@@ -71,7 +71,7 @@ class SharedFile:
 
 
 class Host:
-    """What this process shares of its host memory."""
+    """Shared host memory of this process."""
 
     def __init__(self) -> None:
         self.strategy = STRATEGIES[0]
@@ -183,12 +183,12 @@ os.register_at_fork(after_in_child=_host.after_fork)
 
 
 def host_side() -> Host:
-    """What this process shares of its host memory."""
+    """Shared host memory of this process."""
     return _host
 
 
 def set_strategy(new_strategy: str) -> None:
-    """How storages are shared that are not yet: "file_descriptor" or "file_system".  Raises ConfigError."""
+    """Set the sharing strategy of storages shared later: "file_descriptor" or "file_system".  Raises ConfigError."""
     if new_strategy not in STRATEGIES:
         raise ConfigError(f"sharing strategy {new_strategy!r} is unknown", hint=f"use one of {', '.join(STRATEGIES)}")
     _host.strategy = new_strategy
@@ -219,7 +219,7 @@ def _open_named(name: str) -> int:
 
 
 def _check(descriptor: int, nbytes: int, sealed: bool) -> None:
-    """Raises ArgumentError unless it is a file of this user, of that size, which nobody can shorten."""
+    """Raise ArgumentError unless a file belongs to this user, has that size and is sealed against shrinking."""
     found = os.fstat(descriptor)
     seals = fcntl.fcntl(descriptor, fcntl.F_GET_SEALS) if sealed else SEALS
     if (
@@ -236,7 +236,7 @@ def _check(descriptor: int, nbytes: int, sealed: bool) -> None:
 
 
 def _directory() -> Path:
-    """This user's private directory for shared files.  Raises ConfigError if somebody else made it."""
+    """This user's private directory for shared files.  Raises ConfigError if another user owns it."""
     parent = Path("/dev/shm") if os.path.isdir("/dev/shm") else Path(tempfile.gettempdir())
     directory = parent / f"flambeau-{os.geteuid()}"
     directory.mkdir(_PRIVATE, exist_ok=True)
@@ -251,7 +251,7 @@ def _directory() -> Path:
 
 
 def _sweep(directory: Path) -> None:
-    """Delete the files of processes that are gone, once per process; at its end, this one's."""
+    """Delete the files of ended processes, once per process; at exit, this process's files."""
     global _swept_by
     if _swept_by == os.getpid():
         return

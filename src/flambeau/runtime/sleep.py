@@ -1,4 +1,4 @@
-"""Work that only takes time: a kernel that keeps its stream busy for some cycles."""
+"""torch.cuda._sleep: a kernel that occupies its stream for a number of cycles."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def _reference(spent: Any, cycles: int) -> None:
 
 @lru_cache(maxsize=64)
 def _kernel(modelled_cycles: int) -> Kernel:
-    """One kernel for every length; but what a launch takes in modelled time is a kernel's own."""
+    """The sleep kernel of one length: modelled time belongs to the kernel, so each length has its own."""
     params = (Pointer("spent", int64, "w", (1,)), Scalar("cycles", "int64"))
     return Kernel("spin", SOURCE, params, _reference, operations=float(modelled_cycles * OPERATIONS_PER_CYCLE))
 
 
 def sleep(cycles: int) -> None:
-    """Keep the current stream busy for about `cycles` of the GPU's clock.  Host: returns at once.
+    """Occupy the current stream for about `cycles` of the GPU's clock.  Host: returns at once.
 
     Raises: ArgumentError for a negative number or more than MOST_CYCLES, ArgumentTypeError for what is no int.
     """

@@ -1,8 +1,7 @@
-"""Streams and events.  Every call that puts work in order reaches the driver through here.
+"""Streams, events and the stream context manager.
 
-A side stream comes from a pool of 32 per device and priority, round robin, and lives as long as the machine.
-An event becomes real when it is first recorded; until then it has no device, waiting for it does nothing and
-`query` is True.
+- A side stream comes from a pool of 32 per device and priority, round robin, and lives as long as the machine.
+- An event is created at its first record.  Before, it has no device, waiting for it does nothing and `query` is True.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ STREAMS_PER_POOL = 32
 
 
 class Stream(Queue):
-    """A queue of one device's work, done in the order in which it is put there.
+    """An in-order queue of one device's work.
 
     device: the device, None or a negative number for the current one.
     priority: lower is more urgent, from 0 to -3; others are clamped.
@@ -351,14 +350,14 @@ class Event:
 
 
 def check_alive(stream: Stream, machine: Machine, name: str) -> None:
-    """Raise AcceleratorError if a stream is not of that machine, as one that was made before `testing.machine`."""
+    """Raise AcceleratorError if a stream belongs to another machine, as one created before `testing.machine`."""
     if stream.machine is not machine:
         fact = f"the stream with handle {stream.handle} belongs to a machine that is gone"
         raise AcceleratorError(fact, operator=name, hint="make a new one with cuda.Stream()", error_code=INVALID_HANDLE)
 
 
 def _stream_or_current(stream: Any, name: str) -> Stream:
-    """The stream that a call was given, or the current one."""
+    """The given stream, or the current one."""
     if stream is None:
         return thread.current_stream(devices.cuda_index())
     if not isinstance(stream, Stream):
@@ -402,7 +401,7 @@ class StreamGuard:
 
 
 def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
-    """The stream that another library made, from its CUstream, or from an object with `__cuda_stream__`.
+    """Wrap a stream of another library: a CUstream as an int, or an object with `__cuda_stream__`.
 
     Its owner keeps it alive.
     Raises: ArgumentTypeError for anything else; AcceleratorError if a virtual GPU has no such stream.
@@ -420,5 +419,5 @@ def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
 
 
 def stream_from_external(data_ptr: Any, device: Any = None) -> Stream:
-    """As `external_stream`."""
+    """The same as `external_stream`."""
     return external_stream(data_ptr, device)

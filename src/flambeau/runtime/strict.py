@@ -1,6 +1,12 @@
-"""FLAMBEAU_STRICT=1: what a machine watches to find mistakes that are silent otherwise.
+"""FLAMBEAU_STRICT=1: checks that turn silent mistakes into errors.
 
-It hangs on `callers`'s hooks, beside what has subscribed already; machines that are not strict are left alone.
+- The checks subscribe to `hooks` once per process and ignore machines that are not strict.
+- Use before completion: host memory that a pending copy writes may not be read or written; memory that it reads may not
+  be written.  A copy is complete when the host has waited for it, or queried it as done, through an event or stream
+  ordered after it.  That the copy happens to be done is not enough, so every run gives the same answer.
+- Only copies of pinned memory count as operations of streams.  Event points are dropped when no copy is pending.
+- Recent launches: a driver that reports an asynchronous failure cannot name the launch, so those that the host has not
+  waited for are listed as suspects.
 """
 
 from __future__ import annotations
@@ -32,7 +38,7 @@ _hooks: dict[str, Callable[..., None]] = {}
 
 
 class Strict:
-    """The watchers of one machine."""
+    """The strict checks of one machine."""
 
     def __init__(self) -> None:
         self.host = UsesBeforeCompletion()
@@ -41,7 +47,7 @@ class Strict:
 
 
 def watch() -> Strict:
-    """The watchers of a machine that starts, subscribed."""
+    """Create the checks of a machine that starts, and subscribe them."""
     if callers.suspects is not _suspects:  # once in a process
         subscribe(**_hooks)
     callers.suspects = _suspects
@@ -49,7 +55,7 @@ def watch() -> Strict:
 
 
 def unwatch() -> None:
-    """Have nothing called any more, until a strict machine starts."""
+    """Unsubscribe until a strict machine starts."""
     if callers.suspects is _suspects:
         unsubscribe(**_hooks)
         callers.suspects = None
@@ -118,7 +124,7 @@ def _host_knows(awaited: Stream | Event | device) -> None:
 
 
 def _streams_of(machine: Machine, awaited: Stream | Event | device) -> list[StreamHandle]:
-    """The streams of which all is awaited."""
+    """The streams that this wait fully synchronizes."""
     if isinstance(awaited, Stream):
         return [awaited.handle]
     if isinstance(awaited, Event):
@@ -148,7 +154,7 @@ READ_HINT = "synchronize with an event or a stream that comes after the copy bef
 
 
 class PendingUse(NamedTuple):
-    """Bytes [low, high) that operation `number` of a stream writes, or reads.  site: the line of the copy."""
+    """Bytes [low, high) that operation `number` of a stream reads or writes.  site: the source line of the copy."""
 
     memory: weakref.ref[Storage]
     low: int
@@ -160,7 +166,7 @@ class PendingUse(NamedTuple):
 
 
 class UsesBeforeCompletion:
-    """What copies of one machine's pinned memory are not known to be done."""
+    """Asynchronous copies of pinned memory that the host has not waited for."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -169,7 +175,7 @@ class UsesBeforeCompletion:
         self._expected: list[PendingUse] = []
 
     def expect(self, use: HostUse, stream: Stream) -> None:
-        """A copy was put on a stream; the event behind it is not recorded yet."""
+        """Register a submitted copy, before the event after it is recorded."""
         with self._lock:
             number = self._clocks.advance(stream.handle).number
             memory, high = weakref.ref(use.memory), use.low + use.nbytes
@@ -188,14 +194,14 @@ class UsesBeforeCompletion:
                     self._clocks.learn(stream.handle, point)
 
     def host_knows_event(self, event: EventHandle) -> None:
-        """The host has waited for an event, or was told that it is done."""
+        """The host synchronized with an event, or queried it as done."""
         if self._expected:
             with self._lock:
                 if (point := self._points.get(event)) is not None:
                     self._host_learns(point)
 
     def host_knows_streams(self, streams: list[StreamHandle]) -> None:
-        """The host has waited for everything on some streams, or was told that it is done."""
+        """The host synchronized with streams, or queried them as done."""
         if self._expected:
             with self._lock:
                 for stream in streams:
@@ -212,7 +218,7 @@ class UsesBeforeCompletion:
             self._points.clear()
 
     def check(self, access: Access) -> None:
-        """Raises EarlyAccessError if the host does what has to wait for a copy."""
+        """Raise EarlyAccessError if a host access conflicts with a pending copy."""
         for each in list(self._expected):
             has_to_wait = each.is_written or access.mode != "r"
             if has_to_wait and each.memory() is not None and _overlaps(access, each):
@@ -249,7 +255,7 @@ class LaunchRecord(NamedTuple):
 
 
 class RecentLaunches:
-    """What one machine launched, and was not waited for when the next launch came."""
+    """Recent launches of one machine that the host has not waited for."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -292,7 +298,7 @@ class RecentLaunches:
         return found
 
     def suspects(self) -> list[str]:
-        """What may have failed, the latest first: `operator at file:line on stream`."""
+        """Launches that may have failed, the latest first: `operator at file:line on stream`."""
         with self._lock:
             found = sorted((each for kept in self._of.values() for each in kept), reverse=True)
         return [f"{each.what} at {each.site} on {each.stream!r}" for each in found[:MAX_SUSPECTS]]

@@ -1,6 +1,6 @@
 """`python -m flambeau.testing.build`: compile ahead what the package ships.  Needs NVRTC and no GPU.
 
-Two things are made beside the nvidia driver, which says how they are used (shipped.py and ahead.py):
+Two things are made beside the nvidia driver, which says how they are used (prebuilt_cubins.py and background_compilation.py):
 
 - one archive of machine code per architecture, for the kernels that ordinary programs use first;
 - the file of which kernels follow which, with their sources.  It needs no compiler, and is all that `--pure` makes.

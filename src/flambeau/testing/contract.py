@@ -1,4 +1,4 @@
-"""What every Driver must do: one suite, held against virtual and real GPUs.
+"""The contract suite of drivers, run on virtual and real GPUs.
 
 A subclass says how to get a driver; pytest finds the `test_` methods:
 

@@ -1,4 +1,4 @@
-"""What every Driver whose `capabilities.ipc` is True must do, with a second process at the other end.
+"""The contract suite for drivers with `capabilities.ipc`, with a second process.
 
     class TestMine(IpcContract):
         gpus = "virtual:1"             # what FLAMBEAU_GPUS says in the other process

@@ -1,4 +1,4 @@
-"""Every order in which a small program may run, one after another.
+"""Runs a small program under every schedule of its streams.
 
 def program(schedule):
     driver = VirtualDriver(virtual_gpus(1, races="real"), schedule)

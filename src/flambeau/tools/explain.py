@@ -1,4 +1,4 @@
-"""Why a call lets the host go on, or makes it wait.
+"""Explains why a call lets the host continue, or makes it wait.
 
 The call is made, once; the code that decides how bytes travel says what it decided, to `callers`'s hooks.  What other
 threads do meanwhile is left out.

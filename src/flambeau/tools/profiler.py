@@ -1,4 +1,10 @@
-"""What ran when: `with flambeau.profile() as p:` gives the spans of every stream, a table of them, and a trace file."""
+"""Profilers: `flambeau.profile()`, and torch.profiler's schedule, events and averages.
+
+- `with flambeau.profile() as p:` records the spans of every stream, and gives a table of them and a trace file.
+- torch.profiler.profile collects the same: the work of streams and the named ranges.  Operators appear as the kernels
+  that they launched.  Times of events and averages are in microseconds.
+- A recorded step is a range itself, `ProfilerStep#n`; averages list all steps as `ProfilerStep*`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a profile gets the times of what is put on streams: from the model, or by events around each call.
+"""Profiler backends: times of submitted work from the model, or from events around each call.
 
 Both subscribe to hooks of `callers` and hand out spans when they are done.
 """

@@ -1,4 +1,4 @@
-"""What is kept of earlier calls."""
+"""Cache statistics: entries kept of earlier calls."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""Matrix products by cuBLASLt, through ctypes.
+"""Matrix products by cuBLASLt, through ctypes, and cuBLAS handles for other libraries.
 
-- cuBLASLt is column-major.  A row-major [m, n] array is a column-major [n, m] one, so out = a b is asked for as
-  out^T = b^T a^T: our b is its A, our a is its B, and our bias [n] runs along the rows, as its epilogue wants.
-- An algorithm is chosen per alignment of the addresses, the first time that one occurs, and kept in the plan.  A plan's
-  workspace is what its algorithm for the best alignment needs, mostly none; the others make do with that.
+- cuBLASLt is column-major.  A row-major [m, n] array is a column-major [n, m] one, so out = a b is computed as
+  out^T = b^T a^T: our b is its A, our a is its B, and our bias [n] runs along the rows, as its epilogue expects.
+- An algorithm is chosen per alignment of the addresses, at its first occurrence, and kept in the plan.  A plan's
+  workspace fits the algorithm of the best alignment, mostly none; the others use no more.
 - Plans are used by any thread.  The address of the bias is a field of the descriptor, so such a run holds a lock.
 - The device's context is current whenever a function here is called.
+- cuBLAS handles are given to other libraries only; flambeau's own products use cuBLASLt.
 """
 
 from __future__ import annotations

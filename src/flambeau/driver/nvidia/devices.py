@@ -1,8 +1,11 @@
-"""The devices, and which one's context is current.
+"""Devices and contexts: the primary context of each device, peer access and green contexts.
 
-- A device's primary context, which all libraries of the process share, is taken when the device is first used.
-- The current context is asked of the driver each time and set where it differs, never remembered: other libraries
-  change it.  It is not set back.
+- A device's primary context, which all libraries of the process share, is retained when the device is first used.
+- The current context is queried from the driver each time and set where it differs, never cached: other libraries
+  change it.  It is not restored.
+- A partition is a green context.  It shares everything with the primary context except the multiprocessors, so kernels
+  loaded there run on its streams too.  Partitions live as long as the driver: few sizes are possible.
+- Addresses identify their device, so copies between devices need no peer access.
 """
 
 from __future__ import annotations

@@ -1,12 +1,16 @@
-"""Attention by cuDNN, through the backend interface of its graph library and ctypes.
+"""Attention by cuDNN, through ctypes and the backend interface of its graph library.
 
-- A plan is chosen and compiled by cuDNN once per problem and device (0.2 to 0.8 s), and kept on disk as cuDNN writes
-  it, with its machine code.
-- A handle of cuDNN has one current stream.  Each device has one handle, and a run holds the device's lock for as long
-  as it takes to queue the work.
-- A run's addresses are a descriptor of cuDNN's.  The last PACKS of a plan are kept, for addresses come again.
-- Releases before OLDEST give wrong gradients for some numbers of keys; they are not used.
+- A plan is chosen and compiled by cuDNN once per problem and device (0.2 to 0.8 s), and kept on disk as serialized by
+  cuDNN, with its machine code.
+- A cuDNN handle has one current stream.  Each device has one handle; a run holds the device's lock while it queues.
+- The addresses of a run are a cuDNN descriptor.  The last PACKS of a plan are kept, since addresses repeat.
+- Releases before OLDEST compute wrong gradients for some numbers of keys and are not used.
 - The device's context is current whenever a function here is called.
+- A descriptor is made, given its attributes and finalized in one call, and never changed.  Tensors have four dimensions;
+  those with a uid are memory named by a run, the others are values between two operations.
+- cuDNN matches these graphs as a whole and runs fused kernels, without a score matrix in memory.  It matches only this
+  decomposition and order.  Keys, and values for the gradients, are transposed.
+- The gradients accumulate the query's in float32 and need one float32 sum per query; both lie in the workspace.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the nvidia driver's handles stand for.
+"""Handle tables of the nvidia driver.
 
 Handles are counted up over the whole process and never used twice, so a destroyed one is recognized.
 """

@@ -1,9 +1,11 @@
-"""NVML, which says what NVIDIA's devices are doing, through ctypes.  It starts no CUDA, so that a fork stays possible.
+"""NVML through ctypes: device count, UUIDs and monitoring, without starting CUDA, so that the process can still fork.
 
-- The library is looked for when something is first asked of it, once in each process.
-- Which devices there are, and whether they are divided, is asked once: neither changes while a process runs.
-- Devices are numbered as they are on the bus, whatever CUDA_VISIBLE_DEVICES says; a UUID is the same for CUDA and NVML.
+- The library is loaded at the first query, once per process.
+- The list of devices, and whether they are partitioned (MIG), is queried once: neither changes while a process runs.
+- Devices are numbered as on the bus, regardless of CUDA_VISIBLE_DEVICES; a UUID is the same for CUDA and NVML.
 - Every code passes through `library.check_nvml`.
+- The device count reads CUDA_VISIBLE_DEVICES itself.  Without NVML, or with MIG, CUDA is initialized and queried.  Any
+  failure counts as no device: the program has not chosen to use a GPU yet.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Machine code that comes with the package: one zip file per architecture, made by `scripts/build`.
+"""Prebuilt cubins shipped with the package: one zip file per architecture, written by `scripts/build`.
 
 - A kernel is found by its source text, the options and the architecture.  Which compiler made it does not matter, and
   none is needed; but a driver reads no code of a compiler that is a major version of CUDA newer than itself.

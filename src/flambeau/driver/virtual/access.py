@@ -1,4 +1,7 @@
-"""One array that a command reads or writes, prepared for checks that happen at every call."""
+"""Memory accesses of commands, and the access history of a block.
+
+Accesses are found by their bytes: their number does not slow down an access to other bytes.
+"""
 
 from __future__ import annotations
 

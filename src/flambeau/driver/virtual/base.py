@@ -1,4 +1,4 @@
-"""What all calls of virtual GPUs share: the machine's state, its lock, and the checks that come first."""
+"""State and argument checks shared by the call groups of the virtual driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Capturing: streams whose work is written down instead of queued.
+"""Stream capture: work of capturing streams is recorded instead of queued.
 
 - A capture begins on one stream, its origin.  A stream that waits for an event of the capture joins it; by the end, all
   that joined must have been waited for by the origin, directly or not.

@@ -1,4 +1,4 @@
-"""Modelled time: how long work takes on a GPU that is not there.
+"""The time model of virtual GPUs: durations of work by GPU preset, and the clocks of host threads.
 
 - Times are whole nanoseconds since the machine was made.  They depend on the calls made, never on the schedule.
 - Each host thread has a clock: every driver call costs it a fixed time, and a wait moves it to the awaited completion.

@@ -1,4 +1,4 @@
-"""Copies and fills, by where their bytes lie.
+"""Copies and fills of virtual GPUs.
 
 - Pinned host memory is read and written when the copy runs.
 - Pageable host memory is read at the call; the host waits for a copy that writes it.

@@ -1,9 +1,10 @@
-"""Virtual GPUs: the Driver calls on an exact, repeatable model of a machine.
+"""The virtual driver: the Driver calls on an exact, repeatable model of GPUs.
 
-- One lock around every call; host threads are ordered by it.
-- A call checks everything before it changes anything: handles, devices that failed, grids, bytes against live blocks,
-  and races.  Work runs when something waits for it (queue.py).
+- One lock around every call orders host threads.
+- A call checks everything before it changes anything: handles, failed devices, grids, bytes against live blocks, and
+  races.  Work runs when something waits for it (queue.py).
 - Handles come from one counter of the process.  A created stream's handle is its raw value; a default stream's is 0.
+- Memory calls, except those on blocks, are unsafe while a stream is capturing.
 """
 
 from __future__ import annotations

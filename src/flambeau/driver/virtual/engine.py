@@ -1,4 +1,4 @@
-"""Submitting work and waiting for it: where queues, memory, happens-before and the clock meet."""
+"""The engine of virtual GPUs: submits commands, waits for them, and models their time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events: a point in a stream's queue, replaced by every record.
+"""Events of virtual GPUs: a point in a stream's queue, replaced by every record.
 
 - A record makes a new generation.  What waits keeps the generation it waited on.
 - An event that was never recorded is done, and a wait for it waits for nothing.

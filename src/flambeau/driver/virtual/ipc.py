@@ -1,4 +1,4 @@
-"""Memory and events of virtual GPUs that several processes use.
+"""IPC of virtual GPUs: memory and events shared between processes.
 
 - A handle is a fixed struct: kind, the exporting process's endpoint, its machine and a number.  Whoever opens one asks
   that process for the file with the bytes, through a private socket; what comes back is checked before it is mapped.

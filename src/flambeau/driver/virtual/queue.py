@@ -1,4 +1,4 @@
-"""Streams as queues of commands, and the running of what a wait needs.
+"""Streams as queues of commands, and the runner that executes what a wait needs.
 
 - Nothing runs when it is submitted.  A stream's commands run in order; a command also follows its `predecessors`.
 - A wait runs commands until those it waits for are done.  The schedule picks among the streams that are ready: their

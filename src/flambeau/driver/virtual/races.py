@@ -1,17 +1,16 @@
-"""Which accesses to the same bytes nothing orders, and what follows from that.
+"""Race detection: conflicting accesses that are not ordered by happens-before, and their error text.
 
 - Every block keeps an access history per stream.  A new access races with an access of another stream if they share
   bytes, at least one writes, and neither happens before the other.
-- races="error": the call raises RaceError, which names every use that it races with, and changes nothing.
-- races="poison": a reader sees poison in the bytes of the pair, in a copy of its own; two writers leave poison behind,
-  each after it ran.  A reader that ran already cannot be told; then the writer leaves poison behind.  So nothing that a
-  program sees depends on which of the two came first.
+- races="error": the call raises RaceError, which names every conflicting access, and changes nothing.
+- races="poison": a reader gets poison in the shared bytes, in a private copy; two writers leave poison behind, each
+  after it ran.  If the reader already ran, the writer leaves poison behind.  So no result depends on their order.
 - races="real": the bytes are what the schedule makes them.
-- Uses of the same bytes are one group: a reader is compared with its writers alone, however many have read before.
-- A write that is ordered after all of a group, and covers it, takes its place: what races with the group from then on
-  races with that write.  Commands that have still to read hang on the write's command, for poison to reach them.
-- Other uses are dropped when the host knows that they are done, as the history grows.
-- Taking a block is a write of its stream: an operation of its own, even where no command is queued for it.
+- Accesses to the same bytes form a group: a reader is compared with its writers only.
+- A write that is ordered after a whole group and covers it replaces it: later races are races with that write.
+  Commands that have not read yet are linked to the write's command, so that poison reaches them.
+- Other accesses are dropped once the host knows that they are done, as the history grows.
+- Allocating a block is a write of its stream: an operation of its own, even if no command is queued for it.
 """
 
 from __future__ import annotations

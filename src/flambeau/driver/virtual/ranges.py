@@ -1,4 +1,4 @@
-"""Sorted sets of disjoint byte ranges, and things found by the bytes that they occupy.
+"""Sorted sets of disjoint byte ranges, and indexes of objects by byte range.
 
 Every look-up and change takes a number of steps that is logarithmic in the number of entries.
 """

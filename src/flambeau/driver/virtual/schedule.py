@@ -1,7 +1,7 @@
-"""In which order ready streams run: the part of a GPU that a program must not lean on.
+"""Schedules of virtual GPUs (the order in which ready streams run), and injected failures.
 
-A wait asks `choose` which stream runs its next command, whenever two or more are ready.  The values that a correctly
-ordered program computes do not depend on the answers.
+When two or more streams are ready, a wait asks `choose` which one runs its next command.  The results of a correctly
+synchronized program do not depend on the choice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The bytes of virtual GPUs.
+"""Address spaces of virtual GPUs: the bytes behind device and pinned addresses.
 
 - They lie in one sparse shared mapping per device, made on first use; memory that nobody accessed costs nothing.
 - Poison, the byte 0xFF (NaN, or -1), is what unwritten memory reads as.  A device keeps it as ranges and writes the

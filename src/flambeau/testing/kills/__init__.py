@@ -1,4 +1,4 @@
-"""Kills processes that hold shared tensors, at any moment, and sees that nothing leaks.
+"""Leak test: kills processes that hold shared tensors at arbitrary moments, and checks that nothing leaks.
 
     python -m flambeau.testing.kills --rounds 1000 --seed 7
 
