@@ -144,7 +144,7 @@ class BatchIterator:
 
 
 class SerialIterator(BatchIterator):
-    """Makes each batch when it is asked for."""
+    """Iterator that makes each batch in this process, on request."""
 
     def __init__(self, loader: Any) -> None:
         if loader.timeout:

@@ -130,7 +130,7 @@ class DataLoader(Generic[Sample_co]):
 
     @property
     def _index_sampler(self) -> Any:
-        """What gives the indices of one batch after the other."""
+        """The sampler of batch indices."""
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def check_worker_number_rationality(self) -> None:

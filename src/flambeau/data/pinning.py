@@ -31,7 +31,7 @@ def pin_memory(data: Any, device: Any = None) -> Any:
 
 
 def pin_host_memory(data: Any) -> Any:
-    """As pin_memory, for batches of which some tensors may lie on a GPU: those stay as they are."""
+    """As pin_memory, but tensors on a GPU stay as they are."""
     if isinstance(data, TensorBase) and data.is_cuda:
         return data
     return pin_memory(data) if hasattr(data, "pin_memory") else with_entries(data, pin_host_memory)
@@ -69,7 +69,7 @@ class PinningThread:
 
     @property
     def in_flight(self) -> int:
-        """How many batches were put and not taken yet."""
+        """The number of batches in the queue."""
         return self._in_flight
 
     def put(self, key: Any, batch: Any) -> None:
@@ -96,7 +96,7 @@ class PinningThread:
 
 
 def _pin_all(jobs: SimpleQueue[Any], done: SimpleQueue[Any], device: int, pin: Callable[[Any], Any]) -> None:
-    """Pin what comes until None comes."""
+    """Pin incoming batches until None."""
     thread.set_device(device)
     while (job := jobs.get()) is not None:
         key, batch = job

@@ -41,7 +41,7 @@ def set_worker_info(info: WorkerInfo) -> None:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a worker is told when it starts.  base_seed: the worker's seed is this plus its number."""
+    """Settings of a worker.  base_seed: the worker's seed is base_seed + id."""
 
     dataset: Any
     batched: bool
@@ -54,7 +54,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Task:
-    """One batch to make.  epoch and number come back with it."""
+    """A request for one batch.  epoch and number return with the result."""
 
     epoch: int
     number: int
@@ -91,7 +91,7 @@ def _seed(base_seed: int, number: int) -> None:
 
 
 class _Worker:
-    """A worker's state.  failure: what every task is answered with, while the worker cannot make batches."""
+    """A worker's state.  failure: the answer to every task while the worker cannot make batches."""
 
     def __init__(self, end: WorkerEnd, number: int, settings: Settings) -> None:
         self._end = end

@@ -38,7 +38,7 @@ def make(choice: Gpus | None, schedule: Schedule | None = None) -> Driver:
 
 
 def monitor(choice: Gpus, started: Driver | None) -> Monitor:
-    """Who tells what the devices that were chosen are doing.  started: their driver, None before the start.
+    """The monitor of the chosen devices.  started: their driver, None before the start.
 
     Raises: NoDeviceError where there are no virtual GPUs and no NVML.
     """
@@ -52,7 +52,7 @@ def monitor(choice: Gpus, started: Driver | None) -> Monitor:
 
 
 def markers(choice: Gpus) -> Markers | None:
-    """Whom to tell what the host is doing; None if nobody listens."""
+    """The NVTX markers, or None without a listener."""
     if choice.kind != "nvidia":
         return None
     from .nvidia import nvtx
@@ -61,7 +61,7 @@ def markers(choice: Gpus) -> Markers | None:
 
 
 def architectures(choice: Gpus) -> list[str]:
-    """The architectures that kernels can be had for, as `sm_90`; none where there are no GPUs.  Starts nothing."""
+    """The architectures that kernels are available for, as `sm_90`; empty without GPUs.  Starts nothing."""
     if choice.kind == "virtual":
         from .virtual.clock import preset
 

@@ -151,7 +151,7 @@ class CachingAllocator:
 
     # options
     def configure(self, settings: Settings) -> None:
-        """Use other settings from now on.  What they leave out goes back to its default, except the limit."""
+        """Change the settings.  Omitted ones return to their defaults, except the limit."""
         with self._lock:
             self._segments.settings = settings
             self._divisions = settings.roundup_divisions
@@ -296,7 +296,7 @@ class CachingAllocator:
             pool.keep(block)
 
     def _settle(self) -> None:
-        """Take back what was freed, and let every pool say all that it has."""
+        """Process freed blocks and coalesce every pool."""
         self._drain()
         self._settle_pools()
         while self._released:
@@ -314,7 +314,7 @@ class CachingAllocator:
         self._pending.poll(self._finish)
 
     def _finish(self, block: Block) -> None:
-        """All events of a block that was given back are done."""
+        """Handle a freed block whose events are all done."""
         pool = block.segment.pool
         assert pool is not None
         pool.counters.awaiting -= 1

@@ -61,7 +61,7 @@ class Shortage:
         return " ".join(parts)
 
     def hint(self) -> str:
-        """What is to blame, and what helps."""
+        """The hint: the likely cause and a remedy."""
         if self.missing > 0:
             return (
                 f"fragmentation is not the cause: live bytes exceed capacity by {size(self.missing)}; "
@@ -103,7 +103,7 @@ def too_large() -> OutOfMemoryError:
 
 
 def size(nbytes: int) -> str:
-    """A number of bytes for people: bytes, KiB, MiB or GiB with two decimals."""
+    """Format a number of bytes: bytes, KiB, MiB or GiB with two decimals."""
     for unit, name in UNITS:
         if nbytes >= unit:
             return f"{nbytes / unit:.2f} {name}"

@@ -45,7 +45,7 @@ class PendingCopy(Protocol):
 
 
 class HostBlock:
-    """Pinned bytes that an owner holds, or may get.
+    """A block of pinned memory, owned or idle.
 
     nbytes:    its size, a multiple of 4 KiB;  requested: what the owner asked for, in bytes.
     streams:   recorded streams that have no event yet;  pending: events that are not done.
@@ -211,7 +211,7 @@ class PinnedCache:
             self._pending.poll(self._finish)
 
     def _finish(self, block: HostBlock) -> None:
-        """Make a block idle that was given back and that nothing uses any more."""
+        """Make a freed block idle once nothing uses it."""
         self._active_requests.remove(1)
         self._active_bytes.remove(block.nbytes)
         self._keep(block)
@@ -262,7 +262,7 @@ class PinnedCache:
         return HostBlock(address, size)
 
     def _shrink(self, max_cached: int) -> None:
-        """Hand idle blocks back, those idle longest first, until at most `max_cached` bytes are kept."""
+        """Free idle blocks, least recently used first, until at most `max_cached` bytes are cached."""
         while self._idle_bytes > max_cached:
             block = next(iter(self._idle.values()))
             start = time.perf_counter_ns()

@@ -34,7 +34,7 @@ SHARED = (0, 0)  # the id of the pools that are nobody's own
 
 
 class Segment:
-    """What one `mem_alloc` gave.  nbytes in bytes; `first` is the block at its start.
+    """A segment: one allocation of the driver.  nbytes in bytes; `first` is the block at its start.
 
     is_oversize: it is at least max_split_size big, by the settings it was made under.
     pool: the one that it was added to.
@@ -60,7 +60,7 @@ class Segment:
 
 
 class Block:
-    """Bytes of a segment that an owner holds, or may get.
+    """A block of a segment, owned or idle.
 
     nbytes:     its size, a multiple of 512;  requested: what the owner asked for, in bytes;  served: that, rounded.
     streams:    recorded streams other than its own that have no event yet;  pending: events that are not done.

@@ -51,7 +51,7 @@ class PrivatePools:
         self._by_id: dict[PoolId, PrivatePool] = {}
 
     def use(self, pool_id: PoolId, small: Pool, large: Pool) -> PrivatePool:
-        """One more graph uses a pool, which is made beside `small` and `large` if there is none."""
+        """Add a graph to a private pool, created if missing."""
         found = self._by_id.get(pool_id)
         if found is None:
             found = self._by_id[pool_id] = PrivatePool(pool_id, small, large)

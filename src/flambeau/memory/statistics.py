@@ -16,7 +16,7 @@ NS_PER_US = 1_000
 
 
 class Flow:
-    """One quantity that comes and goes, in blocks or in bytes.
+    """A counter of allocated and freed blocks or bytes, with its peak.
 
     `allocated` and `freed` only grow; a reset remembers where they stood.
     """

@@ -14,7 +14,7 @@ from . import queues
 
 
 def _choice() -> Gpus | None:
-    """What a child must be told about its GPUs: the parent's virtual ones."""
+    """The parent's choice of virtual GPUs, passed to a child."""
     chosen = thread.machine().choice if thread.has_machine() else None
     return chosen if chosen is not None and chosen.kind == "virtual" else None
 

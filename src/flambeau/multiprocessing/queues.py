@@ -40,10 +40,10 @@ class Packed:
 
 
 class Withdrawing:
-    """What queues of both kinds have beside multiprocessing's methods."""
+    """Mixin of queues: `withdraw`."""
 
     def withdraw(self) -> int:
-        """Take back the tensors that this process has put and nobody has received; how many that were.
+        """Withdraw the tensors that this process put and no process received; return their number.
 
         For a queue whose reader has ended: what it left in the queue, or had read and not yet opened, is kept until
         then.  Receiving it afterwards is a ProcessGoneError.

@@ -39,7 +39,7 @@ ALIGNMENT = 256  # bytes: where each tensor of a buffer starts, as the driver al
 
 
 class _Kept:
-    """Stands for the buffer in its parts: a part's memory is the buffer's, and lives as long as the last part."""
+    """Allocator of views of a bucket: the bucket's memory lives as long as the last view."""
 
     def record_stream(self, buffer: Storage, stream: Any) -> None:
         buffer.record_stream(buffer.device.machine.streams[stream])
@@ -52,14 +52,14 @@ _KEPT = _Kept()
 
 
 def _bucket_view(buffer: TensorBase, start: int, like: TensorBase) -> TensorBase:
-    """A tensor as dense and typed as `like`, `start` bytes into a buffer, with a version count of its own."""
+    """A dense tensor of the shape and dtype of `like`, `start` bytes into a bucket, with its own version."""
     whole, nbytes = buffer.storage, like.numel() * like.dtype.itemsize
     memory = owning(whole.device, nbytes, whole.address() + start, whole, _KEPT)
     return tensor_over(memory, like.dtype, like.shape, st.contiguous(like.shape))
 
 
 def _pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorBase:
-    """A uint8 buffer with all tensors of one device in it; clear_gaps: with 0 in between.  Host: returns at once."""
+    """Pack tensors of one device into a uint8 bucket; clear_gaps: zero the padding.  Host: returns at once."""
     starts, nbytes = _bucket_layout(tensors)
     buffer = empty_tensor((nbytes,), uint8, tensors[0].device_index, name="pack")
     if clear_gaps:
@@ -72,13 +72,13 @@ def _pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorB
 
 
 def _unpack(buffer: TensorBase, likes: Sequence[TensorBase]) -> list[TensorBase]:
-    """The tensors of a buffer that `pack` made of tensors like these."""
+    """Unpack a bucket of `_pack` into tensors like these."""
     starts, _ = _bucket_layout(likes)
     return [_bucket_view(buffer, start, each) for start, each in zip(starts, likes)]
 
 
 def _bucket_layout(tensors: Sequence[TensorBase]) -> tuple[list[int], int]:
-    """Where each tensor starts in a buffer, and the buffer's size, in bytes."""
+    """The start of each tensor in a bucket, and the bucket's size, in bytes."""
     starts, end = [], 0
     for each in tensors:
         starts.append(end)
@@ -87,7 +87,7 @@ def _bucket_layout(tensors: Sequence[TensorBase]) -> tuple[list[int], int]:
 
 
 def _buckets(tensors: Sequence[TensorBase], nbytes: int) -> Iterator[list[int]]:
-    """The tensors' places in groups of one type and at most `nbytes` bytes; a bigger tensor is a group by itself."""
+    """Group tensors by dtype into buckets of at most `nbytes` bytes, as indexes; a larger tensor is alone."""
     open_groups: dict[Any, tuple[list[int], int]] = {}
     for place, each in enumerate(tensors):
         size = each.numel() * each.dtype.itemsize

@@ -1,6 +1,6 @@
 """`python -m flambeau.testing.build`: compile ahead what the package ships.  Needs NVRTC and no GPU.
 
-Two things are made beside the nvidia driver, which says how they are used (prebuilt_cubins.py and background_compilation.py):
+It writes two things beside the nvidia driver (see prebuilt_cubins.py and background_compilation.py):
 
 - one archive of machine code per architecture, for the kernels that ordinary programs use first;
 - the file of which kernels follow which, with their sources.  It needs no compiler, and is all that `--pure` makes.
@@ -43,7 +43,7 @@ THREADS = 2
 
 
 class Run(NamedTuple):
-    """What one program, or one sample, launched: each kernel once, in the order of first launch."""
+    """The kernels of one program or sample, in the order of first launch."""
 
     kernels: list[Kernel]
     leading: int  # how many of them, from the first, tell what comes next: those of a call, not of its gradient
@@ -89,7 +89,7 @@ def _called(operator: Operator, kind: dtype, sample: Sample) -> list[Any]:
 
 
 def chosen(runs: list[Run]) -> list[Source]:
-    """What is compiled ahead: the first MAX_ENTRIES in the order of the module's rule."""
+    """The kernels to ship: the first MAX_ENTRIES in the order given above."""
     steps: list[Callable[[Run], bool]] = [lambda run: run.kind is None]
     steps += [lambda run, kind=kind: run.kind is kind and run.is_first for kind in MAIN_TYPES]  # type: ignore[misc]
     steps.append(lambda run: run.kind is MAIN_TYPES[0])

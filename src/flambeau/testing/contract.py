@@ -177,7 +177,7 @@ def in_thread(call: Callable[[], object]) -> list[Exception]:
 
 
 class GraphContract(Contract):
-    """Capturing, launching, and what is not permitted meanwhile."""
+    """Contract of graphs: capture, launch, and forbidden calls."""
 
     @property
     def has_graphs(self) -> bool:
@@ -441,7 +441,7 @@ class GraphContract(Contract):
         raised(AcceleratorError, lambda: self.driver.graph_instantiate(graph))
 
     def test_pageable_memory_is_not_captured(self) -> None:
-        """Where a driver takes it, the address is captured; `flambeau` itself refuses it on every driver."""
+        """A driver that accepts the copy captures the address; `flambeau` itself refuses it on every driver."""
         if not self.has_graphs or self.driver.capabilities.name != "virtual":
             return
         address, values = self.new_memory(), self.ones()
@@ -565,7 +565,7 @@ class DriverContract(GraphContract):
         assert found.tolist() == [0x3F] * 32 + [0] * 32
 
     def test_peers_copy(self) -> None:
-        """With one device there is nobody to reach."""
+        """A device cannot reach itself; with one device there is no peer."""
         assert not self.driver.peer_can(DEVICE, DEVICE)
         if self.driver.device_count() < 2 or not self.driver.peer_can(DEVICE, 1):
             return

@@ -121,7 +121,7 @@ def _open(driver: Driver, handle: bytes) -> str:
 
 
 def main(what: str, *handles: str) -> None:
-    """What the other process does: "read" or "open", with handles as hexadecimal digits."""
+    """Main of the second process: "read" or "open", with handles in hexadecimal."""
     driver = make(parse_gpus(os.environ["FLAMBEAU_GPUS"]))
     driver.start()
     do = {"read": _read_and_answer, "open": _open}[what]

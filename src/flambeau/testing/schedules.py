@@ -44,7 +44,7 @@ def every_schedule(limit: int = MAX_SCHEDULES) -> Iterator[Replay]:
 
 
 def outcomes(program: Callable[[Replay], Value], limit: int = MAX_SCHEDULES) -> set[Value]:
-    """What `program` may return: its results under every schedule.
+    """The set of results of `program` under every schedule.
 
     Raises: ArgumentError if there are more than `limit` schedules.
     """

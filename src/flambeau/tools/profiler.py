@@ -48,7 +48,7 @@ class Range(NamedTuple):
 
 
 class Profile:
-    """What ran inside a `with flambeau.profile() as p:` block; complete when the block has ended.
+    """The result of `with flambeau.profile() as p:`; complete after the block.
 
     spans: kernels, library calls, copies and fills, by their begin.  ranges: what `cuda.nvtx` named, by its end.
     modelled: whether the times are those of a model and not of a GPU.
@@ -88,7 +88,7 @@ class Profile:
         self.ranges.append(Range(text, threading.get_ident(), start, end_ns - self._began))
 
     def table(self) -> str:
-        """Calls, times and bytes by name, for people: what took longest comes first."""
+        """A table of calls, times and bytes by name, the longest time first."""
         sums: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
         for each in self.spans:
             row = sums[each.name]
@@ -131,7 +131,7 @@ class Profile:
 
 
 def _named(what: str, process: int, lane: int, name: str) -> dict[str, Any]:
-    """What the viewer shows in the place of a number."""
+    """A trace event that names a process or thread."""
     return {"ph": "M", "name": what, "pid": process, "tid": lane, "args": {"name": name}}
 
 
@@ -174,7 +174,7 @@ EVENT_NAME_WIDTH = 55  # columns, at most
 
 
 class ProfilerActivity(Enum):
-    """Who did what is recorded: the host, or the GPUs."""
+    """Activities that a profile records: of the host or of the GPUs."""
 
     CPU = 0
     CUDA = 1
@@ -241,7 +241,7 @@ class EventList(list[FunctionEvent]):
         return replace(total, key="Total")
 
     def table(self, sort_by: str | None = None, row_limit: int = 100) -> str:
-        """Names, calls and times for people.  sort_by: "count", "cpu_time_total", "device_time_total" or an average.
+        """A table of names, calls and times.  sort_by: "count", "cpu_time_total", "device_time_total" or an average.
 
         Raises: ArgumentError for another `sort_by`.
         """
@@ -278,7 +278,7 @@ def _sum(one: FunctionEvent, other: FunctionEvent) -> FunctionEvent:
 
 
 def events_of(profile: Profile, activities: Iterable[ProfilerActivity], with_stack: bool = False) -> EventList:
-    """What a profile holds of some kinds, by its begin; what is around something comes before it."""
+    """Events of a profile of some activities, by start; enclosing events first."""
     found = []
     if ProfilerActivity.CPU in activities:
         found += [_of_host(each.text, each.start_ns, each.end_ns) for each in reversed(profile.ranges)]
@@ -298,7 +298,7 @@ def _of_device(span: Span, stack: tuple[str, ...]) -> FunctionEvent:
 
 
 class ProfilerAction(IntEnum):
-    """What is done with a step."""
+    """Action of the profiler in a step."""
 
     NONE = 0
     WARMUP = 1
@@ -314,7 +314,7 @@ STEP = "ProfilerStep#"
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Schedule:
-    """For each step what is done with it: cycles of waiting, warming up and recording.
+    """A schedule of profiler actions: cycles of waiting, warming up and recording.
 
     repeat: how many cycles; 0 for as many as there are steps.  skip_first: steps before the first cycle.
     skip_first_wait: not 0 for a first cycle that does not wait.
@@ -453,7 +453,7 @@ class SteppedProfile:
             self._range = None
 
     def _end(self, error: object = None) -> None:
-        """Keep what was collected.  error: what ended the block, if something did."""
+        """Store the collected events.  error: the exception that ended the block, or None."""
         done, self._open = self._open, None
         if done is not None:
             self._found = [*self._found, done] if self._keeps_all else [done]
@@ -475,7 +475,7 @@ class SteppedProfile:
         return EventList([event for part in parts for event in part])
 
     def events(self) -> EventList:
-        """What was recorded last, or in all cycles if acc_events, by its begin.  Raises ModeError if nothing was."""
+        """Events of the last cycle, or of all cycles if acc_events, by start.  Raises ModeError without any."""
         return self._events("events")
 
     def key_averages(
@@ -489,7 +489,7 @@ class SteppedProfile:
         return self._events("key_averages").key_averages(group_by_stack_n)
 
     def export_chrome_trace(self, path: str | os.PathLike[str], use_python_export: bool = False) -> None:
-        """Write what was recorded last for Chrome's trace viewer, which Perfetto reads too.  Raises ModeError.
+        """Write the last recorded cycle as a Chrome trace, which Perfetto reads too.  Raises ModeError.
 
         A path that ends in .gz makes a compressed file.  use_python_export has no effect.
         """
@@ -503,7 +503,7 @@ def _warn_unrecorded(**asked: bool) -> None:
 
 
 def _checked(activities: Any) -> frozenset[ProfilerActivity]:
-    """What is asked for.  Raises ArgumentTypeError for what is no list of activities."""
+    """Check the activities argument.  Raises ArgumentTypeError."""
     found = checks.listed("profile", "activities", "activities", activities)
     for place, each in enumerate(found):
         if not isinstance(each, ProfilerActivity):
@@ -516,7 +516,7 @@ def _checked(activities: Any) -> frozenset[ProfilerActivity]:
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be asked for."""
+    """The activities that can be recorded."""
     return set(ProfilerActivity)
 
 

@@ -47,7 +47,7 @@ class Recorder(Protocol):
 
 
 class ModelRecorder:
-    """Takes the times that the model of virtual GPUs gives to everything: exact, and nothing takes longer for it."""
+    """Records modelled times of virtual GPUs: exact and without overhead."""
 
     def __init__(self, machine: Machine) -> None:
         self._driver = machine.driver
@@ -70,7 +70,7 @@ class ModelRecorder:
 
 
 class Timed(NamedTuple):
-    """A call between two events.  handle, arguments: what was launched, looked up when the profile is over."""
+    """A timed call between two events.  handle, arguments: of the launch, resolved after the profile."""
 
     stream: Stream
     start: EventHandle

@@ -37,7 +37,7 @@ NICENESS = 10
 
 
 class Source(NamedTuple):
-    """What is compiled: a kernel's name and its text."""
+    """A kernel's name and source text."""
 
     entry: str
     text: str
@@ -58,7 +58,7 @@ class Following:
         return len(self._kernels)
 
     def of(self, kernel: Source) -> list[Source]:
-        """What follows a kernel, the nearest first; nothing if it is not the one that the file means."""
+        """The kernels that usually follow a kernel, the nearest first; empty if its source differs from the file's."""
         if self._text(kernel.entry) != kernel.text:
             return []
         return [Source(entry, self._text(entry)) for entry in self._after.get(kernel.entry, ())]
@@ -69,7 +69,7 @@ class Following:
 
 @cache
 def following(path: Path = DIRECTORY / NAME) -> Following:
-    """The file's content; nothing follows anything where it is missing or damaged."""
+    """Read the file of following kernels; empty if it is missing or damaged."""
     try:
         found: Any = json.loads(gzip.decompress(path.read_bytes()))
         return Following(found["texts"], found["kernels"], found["after"])
@@ -96,12 +96,12 @@ def _pieces(text: str) -> list[str]:
 
 
 def spare_cores() -> int:
-    """How many threads may compile: none where the program has the only core."""
+    """The number of compiling threads: 0 on a single core."""
     return min(MAX_THREADS, len(os.sched_getaffinity(0)) - 1)
 
 
 class BackgroundCompiler:
-    """A queue of kernels to compile, and the threads that do it.  Any thread may call.
+    """A queue of kernels to compile in background threads.  Thread-safe.
 
     compile: makes one kernel for an architecture if nobody has yet, and never raises.
     """
@@ -115,7 +115,7 @@ class BackgroundCompiler:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything: what a forked child does, which has the queue without its threads."""
+        """Clear the queue in a forked child, which has no compiling threads."""
         self._lock = threading.Lock()
         self._asked: deque[tuple[Source, str]] = deque()  # by the program, the newest last
         self._queue: deque[tuple[Source, str]] = deque()  # to compile, the most urgent first
@@ -133,7 +133,7 @@ class BackgroundCompiler:
                 self._start()
 
     def finish(self) -> None:
-        """Drop the queue and wait for what is being compiled."""
+        """Drop the queue and wait for the current compilation."""
         with self._lock:
             self._is_over = True
             self._asked.clear()

@@ -53,7 +53,7 @@ DATA_TYPES: dict[dtype, int] = {float16: R_16F, bfloat16: R_16BF, float32: R_32F
 
 
 class HeuristicResult(ctypes.Structure):
-    """cublasLtMatmulHeuristicResult_t; `algo` is its opaque cublasLtMatmulAlgo_t.  address: where that lies."""
+    """cublasLtMatmulHeuristicResult_t; `algo` is its opaque cublasLtMatmulAlgo_t.  address: its address."""
 
     _fields_ = (
         ("algo", c_uint64 * 8),
@@ -106,7 +106,7 @@ def _find() -> ctypes.CDLL | None:
 
 
 def packaged(name: str) -> tuple[str, ...]:
-    """Where NVIDIA's wheels, or a toolkit, have a library."""
+    """The path of a library in NVIDIA's wheels or a toolkit."""
     try:
         found: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib(name)
     except (ImportError, RuntimeError):  # no pathfinder, or it finds none

@@ -38,7 +38,7 @@ def cache_files() -> PrivateFiles:
 
 
 def architectures() -> list[str]:
-    """What kernels are shipped for, and what the compiler compiles for, the oldest first."""
+    """The architectures of prebuilt cubins and of the compiler, the oldest first."""
     found = {*prebuilt_cubins.architectures(), *nvrtc.supported()}
     return sorted(found, key=lambda arch: int(arch.removeprefix("sm_")))
 
@@ -50,7 +50,7 @@ def of_driver(cu: Any) -> Compiler:
 
 
 class Turn:
-    """One kernel's compilation in this process: its lock, and what came of it."""
+    """The compilation of one kernel in this process: its lock and result."""
 
     __slots__ = ("cubin", "failure", "lock")
 
@@ -61,7 +61,7 @@ class Turn:
 
 
 class Compiler:
-    """Finds or makes machine code.  Any thread may call."""
+    """Finds or compiles machine code.  Thread-safe."""
 
     def __init__(self, cuda_major: int = ANY_MAJOR, ahead: bool = False, use_shipped: bool = True) -> None:
         """cuda_major: the newest that the driver reads;  ahead: compile what comes next in the background."""
@@ -72,7 +72,7 @@ class Compiler:
         _compilers.add(self)
 
     def reset(self) -> None:
-        """Forget what other threads were doing: what a forked child does."""
+        """Reset the state of other threads in a forked child."""
         self._lock = threading.Lock()
         self._turns: dict[str, Turn] = {}
         self._version: Version | None = None
@@ -102,7 +102,7 @@ class Compiler:
             return turn.cubin
 
     def _prepare(self, source: Source, arch: str) -> None:
-        """Compile in the background what is not there yet; a failure is raised when the kernel is needed."""
+        """Compile missing kernels in the background; a failure is raised when the kernel is used."""
         if self._shipped(source.text, arch) is not None:
             return
         turn = self._turn(source, arch)

@@ -30,7 +30,7 @@ class Context(NamedTuple):
 
 
 class Devices:
-    """The devices that the driver shows.  Any thread may call."""
+    """The devices visible to the driver.  Thread-safe."""
 
     def __init__(self, cu: Any, count: int) -> None:
         self._cu = cu
@@ -76,7 +76,7 @@ class Devices:
         )
 
     def uuid(self, device: int) -> str:
-        """What names the device in every process, as `GPU-…` text of 40 characters."""
+        """The UUID of a device, as `GPU-…` text of 40 characters."""
         result = self._cu.cuDeviceGetUuid(self.handle(device))
         return _uuid_text(check(result, "cuDeviceGetUuid", device=device).bytes)
 
@@ -141,7 +141,7 @@ class Partition(NamedTuple):
 
 
 class ContextCalls:
-    """The calls of the Driver that are about contexts."""
+    """Context and partition calls of the Driver."""
 
     _cu: Any
     _devices: Devices
@@ -160,7 +160,7 @@ class ContextCalls:
         return handle
 
     def has_context(self, device: int) -> bool:
-        """Also a context that another library made."""
+        """Whether a device has a context, also one created by another library."""
         result = self._cu.cuDevicePrimaryCtxGetState(self._devices.handle(device))
         _, is_active = check(result, "cuDevicePrimaryCtxGetState", device=device)
         return bool(is_active)

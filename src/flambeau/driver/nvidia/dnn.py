@@ -6,7 +6,7 @@
 - The addresses of a run are a cuDNN descriptor.  The last PACKS of a plan are kept, since addresses repeat.
 - Releases before OLDEST compute wrong gradients for some numbers of keys and are not used.
 - The device's context is current whenever a function here is called.
-- A descriptor is made, given its attributes and finalized in one call, and never changed.  Tensors have four dimensions;
+- A descriptor is created and finalized in one call, and never changed.  Tensors have four dimensions;
   those with a uid are memory named by a run, the others are values between two operations.
 - cuDNN matches these graphs as a whole and runs fused kernels, without a score matrix in memory.  It matches only this
   decomposition and order.  Keys, and values for the gradients, are transposed.
@@ -119,7 +119,7 @@ class Backend:
             self.fail(status, name)
 
     def fail(self, status: int, name: str) -> None:
-        """Raise what a status of the call `name` stands for."""
+        """Raise the error of a status of the call `name`."""
         message = ctypes.create_string_buffer(MESSAGE_BYTES)
         self.library.cudnnGetLastErrorString(message, len(message))
         check_dnn(status, name, " ".join(message.value.decode(errors="replace").split()))
@@ -151,7 +151,7 @@ class Graph:
         return self._tensor(uid, sizes, type, strides, False, by_value)
 
     def value(self, sizes: Sizes, type: dtype = float32, strides: Sizes | None = None) -> Tensor:
-        """What one operation gives another."""
+        """An intermediate tensor between two operations."""
         self._unnamed += 1
         return self._tensor(self._unnamed, sizes, type, strides, True, False)
 
@@ -159,7 +159,7 @@ class Graph:
         self, mode: int, x: Tensor, b: Tensor | None = None, *, where: Tensor | None = None, out: Tensor | None = None,
         type: dtype = float32, precision: dtype = float32, axis: int | None = None,
     ) -> Tensor:  # fmt: skip
-        """An operation on each element.  SELECT gives x where `where` holds, else b."""
+        """A pointwise operation.  SELECT returns x where `where` holds, else b."""
         out = out or self.value(x.sizes, type)
         described = {POINTWISE_MODE: choice(MODE, mode), POINTWISE_PRECISION: choice(DATA_TYPE, DATA_TYPES[precision])}
         if axis is not None:
@@ -226,7 +226,7 @@ SCALE, NOTHING, UNIT, ALONG, SUM_OF_QUERY = range(10, 15)
 
 
 class Program(NamedTuple):
-    """A graph and what a run of it names.
+    """An operation graph and the tensors that a run binds.
 
     operands: the tensors' numbers, in the order of the problem's operands.  scalars: values of the tensors that are
     one number.  scratch: bytes that other tensors need.
@@ -386,7 +386,7 @@ def _find() -> ctypes.CDLL | None:
 
 
 def _packaged() -> tuple[str, ...]:
-    """Where NVIDIA's wheels, or a toolkit, have the library."""
+    """The path of the library in NVIDIA's wheels or a toolkit."""
     try:
         found: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib("cudnn")
     except (ImportError, RuntimeError):  # no pathfinder, or it finds none
@@ -395,7 +395,7 @@ def _packaged() -> tuple[str, ...]:
 
 
 def _has_blas(major: int) -> bool:
-    """Whether the cuBLASLt that cuDNN opens by its name can be had: where it cannot, cuDNN ends the process."""
+    """Whether the cuBLASLt that cuDNN opens by name can be loaded: without it cuDNN aborts the process."""
     try:
         ctypes.CDLL(f"libcublasLt.so.{major}")
     except OSError:
@@ -405,7 +405,7 @@ def _has_blas(major: int) -> bool:
 
 @cache
 def warn(reason: str) -> None:
-    """Say once per process and reason that attention is slow, and what helps."""
+    """Warn once per process and reason that attention is slow, with a hint."""
     warnings.warn(
         f"{reason}, so attention runs many times slower on flambeau's own kernel: "
         "pip install nvidia-cudnn-cu13 (nvidia-cudnn-cu12 for CUDA 12)",
@@ -415,7 +415,7 @@ def warn(reason: str) -> None:
 
 
 def takes(problem: AttentionProblem) -> bool:
-    """Whether cuDNN can be asked for a problem at all.  It may still refuse it."""
+    """Whether a problem is within known limits of cuDNN, which may still refuse it."""
     if isinstance(problem, AttentionBackward):
         forward = problem.forward
         grads = problem.query_grad_strides, problem.key_grad_strides, problem.value_grad_strides, problem.grad_strides

@@ -90,7 +90,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         self._call_natively()
 
     def _call_natively(self) -> None:
-        """Let compiled calls take the place of the methods that they are named after, which remain for what fails."""
+        """Use compiled calls in place of the methods of the same names, which remain for error handling."""
         native = library.native()
         if native is not None and self._shared_library:
             tables = self._kernels, self._streams, self._events, self._devices.contexts, self._library_calls
@@ -159,7 +159,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         """Nothing, as of `block_given`."""
 
     def drain(self) -> None:
-        """Nothing: the device goes on with what is queued."""
+        """Do nothing: the device continues with the queued work."""
 
     def stream_named(self, stream: StreamHandle, name: str, site: str) -> None:
         """Nothing: no report of the driver's names a stream."""
@@ -370,7 +370,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         self._launcher.launch(kernel, grid, arguments, stream)
 
     def _load_for_plan(self, device: int, kernel: Kernel) -> Launch:
-        """What puts a kernel on a stream, once it is loaded.  The lock is held."""
+        """The launch function of a loaded kernel.  The lock is held."""
         return partial(self._launch, self._kernels[self._load(device, kernel)])
 
     def _prepare(self, device: int, kernel: Kernel, grid: Grid, arguments: bytes, places: tuple[int, ...]) -> Any:

@@ -127,7 +127,7 @@ def grid_of(problem: Gemm) -> Grid | None:
 
 @cache
 def warn_cublas_is_missing() -> None:
-    """Say once per process what to install."""
+    """Warn once per process that cuBLAS is missing, with the package to install."""
     warnings.warn(
         "cuBLAS was not found, so matrix products run many times slower on flambeau's own kernel: "
         "pip install nvidia-cublas (nvidia-cublas-cu12 for CUDA 12)",

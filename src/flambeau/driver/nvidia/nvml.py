@@ -154,7 +154,7 @@ def _of_process(pid: int) -> Nvml:
 
 
 def whole_devices() -> tuple[str, ...] | None:
-    """The UUIDs of all devices; None where NVML is missing or some are divided, for then CUDA alone knows them."""
+    """The UUIDs of all devices; None if NVML is missing or a device is partitioned (only CUDA knows them)."""
     try:
         found = load()
         return None if found.has_divided else found.uuids
@@ -163,7 +163,7 @@ def whole_devices() -> tuple[str, ...] | None:
 
 
 class NvidiaMonitor:
-    """An implementer of `driver.api.Monitor`.
+    """An implementation of `driver.api.Monitor`.
 
     started: the process's driver, whose devices are asked for their UUIDs; without one, CUDA_VISIBLE_DEVICES is read.
     Raises: NoDeviceError if there is no NVML.
@@ -221,7 +221,7 @@ def device_count() -> int:
 
 
 def visible_uuids() -> list[str] | None:
-    """The UUIDs of the devices that the process would see if it started CUDA now; None where CUDA alone knows."""
+    """The UUIDs of the devices visible to this process; None if only CUDA knows them."""
     every = None if config.names_instances() else whole_devices()
     return None if every is None else [every[ordinal] for ordinal in config.visible_devices(every)]
 

@@ -42,7 +42,7 @@ def cache_key(source: str, arch: str, version: Version | None) -> str:
 
 
 class Archive:
-    """The kernels of one architecture that come with the package; empty where the file is missing or damaged."""
+    """The prebuilt kernels of one architecture; empty if the file is missing or damaged."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -89,7 +89,7 @@ class Archive:
 
 @cache
 def archive(arch: str) -> Archive:
-    """What is shipped for an architecture such as "sm_90"."""
+    """The prebuilt kernels for an architecture such as "sm_90"."""
     return Archive(DIRECTORY / f"{arch}.zip")
 
 

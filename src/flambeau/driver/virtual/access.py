@@ -76,7 +76,7 @@ class MemoryAccess:
 
     @classmethod
     def whole(cls, low: int, high: int) -> MemoryAccess:
-        """The taking of the block [low, high), which writes it all.  Nobody asks for its array."""
+        """The allocation of the block [low, high): a write of all its bytes, without an array."""
         made = cls.__new__(cls)
         made.low, made.high, made.key = low, high, (low, high)
         made.reads, made.writes, made.dense, made._range = False, True, True, None
@@ -98,7 +98,7 @@ class MemoryAccess:
         return Overlap(low, high, (self.range, other.range)) if self.range.overlaps(other.range) else None
 
     def covers(self, other: MemoryAccess) -> bool:
-        """Whether this one accesses every byte that the other one does; False where that takes more than a look."""
+        """Whether this access includes every byte of the other; False if that is not cheap to decide."""
         return self.low <= other.low and other.high <= self.high if self.dense else self.key == other.key
 
     def array(self, space: Space) -> Any:
@@ -125,14 +125,14 @@ FEW_GROUPS = 16  # a history with more than these is indexed, and searched for u
 
 
 class Taken(NamedTuple):
-    """The taking of a block.  site: its line;  is_fresh: nobody had its bytes before."""
+    """The allocation of a block.  site: its source line;  is_fresh: its bytes had no owner before."""
 
     site: str
     is_fresh: bool
 
 
 class Use:
-    """What one stream did to some bytes in one mode.
+    """The accesses of one stream to some bytes in one mode.
 
     number: of its latest operation;  commands: that one's, and those in front of it that may be unfinished.
     ran: the number of the latest command that was dropped because it ran, 0 for none;  taken: about the latest
@@ -157,7 +157,7 @@ class Use:
 
     @property
     def has_to_read(self) -> bool:
-        """Whether a command of it, or one whose place such a command took, has still to read: it may see poison."""
+        """Whether one of its commands, or a command that one replaced, has not read yet."""
         if self.commands[-1].done:
             return False
         return self.access.reads or any(each.covered for each in self.commands)

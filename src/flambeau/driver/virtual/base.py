@@ -93,7 +93,7 @@ class Calls:
         self._engine.clock.spend(self._engine.preset.call_ns if host_ns is None else host_ns)
 
     def _use_any(self) -> None:
-        """Host memory is pinned by some context: by that of the first device, where there is none."""
+        """Pinning needs a context: create the first device's if there is none."""
         if not self._contexts:
             self._contexts.add(0)
 

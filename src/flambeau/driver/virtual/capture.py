@@ -36,7 +36,7 @@ MOVE = "move the call out of the capture"
 
 
 class Home(NamedTuple):
-    """Where a captured access lies: a segment that belongs to graphs, or a block as it was taken the n-th time."""
+    """The memory of a captured access: a segment of graphs, or a block at its n-th allocation."""
 
     block: Block
     takes: int
@@ -76,7 +76,7 @@ class EventNode(Node):
 
 
 def nothing(command: object) -> None:
-    """What an event does on a device."""
+    """Does nothing: the work of an event on a device."""
 
 
 class Capture:
@@ -169,7 +169,7 @@ class Capture:
 
 
 class Captures:
-    """The captures underway on a machine, and who may call what meanwhile."""
+    """The active captures of a machine, and the calls that they forbid."""
 
     def __init__(self) -> None:
         self.active: list[Capture] = []
@@ -177,7 +177,7 @@ class Captures:
 
     @property
     def mode(self) -> CaptureMode:
-        """What the calling thread said about its unsafe calls."""
+        """The calling thread's capture mode."""
         return getattr(self._thread, "mode", CaptureMode.GLOBAL)
 
     @mode.setter
@@ -192,7 +192,7 @@ class Captures:
         capture.leave()
 
     def check_unsafe(self, name: str) -> None:
-        """Refuse a call that may wait or change memory, if a capture forbids it to this thread."""
+        """Raise if a capture forbids this thread a call that may wait or change memory."""
         forbidding = [each for each in self.active if self._is_forbidden(each)]
         if forbidding:
             hint = "call it outside of captures, or capture in mode thread_local (own calls) or relaxed (any)"
@@ -212,14 +212,14 @@ class Captures:
         self.check_unsafe(name)
 
     def check_device(self, device: int, name: str) -> None:
-        """Refuse a call that waits for a device of which a stream is capturing."""
+        """Raise for a wait for a device with a capturing stream."""
         capturing = [each for each in self.active if any(queue.device == device for queue in each.branches)]
         if capturing:
             self.break_all(capturing, f"{name}: not permitted on device {device}", CAPTURE_UNSUPPORTED)
         self.check_unsafe(name)
 
     def break_all(self, captures: Sequence[Capture], what: str, code: int, hint: str = MOVE) -> NoReturn:
-        """Break captures, and say why."""
+        """Invalidate captures, with the reason."""
         reason = f"{what} during {captures[0]!r}; called by {callers.caller()}"
         for each in captures:
             each.broken = each.broken or reason

@@ -69,7 +69,7 @@ class Preset:
         return self.kernel_start_ns + int(max(nbytes / self.memory_rate, problem.operations / rate))
 
     def within(self, share: float, duration_ns: int) -> int:
-        """Device time on a part of the multiprocessors of what takes `duration_ns` on all of them."""
+        """Device time on some of the multiprocessors for work that takes `duration_ns` on all of them."""
         if share == 1:
             return duration_ns
         return self.kernel_start_ns + int((duration_ns - self.kernel_start_ns) / share)
@@ -151,7 +151,7 @@ class HostClocks:
         return now
 
     def reach(self, time_ns: int) -> None:
-        """The calling thread was blocked until `time_ns`, if that is to come."""
+        """Advance the calling thread's clock to `time_ns` if that is later."""
         late = time_ns - self.now()
         if late > 0:
             self.spend(late)

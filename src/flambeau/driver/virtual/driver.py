@@ -50,7 +50,7 @@ class Partition(NamedTuple):
 
 
 class ContextCalls(Calls):
-    """The calls of the Driver that are about contexts."""
+    """Context and partition calls of the Driver."""
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)  # type: ignore[arg-type]
@@ -187,7 +187,7 @@ PRIORITIES = (-5, 0)  # most and least urgent
 
 
 class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
-    """An implementer of `driver.api.Driver`.
+    """An implementation of `driver.api.Driver`.
 
     schedule: in which order ready streams run, instead of the one that `choice` names.
     faults: what will fail;  log: (stream, number, name) of every command that ran, in order;  clock: modelled time.
@@ -216,7 +216,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             return memory.total - memory.used, memory.total
 
     def memory_used(self, device: int) -> int:
-        """Bytes that are allocated.  Costs no modelled time, as the other figures for who watches from outside."""
+        """Allocated bytes.  Costs no modelled time, like all monitoring."""
         self._check_index(device)
         return self._engine.memory.devices[device].used
 
@@ -276,7 +276,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             return queue.handle
 
     def stream_destroy(self, stream: StreamHandle) -> None:
-        """Its work goes on; the handle is gone."""
+        """Destroy the handle; queued work continues."""
         with self._lock:
             queue = self._queue(stream)
             if queue.is_default:
@@ -474,7 +474,7 @@ HINT = "ask for it on an NVIDIA GPU: FLAMBEAU_GPUS=nvidia"
 
 
 class VirtualMonitor:
-    """An implementer of `driver.api.Monitor`.  Devices that have not started are idle and empty."""
+    """An implementation of `driver.api.Monitor`.  Devices that have not started are idle and empty."""
 
     def __init__(self, choice: Gpus, started: VirtualDriver | None) -> None:
         self._preset = preset(choice.preset)

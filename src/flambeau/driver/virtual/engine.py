@@ -35,7 +35,7 @@ class BusySpans:
         self._spans: deque[list[int]] = deque()
 
     def add(self, start_ns: int, end_ns: int, now_ns: int) -> None:
-        """Busy from `start_ns` to `end_ns`, as was found out at `now_ns`."""
+        """Add a busy span from `start_ns` to `end_ns`, known at `now_ns`."""
         spans = self._spans
         if end_ns <= start_ns:
             return
@@ -47,7 +47,7 @@ class BusySpans:
         spans.append([start_ns, end_ns])
 
     def percent(self, now_ns: int) -> int:
-        """How much of the sample that ends now was busy; since the machine was made, if that is less."""
+        """Percent of the sample ending now, or of the machine's lifetime if shorter, that was busy."""
         begin = max(0, now_ns - SAMPLE_NS)
         busy, reached = 0, begin
         for start, end in sorted(self._spans):
@@ -62,7 +62,7 @@ MAX_PENDING = 1024  # commands per stream
 
 
 def _nbytes(command: Command) -> int:
-    """The bytes that a copy or a fill moves, or that lie within a kernel's operands."""
+    """The bytes that a copy or a fill moves, or the size of a kernel's operands."""
     accesses = command.accesses[:1] if command.name.split()[0] in ("copy", "fill") else command.accesses
     return sum(each.high - each.low for each in accesses)
 
@@ -147,7 +147,7 @@ class Engine:
         blocks: Sequence[Block],
         histories: Sequence[History],
     ) -> Found | None:
-        """What the next command of a queue races with, in the given histories of the blocks.
+        """The races of a queue's next command with the given histories of blocks.
 
         Raises: RaceError for any race under races="error".
         """
@@ -157,7 +157,7 @@ class Engine:
         return found
 
     def _observe(self, command: Command, start_ns: int, now_ns: int, is_copy: bool) -> None:
-        """Tell those who watch that a command has its times."""
+        """Call the hook for a command whose times are known."""
         device = command.queue.device
         self.work[device].add(start_ns, command.end_ns, now_ns)
         if not is_copy:
@@ -217,7 +217,7 @@ class Engine:
             last.poison_write(block.space, Overlap(low, high, None))
 
     def take_pinned(self, block: Block, nbytes: int) -> None:
-        """The host takes pinned memory for a new owner: it writes it, and follows only what it has waited for."""
+        """Allocate pinned memory: a write by the host, ordered after everything that the host has waited for."""
         access = MemoryAccess.whole(block.low, block.low + nbytes)
         taking = self.races.take(HOST, access, [block])
         if taking.conflicts and self.races.raises:
@@ -234,7 +234,7 @@ class Engine:
             raise race_error(None, HOST, (site, what), self.host_waited, found.conflicts)
 
     def publish(self, queue: Queue) -> None:
-        """Run what a queue has, and write the poison that other processes may read.  The host waits for nothing."""
+        """Run a queue's commands, and write the poison that other processes may read.  Host: does not wait."""
         self.runner.run_until(queue.tail())
         memory = self.memory.devices[queue.device]
         for low, high in memory.space.exported.within(memory.space.base, memory.space.base + memory.total):

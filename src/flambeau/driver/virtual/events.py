@@ -30,7 +30,7 @@ RECORDS_KEPT = 8  # per event
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Generation:
-    """One record: the commands it follows, what is done when it is done, and when that is.
+    """One record of an event: the commands before it, its clock and its time.
 
     site: its line, where races are errors.
     """

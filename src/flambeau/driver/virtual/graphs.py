@@ -40,7 +40,7 @@ OPERATING_SYSTEM = 304  # CUresult
 
 
 class Graph:
-    """What a capture gave.  devices: of its streams, the origin's first."""
+    """A captured graph.  devices: of its streams, the origin's first."""
 
     def __init__(self, nodes: list[Node], devices: list[int]) -> None:
         self.nodes = nodes
@@ -70,7 +70,7 @@ class Launchable:
 
 
 class Submission:
-    """The steps of a launch: what each does to the machine."""
+    """Executes the steps of a graph launch on the machine."""
 
     def __init__(self, engine: Engine, events: Events) -> None:
         self.engine = engine
@@ -96,7 +96,7 @@ class Submission:
 
 
 class Trial(Submission):
-    """The steps of a launch on the clocks alone: what races is found, and nothing is queued.  `undo` ends it."""
+    """Dry run of a graph launch on the clocks: finds races and queues nothing.  `undo` ends it."""
 
     def __init__(self, engine: Engine, events: Events, branches: list[Queue]) -> None:
         super().__init__(engine, events)
@@ -207,7 +207,7 @@ class GraphCalls(Calls):
             return handle
 
     def _ending(self, queue: Queue) -> Capture:
-        """The capture that a stream began, and this thread may end."""
+        """The capture that a stream began, checked to be one that this thread may end."""
         capture = queue.capture
         if capture is None or capture.origin is not queue:
             raise AcceleratorError(
@@ -309,7 +309,7 @@ class GraphCalls(Calls):
         return block
 
     def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None:
-        """What was launched goes on."""
+        """Destroy a launchable graph; launched work continues."""
         with self._lock:
             if graph in self._graphs:
                 del self._graphs[GraphHandle(graph)]

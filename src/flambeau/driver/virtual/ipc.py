@@ -56,7 +56,7 @@ class Import:
 
 
 class Ipc:
-    """What one machine exports and imports."""
+    """IPC state of one machine: exported and imported memory and events."""
 
     def __init__(self, engine: Engine, lock: RLock, events: dict[EventHandle, Event]) -> None:
         self._engine = engine
@@ -129,7 +129,7 @@ class Ipc:
 
     # importing
     def ask(self, handle: bytes, kind: bytes) -> tuple[Connection, bytes, list[int]]:
-        """What the exporter says about a handle.  The lock is not held: the exporter may be asking us."""
+        """Ask the exporter about a handle.  The lock is not held: the exporter may be asking this process."""
         what = "ipc_open" if kind == MEMORY else "event_ipc_open"
         if not isinstance(handle, bytes) or len(handle) != _HANDLE.size or not handle.startswith(kind):
             raise ArgumentError(
@@ -152,7 +152,7 @@ class Ipc:
         return self._imports.get((device, handle))
 
     def bring_in(self, device: int, handle: bytes, connection: Connection, answer: bytes, files: list[int]) -> Import:
-        """Map what the exporter sent.  The lock is held."""
+        """Map the exporter's memory.  The lock is held."""
         if len(answer) != _SEGMENT.size or len(files) != 1:
             raise ArgumentError(
                 f"process {connection.pid} sent {len(answer)} bytes and {len(files)} files", operator="ipc_open"

@@ -36,7 +36,7 @@ def device_of(address: int) -> int | None:
 
 
 class Block:
-    """Bytes [low, high) with one owner, and who accessed them.  device is None for pinned host memory.
+    """A block: bytes [low, high) with one owner, and their access history.  device: None for pinned memory.
 
     fate: what became of it, once it is dead;  takes: how often it was taken again by a new owner.
     is_unused: no block was taken of its bytes since the driver gave them.
@@ -57,7 +57,7 @@ class Block:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether nobody has used its bytes since the driver gave them."""
+        """Whether its bytes are unused since the driver allocated them."""
         return self.is_unused and not self.history.newest
 
     def part(self, low: int, high: int) -> Block:
@@ -68,7 +68,7 @@ class Block:
 
 
 class Segment:
-    """What `mem_alloc` gave: one block until `carved`.
+    """An allocation of `mem_alloc`: one block until `carved`.
 
     shared: who accessed it, as one block, once a capture took a part of it.  From then on it belongs to graphs: their
     launches use its bytes whether they are taken or not, and all its blocks have this history.
@@ -264,7 +264,7 @@ class DeviceMemory:
 
 
 class PinnedMemory:
-    """Host memory that copies may use while the host goes on."""
+    """Pinned host memory, which asynchronous copies may use."""
 
     def __init__(self) -> None:
         self.blocks: Blocks[Block] = Blocks()

@@ -39,7 +39,7 @@ LOST_HINT = "correct the launch and start again: this process cannot use the dev
 
 
 class Command:
-    """Work on a stream: `work(command)` does it, with `detail` as its own data, on `accesses` that lie in `blocks`.
+    """A command of a stream: `work(command)` executes it, with data in `detail` and `accesses` to `blocks`.
 
     called: what the program called at `site`, "" if that is not known;  launched: where its graph was, if it is of one.
     number: its place on the stream;  sequence: its place among all;  clock: what is done when it is done.
@@ -105,7 +105,7 @@ class Command:
         self.finish()
 
     def finish(self) -> None:
-        """It is done: keep only what reports need."""
+        """Mark it done; keep only the data for reports."""
         self.done = True
         self.detail = None
         self.accesses = self.blocks = ()
@@ -114,21 +114,21 @@ class Command:
 
     @property
     def place(self) -> str:
-        """Where it was called, and where the graph was launched that it is of."""
+        """The source lines of the call and of its graph's launch."""
         return place_of(self.site, self.launched)
 
     def holder(self) -> Command | None:
-        """The command itself while it is not done: what holds up those that wait for it."""
+        """This command until it is done, then None."""
         return None if self.done else self
 
 
 def place_of(site: str, launched: str) -> str:
-    """A line, and where the graph was launched that it was captured for, if it was."""
+    """A source line, and the line of the graph's launch if it was captured."""
     return f"{site}, captured, and launched at {launched}" if launched else site
 
 
 class Join:
-    """A point after several commands, and after other such points.  What is done is dropped from `parts`."""
+    """A join of several commands and other joins.  Completed ones are dropped from `parts`."""
 
     __slots__ = ("parts",)
 
@@ -197,7 +197,7 @@ class Queue:
 
     @property
     def label(self) -> str:
-        """What reports call the stream: by its name, or its number, which is its handle."""
+        """The stream's label in reports: its name, or its handle."""
         if self.launched_on is not None:
             return f"a branch of a graph on {self.launched_on.label}"
         if self.name:
@@ -205,7 +205,7 @@ class Queue:
         return "the default stream" if self.is_default else f"stream {self.handle}"
 
     def tail(self) -> Awaited | None:
-        """What is done when everything submitted so far is; None if all of it is done."""
+        """A command or join that follows all submitted work; None if all of it is done."""
         last = None if self.last is None or self.last.done else self.last
         if not self.waits:
             return last
@@ -269,7 +269,7 @@ class Runner:
                 self._look_at(each, needed, ready, held_up)
 
     def _is_next(self, command: Command) -> bool:
-        """Whether nothing has to run before a command; not even a schedule is asked then."""
+        """Whether a command can run at once, without asking the schedule."""
         queue = command.queue
         return queue.pending[0] is command and not command.predecessors and queue.device not in self.failures
 
@@ -312,7 +312,7 @@ class Runner:
 
 
 class Ready(Sequence[StreamHandle]):
-    """The streams of which a command can run now, in the order in which those commands were submitted."""
+    """The ready streams, in the order in which their first commands were submitted."""
 
     def __init__(self) -> None:
         self._queues: list[tuple[int, Queue]] = []

@@ -43,14 +43,14 @@ class Conflict(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a comparison found.  covered: groups whose place the new accesses will take."""
+    """The result of a comparison.  covered: groups that the new accesses replace."""
 
     conflicts: list[Conflict]
     covered: list[tuple[History, Group]]
 
 
 class Taking(NamedTuple):
-    """The taking of a block.  history: the block's, with what it races with;  covered: what has still to run."""
+    """The allocation of a block.  history: its new access history;  covered: commands that have not run."""
 
     history: History
     conflicts: list[Conflict]
@@ -72,7 +72,7 @@ class Races:
     def compare(
         self, stream: StreamKey, accesses: Sequence[MemoryAccess], blocks: Sequence[Block], histories: Sequence[History]
     ) -> Found | None:
-        """What the next operation of a stream races with, in the histories of the blocks; None if nothing is found."""
+        """The races of a stream's next operation with the histories of blocks, or None."""
         if self.mode == "real":
             return None
         found: Found | None = None
@@ -154,7 +154,7 @@ class Races:
                 stack += self._covered(older, stream, conflict)
 
     def _covered(self, command: Command, stream: StreamKey, conflict: Conflict) -> Iterator[Conflict]:
-        """The races of an access with what an older command, which it races with, took the place of."""
+        """The races of an access with commands that a racing older command replaced."""
         access, block = conflict.access, conflict.block
         for use in command.covered or ():
             if self._is_ordered(stream, use.stream, use.number) or not (access.writes or use.access.writes):
@@ -183,7 +183,7 @@ class Races:
 
     # blocks
     def take(self, stream: StreamKey, access: MemoryAccess, pieces: Sequence[Block]) -> Taking:
-        """What the taking of a block at `access`, over dead blocks, would race with and take the place of."""
+        """The races of allocating a block at `access` over dead blocks, and the accesses that it replaces."""
         taking = Taking(History(), [], [])
         for piece in pieces if self.mode != "real" else ():
             for group in list(piece.history.overlapping(max(access.low, piece.low), min(access.high, piece.high))):
@@ -202,7 +202,7 @@ class Races:
     def taken(
         self, taking: Taking, stream: StreamKey, access: MemoryAccess, last: Command, number: int, facts: Taken
     ) -> None:
-        """Operation `number` of a stream, behind its command `last`, took a block, for which nothing is queued."""
+        """Record an allocation without a command: operation `number` of a stream, after its command `last`."""
         if self.mode == "real":
             return
         self.mark(None, stream, taking.conflicts)
@@ -210,14 +210,14 @@ class Races:
         taking.history.add(access, stream, last, number).taken = facts
 
     def forget(self, history: History, clock: Clock, low: int, high: int) -> None:
-        """Drop the uses of bytes between two addresses that come before a point which the memory's owner waited for."""
+        """Drop the accesses between two addresses that precede a point which the owner waited for."""
         for group in list(history.overlapping(low, high)):
             group.keep(use for use in group.uses() if clock.reached(use.stream) < use.number)
         history.renew([each for each in history.groups() if not each.is_empty])
 
 
 def unfinished(blocks: Sequence[Block]) -> list[Command]:
-    """The commands that still have to access one of the blocks, but for those that others have to come after."""
+    """Unfinished commands that access one of the blocks; commands that these follow may be left out."""
     groups = [group for block in blocks for group in block.history.groups()]
     return [each for group in groups for use in group.uses() for each in use.commands if not each.done]
 
@@ -269,7 +269,7 @@ def _needed(conflicts: Sequence[Conflict]) -> list[Conflict]:
 
 
 def _when(conflict: Conflict) -> tuple[int, int]:
-    """When the older use was submitted.  A block is taken, mostly, without a command: behind the last one."""
+    """The submission order of the older access; an allocation without a command comes after the last one."""
     return conflict.use.commands[-1].sequence, conflict.use.number
 
 
@@ -328,7 +328,7 @@ def _verb(access: MemoryAccess, takes: bool) -> str:
 
 
 def _shared(conflict: Conflict) -> str:
-    """The bytes in common, from the first one to the end of the last one, and where they are."""
+    """Text of the shared bytes: their range and location."""
     overlap = conflict.overlap
     low, high = overlap.low, overlap.high
     if overlap.ranges is not None:
@@ -339,7 +339,7 @@ def _shared(conflict: Conflict) -> str:
 
 
 def _on(access: RaceAccess, conflict: Conflict) -> str:
-    """A stream, with its device where that is not the one of the bytes."""
+    """Text of a stream, with its device if it differs from the bytes' device."""
     if access.device is None:
         return "on the host"
     return f"on {access.stream}" + ("" if access.device == conflict.block.device else f" of device {access.device}")

@@ -15,7 +15,7 @@ from ..api import StreamHandle
 
 
 class Schedule(Protocol):
-    """Picks streams.  ancestors_only: a wait runs nothing but what it needs; otherwise whatever is ready may run."""
+    """A schedule picks streams.  ancestors_only: a wait runs only the commands that it needs; else any ready one."""
 
     ancestors_only: bool = False
 
@@ -29,7 +29,7 @@ class Schedule(Protocol):
 
 
 class Submission(Schedule):
-    """What was submitted first runs first, and only what the wait needs."""
+    """Runs commands in submission order, and only those that the wait needs."""
 
     ancestors_only = True
 
@@ -48,7 +48,7 @@ class Seeded(Schedule):
 
 
 class Delay(Schedule):
-    """Every other stream goes before one: the stream with `handle`, or the one that was made as number `ordinal`.
+    """Delays one stream behind all others: the one with `handle`, or number `ordinal` in creation order.
 
     Streams count from 0 in the order in which the machine made or adopted them.
     """
@@ -68,7 +68,7 @@ class Delay(Schedule):
 
 
 class Replay(Schedule):
-    """The given choices, then always the first.  `taken` and `ready_counts` tell what was chosen, among how many."""
+    """Repeats given choices, then picks the first.  `taken`, `ready_counts`: choices made, among how many."""
 
     def __init__(self, choices: Sequence[int] = ()) -> None:
         self.choices = tuple(choices)
@@ -104,7 +104,7 @@ class InjectedFailure(Exception):
 
 
 class Countdown:
-    """Strikes once, at the n-th call from when it was set."""
+    """A countdown that triggers once, at the n-th call."""
 
     __slots__ = ("left",)
 
@@ -120,7 +120,7 @@ class Countdown:
 
 
 class Faults:
-    """What will fail.  n = 1 is the next call."""
+    """Injected failures.  n = 1 is the next call."""
 
     def __init__(self) -> None:
         self.allocation = Countdown()
@@ -141,7 +141,7 @@ class Faults:
         self.capture.left = n
 
     def drop_peer(self, a: int, b: int) -> None:
-        """The link between devices `a` and `b` goes away."""
+        """Remove the link between devices `a` and `b`."""
         self._dropped.add(frozenset((a, b)))
 
     def is_linked(self, a: int, b: int) -> bool:

@@ -45,7 +45,7 @@ def _mapped() -> int:
 
 
 class Space:
-    """Bytes that addresses name: here pinned host memory, where poison is written at once."""
+    """Bytes by address: pinned host memory, where poison is written at once."""
 
     __slots__ = ("base", "buffer")
 
