@@ -78,9 +78,9 @@ def withdraw(owner: object) -> int:
 
 
 def _withdraw(chosen: Callable[[object], bool]) -> int:
-    count = shared_memory.host_side().ledger.withdraw(chosen)
+    count = shared_memory.host_side().exports.withdraw(chosen)
     exchange = thread.machine().exchange if thread.has_machine() else None
-    return count if exchange is None else count + exchange.ledger.withdraw(chosen)
+    return count if exchange is None else count + exchange.exports.withdraw(chosen)
 
 
 def reduce_storage(of: Storage) -> tuple[Any, ...]:

@@ -1,12 +1,12 @@
 """IPC exports: reference counts of storages that other processes hold or are receiving.
 
-- A *ticket* is one tensor on its way.  It keeps the storage until the receiver says that it is done with receiving.
-- A *loan* is a storage of this process that others hold.  It keeps the storage until every holder has given it back.
-- So what was sent is kept by ordinary references, and returns to its cache like any other tensor after the last one.
-- A receiver that ends gives back all that it held or was receiving; nobody has to ask.  A ticket that nobody takes
-  stays until it is withdrawn.
-- The account is changed by this process's own threads, and by the channel's on behalf of others.  References may be
-  dropped under the lock: the finalizers of storages take none.
+- A *handle* is one tensor in flight.  It keeps the storage until the receiver confirms the reception.
+- A *reference* counts the holders of an exported storage.  It keeps the storage until every holder released it.
+- Both keep storages by ordinary Python references, so a released storage returns to its cache like any other.
+- The handles and references of a process that ends are released automatically.  A handle without a receiver stays until
+  it is withdrawn.
+- The tables are changed by this process's threads, and by the channel's thread for others.  Storages may be dropped
+  under the lock: their finalizers take none.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 class Terms:
     """Message to a receiver: the number of the reference and the packed storage description."""
 
-    __slots__ = ("loan", "place", "site")
+    __slots__ = ("reference", "place", "site")
 
-    def __init__(self, loan: int, place: bytes, site: str) -> None:
-        self.loan = loan
+    def __init__(self, reference: int, place: bytes, site: str) -> None:
+        self.reference = reference
         self.place = place
         self.site = site
 
@@ -39,9 +39,9 @@ class Handle:
     """Handle of one tensor in flight to another process.
 
     terms:  None unless the storage is this process's own device memory.
-    answer: what the receiver is told;  event: what it must wait for, 0 for host memory, with its device.
-    route:  what it was sent by, None if unknown;  taker: the other process that is receiving it, if one is.
-    is_taken: somebody, this very process maybe, is receiving it.
+    answer: the answer to the receiver;  event: the event to wait for, 0 for host memory, with its device.
+    route:  the queue or pool that sent it, None if unknown;  taker: the other process that is receiving it, or None.
+    is_taken: a process, perhaps this one, is receiving it.
     """
 
     __slots__ = (
@@ -81,137 +81,137 @@ class Exports:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._numbers = itertools.count(1)
-        self._tickets: dict[int, Handle] = {}
-        self._loans: dict[int, Reference] = {}
+        self._handles: dict[int, Handle] = {}
+        self._references: dict[int, Reference] = {}
         self._terms: weakref.WeakKeyDictionary[Storage, Terms] = weakref.WeakKeyDictionary()
         self._spent: list[tuple[int, int]] = []
 
     def terms(self, storage: Storage) -> Terms | None:
-        """What was agreed on when the storage was first sent, or None."""
+        """The terms of a storage that was sent before, or None."""
         return self._terms.get(storage)
 
     def agree(self, storage: Storage, pack: Callable[[int], bytes], site: str) -> Terms:
-        """The terms of a storage that is sent for the first time, from `site`.  pack: its place, by number."""
+        """Register a storage sent for the first time, from `site`.  pack: makes its description from the number."""
         with self._lock:
             number = next(self._numbers)
             return self._terms.setdefault(storage, Terms(number, pack(number), site))
 
-    def issue(self, ticket: Handle) -> int:
-        """The number of a ticket, which is valid from now on."""
+    def issue(self, handle: Handle) -> int:
+        """Register a handle; return its number."""
         with self._lock:
-            ticket.number = next(self._numbers)
-            self._tickets[ticket.number] = ticket
-            return ticket.number
+            handle.number = next(self._numbers)
+            self._handles[handle.number] = handle
+            return handle.number
 
     def take(self, number: int, peer: Peer | None) -> Handle:
-        """Somebody, this very process if peer is None, begins to receive.  Raises ProcessGoneError."""
+        """Begin a reception by a peer; None is this process.  Raises ProcessGoneError."""
         with self._lock:
-            ticket = self._tickets.get(number)
-            if ticket is None or ticket.is_taken:
+            handle = self._handles.get(number)
+            if handle is None or handle.is_taken:
                 raise ProcessGoneError("the tensor was received already, or withdrawn")
-            ticket.is_taken = True
+            handle.is_taken = True
             if peer is not None:
-                ticket.taker = peer
-                if ticket.terms is not None:
-                    assert ticket.storage is not None
-                    self._hold(ticket.storage, ticket.terms, peer)
-            return ticket
+                handle.taker = peer
+                if handle.terms is not None:
+                    assert handle.storage is not None
+                    self._hold(handle.storage, handle.terms, peer)
+            return handle
 
     def _hold(self, storage: Storage, terms: Terms, peer: Peer) -> Reference:
-        loan = self._loans.get(terms.loan)
-        if loan is None:
-            loan = self._loans[terms.loan] = Reference(storage, terms)
-        loan.holders[peer] = loan.holders.get(peer, 0) + 1
-        return loan
+        reference = self._references.get(terms.reference)
+        if reference is None:
+            reference = self._references[terms.reference] = Reference(storage, terms)
+        reference.holders[peer] = reference.holders.get(peer, 0) + 1
+        return reference
 
     def hold(self, number: int, peer: Peer) -> Reference:
-        """Somebody else, to whom a holder sent it on, holds a loan too.  Raises ProcessGoneError."""
+        """Add a holder, to which another holder forwarded the storage.  Raises ProcessGoneError."""
         with self._lock:
-            loan = self.loan(number)
-            return self._hold(loan.storage, loan.terms, peer)
+            reference = self.reference(number)
+            return self._hold(reference.storage, reference.terms, peer)
 
-    def loan(self, number: int) -> Reference:
-        """A loan by its number.  Raises ProcessGoneError."""
-        found = self._loans.get(number)
+    def reference(self, number: int) -> Reference:
+        """A reference by its number.  Raises ProcessGoneError."""
+        found = self._references.get(number)
         if found is None:
             raise ProcessGoneError("the tensor was given back")
         return found
 
     def done(self, number: int, peer: Peer | None) -> None:
-        """A ticket was received, event included.  Raises ArgumentError if the caller did not take it."""
+        """Retire a received handle and its event.  Raises ArgumentError if the caller did not take it."""
         with self._lock:
             self._retire(self._taken(number, peer))
 
     def abandon(self, number: int, peer: Peer) -> None:
-        """A ticket was taken, but its taker was interrupted.  Raises ArgumentError if the caller did not take it."""
+        """Release a handle whose receiver was interrupted.  Raises ArgumentError if the caller did not take it."""
         with self._lock:
-            ticket = self._taken(number, peer)
-            self._retire(ticket)
-            if ticket.terms is not None:
-                self.give_back(ticket.terms.loan, peer)
+            handle = self._taken(number, peer)
+            self._retire(handle)
+            if handle.terms is not None:
+                self.give_back(handle.terms.reference, peer)
 
-    def put_back(self, ticket: Handle) -> None:
-        """A ticket of host memory was taken, and could not be handed over: it may be taken again."""
+    def put_back(self, handle: Handle) -> None:
+        """Return a handle of host memory that could not be delivered: it may be taken again."""
         with self._lock:
-            ticket.taker, ticket.is_taken = None, False
+            handle.taker, handle.is_taken = None, False
 
     def _taken(self, number: int, peer: Peer | None) -> Handle:
-        ticket = self._tickets.get(number)
-        if ticket is None or not ticket.is_taken or ticket.taker is not peer:
-            raise ArgumentError(f"ticket {number} is not being received by the caller", operator="done")
-        return ticket
+        handle = self._handles.get(number)
+        if handle is None or not handle.is_taken or handle.taker is not peer:
+            raise ArgumentError(f"handle {number} is not being received by the caller", operator="done")
+        return handle
 
-    def _retire(self, ticket: Handle) -> None:
-        del self._tickets[ticket.number]
-        ticket.storage = None
-        if ticket.event:
-            self._spent.append((ticket.device, ticket.event))
+    def _retire(self, handle: Handle) -> None:
+        del self._handles[handle.number]
+        handle.storage = None
+        if handle.event:
+            self._spent.append((handle.device, handle.event))
 
     def take_spent(self) -> list[tuple[int, int]]:
-        """(device, event) of the tickets that are gone since the last time."""
+        """(device, event) of the handles retired since the last call."""
         with self._lock:
             spent, self._spent = self._spent, []
             return spent
 
     def give_back(self, number: int, peer: Peer) -> None:
-        """A holder gives back one of its shares.  Raises ArgumentError if it has none."""
+        """Release one reference of a holder.  Raises ArgumentError if it has none."""
         with self._lock:
-            loan = self._loans.get(number)
-            if loan is None or peer not in loan.holders:
-                raise ArgumentError(f"the caller holds nothing of loan {number}", operator="give_back")
-            loan.holders[peer] -= 1
-            if not loan.holders[peer]:
-                self._leave(loan, peer)
+            reference = self._references.get(number)
+            if reference is None or peer not in reference.holders:
+                raise ArgumentError(f"the caller holds nothing of reference {number}", operator="give_back")
+            reference.holders[peer] -= 1
+            if not reference.holders[peer]:
+                self._leave(reference, peer)
 
-    def _leave(self, loan: Reference, peer: Peer) -> None:
-        del loan.holders[peer]
-        if not loan.holders:
-            del self._loans[loan.terms.loan]
+    def _leave(self, reference: Reference, peer: Peer) -> None:
+        del reference.holders[peer]
+        if not reference.holders:
+            del self._references[reference.terms.reference]
 
     def lost(self, peer: Peer) -> None:
-        """A process has ended: it holds and receives nothing any more."""
+        """Release all handles and references of a process that ended."""
         with self._lock:
-            for ticket in [each for each in self._tickets.values() if each.taker is peer]:
-                self._retire(ticket)
-            for loan in [each for each in self._loans.values() if peer in each.holders]:
-                self._leave(loan, peer)
+            for handle in [each for each in self._handles.values() if each.taker is peer]:
+                self._retire(handle)
+            for reference in [each for each in self._references.values() if peer in each.holders]:
+                self._leave(reference, peer)
 
     def withdraw(self, chosen: Callable[[object], bool]) -> int:
-        """Take back what was sent by a chosen route and nobody has begun to receive; how many tensors that were."""
+        """Withdraw tensors sent by a chosen route whose reception has not begun; return their number."""
         with self._lock:
-            found = [each for each in self._tickets.values() if not each.is_taken and chosen(each.route)]
-            for ticket in found:
-                self._retire(ticket)
+            found = [each for each in self._handles.values() if not each.is_taken and chosen(each.route)]
+            for handle in found:
+                self._retire(handle)
             return len(found)
 
     def accounts(self) -> tuple[list[Handle], list[Reference]]:
-        """The tickets and loans that there are now."""
+        """The current handles and references."""
         with self._lock:
-            return list(self._tickets.values()), list(self._loans.values())
+            return list(self._handles.values()), list(self._references.values())
 
 
 def ask(sender: Connection, service: bytes, request: bytes, undo: bytes) -> tuple[bytes, list[int]]:
-    """The answer to a request, as `Connection.ask`.  undo: what is told if asking is interrupted: it may be granted."""
+    """Ask as `Connection.ask`.  undo: message to send if an interruption leaves the outcome unknown."""
     try:
         return sender.ask(service, request)
     except FlambeauError:  # refused, or nobody is there

@@ -18,11 +18,11 @@ from ..driver.api import Address, CaptureStatus, Driver, StreamHandle
 from ..errors import AcceleratorError, ArgumentError
 from ..memory.private import relaxed
 
-REQUEST = struct.Struct("<cQ")  # what is asked, and the number of a ticket or loan
+REQUEST = struct.Struct("<cQ")  # what is asked, and the number of a handle or reference
 GIVE_BACK = b"g"
 CAPTURE_POLL = 0.01  # seconds
 _ON_DEVICE = b"d"
-# whose loan, and its number; device's UUID; offset in the segment and size; lengths of the two handles that follow
+# whose reference, and its number; device's UUID; offset in the segment and size; lengths of the two handles that follow
 _PLACE = struct.Struct(f"<c{NAME_BYTES}s{SERVICE_BYTES}sQ40sQQHH")
 
 
@@ -30,11 +30,19 @@ class Place:
     """The owner's description of a storage: its segment, offset and size, and the IPC handles known so far."""
 
     def __init__(
-        self, owner: bytes, service: bytes, loan: int, uuid: str, offset: int, nbytes: int, segment: bytes, event: bytes
+        self,
+        owner: bytes,
+        service: bytes,
+        reference: int,
+        uuid: str,
+        offset: int,
+        nbytes: int,
+        segment: bytes,
+        event: bytes,
     ) -> None:
         self.owner = owner
         self.service = service
-        self.loan = loan
+        self.reference = reference
         self.uuid = uuid
         self.offset = offset
         self.nbytes = nbytes
@@ -45,7 +53,7 @@ class Place:
         """The place with these handles, as it is sent."""
         lengths = len(segment), len(event)
         uuid = self.uuid.encode()
-        fixed = (_ON_DEVICE, self.owner, self.service, self.loan, uuid, self.offset, self.nbytes, *lengths)
+        fixed = (_ON_DEVICE, self.owner, self.service, self.reference, uuid, self.offset, self.nbytes, *lengths)
         return _PLACE.pack(*fixed) + segment + event
 
     @staticmethod
@@ -53,13 +61,13 @@ class Place:
         """Raises ArgumentError."""
         if len(answer) < _PLACE.size:
             raise ArgumentError(f"an answer of {len(answer)} bytes", operator="receive")
-        kind, owner, service, loan, uuid, offset, nbytes, *lengths = _PLACE.unpack_from(answer)
+        kind, owner, service, reference, uuid, offset, nbytes, *lengths = _PLACE.unpack_from(answer)
         handles = answer[_PLACE.size :]
         if kind != _ON_DEVICE or len(handles) != sum(lengths):
             raise ArgumentError(f"an answer of kind {kind!r} with handles of {len(handles)} bytes", operator="receive")
         text = uuid.rstrip(b"\0").decode("ascii", "replace")
         segment, event = handles[: lengths[0]], handles[lengths[0] :]
-        return Place(owner.rstrip(b"\0"), service, loan, text, offset, nbytes, segment, event)
+        return Place(owner.rstrip(b"\0"), service, reference, text, offset, nbytes, segment, event)
 
 
 class Share:
@@ -155,4 +163,4 @@ def _given_back(shares: list[Share]) -> list[Share]:
 
 def tell_given_back(owner: Connection, place: Place) -> None:
     """Tell the owner that this process released one reference."""
-    owner.tell(place.service, REQUEST.pack(GIVE_BACK, place.loan))
+    owner.tell(place.service, REQUEST.pack(GIVE_BACK, place.reference))

@@ -452,7 +452,7 @@ class GraphContract(Contract):
 
 
 class DriverContract(GraphContract):
-    """The suite.  Its tests of graphs are in contract_graphs.py."""
+    """The suite, with the tests of graphs."""
 
     # devices
     def test_devices_have_properties(self) -> None:

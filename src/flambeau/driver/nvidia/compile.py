@@ -4,7 +4,7 @@
 - A cached file is named by everything that decides its content: source, options, architecture, NVRTC's version.
 - A kernel is compiled once: threads wait for the one that compiles it, processes for the one that holds its claim.
 - A process whose kernels are all there loads no compiler.
-- What cannot be trusted, shipped or cached, is compiled again: see shipped.py and cache.py.
+- What cannot be trusted, shipped or cached, is compiled again: see prebuilt_cubins.py and cache.py.
 """
 
 from __future__ import annotations
