@@ -213,7 +213,7 @@ class ModuleDict(Module):
 
 
 def _pairs(modules: Any) -> tuple[Any, ...]:
-    """(name, module) pairs.  Raises ArgumentTypeError, ArgumentError for what is none."""
+    """Check (name, module) pairs.  Raises ArgumentTypeError, ArgumentError."""
     found = checks.listed("update", "modules", "(name, module) pairs", modules)
     for place, each in enumerate(found):
         if not isinstance(each, (tuple, list)):

@@ -58,7 +58,7 @@ def make_graphed_callables(
 
 
 def _check_calls(calls: tuple[Any, ...], samples: Any, iterations: Any) -> None:
-    """Raise ArgumentTypeError or ArgumentError for what is no callable, or has no tuple of samples."""
+    """Check the callables and their sample arguments.  Raises ArgumentTypeError or ArgumentError."""
     name = "make_graphed_callables"
     checks.count(name, "num_warmup_iters", iterations)
     if not isinstance(samples, (tuple, list)) or len(samples) != len(calls):
@@ -144,7 +144,7 @@ class Part:
         self.structure = _shape_of(self.structure)
 
     def installed(self) -> Any:
-        """What the user calls from now on."""
+        """Replacement of the callable that runs its graphs."""
         module: Any = self.call
         if not isinstance(module, Module):
             return self.run

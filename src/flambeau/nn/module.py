@@ -43,7 +43,7 @@ def check_name(called: str, module: Any, name: Any, kind: str, held: dict[str, A
 
 
 def check_parameter(called: str, name: str, param: Any) -> None:
-    """Raise ArgumentTypeError or AutogradError for what is no parameter of a module, nor None."""
+    """Raise ArgumentTypeError or AutogradError unless a value is a parameter of a module or None."""
     if param is not None and not isinstance(param, Parameter):
         raise ArgumentTypeError(
             f"cannot assign {type(param).__name__!r} object to parameter {name!r} (torch.nn.Parameter or "
@@ -60,7 +60,7 @@ def check_parameter(called: str, name: str, param: Any) -> None:
 
 
 def check_buffer(called: str, name: str, tensor: Any) -> None:
-    """Raise ArgumentTypeError for what is no tensor, nor None."""
+    """Raise ArgumentTypeError unless a value is a tensor or None."""
     if tensor is not None and not isinstance(tensor, TensorBase):
         raise ArgumentTypeError(
             f"cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or None required): "
@@ -71,7 +71,7 @@ def check_buffer(called: str, name: str, tensor: Any) -> None:
 
 
 def check_child(called: str, name: str, module: Any, base: type) -> None:
-    """Raise ArgumentTypeError for what is no module, nor None."""
+    """Raise ArgumentTypeError unless a value is a module or None."""
     if module is not None and not isinstance(module, base):
         made = isinstance(module, type) and issubclass(module, base)
         hint = f"make one: {module.__name__}(...)" if made else "derive from torch.nn.Module"
@@ -84,7 +84,7 @@ def check_child(called: str, name: str, module: Any, base: type) -> None:
 
 
 def check_assigned_child(called: str, name: str, value: Any) -> None:
-    """Raise ArgumentTypeError for what cannot take the place of a child."""
+    """Raise ArgumentTypeError for a value that cannot replace a child."""
     if value is not None:
         raise ArgumentTypeError(
             f"cannot assign {type(value).__name__!r} as child module {name!r} (Module or None expected): "
@@ -191,7 +191,7 @@ class Module(Hooked):
         put("_is_replica", False)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; subclasses define it."""
+        """The computation of the module, defined by subclasses."""
         raise NotSupportedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function',
             hint="define forward(self, ...) in the class",
@@ -505,7 +505,7 @@ class Module(Hooked):
         return self.__class__.__name__
 
     def extra_repr(self) -> str:
-        """What stands in the parentheses of this module's text."""
+        """The text in the parentheses of this module's repr."""
         return ""
 
     def __repr__(self) -> str:

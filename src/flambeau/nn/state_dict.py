@@ -19,7 +19,7 @@ class StateDictError(FlambeauError, RuntimeError):
 
 
 class LoadedKeys(NamedTuple):
-    """What load_state_dict found: names that the module has and the state lacks, and the other way round."""
+    """Result of load_state_dict: missing_keys of the state and unexpected_keys in it."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -31,7 +31,7 @@ class LoadedKeys(NamedTuple):
 
 
 def check_target(target: Any, prefix: Any) -> None:
-    """Raise ArgumentTypeError for what state_dict cannot write to, or names cannot begin with."""
+    """Check state_dict's destination and prefix.  Raises ArgumentTypeError."""
     if not isinstance(target, MutableMapping):
         raise ArgumentTypeError(
             f"destination must be a dict, got {shown(target)}", hint="leave it out", operator="state_dict"
