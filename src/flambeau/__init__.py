@@ -48,7 +48,7 @@ from .numerics import (
 )
 from .ops.assertion import assert_async as _assert_async  # noqa: F401  (PyTorch's name for it)
 from .ops.linear import addmm_activation as _addmm_activation  # noqa: F401  (PyTorch's name for it)
-from .runtime.any_event import AnyEvent as Event
+from .runtime.accelerator import AnyEvent as Event
 from .runtime.control import virtual
 from .runtime.device import device, get_default_device, set_default_device
 from .runtime.generator import Generator, initial_seed, manual_seed, seed
@@ -62,7 +62,7 @@ from .tensor.functions import __all__ as _function_names
 from .tensor.layouts import layout, strided
 from .tensor.legacy import Variable as _Variable
 from .tools.explain import explain
-from .tools.profile import profile
+from .tools.profiler import profile
 from .tools.statistics import statistics
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""What the environment and the user chose, checked and in one place.
+"""Settings from the environment and the user, validated.
 
 FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options `,memory=2GiB`,
                         `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=h200`
@@ -98,7 +98,7 @@ def parse_bytes(size: int | str) -> int:
 
 
 def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
-    """What FLAMBEAU_GPUS says, or None if it is not set."""
+    """The value of FLAMBEAU_GPUS, or None."""
     text = environment.get("FLAMBEAU_GPUS", "")
     return parse_gpus(text, races="error" if sanitizer(environment) else "poison") if text else None
 
@@ -127,7 +127,7 @@ def launch_blocking(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def stray_contexts(environment: Mapping[str, str] = os.environ) -> str:
-    """What is done about devices that were used and not chosen: "warn", "error" or, for nothing, "".
+    """The reaction to contexts on devices that were not chosen: "warn", "error" or "" for none.
 
     Raises: ConfigError.
     """

@@ -108,7 +108,7 @@ def cublas() -> str:
 
 def shipped() -> Report:
     """How many kernels came compiled with the package, for each architecture."""
-    from ..driver.nvidia.shipped import architectures
+    from ..driver.nvidia.prebuilt_cubins import architectures
 
     return dict(architectures())
 

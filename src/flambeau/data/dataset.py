@@ -217,7 +217,7 @@ class ConcatDataset(Dataset[Any]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Streams one after the other.  Raises ArgumentTypeError, where it meets one, for what is no IterableDataset."""
+    """Streams one after the other.  Raises ArgumentTypeError at an item that is no IterableDataset."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets

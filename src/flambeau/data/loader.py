@@ -130,7 +130,7 @@ class DataLoader(Generic[Sample_co]):
 
     @property
     def _index_sampler(self) -> Any:
-        """What gives the indices of one batch after the other."""
+        """The sampler of batch indices."""
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def check_worker_number_rationality(self) -> None:
@@ -185,7 +185,7 @@ class DataLoader(Generic[Sample_co]):
         batches = self._get_iterator()
         if self.device is None or self.device.type == "cpu":
             return batches
-        from .device_iterator import DeviceIterator
+        from .iterators import DeviceIterator
 
         with naming("DataLoader"):
             return DeviceIterator(batches, devices.cuda_index(self.device))

@@ -1,4 +1,4 @@
-"""Samplers: the order in which a dataset's samples are taken.
+"""Samplers: the order of a dataset's samples.
 
 Indices are drawn when they are asked for, as in PyTorch: a generator is first used at an iterator's first `next`.
 """

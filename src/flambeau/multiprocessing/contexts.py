@@ -1,4 +1,4 @@
-"""Start methods.  A process that is spawned, or comes from a fork server, gets its parent's choice of virtual GPUs."""
+"""Start methods.  Spawned and fork-server processes inherit the parent's choice of virtual GPUs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import queues
 
 
 def _choice() -> Gpus | None:
-    """What a child must be told about its GPUs: the parent's virtual ones."""
+    """The parent's choice of virtual GPUs, passed to a child."""
     chosen = thread.machine().choice if thread.has_machine() else None
     return chosen if chosen is not None and chosen.kind == "virtual" else None
 

@@ -1,4 +1,4 @@
-"""Queues and pools that pickle what they are given at once, in the thread that gives it.
+"""Queues and pools that pickle an object at once, in the thread that puts it.
 
 So a tensor is ordered after the giving thread's current stream, an object that cannot be pickled is an error where it
 was put, and `withdraw` can take back what nobody has received.
@@ -40,10 +40,10 @@ class Packed:
 
 
 class Withdrawing:
-    """What queues of both kinds have beside multiprocessing's methods."""
+    """Mixin of queues: `withdraw`."""
 
     def withdraw(self) -> int:
-        """Take back the tensors that this process has put and nobody has received; how many that were.
+        """Withdraw the tensors that this process put and no process received; return their number.
 
         For a queue whose reader has ended: what it left in the queue, or had read and not yet opened, is kept until
         then.  Receiving it afterwards is a ProcessGoneError.

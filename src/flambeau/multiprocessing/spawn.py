@@ -1,4 +1,4 @@
-"""One function in several processes, and the first failure told to the parent."""
+"""spawn: run one function in several processes, and raise the first failure in the parent."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def start_processes(
 
 
 def _check(fn: Any, args: Any, nprocs: Any) -> None:
-    """Raise ArgumentTypeError or ArgumentError for what cannot be started."""
+    """Raise ArgumentTypeError or ArgumentError for arguments that cannot be started."""
     name = "start_processes"
     checks.function(name, "fn", fn)
     if not isinstance(args, (tuple, list)):

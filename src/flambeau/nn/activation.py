@@ -1,4 +1,4 @@
-"""Nonlinearities as modules."""
+"""Activation functions as modules."""
 
 from __future__ import annotations
 

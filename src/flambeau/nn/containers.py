@@ -1,4 +1,4 @@
-"""Modules that hold others in order or by name."""
+"""Containers of modules and parameters: Sequential, ModuleList, ModuleDict, ParameterList."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any, Self
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NamingError, NotSupportedError, naming, shown
 from ..tensor import checks
-from . import registering, text
-from .module import Module
+from .module import Module, check_child, check_name, enclosed, folded
 from .parameter import Parameter
 
 
@@ -29,7 +28,7 @@ class _Ordered(Module):
     def _replace_all(self, modules: Iterable[Any]) -> None:
         """Hold these modules and no others.  Raises ArgumentTypeError before anything is replaced."""
         for index, module in enumerate(modules):
-            registering.check_child(self._get_name(), str(index), module, Module)
+            check_child(self._get_name(), str(index), module, Module)
         self._modules.clear()
         for index, module in enumerate(modules):
             self.add_module(str(index), module)
@@ -71,7 +70,7 @@ class _Ordered(Module):
         """Add modules at the end, all or none."""
         found = checks.listed("extend", "modules", "modules", modules)
         for index, module in enumerate(found):
-            registering.check_child("extend", str(len(self) + index), module, Module)
+            check_child("extend", str(len(self) + index), module, Module)
         for module in found:
             self.append(module)
         return self
@@ -144,7 +143,7 @@ class ModuleList(_Ordered):
         raise NotSupportedError("it has no forward", hint="call its modules, or use Sequential", operator="ModuleList")
 
     def __repr__(self) -> str:
-        return text.folded(self._get_name(), list(self))
+        return folded(self._get_name(), list(self))
 
 
 class ModuleDict(Module):
@@ -159,8 +158,8 @@ class ModuleDict(Module):
         """Add modules from a mapping or from (name, module) pairs, in place of those of the same name; all or none."""
         pairs = tuple(modules.items()) if isinstance(modules, (Mapping, ModuleDict)) else _pairs(modules)
         for name, module in pairs:
-            registering.check_name("update", self, name, "module", self._modules)
-            registering.check_child("update", name, module, Module)
+            check_name("update", self, name, "module", self._modules)
+            check_child("update", name, module, Module)
         for name, module in pairs:
             self[name] = module
 
@@ -214,7 +213,7 @@ class ModuleDict(Module):
 
 
 def _pairs(modules: Any) -> tuple[Any, ...]:
-    """(name, module) pairs.  Raises ArgumentTypeError, ArgumentError for what is none."""
+    """Check (name, module) pairs.  Raises ArgumentTypeError, ArgumentError."""
     found = checks.listed("update", "modules", "(name, module) pairs", modules)
     for place, each in enumerate(found):
         if not isinstance(each, (tuple, list)):
@@ -276,7 +275,7 @@ class ParameterList(Module):
 
     def __repr__(self) -> str:
         lines = [f"({index}): Parameter containing: [{each.describe()}]" for index, each in enumerate(self)]
-        return text.enclosed("ParameterList", [], lines)
+        return enclosed("ParameterList", [], lines)
 
 
 def _as_parameter(called: str, value: Any) -> Parameter:

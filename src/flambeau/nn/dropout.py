@@ -1,4 +1,4 @@
-"""Dropout: random zeros in training."""
+"""Dropout."""
 
 from __future__ import annotations
 

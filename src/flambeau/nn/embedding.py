@@ -1,4 +1,4 @@
-"""A table of vectors, looked up by index."""
+"""Embedding: rows of a table, looked up by index."""
 
 from __future__ import annotations
 

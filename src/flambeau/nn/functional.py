@@ -1,4 +1,4 @@
-"""What modules compute, as functions: the operators under PyTorch's names."""
+"""torch.nn.functional: the operators of modules as functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear maps and changes of shape."""
+"""Linear layers and reshaping modules."""
 
 from __future__ import annotations
 

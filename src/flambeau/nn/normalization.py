@@ -1,4 +1,4 @@
-"""Normalization over the last dimensions."""
+"""Layer normalization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors that a module owns: parameters, which are trained, and buffers, which are not."""
+"""Parameter and Buffer: tensors registered by the module they are assigned to."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from .optimizer import Optimizer, number
 
 
 class LRScheduler:
-    """Sets the "lr" of an optimizer's groups at each `step`; the first one is taken when the scheduler is made.
+    """Sets the "lr" of an optimizer's groups at each `step`; the constructor takes the first step.
 
     Subclasses define `get_lr` and, for `step(epoch)`, `_get_closed_form_lr`, which need not know the step before.
 
@@ -133,7 +133,7 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict gave."""
+        """Load a state_dict."""
         self.__dict__.update(_checked_state(state_dict))
 
 
@@ -222,7 +222,7 @@ class _Functions(LRScheduler):
         return super().state_dict() | {"lr_lambdas": [_attributes(each) for each in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict gave; functions stay, and objects take over their attributes."""
+        """Load a state_dict; functions are kept, and objects restore their attributes."""
         state = dict(_checked_state(state_dict))
         for function, attributes in zip(self.lr_lambdas, state.pop("lr_lambdas", ())):
             if attributes is not None:
@@ -518,7 +518,7 @@ class _Composed(LRScheduler):
         return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict gave."""
+        """Load a state_dict."""
         state = dict(_checked_state(state_dict))
         for scheduler, given in zip(self._schedulers, state.pop("_schedulers")):
             scheduler.load_state_dict(given)
@@ -563,7 +563,7 @@ class SequentialLR(_Composed):
 
 
 def _undo(schedulers: Iterable[Any]) -> None:
-    """Take back the first step that each scheduler took when it was made."""
+    """Undo the first step that each scheduler's constructor took."""
     for each in schedulers:
         if isinstance(each, _Composed):
             _undo(each._schedulers)
@@ -572,7 +572,7 @@ def _undo(schedulers: Iterable[Any]) -> None:
 
 
 class ChainedScheduler(_Composed):
-    """Schedulers whose steps are taken together, each from the rates that the one before has set."""
+    """Steps several schedulers together, each starting from the rates that the previous one set."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         chosen = optimizer or (getattr(schedulers[0], "optimizer", None) if schedulers else None)
@@ -681,7 +681,7 @@ class ReduceLROnPlateau(LRScheduler):
                 set_option(group, "lr", new)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict gave."""
+        """Load a state_dict."""
         super().load_state_dict(state_dict)
         self.mode_worse = math.inf if self.mode == "min" else -math.inf
 
@@ -793,7 +793,7 @@ class CyclicLR(_Momentum):
         return super().state_dict() | {"_scale_fn_custom": None if function is None else _attributes(function)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict gave; scale_fn stays."""
+        """Load a state_dict; scale_fn is kept."""
         state = dict(_checked_state(state_dict))
         attributes = state.pop("_scale_fn_custom", None)
         if attributes is not None and self._scale_fn_custom is not None:

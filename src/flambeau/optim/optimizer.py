@@ -163,7 +163,7 @@ class Optimizer:
         return loss
 
     def _before_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Call the hooks before a step; the arguments as they leave them."""
+        """Call the hooks before a step; return the arguments as modified."""
         for hook in list(self._step_pre_hooks.values()):
             result = hook(self, args, kwargs)
             if result is not None:
@@ -285,7 +285,7 @@ class Optimizer:
         return found
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict gave, copied to each parameter's device and type.
+        """Load a state_dict, copied to each parameter's device and dtype.
 
         Raises: ArgumentError if the groups are of other numbers or sizes; nothing is loaded then.
         """
@@ -438,7 +438,7 @@ def _tensors(params: Any) -> tuple[list[Any], list[str]]:
 
 
 def _checked(name: str, params: Any) -> Iterable[Any]:
-    """What holds parameters, if it can be gone through.  Raises ArgumentTypeError."""
+    """Check that parameters are an iterable.  Raises ArgumentTypeError."""
     if isinstance(params, TensorBase) or hasattr(params, "parameters"):
         raise ArgumentTypeError(
             "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "

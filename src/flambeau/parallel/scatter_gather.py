@@ -81,7 +81,7 @@ class Gather(Function):
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
-    """Split nested inputs over GPUs: one like them per device, fewer where a tensor has not enough rows for all."""
+    """Split nested inputs over GPUs: one copy of the structure per device, fewer if a tensor has too few rows."""
     checks.integer("scatter", "dim", dim)
     with naming("scatter"):
         gpus = [devices.cuda_index(each) for each in checks.listed("scatter", "target_gpus", "devices", target_gpus)]

@@ -1,20 +1,61 @@
-"""What a program asks of its devices as a whole: are there any, which is current, wait for all of it."""
+"""Device management: availability, the current device and stream, properties, synchronization."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 from .. import callers, driver
 from ..config import virtual_gpus
 from ..core import thread
+from ..driver.api import DeviceProperties
 from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError, ModeError
 from ..hooks import hooks
 from . import device as devices
 from . import machine as machines
-from .properties import Properties, properties_of
-from .report import Report
+from .ipc_report import Report
 from .stream import Stream, check_alive
+
+# The same on every GPU since compute capability 3.0.
+THREADS_PER_BLOCK = 1024
+SHARED_MEMORY_PER_BLOCK = 48 << 10  # bytes, without asking for more
+
+
+@dataclass(frozen=True)
+class Uuid:
+    """A device's 16 bytes; as text, 36 characters."""
+
+    bytes: bytes
+
+    def __str__(self) -> str:
+        digits = self.bytes.hex()
+        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+@dataclass(frozen=True)
+class Properties:
+    """Properties of one device.  Sizes in bytes."""
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+    max_threads_per_multi_processor: int
+    warp_size: int
+    L2_cache_size: int
+    uuid: Uuid
+    max_threads_per_block: int = THREADS_PER_BLOCK
+    shared_memory_per_block: int = SHARED_MEMORY_PER_BLOCK
+
+
+def properties_of(found: DeviceProperties) -> Properties:
+    """Convert the driver's device properties to PyTorch's names."""
+    kept: dict[str, Any] = {name: value for name, value in vars(found).items() if name in Properties.__annotations__}
+    kept["uuid"] = Uuid(bytes.fromhex(found.uuid.removeprefix("GPU-").replace("-", "")))
+    return Properties(**kept, L2_cache_size=found.l2_cache_size)
+
 
 STRAY_HINT = "choose the device before memory is pinned or anything is put on a GPU"
 
@@ -22,7 +63,7 @@ STRAY_HINT = "choose the device before memory is pinned or anything is put on a 
 def virtual(
     count: int = 1, *, preset: str = "h200", memory: int | str = 0, races: str = "poison", schedule: str = "submission"
 ) -> None:
-    """Use virtual GPUs in this process, from now on.
+    """Use virtual GPUs in this process.
 
     memory: bytes of each, as a number or as "2GiB"; 0 for the preset's.  races: "poison", "error" or "real".
     Raises: ConfigError for a bad value, or once the machine has started.
@@ -51,7 +92,7 @@ def is_initialized() -> bool:
 
 
 def ipc_collect() -> None:
-    """Give back to other processes what was dropped here, and take back what they have given back.
+    """Release dropped imports, and reclaim exports that other processes released.
 
     Both happen by themselves soon after; this is for when it must have happened.
     Host: waits for the work of this process that uses what was dropped.
@@ -62,7 +103,7 @@ def ipc_collect() -> None:
 
 
 def ipc_report() -> Report:
-    """Who holds what: this process's tensors that others hold, theirs that it holds, and those on their way."""
+    """Report memory shared with other processes: exported, imported and in flight."""
     exchange = thread.machine().exchange if thread.has_machine() else None
     return Report([], [], []) if exchange is None else exchange.report()
 
@@ -91,7 +132,7 @@ def set_device(device: Any) -> None:
 
 
 def _report_stray_contexts(chosen: int) -> None:
-    """Say which other devices this process uses.  Raises ModeError if that is what was asked for."""
+    """Warn about contexts on other devices.  Raises ModeError if configured to."""
     machine = thread.machine()
     stray = [index for index in range(len(machine.devices)) if index != chosen and machine.driver.has_context(index)]
     if not stray:
@@ -136,13 +177,13 @@ def set_stream(stream: Stream | None) -> None:
 
 
 def get_device_properties(device: Any = None) -> Properties:
-    """What a device is.  Raises DeviceQueryError if there is no such device."""
+    """The properties of a device.  Raises DeviceQueryError if there is no such device."""
     index = _known(device)
     return properties_of(thread.machine().devices[index].properties)
 
 
 def get_device_name(device: Any = None) -> str:
-    """The name that a device's maker gave it, such as "NVIDIA H200"."""
+    """The product name of a device, such as "NVIDIA H200"."""
     return get_device_properties(device).name
 
 
@@ -173,7 +214,7 @@ def current_blas_handle() -> int:
 
 
 def get_arch_list() -> list[str]:
-    """The architectures that kernels can be had for, such as "sm_90": shipped, or compiled when needed.
+    """The architectures that kernels are available for, such as "sm_90": prebuilt or compiled on demand.
 
     Empty without a GPU.  Starts nothing.
     """

@@ -19,7 +19,7 @@ INDEX_HINT = "give a torch.device, a string or an index"
 
 
 class _Chosen(threading.local):
-    """What each thread has told set_default_device."""
+    """The default device that each thread set."""
 
     default: device | None = None
 
@@ -28,7 +28,7 @@ _chosen = _Chosen()
 
 
 class device:  # noqa: N801  (the field's name for it)
-    """Where a tensor lives: device("cpu"), device("cuda"), device("cuda:1"), device("cuda", 1) or device(1).
+    """A device: device("cpu"), device("cuda"), device("cuda:1"), device("cuda", 1) or device(1).
 
     `cuda` without an index means the current device at the time of use.  As a context manager, or on a
     function as a decorator, it makes factories use this device.
@@ -104,7 +104,7 @@ def cuda(index: int) -> device:
 
 
 def as_device(value: Any) -> device:
-    """Read any form in which a device is given.  Raises DeviceNameError, ArgumentError or ArgumentTypeError."""
+    """Convert any form of a device argument.  Raises DeviceNameError, ArgumentError or ArgumentTypeError."""
     known = _known.get(value) if type(value) is str else None
     if known is not None:
         return known
@@ -144,7 +144,7 @@ def resolve(value: Any) -> int:
 
 
 def _place_of(value: Any) -> int:
-    """What `_places` holds, of any form in which a device is given."""
+    """The cached index of any form of a device argument."""
     chosen = _default() if value is None else as_device(value)
     index = _CURRENT if chosen.index is None else chosen.index
     place = _CPU if chosen.type == "cpu" else index
@@ -176,12 +176,12 @@ def cuda_index(value: Any = None) -> int:
 
 
 def is_integer(value: object) -> bool:
-    """Whether it is an integer, also one of NumPy's; a bool is none."""
+    """Whether a value is an integer, NumPy's included and bool excluded."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def named_by(value: Any) -> Any:
-    """What names the device of a tensor, stream or event; anything else names one itself."""
+    """The device argument that a tensor, stream or event stands for; other values are returned unchanged."""
     found = getattr(value, "device", value)
     return value if isinstance(found, str) else found  # NumPy's numbers say "cpu"
 
@@ -192,13 +192,13 @@ def _default() -> device:
 
 
 def get_default_device() -> device:
-    """Where factories that name no device put tensors; `cuda` with the index of the current device."""
+    """The default device of factories; `cuda` is returned with the current index."""
     chosen = _default()
     return cuda(cuda_index(chosen)) if chosen.type == "cuda" else chosen
 
 
 def set_default_device(device: Any) -> None:
-    """Let factories of this thread that name no device use this one; None is the CPU again.
+    """Set this thread's default device of factories; None is the CPU.
 
     `cuda` without an index follows the current device.  A `with torch.device(...)` block goes before it.
     """

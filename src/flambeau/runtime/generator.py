@@ -23,7 +23,7 @@ CAPTURE_UNSUPPORTED = 900  # CUresult
 
 
 class State:
-    """A seed, and how many counters were taken.  Generators may share one."""
+    """Generator state: a seed and the number of counters taken.  Generators may share one."""
 
     __slots__ = ("_lock", "counter", "seed")
 
@@ -45,7 +45,7 @@ class State:
 
 
 class Tensors:
-    """What makes a tensor of bytes, and what reads one for an operation; the tensor layer registers itself here."""
+    """Functions that convert between bytes and tensors, registered by the tensor layer."""
 
     of_bytes: Callable[[bytes], Any]
     to_bytes: Callable[[str, Any], bytes]
@@ -186,18 +186,18 @@ def _made(index: int, state: State) -> Generator:
 
 
 def new_default(index: int) -> Generator:
-    """What a machine has as the default generator of a device, CPU_INDEX or a CUDA index: its seed is random."""
+    """Create the default generator of a device (CPU_INDEX or a CUDA index), with a random seed."""
     return _made(index, State(secrets.randbits(63)))
 
 
 def default_generator(index: int) -> Generator:
-    """The generator that calls on a device use when none is given."""
+    """The default generator of a device."""
     machine = thread.machine()
     return machine.cpu_generator if index == devices.CPU_INDEX else machine.devices[index].generator
 
 
 def check_generator(name: str, value: object) -> None:
-    """Raises ArgumentTypeError if what an operation was given is no generator."""
+    """Raise ArgumentTypeError unless a value is a generator."""
     if not isinstance(value, Generator):
         raise ArgumentTypeError(
             f"{shown(value)} is not a Generator", hint="make one: torch.Generator(device)", operator=name
@@ -205,7 +205,7 @@ def check_generator(name: str, value: object) -> None:
 
 
 def _as_seed(name: str, value: Any) -> int:
-    """The integer that a value converts to.  Raises ArgumentTypeError or ArgumentError for what is no seed."""
+    """Convert a value to a seed.  Raises ArgumentTypeError or ArgumentError."""
     try:
         seed = int(value)
     except (TypeError, ValueError, OverflowError) as failure:
@@ -219,7 +219,7 @@ def _as_seed(name: str, value: Any) -> int:
 
 
 def _seed(name: str, generators: Sequence[Generator], seed: int) -> None:
-    """Let generators, all of them or none, start over; one that is captured keeps the seed that it has."""
+    """Reseed all given generators, or none if one fails; a captured one keeps its seed."""
     for each in generators:
         if seed != each.random_state.seed:
             each._check_not_captured(name)
@@ -229,7 +229,7 @@ def _seed(name: str, generators: Sequence[Generator], seed: int) -> None:
 
 
 def set_states(name: str, generators: Sequence[Generator], states: Sequence[bytes]) -> None:
-    """Restore what `state_bytes` gave, in all generators or in none.
+    """Restore states from `state_bytes` in all generators, or in none if one fails.
 
     Raises: ArgumentError for what is no state; AcceleratorError in a capture.
     """
@@ -241,7 +241,7 @@ def set_states(name: str, generators: Sequence[Generator], states: Sequence[byte
 
 
 def _read_state(name: str, data: bytes) -> tuple[int, int]:
-    """Seed and counter."""
+    """Read seed and counter from state bytes."""
     if len(data) not in (8, STATE_BYTES):
         raise ArgumentError(
             f"a state has {STATE_BYTES} bytes, got {len(data)}", hint="pass what get_state() returned", operator=name

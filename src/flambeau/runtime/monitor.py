@@ -1,4 +1,4 @@
-"""What a device is doing, seen from outside of its streams: torch.cuda's queries of load, memory, heat and power.
+"""Device monitoring: utilization, memory, temperature, power and clock, as in torch.cuda.
 
 Nothing here starts CUDA.  On NVIDIA GPUs the answers are NVML's, of all processes; a virtual GPU answers what its model
 knows.
@@ -53,7 +53,7 @@ def clock_rate(device: Any = None) -> int:
 
 
 def list_gpu_processes(device: Any = None) -> str:
-    """The processes that use a device and their memory, for people; or why that cannot be told."""
+    """Text listing the processes on a device and their memory, or the reason why they are unknown."""
     try:
         monitor, index = _of(device)
     except NoDeviceError as missing:
@@ -66,7 +66,7 @@ def list_gpu_processes(device: Any = None) -> str:
 
 
 def _of(device: Any) -> tuple[Monitor, int]:
-    """Whom to ask, and for which index.  Raises NoDeviceError, ArgumentError or DeviceIndexError."""
+    """The monitor and the index of a device argument.  Raises NoDeviceError, ArgumentError or DeviceIndexError."""
     machine = thread.machine()
     monitor = machine.monitor()
     if isinstance(device, devices.DeviceGuard):

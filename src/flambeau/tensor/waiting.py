@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import strides as st
-from ..runtime import arrival
+from ..runtime import pending_copies
 
 
 def wait(self: Any) -> Any:
@@ -14,7 +14,7 @@ def wait(self: Any) -> Any:
     Host: waits for those copies alone, not for what their streams got later.
     """
     if self.numel() and self.device_index < 0:
-        arrival.wait_for(self.storage, self.address(), st.extent(self.shape, self.strides) * self.element_size())
+        pending_copies.wait_for(self.storage, self.address(), st.extent(self.shape, self.strides) * self.element_size())
     return self
 
 

@@ -1,4 +1,4 @@
-"""Ordinary programs in small: what they launch first is what the package ships compiled."""
+"""Small typical programs: the kernels that they launch are shipped as prebuilt cubins."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 
 from flambeau import dtypes
-from flambeau.driver.nvidia.shipped import OPTIONS
+from flambeau.driver.nvidia.prebuilt_cubins import OPTIONS
 from flambeau.kernel import Kernel, Pointers, Strided
 
 PRELUDE = resources.files("flambeau").joinpath("ops/kernels/prelude.cu").read_text()
