@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from .. import callers
-from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError, naming, shown
 from ..tensor import checks, factories, random_factories
 from ..tensor.tensor import Tensor
@@ -60,7 +59,7 @@ class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
 class TensorDataset(Dataset[tuple[Any, ...]]):
     """Tensors of equal first dimension: sample i is row i of each.  Raises ArgumentError if the sizes differ."""
 
-    def __init__(self, *tensors: TensorBase) -> None:
+    def __init__(self, *tensors: Tensor) -> None:
         checks.tensors("TensorDataset", "tensors", tensors)
         for place, each in enumerate(tensors):
             if not each.shape:

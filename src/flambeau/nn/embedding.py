@@ -8,9 +8,10 @@ from ..autograd.mode import GradMode
 from ..errors import ArgumentError, ShapeError, naming
 from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
+from ..tensor.tensor import Tensor
 from . import functional as F
 from . import init
-from .module import Module
+from .module import Layer
 from .parameter import Parameter
 
 _lookup = REGISTRY["embedding"]
@@ -41,7 +42,7 @@ def _table(name: str, weight: Any, shape: list[int]) -> Any:
     return weight
 
 
-class Embedding(Module):
+class Embedding(Layer):
     """The rows of a table at the given indexes.
 
     padding_idx: a row that starts at zero and gets no gradient.
@@ -114,7 +115,7 @@ class Embedding(Module):
             with GradMode(False):
                 self.weight[self.padding_idx].fill_(0)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         if self.max_norm is None:
             return _lookup(input, self.weight, self.padding_idx)
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from .. import callers
 from ..autograd.mode import GradMode
@@ -15,6 +15,7 @@ from ..runtime import device as devices
 from ..tensor import checks
 from ..tensor.gradient import want
 from ..tensor.placing import to_arguments
+from ..tensor.tensor import Tensor
 from . import hooks, registering, state, text
 from .hooks import Hooked
 from .parameter import Buffer, Parameter
@@ -171,7 +172,7 @@ class Module(Hooked):
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Iterator[tuple[str, Parameter]]:
         """(dotted name, parameter) of this module and, if recurse, of all below; each parameter once."""
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
@@ -180,11 +181,11 @@ class Module(Hooked):
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Iterator[tuple[str, Tensor]]:
         """(dotted name, buffer) of this module and, if recurse, of all below; each buffer once."""
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse: bool = True) -> Iterator[Any]:
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         return (each for _, each in self.named_buffers(recurse=recurse))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -393,3 +394,11 @@ def _move(param: Any, visit: Visit) -> None:
     node = param.accumulator() if param.accumulator is not None else None
     if node is not None and before != param.device_index:
         node.streams = streams_of([param])  # hooks hold the leaf's accumulator, which was made for the former device
+
+
+class Layer(Module):
+    """A module that maps one tensor to one tensor, which type checkers learn here."""
+
+    if TYPE_CHECKING:
+
+        def __call__(self, input: Tensor) -> Tensor: ...
