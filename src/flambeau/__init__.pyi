@@ -127,9 +127,9 @@ strided: _layout
 uint8: _dtype
 __version__: str
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The values without their sign.  Shapes: as the input's.  Host: returns at once."""
+    """The values without their sign."""
 def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The values without their sign.  Shapes: as the input's.  Host: returns at once."""
+    """The values without their sign."""
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
     """Sum of two tensors, or of a tensor and a number; `alpha` scales the second."""
 def addcdiv(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -171,19 +171,19 @@ def bernoulli(input: Tensor, p: Tensor | Number = ..., generator: Generator | No
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """-(target * log(input) + (1 - target) * log(1 - input)), times weight; logarithms are not taken below -100."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
-    """The function of `nn.functional`.  reduction: 0 for "none", 1 for "mean", 2 for "sum".  Host: returns at once."""
+    """The function of `nn.functional`.  reduction: 0 for "none", 1 for "mean", 2 for "sum"."""
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Bits that are set in both; for bool, logical and.  Shapes: broadcast together.  Host: returns at once."""
+    """Bits that are set in both; for bool, logical and."""
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The bits moved up by `other` places; 0 if that is negative, or no less than the type has bits."""
 def bitwise_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The bits turned over; for bool, logical not.  Shapes: as the input's.  Host: returns at once."""
+    """The bits turned over; for bool, logical not."""
 def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Bits that are set in either; for bool, logical or.  Shapes: broadcast together.  Host: returns at once."""
+    """Bits that are set in either; for bool, logical or."""
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """The bits moved down by `other` places, the sign kept; all sign if that is negative or more than there are bits."""
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Bits that differ; for bool, logical xor.  Shapes: broadcast together.  Host: returns at once."""
+    """Bits that differ; for bool, logical xor."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Products of two batches of matrices."""
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
@@ -193,7 +193,7 @@ def broadcast_to(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Ten
 def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Tensors one after another along a dimension."""
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The smallest integer not below the value; integers stay.  Shapes: as the input's.  Host: returns at once."""
+    """The smallest integer not below the value; integers stay."""
 def chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of at most `chunks` consecutive pieces of a dimension, equal in size but for the last."""
 def clamp(input: Tensor, min: Tensor | Number = ..., max: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -207,7 +207,7 @@ def clip(input: Tensor, min: Tensor | Number = ..., max: Tensor | Number = ..., 
 def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Another name of `cat`."""
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The cosine.  Shapes: as the input's.  Host: returns at once."""
+    """The cosine."""
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., label_smoothing: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Negative log-probability of the target, from unnormalised logits."""
 def cumsum(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -223,33 +223,33 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Values set to 0 with probability p and scaled by 1 / (1 - p) otherwise; the input itself if not training."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
-    """The rows of `weight` that `indices` names; a padding_idx below 0 is none.  Host: returns at once."""
+    """The rows of `weight` that `indices` names; a padding_idx below 0 is none."""
 def empty(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
-    """A tensor with unset values.  Host: returns at once."""
+    """A tensor with unset values."""
 def empty_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `empty`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `empty`, with the shape, type and device of `input` unless others are named."""
 def empty_strided(size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """A tensor with unset values and the given strides, in elements.  Host: returns at once."""
+    """A tensor with unset values and the given strides, in elements."""
 def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether input == other, as bool; NaN equals nothing.  Shapes: broadcast together.  Host: returns at once."""
+    """Whether input == other, as bool; NaN equals nothing."""
 def equal(input: Tensor, other: Tensor) -> _bool:
     """Whether two tensors have the same shape and the same values; NaN equals nothing."""
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The error function.  Shapes: as the input's.  Host: returns at once."""
+    """The error function."""
 def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """e to the power of the value.  Shapes: as the input's.  Host: returns at once."""
+    """e to the power of the value."""
 def expand(input: Tensor, size: Sequence[_int]) -> Tensor:
     """A view that repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a size."""
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(x) - 1, exact near 0.  Shapes: as the input's.  Host: returns at once."""
+    """exp(x) - 1, exact near 0."""
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere.  Host: returns at once."""
+    """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Dimensions start_dim to end_dim, both included, as one."""
 def flip(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """A copy with the order of some dimensions reversed."""
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The largest integer not above the value; integers stay.  Shapes: as the input's.  Host: returns at once."""
+    """The largest integer not above the value; integers stay."""
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Quotient rounded down.  An integer divided by 0 gives 0, on every device.  No gradient flows."""
 def fork_rng(devices: Iterable[Any] | None = ..., enabled: _bool = ..., device_type: str | None = ...) -> ContextManager[None]:
@@ -261,17 +261,17 @@ def from_numpy(ndarray: NDArray[Any]) -> Tensor:
 def full(size: Sizes, fill_value: Number, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor whose elements are all `fill_value`, a number or a tensor of one element."""
 def full_like(input: Tensor, fill_value: Number, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `full`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `full`, with the shape, type and device of `input` unless others are named."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """For every place of `index`, the element of the input there, but with the index along `dim`."""
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether input >= other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+    """Whether input >= other, as bool."""
 def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """x times the normal distribution's cumulative function; approximate="tanh" is the cheaper form."""
 def get_rng_state(device: Device = ...) -> Tensor:
     """The state of a CUDA device's generator (None: of the CPU's), a uint8 tensor of 16 bytes on the CPU."""
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether input > other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+    """Whether input > other, as bool."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
     """Tensors side by side: along dimension 1, or 0 where they have only one."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -293,39 +293,39 @@ def is_tensor(obj: Any) -> _bool:
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
     """Where |input - other| <= atol + rtol * |other|; equal infinities are close."""
 def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the value is neither infinite nor NaN.  Shapes: as the input's.  Host: returns at once."""
+    """Whether the value is neither infinite nor NaN."""
 def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the value is infinite.  Shapes: as the input's.  Host: returns at once."""
+    """Whether the value is infinite."""
 def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the value is NaN.  Shapes: as the input's.  Host: returns at once."""
+    """Whether the value is NaN."""
 def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Absolute difference of input and target."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
-    """The function of `nn.functional`.  cudnn_enable has no effect.  Host: returns at once."""
+    """The function of `nn.functional`.  cudnn_enable has no effect."""
 def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether input <= other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+    """Whether input <= other, as bool."""
 def lerp(start: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Blend from `start` (weight 0) to `end` (weight 1) along a straight line, computed from the nearer of the two."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """input @ weight^T + bias."""
 def linspace(start: _float, end: _float, steps: _int, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """`steps` numbers evenly spaced from start to end, both included.  Host: returns at once."""
+    """`steps` numbers evenly spaced from start to end, both included."""
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The natural logarithm.  Shapes: as the input's.  Host: returns at once."""
+    """The natural logarithm."""
 def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """log(1 + x), exact near 0.  Shapes: as the input's.  Host: returns at once."""
+    """log(1 + x), exact near 0."""
 def log_softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Logarithm of `softmax`, exact also where that is too small to represent."""
 def logical_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether both values are not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
+    """Whether both values are not 0 (NaN is not)."""
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the value is 0.  Shapes: as the input's.  Host: returns at once."""
+    """Whether the value is 0."""
 def logical_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether a value is not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
+    """Whether a value is not 0 (NaN is not)."""
 def logical_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether exactly one value is not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
+    """Whether exactly one value is not 0 (NaN is not)."""
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether input < other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+    """Whether input < other, as bool."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """`input` with `value`, a number or a tensor without dimensions, where the mask holds; the input's type stays."""
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -371,11 +371,11 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def narrow(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """A view of `length` indexes of a dimension from `start` on."""
 def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether input != other, as bool; NaN differs from all.  Shapes: broadcast together.  Host: returns at once."""
+    """Whether input != other, as bool; NaN differs from all."""
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The values with the other sign.  Shapes: as the input's.  Host: returns at once."""
+    """The values with the other sign."""
 def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The values with the other sign.  Shapes: as the input's.  Host: returns at once."""
+    """The values with the other sign."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Negative log-probability of the target classes, from log-probabilities."""
 @overload
@@ -385,15 +385,15 @@ def nonzero(input: Tensor, as_tuple: Literal[False] = ..., *, out: Tensor | None
 def nonzero(input: Tensor, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
     """The indexes of all elements that are not zero, in row-major order."""
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
-    """The method `Tensor.norm`, with out=.  Host: returns at once."""
+    """The method `Tensor.norm`, with out=."""
 def numel(input: Tensor) -> _int:
     """How many elements a tensor has."""
 def one_hot(tensor: Tensor, num_classes: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """1 at each index, 0 elsewhere, along a new last dimension."""
 def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """A tensor of ones.  Host: returns at once."""
+    """A tensor of ones."""
 def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `ones`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `ones`, with the shape, type and device of `input` unless others are named."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """All products of an element of one vector with an element of another."""
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
@@ -403,9 +403,9 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
 def prod(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Product over some dimensions, or all of them.  Its second derivative is right where no factor is 0."""
 def rand(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Random numbers, uniform in [0, 1).  Host: returns at once."""
+    """Random numbers, uniform in [0, 1)."""
 def rand_like(input: Tensor, *, memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `rand`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `rand`, with the shape, type and device of `input` unless others are named."""
 @overload
 def randint(high: _int, size: Sequence[_int], *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Random integers: randint(high, size) in [0, high), randint(low, high, size) in [low, high); int64 by default."""
@@ -413,19 +413,19 @@ def randint(high: _int, size: Sequence[_int], *, generator: Generator | None = .
 def randint(low: _int, high: _int, size: Sequence[_int], *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Random integers: randint(high, size) in [0, high), randint(low, high, size) in [low, high); int64 by default."""
 def randint_like(input: Tensor, *bounds: _int, low: _int | None = ..., high: _int | None = ..., memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `randint`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `randint`, with the shape, type and device of `input` unless others are named."""
 def randn(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """Random numbers of the standard normal distribution.  Host: returns at once."""
+    """Random numbers of the standard normal distribution."""
 def randn_like(input: Tensor, *, memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `randn`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `randn`, with the shape, type and device of `input` unless others are named."""
 def randperm(n: _int, *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """The integers from 0 to n - 1 in a random order, int64 by default."""
 def ravel(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Every element in one dimension: a view of a contiguous input, else a copy."""
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 over the values; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+    """1 over the values; integers give float32."""
 def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Values below 0 become 0; NaN stays.  Shapes: as the input's.  Host: returns at once."""
+    """Values below 0 become 0; NaN stays."""
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """What `floor_divide` leaves; it has the divisor's sign.  An integer divided by 0 leaves 0, on every device."""
 def repeat(input: Tensor, repeats: Sizes | Tensor | None, *, out: Tensor | None = ...) -> Tensor:
@@ -439,7 +439,7 @@ def roll(input: Tensor, shifts: Sizes, dims: Sizes | None = ..., *, out: Tensor 
 def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
     """The nearest integer, of two the even one; integers stay.  Shapes: as the input's.  Host: returns at once."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 over the square root; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+    """1 over the square root; integers give float32."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """The input with each element of `src` (or a number) written at its place, but with the index along `dim`."""
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
@@ -449,15 +449,15 @@ def select(input: Tensor, dim: _int, index: _int) -> Tensor:
 def set_printoptions(precision: _int | None = ..., threshold: _float | None = ..., edgeitems: _int | None = ..., linewidth: _int | None = ..., profile: str | None = ..., sci_mode: _bool | None = ...) -> None:
     """Change how tensors print (see PrintOptions).  profile: "default", "short" or "full"."""
 def set_rng_state(new_state: Tensor, device: Device = ...) -> None:
-    """Restore what get_rng_state gave.  Raises: ArgumentError for another size, ArgumentTypeError for another type."""
+    """Restore what get_rng_state gave."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 / (1 + exp(-x)).  Shapes: as the input's.  Host: returns at once."""
+    """1 / (1 + exp(-x))."""
 def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """-1, 0 or 1 by the value's sign, 0 for NaN.  Shapes: as the input's.  Host: returns at once."""
+    """-1, 0 or 1 by the value's sign, 0 for NaN."""
 def silu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x times sigmoid(x).  Shapes: as the input's.  Host: returns at once.  Raises: DtypeError for integers."""
+    """x times sigmoid(x)."""
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The sine.  Shapes: as the input's.  Host: returns at once."""
+    """The sine."""
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., beta: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Squared difference / (2 * beta) where it is below beta, else absolute difference - beta / 2."""
 def softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -467,9 +467,9 @@ def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool 
 def split(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of a dimension: of one size, the last perhaps smaller, or of the sizes listed."""
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The square root; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+    """The square root; integers give float32."""
 def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The values times themselves; bool gives int64.  Shapes: as the input's.  Host: returns at once."""
+    """The values times themselves; bool gives int64."""
 def squeeze(input: Tensor, dim: Sizes | None = ...) -> Tensor:
     """A view without dimensions of size 1: all of them, or those of `dim`, a number or several."""
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -491,7 +491,7 @@ def t(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """As `gather`, but input and indices broadcast apart from `dim`; without it, both are flattened."""
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The hyperbolic tangent.  Shapes: as the input's.  Host: returns at once."""
+    """The hyperbolic tangent."""
 def tensor(data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor."""
 def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
@@ -509,7 +509,7 @@ def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Te
 def true_divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Quotient of two tensors, or of a tensor and a number; integers give float32."""
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The value without its fraction; integers stay.  Shapes: as the input's.  Host: returns at once."""
+    """The value without its fraction; integers stay."""
 def unbind(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of every index of a dimension."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
@@ -529,6 +529,6 @@ def where(condition: Tensor) -> tuple[Tensor, ...]:
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """`input` where the condition holds, else `other`.  With the condition alone, nonzero(condition, as_tuple=True)."""
 def zeros(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """A tensor of zeros.  Host: returns at once."""
+    """A tensor of zeros."""
 def zeros_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-    """As `zeros`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `zeros`, with the shape, type and device of `input` unless others are named."""

@@ -13,7 +13,12 @@ Shape = tuple[int, ...]
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple that prints as PyTorch's does."""
+    """The shape of a tensor: a tuple that prints as PyTorch's does.
+
+    Example:
+        >>> torch.Size([2, 3]), torch.Size([2, 3]).numel()
+        (torch.Size([2, 3]), 6)
+    """
 
     __slots__ = ()
 

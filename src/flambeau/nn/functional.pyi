@@ -49,7 +49,7 @@ def relu_(input: Tensor) -> Tensor:
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: _float = ..., is_causal: _bool = ..., scale: _float | None = ..., enable_gqa: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """softmax(scale * query @ key^T + mask) @ value."""
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 / (1 + exp(-x)).  Shapes: as the input's.  Host: returns at once."""
+    """1 / (1 + exp(-x))."""
 def silu(input: Tensor, inplace: _bool = ...) -> Tensor:
     """input * sigmoid(input); inplace: the input is overwritten."""
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., beta: _float = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -57,4 +57,4 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = .
 def softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect."""
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The hyperbolic tangent.  Shapes: as the input's.  Host: returns at once."""
+    """The hyperbolic tangent."""

@@ -23,4 +23,12 @@ class _AsCuda(type):
 
 
 class AnyEvent(metaclass=_AsCuda):
-    """A point in a stream's work; see torch.cuda.Event.  device: a kind of device, None for the one there is."""
+    """A point in a stream's work; see torch.cuda.Event.  device: a kind of device, None for the one there is.
+
+    Example:
+        >>> event = torch.Event("cuda")
+        >>> event.record()
+        >>> event.synchronize()
+        >>> event.query()
+        True
+    """

@@ -22,7 +22,12 @@ class cudaError(IntEnum):  # noqa: N801  (the field's name for it)
 
 
 class cudaStatus:  # noqa: N801  (the field's name for it)
-    """Codes that `check_error` takes."""
+    """Codes that `check_error` takes.
+
+    Example:
+        >>> torch.cuda.cudaStatus.SUCCESS
+        0
+    """
 
     SUCCESS = 0
     ERROR_NOT_READY = 34
@@ -85,6 +90,12 @@ class Cudart:
 
 
 def cudart() -> type[Cudart]:
-    """The runtime library; starts the machine."""
+    """The runtime library; starts the machine.
+
+    Example:
+        >>> free, total = torch.cuda.cudart().cudaMemGetInfo(0)
+        >>> free <= total
+        True
+    """
     thread.machine().start()
     return Cudart

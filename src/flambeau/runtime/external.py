@@ -15,6 +15,10 @@ def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
 
     Its owner keeps it alive.
     Raises: ArgumentTypeError for anything else; AcceleratorError if a virtual GPU has no such stream.
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> torch.cuda.ExternalStream(side.cuda_stream).cuda_stream == side.cuda_stream
+        True
     """
     raw = stream_ptr.__cuda_stream__()[1] if hasattr(stream_ptr, "__cuda_stream__") else stream_ptr
     if isinstance(raw, bool) or not isinstance(raw, int):
@@ -29,5 +33,11 @@ def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
 
 
 def stream_from_external(data_ptr: Any, device: Any = None) -> Stream:
-    """As `external_stream`."""
+    """As `external_stream`.
+
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> torch.cuda.get_stream_from_external(side.cuda_stream).cuda_stream == side.cuda_stream
+        True
+    """
     return external_stream(data_ptr, device)

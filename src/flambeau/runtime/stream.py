@@ -39,6 +39,15 @@ class Stream(Queue):
     no pool: the same name gives the same stream.
     handed_out: how often the pool gave it as a new stream; from the second time on, two owners share one queue.
     made_at: the line that got it last from there, "" for streams that no program made.
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> x = torch.ones(2, device="cuda")
+        >>> side.wait_stream(torch.cuda.current_stream())
+        >>> with torch.cuda.stream(side):
+        ...     y = x * 2
+        >>> side.synchronize()
+        >>> y
+        tensor([2., 2.], device='cuda:0')
     """
 
     __slots__ = ("__weakref__", "_restore", "handed_out", "made_at", "name", "priority")
@@ -202,6 +211,14 @@ class Event:
     enable_timing: it can be used with `elapsed_time`.  blocking: `synchronize` sleeps instead of spinning.
     interprocess: it can be sent to another process (needs enable_timing False).
     external: in a capture, a record or a wait is made by each replay, and orders nothing inside the capture.
+    Example:
+        >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        >>> start.record()
+        >>> x = torch.ones(1000, device="cuda") * 2
+        >>> end.record()
+        >>> end.synchronize()
+        >>> start.elapsed_time(end) > 0
+        True
     """
 
     __slots__ = (

@@ -8,7 +8,14 @@ from .stream import Stream, check_alive
 
 
 class StreamGuard:
-    """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing."""
+    """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing.
+
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> with torch.cuda.stream(side):
+        ...     print(torch.cuda.current_stream() == side)
+        True
+    """
 
     __slots__ = ("_device", "_stream", "stream")
 

@@ -57,6 +57,11 @@ def set_printoptions(
     """Change how tensors print (see PrintOptions).  profile: "default", "short" or "full".
 
     Raises: ArgumentError for an unknown profile.
+    Example:
+        >>> torch.set_printoptions(precision=2)
+        >>> torch.tensor([3.14159])
+        tensor([3.14])
+        >>> torch.set_printoptions(profile="default")
     """
     if profile is not None and profile not in _PROFILES:
         raise ArgumentError(

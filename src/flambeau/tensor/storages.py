@@ -17,6 +17,9 @@ class UntypedStorage:
     """The memory of one or more tensors as bytes; `UntypedStorage(8)` has 8 unset ones.
 
     Two are equal if they are the same memory.
+    Example:
+        >>> torch.UntypedStorage(16).nbytes()
+        16
     """
 
     __slots__ = ("_storage",)

@@ -34,7 +34,8 @@ class Tensor:
     """An array of one type on one device, that remembers how it was computed where a gradient is wanted."""
     def __init__(self, *args: Any, device: Device = ...) -> None: ...
     @property
-    def T(self) -> Tensor: ...
+    def T(self) -> Tensor:
+        """A view with the dimensions in reverse order."""
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: Tensor | Number) -> Tensor: ...
     def __and__(self, other: Tensor | _int) -> Tensor: ...
@@ -98,13 +99,13 @@ class Tensor:
     def __truediv__(self, other: Tensor | Number) -> Tensor: ...
     def __xor__(self, other: Tensor | _int) -> Tensor: ...
     def abs(self, *, out: Tensor | None = ...) -> Tensor:
-        """The values without their sign.  Shapes: as the input's.  Host: returns at once."""
+        """The values without their sign."""
     def abs_(self) -> Self:
-        """The values without their sign.  Shapes: as the input's.  Host: returns at once."""
+        """The values without their sign."""
     def absolute(self, *, out: Tensor | None = ...) -> Tensor:
-        """The values without their sign.  Shapes: as the input's.  Host: returns at once."""
+        """The values without their sign."""
     def absolute_(self) -> Self:
-        """The values without their sign.  Shapes: as the input's.  Host: returns at once."""
+        """The values without their sign."""
     def add(self, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
         """Sum of two tensors, or of a tensor and a number; `alpha` scales the second."""
     def add_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
@@ -129,8 +130,6 @@ class Tensor:
         """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Whether some element is nonzero (NaN is); False where there are none."""
-    def arange_(self, start: _float = ..., step: _float = ...) -> Self:
-        """A tensor like `input` with start, start + step, start + 2 step and so on, in row-major order."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Index of the largest value along a dimension, or in the flattened input: NaN before numbers, first of equals."""
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -148,35 +147,35 @@ class Tensor:
     def bernoulli_(self, p: Tensor | Number = ..., generator: Generator | None = ...) -> Self:
         """A tensor like `input` of ones, each with probability p (a number, or a tensor that broadcasts to it), and zeros."""
     def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as bfloat16; itself if it is.  Host: returns at once."""
+        """This tensor as bfloat16; itself if it is."""
     def bitwise_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Bits that are set in both; for bool, logical and.  Shapes: broadcast together.  Host: returns at once."""
+        """Bits that are set in both; for bool, logical and."""
     def bitwise_and_(self, other: Tensor | Number) -> Self:
-        """Bits that are set in both; for bool, logical and.  Shapes: broadcast together.  Host: returns at once."""
+        """Bits that are set in both; for bool, logical and."""
     def bitwise_left_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """The bits moved up by `other` places; 0 if that is negative, or no less than the type has bits."""
     def bitwise_left_shift_(self, other: Tensor | Number) -> Self:
         """The bits moved up by `other` places; 0 if that is negative, or no less than the type has bits."""
     def bitwise_not(self, *, out: Tensor | None = ...) -> Tensor:
-        """The bits turned over; for bool, logical not.  Shapes: as the input's.  Host: returns at once."""
+        """The bits turned over; for bool, logical not."""
     def bitwise_not_(self) -> Self:
-        """The bits turned over; for bool, logical not.  Shapes: as the input's.  Host: returns at once."""
+        """The bits turned over; for bool, logical not."""
     def bitwise_or(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Bits that are set in either; for bool, logical or.  Shapes: broadcast together.  Host: returns at once."""
+        """Bits that are set in either; for bool, logical or."""
     def bitwise_or_(self, other: Tensor | Number) -> Self:
-        """Bits that are set in either; for bool, logical or.  Shapes: broadcast together.  Host: returns at once."""
+        """Bits that are set in either; for bool, logical or."""
     def bitwise_right_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """The bits moved down by `other` places, the sign kept; all sign if that is negative or more than there are bits."""
     def bitwise_right_shift_(self, other: Tensor | Number) -> Self:
         """The bits moved down by `other` places, the sign kept; all sign if that is negative or more than there are bits."""
     def bitwise_xor(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Bits that differ; for bool, logical xor.  Shapes: broadcast together.  Host: returns at once."""
+        """Bits that differ; for bool, logical xor."""
     def bitwise_xor_(self, other: Tensor | Number) -> Self:
-        """Bits that differ; for bool, logical xor.  Shapes: broadcast together.  Host: returns at once."""
+        """Bits that differ; for bool, logical xor."""
     def bmm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Products of two batches of matrices."""
     def bool(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as bool; itself if it is.  Host: returns at once."""
+        """This tensor as bool; itself if it is."""
     @overload
     def broadcast_to(self, size: Sequence[_int]) -> Tensor:
         """Another name of `expand`."""
@@ -184,13 +183,13 @@ class Tensor:
     def broadcast_to(self, *size: _int) -> Tensor:
         """Another name of `expand`."""
     def byte(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as uint8; itself if it is.  Host: returns at once."""
+        """This tensor as uint8; itself if it is."""
     def ceil(self, *, out: Tensor | None = ...) -> Tensor:
-        """The smallest integer not below the value; integers stay.  Shapes: as the input's.  Host: returns at once."""
+        """The smallest integer not below the value; integers stay."""
     def ceil_(self) -> Self:
-        """The smallest integer not below the value; integers stay.  Shapes: as the input's.  Host: returns at once."""
+        """The smallest integer not below the value; integers stay."""
     def char(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as int8; itself if it is.  Host: returns at once."""
+        """This tensor as int8; itself if it is."""
     def chunk(self, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Views of at most `chunks` consecutive pieces of a dimension, equal in size but for the last."""
     def clamp(self, min: Tensor | Number = ..., max: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -214,13 +213,13 @@ class Tensor:
     def contiguous(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """The tensor itself if it lies in that format, contiguous_format by default, else a copy that does."""
     def copy_(self, other: Tensor | Number, non_blocking: _bool = ...) -> Self:
-        """Overwrite this tensor with `other`, broadcast and converted.  Host: as `to`."""
+        """Overwrite this tensor with `other`, broadcast and converted."""
     def cos(self, *, out: Tensor | None = ...) -> Tensor:
-        """The cosine.  Shapes: as the input's.  Host: returns at once."""
+        """The cosine."""
     def cos_(self) -> Self:
-        """The cosine.  Shapes: as the input's.  Host: returns at once."""
+        """The cosine."""
     def cpu(self, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor on the CPU.  Host: waits if it is on a GPU."""
+        """This tensor on the CPU."""
     def cuda(self, device: Device = ..., non_blocking: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor on a CUDA device, the current one if none is named; itself if it is there."""
     def cumsum(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -240,7 +239,8 @@ class Tensor:
     def device(self) -> _device: ...
     def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
         """A view of a diagonal of two dimensions, which becomes the last dimension."""
-    def dim(self) -> _int: ...
+    def dim(self) -> _int:
+        """The number of dimensions."""
     def div(self, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
         """Quotient of two tensors, or of a tensor and a number; integers give float32."""
     def div_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
@@ -252,35 +252,37 @@ class Tensor:
     def dot(self, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Inner product of two vectors."""
     def double(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as float64; itself if it is.  Host: returns at once."""
+        """This tensor as float64; itself if it is."""
     @property
     def dtype(self) -> _dtype: ...
-    def element_size(self) -> _int: ...
+    def element_size(self) -> _int:
+        """The bytes of one element."""
     def eq(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether input == other, as bool; NaN equals nothing.  Shapes: broadcast together.  Host: returns at once."""
+        """Whether input == other, as bool; NaN equals nothing."""
     def eq_(self, other: Tensor | Number) -> Self:
-        """Whether input == other, as bool; NaN equals nothing.  Shapes: broadcast together.  Host: returns at once."""
+        """Whether input == other, as bool; NaN equals nothing."""
     def equal(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape and the same values; NaN equals nothing."""
     def erf(self, *, out: Tensor | None = ...) -> Tensor:
-        """The error function.  Shapes: as the input's.  Host: returns at once."""
+        """The error function."""
     def erf_(self) -> Self:
-        """The error function.  Shapes: as the input's.  Host: returns at once."""
+        """The error function."""
     def exp(self, *, out: Tensor | None = ...) -> Tensor:
-        """e to the power of the value.  Shapes: as the input's.  Host: returns at once."""
+        """e to the power of the value."""
     def exp_(self) -> Self:
-        """e to the power of the value.  Shapes: as the input's.  Host: returns at once."""
+        """e to the power of the value."""
     @overload
     def expand(self, size: Sequence[_int]) -> Tensor:
         """A view that repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a size."""
     @overload
     def expand(self, *size: _int) -> Tensor:
         """A view that repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a size."""
-    def expand_as(self, other: Tensor) -> Tensor: ...
+    def expand_as(self, other: Tensor) -> Tensor:
+        """`expand` to the shape of another tensor."""
     def expm1(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(x) - 1, exact near 0.  Shapes: as the input's.  Host: returns at once."""
+        """exp(x) - 1, exact near 0."""
     def expm1_(self) -> Self:
-        """exp(x) - 1, exact near 0.  Shapes: as the input's.  Host: returns at once."""
+        """exp(x) - 1, exact near 0."""
     def fill_(self, value: Tensor | Number) -> Self:
         """Set every element to a number, or to the value of a tensor of one element."""
     def flatten(self, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -292,11 +294,11 @@ class Tensor:
     def flip(self, *dims: _int) -> Tensor:
         """A copy with the order of some dimensions reversed."""
     def float(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as float32; itself if it is.  Host: returns at once."""
+        """This tensor as float32; itself if it is."""
     def floor(self, *, out: Tensor | None = ...) -> Tensor:
-        """The largest integer not above the value; integers stay.  Shapes: as the input's.  Host: returns at once."""
+        """The largest integer not above the value; integers stay."""
     def floor_(self) -> Self:
-        """The largest integer not above the value; integers stay.  Shapes: as the input's.  Host: returns at once."""
+        """The largest integer not above the value; integers stay."""
     def floor_divide(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Quotient rounded down.  An integer divided by 0 gives 0, on every device.  No gradient flows."""
     def floor_divide_(self, other: Tensor | Number) -> Self:
@@ -304,9 +306,9 @@ class Tensor:
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
         """For every place of `index`, the element of the input there, but with the index along `dim`."""
     def ge(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether input >= other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+        """Whether input >= other, as bool."""
     def ge_(self, other: Tensor | Number) -> Self:
-        """Whether input >= other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+        """Whether input >= other, as bool."""
     def get_device(self) -> _int:
         """The index of the CUDA device, -1 on the CPU."""
     @property
@@ -320,11 +322,11 @@ class Tensor:
     def grad_fn(self) -> Any:
         """The node that made this tensor, None for a leaf."""
     def gt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether input > other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+        """Whether input > other, as bool."""
     def gt_(self, other: Tensor | Number) -> Self:
-        """Whether input > other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+        """Whether input > other, as bool."""
     def half(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as float16; itself if it is.  Host: returns at once."""
+        """This tensor as float16; itself if it is."""
     def index_add(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """The input with alpha * source added at the indexes of a dimension, those of one index in their order."""
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ...) -> Self:
@@ -344,12 +346,13 @@ class Tensor:
     def index_select(self, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """The indexes of a dimension that `index` lists, in its order.  wrap: negative ones count from the end."""
     def int(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as int32; itself if it is.  Host: returns at once."""
+        """This tensor as int32; itself if it is."""
     def is_contiguous(self, memory_format: _memory_format | None = ...) -> _bool:
         """Whether the elements lie without gaps in row-major order, or in another memory format."""
     @property
     def is_cuda(self) -> _bool: ...
-    def is_floating_point(self) -> _bool: ...
+    def is_floating_point(self) -> _bool:
+        """Whether the type is a floating point type."""
     def is_inference(self) -> _bool:
         """Whether it was made in inference mode, so that autograd cannot save it."""
     @property
@@ -362,57 +365,59 @@ class Tensor:
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
         """Where |input - other| <= atol + rtol * |other|; equal infinities are close."""
     def isfinite(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the value is neither infinite nor NaN.  Shapes: as the input's.  Host: returns at once."""
+        """Whether the value is neither infinite nor NaN."""
     def isinf(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the value is infinite.  Shapes: as the input's.  Host: returns at once."""
+        """Whether the value is infinite."""
     def isnan(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the value is NaN.  Shapes: as the input's.  Host: returns at once."""
+        """Whether the value is NaN."""
     def item(self) -> _bool | _int | _float:
-        """The value of a tensor of one element, as a Python number.  Host: waits if it is on a GPU."""
+        """The value of a tensor of one element, as a Python number."""
     @property
-    def itemsize(self) -> _int: ...
+    def itemsize(self) -> _int:
+        """The bytes of one element."""
     def le(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether input <= other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+        """Whether input <= other, as bool."""
     def le_(self, other: Tensor | Number) -> Self:
-        """Whether input <= other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+        """Whether input <= other, as bool."""
     def lerp(self, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Blend from `start` (weight 0) to `end` (weight 1) along a straight line, computed from the nearer of the two."""
     def lerp_(self, end: Tensor, weight: Tensor | Number) -> Self:
         """Blend from `start` (weight 0) to `end` (weight 1) along a straight line, computed from the nearer of the two."""
     def log(self, *, out: Tensor | None = ...) -> Tensor:
-        """The natural logarithm.  Shapes: as the input's.  Host: returns at once."""
+        """The natural logarithm."""
     def log1p(self, *, out: Tensor | None = ...) -> Tensor:
-        """log(1 + x), exact near 0.  Shapes: as the input's.  Host: returns at once."""
+        """log(1 + x), exact near 0."""
     def log1p_(self) -> Self:
-        """log(1 + x), exact near 0.  Shapes: as the input's.  Host: returns at once."""
+        """log(1 + x), exact near 0."""
     def log_(self) -> Self:
-        """The natural logarithm.  Shapes: as the input's.  Host: returns at once."""
+        """The natural logarithm."""
     def log_softmax(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Logarithm of `softmax`, exact also where that is too small to represent."""
     def logical_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether both values are not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
+        """Whether both values are not 0 (NaN is not)."""
     def logical_and_(self, other: Tensor | Number) -> Self:
-        """Whether both values are not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
+        """Whether both values are not 0 (NaN is not)."""
     def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the value is 0.  Shapes: as the input's.  Host: returns at once."""
+        """Whether the value is 0."""
     def logical_not_(self) -> Self:
-        """Whether the value is 0.  Shapes: as the input's.  Host: returns at once."""
+        """Whether the value is 0."""
     def logical_or(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether a value is not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
+        """Whether a value is not 0 (NaN is not)."""
     def logical_or_(self, other: Tensor | Number) -> Self:
-        """Whether a value is not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
+        """Whether a value is not 0 (NaN is not)."""
     def logical_xor(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether exactly one value is not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
+        """Whether exactly one value is not 0 (NaN is not)."""
     def logical_xor_(self, other: Tensor | Number) -> Self:
-        """Whether exactly one value is not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
+        """Whether exactly one value is not 0 (NaN is not)."""
     def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as int64; itself if it is.  Host: returns at once."""
+        """This tensor as int64; itself if it is."""
     def lt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether input < other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+        """Whether input < other, as bool."""
     def lt_(self, other: Tensor | Number) -> Self:
-        """Whether input < other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+        """Whether input < other, as bool."""
     @property
-    def mT(self) -> Tensor: ...
+    def mT(self) -> Tensor:
+        """A view with the last two dimensions swapped."""
     def masked_fill(self, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """`input` with `value`, a number or a tensor without dimensions, where the mask holds; the input's type stays."""
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Self:
@@ -466,35 +471,38 @@ class Tensor:
     def narrow(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
         """A view of `length` indexes of a dimension from `start` on."""
     @property
-    def nbytes(self) -> _int: ...
+    def nbytes(self) -> _int:
+        """The bytes of all elements, without gaps between them."""
     @property
     def ndim(self) -> _int: ...
-    def ndimension(self) -> _int: ...
+    def ndimension(self) -> _int:
+        """The number of dimensions."""
     def ne(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether input != other, as bool; NaN differs from all.  Shapes: broadcast together.  Host: returns at once."""
+        """Whether input != other, as bool; NaN differs from all."""
     def ne_(self, other: Tensor | Number) -> Self:
-        """Whether input != other, as bool; NaN differs from all.  Shapes: broadcast together.  Host: returns at once."""
+        """Whether input != other, as bool; NaN differs from all."""
     def neg(self, *, out: Tensor | None = ...) -> Tensor:
-        """The values with the other sign.  Shapes: as the input's.  Host: returns at once."""
+        """The values with the other sign."""
     def neg_(self) -> Self:
-        """The values with the other sign.  Shapes: as the input's.  Host: returns at once."""
+        """The values with the other sign."""
     def negative(self, *, out: Tensor | None = ...) -> Tensor:
-        """The values with the other sign.  Shapes: as the input's.  Host: returns at once."""
+        """The values with the other sign."""
     def negative_(self) -> Self:
-        """The values with the other sign.  Shapes: as the input's.  Host: returns at once."""
-    def nelement(self) -> _int: ...
+        """The values with the other sign."""
+    def nelement(self) -> _int:
+        """The number of elements."""
     def new(self, *args: Any, device: Device = ...) -> Tensor:
         """A tensor of this one's type and device: unset values for sizes, or a copy of data."""
     def new_empty(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
-        """As `empty`, with this tensor's type and device unless others are named.  Host: returns at once."""
+        """As `empty`, with this tensor's type and device unless others are named."""
     def new_full(self, size: Sizes, fill_value: Number, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """As `full`, with this tensor's type and device unless others are named.  Host: returns at once."""
+        """As `full`, with this tensor's type and device unless others are named."""
     def new_ones(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """As `ones`, with this tensor's type and device unless others are named.  Host: returns at once."""
+        """As `ones`, with this tensor's type and device unless others are named."""
     def new_tensor(self, data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """A copy of `data` with this tensor's type and device unless others are named.  Host: waits if that is a GPU."""
+        """A copy of `data` with this tensor's type and device unless others are named."""
     def new_zeros(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
-        """As `zeros`, with this tensor's type and device unless others are named.  Host: returns at once."""
+        """As `zeros`, with this tensor's type and device unless others are named."""
     @overload
     def nonzero(self, as_tuple: Literal[False] = ..., *, out: Tensor | None = ...) -> Tensor:
         """The indexes of all elements that are not zero, in row-major order."""
@@ -530,14 +538,12 @@ class Tensor:
         """Product over some dimensions, or all of them.  Its second derivative is right where no factor is 0."""
     def random_(self, low: _int | None = ..., high: _int | None = ..., generator: Generator | None = ...) -> Self:
         """A tensor like `input` with integers drawn evenly from low to high - 1, or from 0 to low - 1 if only one is given."""
-    def randperm_(self, generator: Generator | None = ...) -> Self:
-        """A tensor like `input`, of n elements, with 0 to n - 1 in random order: the places that sort n random 63-bit keys."""
     def ravel(self, *, out: Tensor | None = ...) -> Tensor:
         """Every element in one dimension: a view of a contiguous input, else a copy."""
     def reciprocal(self, *, out: Tensor | None = ...) -> Tensor:
-        """1 over the values; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+        """1 over the values; integers give float32."""
     def reciprocal_(self) -> Self:
-        """1 over the values; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+        """1 over the values; integers give float32."""
     def record_stream(self, s: Stream) -> None:
         """Keep the memory from reuse, once it is freed, until what stream `s` then has queued is done."""
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
@@ -545,9 +551,9 @@ class Tensor:
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
         """Call `hook` with this leaf after a gradient was added to its `grad`.  Raises AutogradError for a non-leaf."""
     def relu(self, *, out: Tensor | None = ...) -> Tensor:
-        """Values below 0 become 0; NaN stays.  Shapes: as the input's.  Host: returns at once."""
+        """Values below 0 become 0; NaN stays."""
     def relu_(self) -> Self:
-        """Values below 0 become 0; NaN stays.  Shapes: as the input's.  Host: returns at once."""
+        """Values below 0 become 0; NaN stays."""
     def remainder(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """What `floor_divide` leaves; it has the divisor's sign.  An integer divided by 0 leaves 0, on every device."""
     def remainder_(self, other: Tensor | Number) -> Self:
@@ -573,7 +579,8 @@ class Tensor:
     @overload
     def reshape(self, *shape: _int) -> Tensor:
         """A view as another shape where there is one, else a copy."""
-    def reshape_as(self, other: Tensor) -> Tensor: ...
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """`reshape` to the shape of another tensor."""
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in `grad` during backward, as its hooks leave it."""
     @property
@@ -585,9 +592,9 @@ class Tensor:
     def round_(self, *, decimals: _int = ...) -> Self:
         """The nearest integer, of two the even one; integers stay.  Shapes: as the input's.  Host: returns at once."""
     def rsqrt(self, *, out: Tensor | None = ...) -> Tensor:
-        """1 over the square root; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+        """1 over the square root; integers give float32."""
     def rsqrt_(self) -> Self:
-        """1 over the square root; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+        """1 over the square root; integers give float32."""
     def scatter(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
         """The input with each element of `src` (or a number) written at its place, but with the index along `dim`."""
     def scatter_(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Self:
@@ -603,21 +610,21 @@ class Tensor:
     def share_memory_(self) -> Self:
         """Move a CPU tensor, and every tensor over the same memory, to where other processes can have it; itself."""
     def short(self, *, memory_format: _memory_format | None = ...) -> Tensor:
-        """This tensor as int16; itself if it is.  Host: returns at once."""
+        """This tensor as int16; itself if it is."""
     def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
-        """1 / (1 + exp(-x)).  Shapes: as the input's.  Host: returns at once."""
+        """1 / (1 + exp(-x))."""
     def sigmoid_(self) -> Self:
-        """1 / (1 + exp(-x)).  Shapes: as the input's.  Host: returns at once."""
+        """1 / (1 + exp(-x))."""
     def sign(self, *, out: Tensor | None = ...) -> Tensor:
-        """-1, 0 or 1 by the value's sign, 0 for NaN.  Shapes: as the input's.  Host: returns at once."""
+        """-1, 0 or 1 by the value's sign, 0 for NaN."""
     def sign_(self) -> Self:
-        """-1, 0 or 1 by the value's sign, 0 for NaN.  Shapes: as the input's.  Host: returns at once."""
+        """-1, 0 or 1 by the value's sign, 0 for NaN."""
     def silu_(self) -> Self:
-        """x times sigmoid(x).  Shapes: as the input's.  Host: returns at once.  Raises: DtypeError for integers."""
+        """x times sigmoid(x)."""
     def sin(self, *, out: Tensor | None = ...) -> Tensor:
-        """The sine.  Shapes: as the input's.  Host: returns at once."""
+        """The sine."""
     def sin_(self) -> Self:
-        """The sine.  Shapes: as the input's.  Host: returns at once."""
+        """The sine."""
     @overload
     def size(self, dim: None = ...) -> Size:
         """The shape, or one dimension of it."""
@@ -631,18 +638,19 @@ class Tensor:
     def split(self, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Views of consecutive pieces of a dimension: of one size, the last perhaps smaller, or of the sizes listed."""
     def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
-        """The square root; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+        """The square root; integers give float32."""
     def sqrt_(self) -> Self:
-        """The square root; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+        """The square root; integers give float32."""
     def square(self, *, out: Tensor | None = ...) -> Tensor:
-        """The values times themselves; bool gives int64.  Shapes: as the input's.  Host: returns at once."""
+        """The values times themselves; bool gives int64."""
     def square_(self) -> Self:
-        """The values times themselves; bool gives int64.  Shapes: as the input's.  Host: returns at once."""
+        """The values times themselves; bool gives int64."""
     def squeeze(self, dim: Sizes | None = ...) -> Tensor:
         """A view without dimensions of size 1: all of them, or those of `dim`, a number or several."""
     def std(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Standard deviation over some dimensions: the square root of `var`.  Its gradient is 0 where it is 0."""
-    def storage_offset(self) -> _int: ...
+    def storage_offset(self) -> _int:
+        """How many elements of the storage come before the first element."""
     @overload
     def stride(self, dim: None = ...) -> tuple[_int, ...]:
         """Steps between neighbours, in elements; of one dimension if given."""
@@ -670,9 +678,9 @@ class Tensor:
     def take_along_dim(self, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """As `gather`, but input and indices broadcast apart from `dim`; without it, both are flattened."""
     def tanh(self, *, out: Tensor | None = ...) -> Tensor:
-        """The hyperbolic tangent.  Shapes: as the input's.  Host: returns at once."""
+        """The hyperbolic tangent."""
     def tanh_(self) -> Self:
-        """The hyperbolic tangent.  Shapes: as the input's.  Host: returns at once."""
+        """The hyperbolic tangent."""
     @overload
     def tile(self, dims: Sequence[_int]) -> Tensor:
         """As `repeat`; missing leading counts are 1."""
@@ -689,7 +697,7 @@ class Tensor:
     def to(self, other: Tensor, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor on a device, as a type, or like another tensor; itself if nothing changes."""
     def tolist(self) -> Any:
-        """The values as nested lists.  Host: waits if it is on a GPU."""
+        """The values as nested lists."""
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
         """The k greatest (or least) elements of a dimension, in order, and their places."""
     def trace(self, *, out: Tensor | None = ...) -> Tensor:
@@ -709,16 +717,17 @@ class Tensor:
     def true_divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
         """Quotient of two tensors, or of a tensor and a number; integers give float32."""
     def trunc(self, *, out: Tensor | None = ...) -> Tensor:
-        """The value without its fraction; integers stay.  Shapes: as the input's.  Host: returns at once."""
+        """The value without its fraction; integers stay."""
     def trunc_(self) -> Self:
-        """The value without its fraction; integers stay.  Shapes: as the input's.  Host: returns at once."""
+        """The value without its fraction; integers stay."""
     @overload
     def type(self, dtype: None = ...) -> str:
         """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
     @overload
     def type(self, dtype: Dtype | str | _type[Tensor], non_blocking: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
         """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
-    def type_as(self, other: Tensor) -> Tensor: ...
+    def type_as(self, other: Tensor) -> Tensor:
+        """This tensor with the type and on the device of another one; itself if it is so."""
     def unbind(self, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Views of every index of a dimension."""
     def unflatten(self, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
@@ -742,11 +751,12 @@ class Tensor:
     @overload
     def view(self, *size: _int) -> Tensor:
         """The same memory as another shape; one size may be -1, which is then inferred."""
-    def view_as(self, other: Tensor) -> Tensor: ...
+    def view_as(self, other: Tensor) -> Tensor:
+        """`view` with the shape of another tensor."""
     def wait(self) -> Tensor:
         """This tensor, with the non_blocking copies into it arrived; at once if there are none, or it is on a GPU."""
     def where(self, condition: Tensor, other: Tensor | Number) -> Tensor:
-        """This tensor where the condition holds, else `other`.  Host: returns at once."""
+        """This tensor where the condition holds, else `other`."""
     def zero_(self) -> Self:
         """Set every element to 0."""
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
