@@ -59,7 +59,7 @@ PAIR = "ValuesAndIndices"
 RETURNS = {  # of what does not return one tensor
     "broadcast_tensors": "tuple[Tensor, ...]", "chunk": "tuple[Tensor, ...]", "split": "tuple[Tensor, ...]",
     "unbind": "tuple[Tensor, ...]", "sort": PAIR, "topk": PAIR, "item": "bool | int | float", "tolist": "Any",
-    "numpy": "NDArray[Any]", "get_rng_state": "Tensor",
+    "is_contiguous": "bool", "numel": "int", "numpy": "NDArray[Any]", "get_rng_state": "Tensor",
 }  # fmt: skip
 PLACING = "non_blocking: bool = ..., copy: bool = ..., *, memory_format: memory_format | None = ..."
 OVERLOADS = {  # what has several forms; `self` stands for the first tensor
@@ -323,6 +323,7 @@ from .storages import UntypedStorage
         f"{HEADER}{COMMON}{imports}{ALIASES}\nclass {PAIR}(NamedTuple):\n    values: Tensor\n    indices: Tensor\n\n"
         f'class Tensor:\n    """{first_line(flambeau.Tensor)}"""\n'
         "    def __init__(self, *args: Any, device: Device = ...) -> None: ...\n"
+        "    def __init_subclass__(cls, *, overrides: _bool = ...) -> None: ...\n"
         f"{members}\n"
     )
 
@@ -359,9 +360,9 @@ def functional_stub() -> str:
 
 def is_typed(found: Any) -> bool:
     """Whether an object's own source says its types."""
-    if isinstance(found, type):
-        return True
-    return inspect.isfunction(found) and not found.__module__.startswith(("flambeau.tensor.", "flambeau.ops."))
+    if isinstance(found, (type, Operator)):
+        return isinstance(found, type)
+    return not found.__module__.startswith(("flambeau.tensor.", "flambeau.ops."))
 
 
 def stubs() -> dict[Path, str]:

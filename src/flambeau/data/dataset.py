@@ -78,7 +78,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Any, ...]:
-        return tuple(each[index] for each in self.tensors)  # type: ignore[index]
+        return tuple(each[index] for each in self.tensors)
 
     def __getitems__(self, indices: Sequence[Any]) -> list[tuple[Any, ...]]:
         """The samples at these indices.  Rows of CPU tensors are copied, all at once."""

@@ -179,7 +179,8 @@ class DataLoader(Generic[Sample_co]):
     def _sampler(self, shuffle: bool | None) -> Iterable[Any]:
         if self._is_stream:
             return _Endless()
-        return RandomSampler(self.dataset, generator=self.generator) if shuffle else SequentialSampler(self.dataset)
+        sized: Any = self.dataset
+        return RandomSampler(sized, generator=self.generator) if shuffle else SequentialSampler(sized)
 
     def __iter__(self) -> Iterator[Any]:
         batches = self._get_iterator()

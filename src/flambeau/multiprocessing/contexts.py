@@ -65,15 +65,15 @@ class _Context:
         return queues.Pool(processes, initializer, initargs, maxtasksperchild, context=self.get_context())  # type: ignore[attr-defined]
 
 
-class SpawnContext(_Context, multiprocessing.context.SpawnContext):  # type: ignore[misc]
-    Process = SpawnProcess  # type: ignore[assignment]
+class SpawnContext(_Context, multiprocessing.context.SpawnContext):
+    Process = SpawnProcess
 
 
-class ForkServerContext(_Context, multiprocessing.context.ForkServerContext):  # type: ignore[misc]
-    Process = ForkServerProcess  # type: ignore[assignment]
+class ForkServerContext(_Context, multiprocessing.context.ForkServerContext):
+    Process = ForkServerProcess
 
 
-class ForkContext(_Context, multiprocessing.context.ForkContext):  # type: ignore[misc]
+class ForkContext(_Context, multiprocessing.context.ForkContext):
     """Its children cannot use CUDA if their parent had started it."""
 
 

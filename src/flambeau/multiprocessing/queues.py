@@ -51,7 +51,7 @@ class Withdrawing:
         return reductions.withdraw(self)
 
 
-class Queue(Withdrawing, multiprocessing.queues.Queue):
+class Queue(Withdrawing, multiprocessing.queues.Queue):  # type: ignore[type-arg]  # only stubs make it generic
     """multiprocessing.Queue, for tensors too."""
 
     def put(self, obj: Any, block: bool = True, timeout: float | None = None) -> None:
@@ -59,7 +59,7 @@ class Queue(Withdrawing, multiprocessing.queues.Queue):
             super().put(packed, block, timeout)
 
 
-class JoinableQueue(Withdrawing, multiprocessing.queues.JoinableQueue):
+class JoinableQueue(Withdrawing, multiprocessing.queues.JoinableQueue):  # type: ignore[type-arg]  # only stubs make it generic
     """multiprocessing.JoinableQueue, for tensors too."""
 
     def put(self, obj: Any, block: bool = True, timeout: float | None = None) -> None:
@@ -67,7 +67,7 @@ class JoinableQueue(Withdrawing, multiprocessing.queues.JoinableQueue):
             super().put(packed, block, timeout)
 
 
-class SimpleQueue(Withdrawing, multiprocessing.queues.SimpleQueue):
+class SimpleQueue(Withdrawing, multiprocessing.queues.SimpleQueue):  # type: ignore[type-arg]  # only stubs make it generic
     """multiprocessing.SimpleQueue, for tensors too."""
 
     def put(self, obj: Any) -> None:

@@ -35,7 +35,8 @@ class _Ordered(Module):
             self.add_module(str(index), module)
 
     def _key(self, index: Any) -> str:
-        return list(self._modules)[_position(index, len(self), self._get_name())]
+        keys: list[str] = list(self._modules)
+        return keys[_position(index, len(self), self._get_name())]
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -43,7 +44,8 @@ class _Ordered(Module):
         return self._modules[self._key(index)]
 
     def _sliced(self, index: slice) -> Any:
-        return type(self)(list(self._modules.values())[index])
+        made: Any = type(self)
+        return made(list(self._modules.values())[index])
 
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._key(index), module)
@@ -51,7 +53,7 @@ class _Ordered(Module):
     def __delitem__(self, index: int | slice) -> None:
         left = list(self._modules.values())
         if not isinstance(index, slice):
-            index = _position(index, len(left), self._get_name())  # type: ignore[assignment]
+            index = _position(index, len(left), self._get_name())
         del left[index]
         self._replace_all(left)
 

@@ -106,7 +106,8 @@ class Embedding(Layer):
         row = _row("from_pretrained", padding_idx, embeddings.shape[0])
         checks.leaf("from_pretrained", embeddings, not freeze)
         with naming("from_pretrained"):
-            return cls(*embeddings.shape, row, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
+            rows, width = embeddings.shape
+            return cls(rows, width, row, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
     def reset_parameters(self) -> None:
         """Draw the starting values anew, from a normal distribution."""
@@ -117,7 +118,8 @@ class Embedding(Layer):
 
     def forward(self, input: Tensor) -> Tensor:
         if self.max_norm is None:
-            return _lookup(input, self.weight, self.padding_idx)
+            found: Tensor = _lookup(input, self.weight, self.padding_idx)
+            return found
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type)
 
     def extra_repr(self) -> str:

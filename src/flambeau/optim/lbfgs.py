@@ -249,7 +249,8 @@ def _is_too_high(now: Point, start: Point) -> bool:
 
 def _next_step(bracket: list[Point], is_slow: bool) -> tuple[float, bool]:
     """Where to look in a bracket, and whether that is close to its end; twice in a row it is moved away from there."""
-    step = _cubic_minimum(*bracket)
+    one, other = bracket
+    step = _cubic_minimum(one, other)
     least, most = min(each.step for each in bracket), max(each.step for each in bracket)
     margin = 0.1 * (most - least)
     if min(most - step, step - least) >= margin:

@@ -443,7 +443,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
-    def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
+    def step(self, epoch: float | None = None) -> None:
         """Go on by one step, or to step `epoch`, which may be a fraction, and set the rates."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
@@ -769,7 +769,7 @@ class CyclicLR(_Momentum):
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
-    def scale_fn(self, x: float) -> float:
+    def scale_fn(self, x: float) -> Any:
         """The height of a cycle, or of a step, as a share of the first one's."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
@@ -907,6 +907,7 @@ def _phases(total: int, share: float, three: bool) -> list[dict[str, Any]]:
     """The phases of OneCycleLR: where each ends, and the options of a group that it goes from and to."""
     keys = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
     up = (float(share * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
+    rest: list[tuple[float, str, str, str, str]]
     if not three:
         rest = [(total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
     else:

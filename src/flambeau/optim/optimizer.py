@@ -411,7 +411,7 @@ def _tensors(params: Any) -> tuple[list[Any], list[str]]:
             hint="use a list instead",
             operator="add_param_group",
         )
-    whole = [params] if isinstance(params, TensorBase) else list(_checked("add_param_group", params))
+    whole: list[Any] = [params] if isinstance(params, TensorBase) else list(_checked("add_param_group", params))
     named = [isinstance(each, tuple) and len(each) == 2 for each in whole]
     if any(named) and not all(named):
         raise ArgumentError(

@@ -64,7 +64,7 @@ def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
         )
     storage = memo.get(id(self.storage))
     if storage is None:
-        storage = memo[id(self.storage)] = _bytes_of(self.storage).clone().storage  # type: ignore[attr-defined]
+        storage = memo[id(self.storage)] = _bytes_of(self.storage).clone().storage
     made = memo[id(self)] = _rebuilt(
         type(self), storage, self.dtype.name, self.shape, self.strides, self.offset, self._requires_grad, {}
     )

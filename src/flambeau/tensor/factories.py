@@ -453,7 +453,7 @@ def of_number(name: str, what: str, value: Any, device: Any) -> Any:
             operator=name,
         )
     plain = checks.plain(value)
-    kind = dtypes.of_scalar(plain, dtypes.float64)  # type: ignore[arg-type]
+    kind = dtypes.of_scalar(plain, dtypes.float64)
     return run_into("fill", name, unset(name, ((),), kind, device), plain)
 
 

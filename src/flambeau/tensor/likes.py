@@ -50,7 +50,8 @@ def _laid_out(made: Any, strides: tuple[int, ...], has_values: bool) -> Any:
     seen = alias_of(made, made.shape, strides, 0)
     if not has_values:
         return seen
-    return alias_of(empty(made.shape, dtype=made.dtype, device=made.device), made.shape, strides, 0).copy_(made)
+    copied: Any = alias_of(empty(made.shape, dtype=made.dtype, device=made.device), made.shape, strides, 0)
+    return copied.copy_(made)
 
 
 def empty_like(input: Any, **options: Any) -> Any:

@@ -127,7 +127,7 @@ def _named(args: tuple[Any, ...]) -> dict[str, Any]:
     first, rest = args[0], list(args[1:])
     named = {}
     if isinstance(first, TensorBase):
-        named = {"device": first.device, "dtype": first.dtype}  # type: ignore[attr-defined]
+        named = {"device": first.device, "dtype": first.dtype}
     elif isinstance(first, TYPES):
         named = {"dtype": first}
     elif not isinstance(first, bool):
@@ -143,7 +143,7 @@ def _named(args: tuple[Any, ...]) -> dict[str, Any]:
 def _flag(name: str, value: Any) -> bool:
     if value is not True and value is not False:
         raise _no_flag("to", name, value)
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _no_flag(name: str, what: str, value: Any) -> ArgumentTypeError:

@@ -215,7 +215,7 @@ def _is_overridable(name: str) -> bool:
     return name in FUNCTION_OF or name in ALSO_METHODS or not name.startswith("_") and name not in NOT_METHODS
 
 
-def _name_in_text(cls: Any, **options: Any) -> None:
+def _name_in_text(cls: Any, /, **options: Any) -> None:
     """Print tensors of a subclass under its name."""
     cls.shown_as = cls.__name__
 

@@ -33,6 +33,7 @@ class ValuesAndIndices(NamedTuple):
 class Tensor:
     """An array of one type on one device, that remembers how it was computed where a gradient is wanted."""
     def __init__(self, *args: Any, device: Device = ...) -> None: ...
+    def __init_subclass__(cls, *, overrides: _bool = ...) -> None: ...
     @property
     def T(self) -> Tensor:
         """A view with the dimensions in reverse order."""

@@ -81,7 +81,7 @@ class _Watcher:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Subscribe inside the block."""
-        wanted = {
+        wanted: dict[str, Callable[..., None]] = {
             "on_route": self._route,
             "on_convert": self._convert,
             "on_launch": self._launch,
