@@ -28,7 +28,7 @@ class Size(tuple[int, ...]):
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"
 
-    def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]
+    def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]  # the sum of two shapes is one
         return Size(tuple.__add__(self, other))
 
     @overload

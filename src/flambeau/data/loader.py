@@ -199,7 +199,7 @@ class DataLoader(Generic[Sample_co]):
 
         if self.persistent_workers and self._iterator is not None and not self._iterator.is_closed:
             self._iterator.reset(self)
-            return self._iterator  # type: ignore[no-any-return]
+            return self._iterator  # type: ignore[no-any-return]  # it is set by now
         self.check_worker_number_rationality()
         iterator = WorkerIterator(self)
         if self.persistent_workers:

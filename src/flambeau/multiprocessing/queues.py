@@ -98,10 +98,10 @@ class Pool(multiprocessing.pool.Pool):
             return super().apply_async(func, given, named, callback, error_callback)
 
     def _map_async(self, func: Any, iterable: Iterable[Any], *rest: Any) -> Any:
-        self._check_running()  # type: ignore[attr-defined]
+        self._check_running()  # type: ignore[attr-defined]  # the base is a Pool
         with ExitStack() as all_or_none:
             given = [all_or_none.enter_context(Packed(each, self)) for each in iterable]
-            return super()._map_async(func, given, *rest)  # type: ignore[misc]
+            return super()._map_async(func, given, *rest)  # type: ignore[misc]  # the base is a Pool
 
     def terminate(self) -> None:
         super().terminate()

@@ -20,7 +20,7 @@ def _position(index: Any, length: int, kind: str) -> int:
         raise IndexRangeError(
             f"index {place} is out of range for {length} entries", hint=f"use {-length} to {length - 1}", operator=kind
         )
-    return place % length  # type: ignore[no-any-return]
+    return place % length  # type: ignore[no-any-return]  # operator.index gives ints
 
 
 class _Ordered(Module):

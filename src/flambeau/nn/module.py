@@ -100,7 +100,7 @@ class Module(Hooked):
                 f"{type(self).__name__}: cannot assign {kind} before Module.__init__() call\n"
                 "hint: call super().__init__() first"
             )
-        return self.__dict__[table]  # type: ignore[no-any-return]
+        return self.__dict__[table]  # type: ignore[no-any-return]  # a table
 
     def __getattr__(self, name: str) -> Any:
         for table in ("_parameters", "_buffers", "_modules"):
@@ -221,11 +221,11 @@ class Module(Hooked):
         found: Any = self
         for name in target.split(".") if target else ():
             found = registering.child(found, name, target, Module)
-        return found  # type: ignore[no-any-return]
+        return found  # type: ignore[no-any-return]  # what the path names
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted path.  Raises AttributeError."""
-        return self._member(target, "_parameters")  # type: ignore[no-any-return]
+        return self._member(target, "_parameters")  # type: ignore[no-any-return]  # a parameter
 
     def get_buffer(self, target: str) -> Any:
         """The buffer at a dotted path.  Raises AttributeError."""

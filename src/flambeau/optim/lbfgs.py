@@ -80,7 +80,7 @@ class LBFGS(Optimizer):
                 operator="check",
             )
 
-    def step(self, closure: Closure) -> Any:  # type: ignore[override]
+    def step(self, closure: Closure) -> Any:  # type: ignore[override]  # it needs the closure
         """Take up to max_iter iterations.  closure: computes the loss anew, with gradients; the first loss."""
         checks.function("step", "closure", closure)
         with GradMode(False):

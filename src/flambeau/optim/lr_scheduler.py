@@ -146,7 +146,7 @@ def set_option(group: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _copied(value: Any) -> Any:
-    return value.clone() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]
+    return value.clone() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]  # a Tensor
 
 
 def _checked_state(state_dict: Any) -> dict[str, Any]:
@@ -550,7 +550,7 @@ class SequentialLR(_Composed):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:  # type: ignore[override]  # it takes no epoch
         """Go on by one step and set the rates."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
@@ -582,7 +582,7 @@ class ChainedScheduler(_Composed):
         self.optimizer = chosen
         self._last_lr = self._rates()
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:  # type: ignore[override]  # it takes no epoch
         """Go on by one step and set the rates."""
         for each in self._schedulers:
             each.step()
@@ -641,7 +641,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Whether steps do not count yet."""
         return self.cooldown_counter > 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # it reads a metric
         """Take a metric, and reduce the rates if it has not improved for long enough."""
         current = float(metrics)
         if epoch is not None:

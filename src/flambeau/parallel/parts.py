@@ -40,7 +40,7 @@ def pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorBa
     starts, nbytes = layout(tensors)
     buffer = empty_tensor((nbytes,), uint8, tensors[0].device_index, name="pack")
     if clear_gaps:
-        buffer.zero_()  # type: ignore[attr-defined]
+        buffer.zero_()  # type: ignore[attr-defined]  # every tensor is a Tensor
     for start, each in zip(starts, tensors):
         dense = transfer.dense(each, each.dtype)
         size = dense.dtype.itemsize

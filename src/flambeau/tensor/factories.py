@@ -114,7 +114,7 @@ def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory:
     wanted = checks.kind(name, wanted)
     try:
         if isinstance(data, TensorBase):
-            source = data.detach()  # type: ignore[attr-defined]
+            source = data.detach()  # type: ignore[attr-defined]  # every tensor is a Tensor
             where = source.device_index if device is None else resolve(device)
             return transfer.to(source, where, wanted or source.dtype, copy=True)
         where = resolve(device)
@@ -174,6 +174,7 @@ def asarray(
     """
     if copy is not None:
         checks.flag("asarray", "copy", copy)
+    # ignored: a Tensor
     data = obj.detach() if isinstance(obj, TensorBase) and not requires_grad else obj  # type: ignore[attr-defined]
     made = _as_tensor("asarray", data, dtype, device)
     is_new = made is not data and not isinstance(data, np.ndarray)

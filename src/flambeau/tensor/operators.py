@@ -92,7 +92,7 @@ def _inplace_method(operator: Operator) -> Callable[..., Any]:
 
     method.__name__ = operator.called
     method.__doc__ = _inplace_text(operator)
-    method.__wrapped__ = operator  # type: ignore[attr-defined]
+    method.__wrapped__ = operator  # type: ignore[attr-defined]  # whose signature is the method's
     return method
 
 
@@ -128,7 +128,7 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
             return calls.call(as_dtype, (self, meant(shape[0])), NO_NAMES)
         return calls.call(as_shape, (self, sizes(shape, "view")), NO_NAMES)
 
-    view.__wrapped__ = as_shape  # type: ignore[attr-defined]
+    view.__wrapped__ = as_shape  # type: ignore[attr-defined]  # whose signature is the method's
     view.other_names = ("dtype",)  # type: ignore[attr-defined]  # beside those of its signature
     return view
 

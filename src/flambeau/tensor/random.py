@@ -34,7 +34,7 @@ def _to_bytes(name: str, value: Any) -> bytes:
             hint="give what get_state or get_rng_state returned",
             operator=name,
         )
-    return bytes(value.cpu().reshape(-1).tolist())  # type: ignore[attr-defined]
+    return bytes(value.cpu().reshape(-1).tolist())  # type: ignore[attr-defined]  # every tensor is a Tensor
 
 
 Tensors.of_bytes = _of_bytes

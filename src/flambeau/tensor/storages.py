@@ -34,7 +34,7 @@ class UntypedStorage:
 
     @property
     def device(self) -> devices.device:
-        return self._storage.device.public  # type: ignore[no-any-return]
+        return self._storage.device.public  # type: ignore[no-any-return]  # a device
 
     @property
     def is_cuda(self) -> bool:
@@ -85,7 +85,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """The bytes as numbers.  Host: waits if they are on a GPU."""
-        return self._bytes().tolist()  # type: ignore[no-any-return]
+        return self._bytes().tolist()  # type: ignore[no-any-return]  # tolist has no type
 
     def fill_(self, value: int) -> UntypedStorage:
         """Set every byte; itself."""

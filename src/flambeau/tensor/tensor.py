@@ -52,7 +52,7 @@ class _TensorClass(type):
     @property
     def __signature__(cls) -> inspect.Signature:
         """The parameters of `__new__` or `__init__`, for `inspect.signature`."""
-        init = cls.__init__  # type: ignore[misc]
+        init = cls.__init__  # type: ignore[misc]  # of a class, not of an instance
         made_by = cls.__new__ if inspect.isfunction(cls.__new__) and not inspect.isfunction(init) else init
         return inspect.Signature(list(inspect.signature(made_by).parameters.values())[1:])
 
@@ -169,7 +169,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             >>> (x * 2).detach()
             tensor([2.])
         """
-        return alias_of(self, self.shape, self.strides, self.offset)  # type: ignore[return-value]
+        return alias_of(self, self.shape, self.strides, self.offset)  # type: ignore[return-value]  # a Tensor
 
     def detach_(self) -> Tensor:
         """Take this tensor out of its graph.  Raises AutogradError for a view.
@@ -533,6 +533,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             )
         if self.is_pinned():
             return self
+        # ignored: a Tensor
         return empty_tensor(self.shape, self.dtype, -1, pin_memory=True).copy_(self)  # type: ignore[attr-defined]
 
     def is_pinned(self, device: Any = None) -> bool:
@@ -632,6 +633,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             checks.fill(value)
             value = checks.plain(value)
         if isinstance(value, TensorBase):
+            # ignored: a Tensor
             return self.copy_(value.clone() if value.storage is self.storage else value)  # type: ignore[attr-defined]
         return calls.call_inplace(_FILL, (self, value), {})
 
@@ -649,7 +651,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             raise ArgumentTypeError(
                 f"len() of a 0-d tensor, {self.describe()}", hint="numel() is 1; use item()", operator="len"
             )
-        return self.shape[0]  # type: ignore[return-value]
+        return self.shape[0]  # type: ignore[return-value]  # sizes are ints
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
@@ -681,7 +683,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             raise ArgumentTypeError(
                 f"iteration over a 0-d tensor, {self.describe()}", hint="use item()", operator="iter"
             )
-        return iter([self[index] for index in range(self.shape[0])])  # type: ignore[index]
+        return iter([self[index] for index in range(self.shape[0])])  # type: ignore[index]  # sizes are ints
 
     def __reversed__(self) -> Any:
         """The tensor with its first dimension reversed."""
