@@ -47,7 +47,7 @@ def reduce_storage(storage: Storage) -> tuple[Any, ...]:
 
 def _restored(values: bytes, device: str) -> Storage:
     found = factories.from_array(np.frombuffer(bytearray(values), np.uint8))
-    # ignored: of bytes
+    # ignored: a tensor of bytes
     return (found if device == "cpu" else found.to(devices.as_device(device))).storage  # type: ignore[no-any-return]
 
 

@@ -110,7 +110,7 @@ def _common_type(data: Any) -> dtype | None:
         return data.dtype
     if isinstance(data, (list, tuple)):
         found = [_common_type(each) for each in data]
-        # ignored: no None
+        # ignored: None is excluded
         return None if None in found or not found else reduce(dtypes.promote, found)  # type: ignore[arg-type]
     if isinstance(data, np.generic):
         return dtypes.from_numpy(data.dtype)

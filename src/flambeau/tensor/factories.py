@@ -174,7 +174,7 @@ def asarray(
     """
     if copy is not None:
         checks.flag("asarray", "copy", copy)
-    # ignored: a Tensor
+    # ignored: every tensor is a Tensor
     data = obj.detach() if isinstance(obj, TensorBase) and not requires_grad else obj  # type: ignore[attr-defined]
     made = _as_tensor("asarray", data, dtype, device)
     is_new = made is not data and not isinstance(data, np.ndarray)

@@ -109,7 +109,7 @@ def call_override(function: Any, kinds: list[type], args: tuple[Any, ...], kwarg
     Raises: ArgumentTypeError if every one returns NotImplemented.
     """
     for kind in kinds:
-        # ignored: it has it
+        # ignored: subclasses have __torch_function__
         result = kind.__torch_function__(function, tuple(kinds), args, kwargs)  # type: ignore[attr-defined]
         if result is not NotImplemented:
             return result

@@ -533,7 +533,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             )
         if self.is_pinned():
             return self
-        # ignored: a Tensor
+        # ignored: every tensor is a Tensor
         return empty_tensor(self.shape, self.dtype, -1, pin_memory=True).copy_(self)  # type: ignore[attr-defined]
 
     def is_pinned(self, device: Any = None) -> bool:
@@ -633,7 +633,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             checks.fill(value)
             value = checks.plain(value)
         if isinstance(value, TensorBase):
-            # ignored: a Tensor
+            # ignored: every tensor is a Tensor
             return self.copy_(value.clone() if value.storage is self.storage else value)  # type: ignore[attr-defined]
         return calls.call_inplace(_FILL, (self, value), {})
 
