@@ -2,8 +2,11 @@
 
 import ast
 import importlib
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +14,8 @@ from types import ModuleType
 import pytest
 
 import flambeau
+from flambeau.tensor.missing import INTERNAL
+from scripts.write_stubs import PACKAGE, stubs
 
 ROOT = Path(__file__).parents[1]
 CUDA_MODULES = ("comm", "graphs", "green_contexts", "memory", "nvtx", "profiler", "random", "streams")
@@ -133,6 +138,54 @@ def test_modules_of_cuda_give_what_cuda_gives(name):
     shared = [each for each in module.__all__ if hasattr(flambeau.cuda, each)]
     assert [each for each in shared if getattr(module, each) is not getattr(flambeau.cuda, each)] == []
     assert shared == (module.__all__ if name in ALSO_IN_CUDA else [])
+
+
+@pytest.mark.parametrize("name", ["flambeau", "flambeau.cuda"])
+def test_dir_shows_the_public_interface_alone(name):
+    module = importlib.import_module(name)
+    submodules = flambeau._SUBMODULES if name == "flambeau" else ()
+    shown = {each for each in dir(module) if not each.startswith("__")}
+    assert shown == {*module.__all__, *submodules} and all(hasattr(module, each) for each in shown)
+    assert "__version__" in dir(flambeau) and {"nn", "optim", "utils", "autograd", "cuda"} <= set(dir(flambeau))
+
+
+def test_tensors_do_not_show_the_library_s_own_attributes():
+    x = flambeau.ones(2)
+    assert all(hasattr(x, name) for name in INTERNAL)
+    assert INTERNAL & {*dir(x), *dir(flambeau.Tensor), *dir(flambeau.nn.Parameter(x))} == set()
+
+
+def test_the_stubs_are_fresh():
+    """scripts/stubs writes them anew."""
+    assert {str(path): path.read_text() == text for path, text in stubs().items()} == dict.fromkeys(
+        map(str, stubs()), True
+    )
+
+
+def test_the_stubs_define_what_there_is():
+    members = re.findall(r"^    def ([a-z]\w*)", (PACKAGE / "tensor" / "tensor.pyi").read_text(), re.MULTILINE)
+    shown = {name for name in dir(flambeau.Tensor) if not name.startswith("_")}
+    assert {name for name in shown if name != "T"} == set(members) & shown == set(members)
+    tree = ast.parse((PACKAGE / "__init__.pyi").read_text())
+    given = {name for node in tree.body for name in names_of(node)}
+    assert set(dir(flambeau)) - given == {name for name in dir(flambeau) if name.startswith("__")} - {"__version__"}
+
+
+def names_of(node: ast.stmt) -> list[str]:
+    """The public names that a statement of a stub defines."""
+    if isinstance(node, ast.ImportFrom):
+        return [each.asname for each in node.names if each.asname is not None]
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return [node.target.id]
+    return [node.name] if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
+
+
+def test_the_typed_programs_run():
+    """mypy and pyright check their types (scripts/check)."""
+    command = [sys.executable, "-W", "error", ROOT / "tests" / "typing_example.py"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "FLAMBEAU_GPUS": "virtual:2"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0 and done.stdout.endswith("streams\n"), done.stderr
 
 
 def test_the_version_is_the_package_s():

@@ -86,7 +86,7 @@ _SUBMODULES = (
 
 __all__ = [
     "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",
-    "are_deterministic_algorithms_enabled", "bfloat16", "bool", "channels_last", "channels_last_3d",
+    "are_deterministic_algorithms_enabled", "autograd", "bfloat16", "bool", "channels_last", "channels_last_3d",
     "contiguous_format", "cuda", "device", "double", "dtype", "enable_grad",
     "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
     "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64",
@@ -97,6 +97,10 @@ __all__ = [
     "set_grad_enabled", "short", "statistics", "strided", "uint8", "use_deterministic_algorithms", "virtual",
     *_tensor_names, *_function_names,
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_SUBMODULES, *(name for name in globals() if name.startswith("__"))})
 
 
 def __getattr__(name: str) -> object:

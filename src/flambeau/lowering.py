@@ -126,12 +126,14 @@ class Call:
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
         """Queue a kernel; on the CPU, run its reference."""
         callers.uses(kernel.entry, self.name)
+        # ignored: devices are objects here
         handle = None if self.is_on_host else self.device.kernel(kernel)  # type: ignore[attr-defined]
         self.steps.append(Launch(kernel, handle, grid, values, self.called))
 
     def library(self, problem: Problem, *operands: Any) -> None:
         """Queue a library call, with a workspace from the caching allocator."""
         callers.uses(problem.kind, self.name)
+        # ignored: devices are objects here
         handle, nbytes = (None, 0) if self.is_on_host else self.device.library_plan(problem)  # type: ignore[attr-defined]
         self.steps.append(LibraryCall(problem, handle, nbytes, operands, self.called))
 
@@ -474,7 +476,7 @@ class _Lowering(calls.Lowering):
         return misuse(operator, bound, error)
 
     def moved(self, tensor: TensorBase, device: int) -> TensorBase:
-        return transfer.move(tensor, device)  # type: ignore[no-any-return]
+        return transfer.move(tensor, device)  # type: ignore[no-any-return]  # move has no types
 
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:
         return transfer.copy_(target, source)

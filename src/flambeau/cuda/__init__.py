@@ -108,6 +108,10 @@ def __getattr__(name: str) -> object:
     raise _no_attribute(__name__, name)
 
 
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
 __all__ = [
     "AcceleratorError", "BFloat16Tensor", "BoolTensor", "ByteTensor", "CUDAGraph", "CharTensor", "CudaError",
     "DeferredCudaCallError", "DoubleTensor", "Event", "ExternalStream", "FloatTensor", "GreenContext", "HalfTensor",

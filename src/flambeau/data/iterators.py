@@ -234,7 +234,7 @@ def _moved(data: Any, device: Any) -> Any:
 def _record(data: Any, stream: Stream) -> None:
     """Keep the memory of a batch's tensors until the work that `stream` has when they are dropped is done."""
     if isinstance(data, TensorBase):
-        data.record_stream(stream)  # type: ignore[attr-defined]
+        data.record_stream(stream)  # type: ignore[attr-defined]  # every tensor is a Tensor
     elif isinstance(data, Mapping):
         for each in data.values():
             _record(each, stream)

@@ -19,6 +19,7 @@ from .. import callers
 from ..core import storage, thread
 from ..core.storage import Storage
 from ..core.tensor import TensorBase, alias_of, tensor_over
+from ..driver.api import StreamHandle
 from ..dtypes import BY_NAME
 from ..errors import ArgumentError, AutogradError
 from ..nn.parameter import Buffer, Parameter
@@ -109,7 +110,7 @@ def _empty_storage(device: int) -> Storage:
     if device < 0:
         return storage.on_host(0)
     index = devices.cuda_index(device)
-    return storage.on_device(thread.machine().devices[index], 0, 0)
+    return storage.on_device(thread.machine().devices[index], 0, StreamHandle(0))
 
 
 def _receive_host(message: bytes) -> Storage:

@@ -65,7 +65,7 @@ class ProcessContext:
             if not ready:
                 return False
             for sentinel in ready:
-                index = self._running.pop(sentinel)  # type: ignore[call-overload]
+                index = self._running.pop(sentinel)
                 self.processes[index].join()
                 if self.processes[index].exitcode:
                     self._stop(grace_period)

@@ -19,7 +19,7 @@ def _position(index: Any, length: int, kind: str) -> int:
         raise IndexRangeError(
             f"index {place} is out of range for {length} entries", hint=f"use {-length} to {length - 1}", operator=kind
         )
-    return place % length  # type: ignore[no-any-return]
+    return place % length  # type: ignore[no-any-return]  # operator.index gives ints
 
 
 class _Ordered(Module):
@@ -34,7 +34,8 @@ class _Ordered(Module):
             self.add_module(str(index), module)
 
     def _key(self, index: Any) -> str:
-        return list(self._modules)[_position(index, len(self), self._get_name())]
+        keys: list[str] = list(self._modules)
+        return keys[_position(index, len(self), self._get_name())]
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -42,7 +43,8 @@ class _Ordered(Module):
         return self._modules[self._key(index)]
 
     def _sliced(self, index: slice) -> Any:
-        return type(self)(list(self._modules.values())[index])
+        made: Any = type(self)
+        return made(list(self._modules.values())[index])
 
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._key(index), module)
@@ -50,7 +52,7 @@ class _Ordered(Module):
     def __delitem__(self, index: int | slice) -> None:
         left = list(self._modules.values())
         if not isinstance(index, slice):
-            index = _position(index, len(left), self._get_name())  # type: ignore[assignment]
+            index = _position(index, len(left), self._get_name())
         del left[index]
         self._replace_all(left)
 

@@ -41,6 +41,12 @@ def make_graphed_callables(
     Host:   waits for the device several times; the callables themselves return at once.
     Raises: ArgumentTypeError for samples that are no tensors, ArgumentError for modules that cannot be captured,
             AcceleratorError as `cuda.graph` does.
+    Example:
+        >>> layer = torch.nn.Linear(4, 2).cuda()
+        >>> x = torch.ones(3, 4, device="cuda")
+        >>> graphed = torch.cuda.make_graphed_callables(layer, (x,))
+        >>> graphed(x).shape
+        torch.Size([3, 2])
     """
     single = not isinstance(callables, tuple)
     calls = (callables,) if single else callables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from .. import callers
 from ..autograd.mode import GradMode
@@ -16,6 +16,7 @@ from ..runtime import device as devices
 from ..tensor import checks
 from ..tensor.gradient import want
 from ..tensor.placing import to_arguments
+from ..tensor.tensor import Tensor
 from . import hooks
 from .hooks import Hooked
 from .parameter import Buffer, Parameter
@@ -236,7 +237,7 @@ class Module(Hooked):
                 f"{type(self).__name__}: cannot assign {kind} before Module.__init__() call\n"
                 "hint: call super().__init__() first"
             )
-        return self.__dict__[table]  # type: ignore[no-any-return]
+        return self.__dict__[table]  # type: ignore[no-any-return]  # a table
 
     def __getattr__(self, name: str) -> Any:
         for table in ("_parameters", "_buffers", "_modules"):
@@ -308,7 +309,7 @@ class Module(Hooked):
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Iterator[tuple[str, Parameter]]:
         """(dotted name, parameter) of this module and, if recurse, of all below; each parameter once."""
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
@@ -317,11 +318,11 @@ class Module(Hooked):
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Iterator[tuple[str, Tensor]]:
         """(dotted name, buffer) of this module and, if recurse, of all below; each buffer once."""
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse: bool = True) -> Iterator[Any]:
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         return (each for _, each in self.named_buffers(recurse=recurse))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -357,11 +358,11 @@ class Module(Hooked):
         found: Any = self
         for name in target.split(".") if target else ():
             found = child(found, name, target, Module)
-        return found  # type: ignore[no-any-return]
+        return found  # type: ignore[no-any-return]  # what the path names
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted path.  Raises AttributeError."""
-        return self._member(target, "_parameters")  # type: ignore[no-any-return]
+        return self._member(target, "_parameters")  # type: ignore[no-any-return]  # a parameter
 
     def get_buffer(self, target: str) -> Any:
         """The buffer at a dotted path.  Raises AttributeError."""
@@ -530,3 +531,11 @@ def _move(param: Any, visit: Visit) -> None:
     node = param.accumulator() if param.accumulator is not None else None
     if node is not None and before != param.device_index:
         node.streams = streams_of([param])  # hooks hold the leaf's accumulator, which was made for the former device
+
+
+class Layer(Module):
+    """A module that maps one tensor to one tensor, which type checkers learn here."""
+
+    if TYPE_CHECKING:
+
+        def __call__(self, input: Tensor) -> Tensor: ...

@@ -88,6 +88,10 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
 
     Host:   returns at once.
     Raises: ArgumentError for negative numbers, ShapeError if the view would leave the storage.
+    Example:
+        >>> torch.as_strided(torch.arange(6), size=(2, 2), stride=(3, 1))
+        tensor([[0, 1],
+                [3, 4]])
     """
     source: Any = input
     start = source.offset if storage_offset is None else storage_offset
@@ -144,6 +148,9 @@ def select(input: Operand, dim: int, index: int) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or the index is out of range.
+    Example:
+        >>> torch.select(torch.tensor([[1, 2], [3, 4]]), dim=1, index=0)
+        tensor([1, 3])
     """
     shape, strides = input.shape, input.strides
     at, total = sized(input, dim, "select")
@@ -220,6 +227,9 @@ def narrow(input: Operand, dim: int, start: int, length: int) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or start is out of range, ShapeError if the length does not fit.
+    Example:
+        >>> torch.narrow(torch.arange(10), 0, start=2, length=3)
+        tensor([2, 3, 4])
     """
     _, size = sized(input, dim, "narrow")
     if not -size <= start <= size:
@@ -257,6 +267,11 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit it.
+    Example:
+        >>> torch.split(torch.arange(5), 2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+        >>> torch.split(torch.arange(5), [1, 4])
+        (tensor([0]), tensor([1, 2, 3, 4]))
     """
     at, total = sized(input, dim, "split")
     wanted = split_size_or_sections
@@ -299,6 +314,9 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if chunks is not positive.
+    Example:
+        >>> torch.chunk(torch.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
     """
     if chunks <= 0:
         raise ShapeError(
@@ -329,6 +347,9 @@ def unbind(input: Operand, dim: int = 0) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.
+    Example:
+        >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
     """
     at, total = sized(input, dim, "unbind")
     return tuple(select(input, at, index) for index in range(total))
@@ -355,6 +376,9 @@ def diagonal(input: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A
     Shapes: offset 0 is the main diagonal; above it offsets are positive.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if both are the same.
+    Example:
+        >>> torch.diagonal(torch.arange(9).reshape(3, 3), offset=1)
+        tensor([1, 5])
     """
     shape, strides = input.shape, input.strides
     a, b = st.wrap_dim(dim1, len(shape), "diagonal"), st.wrap_dim(dim2, len(shape), "diagonal")
@@ -391,6 +415,9 @@ def trace(input: Operand) -> Any:
 
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions.
+    Example:
+        >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
+        tensor(5)
     """
     if len(input.shape) != 2:
         raise ShapeError(
@@ -417,6 +444,10 @@ def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
 
     Host:   returns at once.
     Raises: ShapeError if no window fits, ArgumentError for a step below 1.
+    Example:
+        >>> torch.arange(6).unfold(0, size=3, step=2)
+        tensor([[0, 1, 2],
+                [2, 3, 4]])
     """
     shape, strides = input.shape or (1,), input.strides or (1,)
     at = st.wrap_dim(dimension, len(shape), "unfold")

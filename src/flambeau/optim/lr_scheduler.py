@@ -146,7 +146,7 @@ def set_option(group: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _copied(value: Any) -> Any:
-    return value.clone() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]
+    return value.clone() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]  # a Tensor
 
 
 def _checked_state(state_dict: Any) -> dict[str, Any]:
@@ -443,7 +443,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
-    def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
+    def step(self, epoch: float | None = None) -> None:
         """Go on by one step, or to step `epoch`, which may be a fraction, and set the rates."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
@@ -550,7 +550,7 @@ class SequentialLR(_Composed):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:  # type: ignore[override]  # it takes no epoch
         """Go on by one step and set the rates."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
@@ -582,7 +582,7 @@ class ChainedScheduler(_Composed):
         self.optimizer = chosen
         self._last_lr = self._rates()
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:  # type: ignore[override]  # it takes no epoch
         """Go on by one step and set the rates."""
         for each in self._schedulers:
             each.step()
@@ -641,7 +641,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Whether steps do not count yet."""
         return self.cooldown_counter > 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # it reads a metric
         """Take a metric, and reduce the rates if it has not improved for long enough."""
         current = float(metrics)
         if epoch is not None:
@@ -769,7 +769,7 @@ class CyclicLR(_Momentum):
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
-    def scale_fn(self, x: float) -> float:
+    def scale_fn(self, x: float) -> Any:
         """The height of a cycle, or of a step, as a share of the first one's."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
@@ -907,6 +907,7 @@ def _phases(total: int, share: float, three: bool) -> list[dict[str, Any]]:
     """The phases of OneCycleLR: where each ends, and the options of a group that it goes from and to."""
     keys = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
     up = (float(share * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
+    rest: list[tuple[float, str, str, str, str]]
     if not three:
         rest = [(total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
     else:

@@ -63,7 +63,7 @@ def _pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorB
     starts, nbytes = _bucket_layout(tensors)
     buffer = empty_tensor((nbytes,), uint8, tensors[0].device_index, name="pack")
     if clear_gaps:
-        buffer.zero_()  # type: ignore[attr-defined]
+        buffer.zero_()  # type: ignore[attr-defined]  # every tensor is a Tensor
     for start, each in zip(starts, tensors):
         dense = transfer.dense(each, each.dtype)
         size = dense.dtype.itemsize

@@ -85,7 +85,15 @@ class _AsCuda(type):
 
 
 class AnyEvent(metaclass=_AsCuda):
-    """torch.Event: an event of the current accelerator; see torch.cuda.Event.  device: its device type, or None."""
+    """torch.Event: an event of the current accelerator; see torch.cuda.Event.  device: its device type, or None.
+
+    Example:
+        >>> event = torch.Event("cuda")
+        >>> event.record()
+        >>> event.synchronize()
+        >>> event.query()
+        True
+    """
 
 
 DEFAULT_MODE = "global"

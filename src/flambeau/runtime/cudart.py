@@ -22,7 +22,12 @@ class cudaError(IntEnum):  # noqa: N801  (the field's name for it)
 
 
 class cudaStatus:  # noqa: N801  (the field's name for it)
-    """Error codes that `check_error` accepts."""
+    """Error codes that `check_error` accepts.
+
+    Example:
+        >>> torch.cuda.cudaStatus.SUCCESS
+        0
+    """
 
     SUCCESS = 0
     ERROR_NOT_READY = 34
@@ -85,6 +90,12 @@ class Cudart:
 
 
 def cudart() -> type[Cudart]:
-    """Return the CUDA runtime interface.  Starts the machine."""
+    """Return the CUDA runtime interface.  Starts the machine.
+
+    Example:
+        >>> free, total = torch.cuda.cudart().cudaMemGetInfo(0)
+        >>> free <= total
+        True
+    """
     thread.machine().start()
     return Cudart

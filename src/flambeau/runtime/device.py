@@ -32,6 +32,9 @@ class device:  # noqa: N801  (the field's name for it)
 
     `cuda` without an index means the current device at the time of use.  As a context manager, or on a
     function as a decorator, it makes factories use this device.
+    Example:
+        >>> torch.device("cuda:1"), torch.device("cuda", 1) == torch.device("cuda:1")
+        (device(type='cuda', index=1), True)
     """
 
     __slots__ = ("index", "type")
@@ -192,7 +195,12 @@ def _default() -> device:
 
 
 def get_default_device() -> device:
-    """The default device of factories; `cuda` is returned with the current index."""
+    """The default device of factories; `cuda` is returned with the current index.
+
+    Example:
+        >>> torch.get_default_device()
+        device(type='cpu')
+    """
     chosen = _default()
     return cuda(cuda_index(chosen)) if chosen.type == "cuda" else chosen
 
@@ -201,6 +209,11 @@ def set_default_device(device: Any) -> None:
     """Set this thread's default device of factories; None is the CPU.
 
     `cuda` without an index follows the current device.  A `with torch.device(...)` block goes before it.
+    Example:
+        >>> torch.set_default_device("cuda")
+        >>> torch.ones(2).device
+        device(type='cuda', index=0)
+        >>> torch.set_default_device(None)
     """
     _chosen.default = None if device is None else as_device(device)
 
@@ -236,6 +249,11 @@ class DeviceGuard:
     """`with cuda.device(i):` makes device i current for this thread, and restores on exit.
 
     A negative index changes nothing, also on exit; None stays on the device that is current.
+    Example:
+        >>> with torch.cuda.device(1):
+        ...     x = torch.ones(1, device="cuda")
+        >>> x.device
+        device(type='cuda', index=1)
     """
 
     def __init__(self, device: Any) -> None:
@@ -259,7 +277,13 @@ class DeviceGuard:
 
 
 class DeviceOfGuard(DeviceGuard):
-    """`with cuda.device_of(tensor):` makes the tensor's device current; nothing for a CPU tensor."""
+    """`with cuda.device_of(tensor):` makes the tensor's device current; nothing for a CPU tensor.
+
+    Example:
+        >>> with torch.cuda.device_of(torch.ones(1, device="cuda:1")):
+        ...     print(torch.cuda.current_device())
+        1
+    """
 
     def __init__(self, obj: Any) -> None:
         where = obj.device  # of a storage, the core's own

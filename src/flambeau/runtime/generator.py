@@ -55,6 +55,12 @@ class Generator:
     """A source of random numbers for one device; None is the CPU, whatever the default device is.
 
     A generator made by hand starts from a fixed seed; the default ones start from a random seed.
+    Example:
+        >>> generator = torch.Generator().manual_seed(3)
+        >>> first = torch.rand(2, generator=generator)
+        >>> _ = generator.manual_seed(3)
+        >>> torch.equal(first, torch.rand(2, generator=generator))
+        True
     """
 
     device_index: int
@@ -257,7 +263,15 @@ def _read_state(name: str, data: bytes) -> tuple[int, int]:
 
 
 def manual_seed_all(seed: Any) -> None:
-    """Seed every CUDA device's generator, now or when the machine starts.  Raises what Generator.manual_seed does."""
+    """Seed every CUDA device's generator, now or when the machine starts.  Raises what Generator.manual_seed does.
+
+    Example:
+        >>> torch.cuda.manual_seed_all(7)
+        >>> first = torch.rand(2, device="cuda:1")
+        >>> torch.cuda.manual_seed_all(7)
+        >>> torch.equal(first, torch.rand(2, device="cuda:1"))
+        True
+    """
     _seed_devices("manual_seed_all", _as_seed("manual_seed_all", seed))
 
 
@@ -270,6 +284,12 @@ def manual_seed(seed: Any) -> Generator:
     """Seed the CPU's generator and every CUDA device's; the CPU's generator.
 
     Raises what Generator.manual_seed does.
+    Example:
+        >>> _ = torch.manual_seed(7)
+        >>> first = torch.rand(2)
+        >>> _ = torch.manual_seed(7)
+        >>> torch.equal(first, torch.rand(2))
+        True
     """
     chosen = _as_seed("manual_seed", seed)
     _seed_devices("manual_seed", chosen)
@@ -285,6 +305,12 @@ def seed_current(seed: Any) -> None:
     """Seed the current CUDA device's generator, now or when the machine starts.
 
     Raises what Generator.manual_seed does.
+    Example:
+        >>> torch.cuda.manual_seed(7)
+        >>> first = torch.rand(2, device="cuda")
+        >>> torch.cuda.manual_seed(7)
+        >>> torch.equal(first, torch.rand(2, device="cuda"))
+        True
     """
     chosen = _as_seed("manual_seed", seed)
     machine = thread.machine()
@@ -292,27 +318,58 @@ def seed_current(seed: Any) -> None:
 
 
 def seed() -> int:
-    """Seed the CPU's generator and every CUDA device's from one random seed; the seed."""
+    """Seed the CPU's generator and every CUDA device's from one random seed; the seed.
+
+    Example:
+        >>> torch.seed() == torch.initial_seed()
+        True
+    """
     chosen = secrets.randbits(63)
     manual_seed(chosen)
     return chosen
 
 
 def seed_current_randomly() -> None:
-    """Seed the current CUDA device's generator from a random seed, now or when the machine starts."""
+    """Seed the current CUDA device's generator from a random seed, now or when the machine starts.
+
+    Example:
+        >>> torch.cuda.manual_seed(7)
+        >>> torch.cuda.seed()
+        >>> torch.cuda.initial_seed() == 7
+        False
+    """
     seed_current(secrets.randbits(63))
 
 
 def seed_all() -> None:
-    """Seed every CUDA device's generator from one random seed, now or when the machine starts."""
+    """Seed every CUDA device's generator from one random seed, now or when the machine starts.
+
+    Example:
+        >>> torch.cuda.manual_seed_all(7)
+        >>> torch.cuda.seed_all()
+        >>> torch.cuda.initial_seed() == 7
+        False
+    """
     manual_seed_all(secrets.randbits(63))
 
 
 def initial_seed() -> int:
-    """The seed of the CPU's generator."""
+    """The seed of the CPU's generator.
+
+    Example:
+        >>> _ = torch.manual_seed(7)
+        >>> torch.initial_seed()
+        7
+    """
     return default_generator(devices.CPU_INDEX).initial_seed()
 
 
 def cuda_initial_seed() -> int:
-    """The seed of the current CUDA device's generator."""
+    """The seed of the current CUDA device's generator.
+
+    Example:
+        >>> torch.cuda.manual_seed(7)
+        >>> torch.cuda.initial_seed()
+        7
+    """
     return cuda_generator().initial_seed()

@@ -223,12 +223,37 @@ _pool_numbers = itertools.count(1)
 
 
 def graph_pool_handle() -> PoolId:
-    """A new memory pool id, to be shared by graphs through `pool=`."""
+    """A new memory pool id, to be shared by graphs through `pool=`.
+
+    Example:
+        >>> pool = torch.cuda.graph_pool_handle()
+        >>> first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        >>> x = torch.ones(2, device="cuda")
+        >>> with torch.cuda.graph(first, pool=pool):
+        ...     y = x * 2
+        >>> with torch.cuda.graph(second, pool=pool):
+        ...     z = y + 1
+        >>> first.replay()
+        >>> second.replay()
+        >>> z
+        tensor([3., 3.], device='cuda:0')
+    """
     return 0, next(_pool_numbers)
 
 
 def is_current_stream_capturing() -> bool:
-    """Whether the current stream is capturing.  Starts nothing.  Host: returns at once."""
+    """Whether the current stream is capturing.  Starts nothing.
+
+    Host: returns at once.
+    Example:
+        >>> graph, x = torch.cuda.CUDAGraph(), torch.ones(2, device="cuda")
+        >>> with torch.cuda.graph(graph):
+        ...     y = x * 2
+        ...     print(torch.cuda.is_current_stream_capturing())
+        True
+        >>> torch.cuda.is_current_stream_capturing()
+        False
+    """
     if not control.is_initialized() or thread.machine().capture is None:
         return False
     return thread.current_stream(thread.current_device()).is_capturing()
@@ -249,6 +274,14 @@ class CUDAGraph(GraphDebugging):
     """A CUDA graph: `with cuda.graph(g):` captures into it, `g.replay()` launches it.
 
     keep_graph: instantiate at the first replay, or when asked, instead of at the end of the capture.
+    Example:
+        >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
+        >>> with torch.cuda.graph(graph):
+        ...     y = x * 2
+        >>> _ = x.fill_(5)
+        >>> graph.replay()
+        >>> y
+        tensor([10., 10.], device='cuda:0')
     """
 
     def __init__(self, keep_graph: bool = False) -> None:
@@ -508,6 +541,13 @@ class graph:  # noqa: N801  (the field's name for it)
     pool, capture_error_mode, check_input_liveness: as in `CUDAGraph.capture_begin`.  stream: to capture on instead.
     Host:   waits for the device, and hands idle memory back, on entry.
     Raises: AcceleratorError as capture_begin and capture_end do.
+    Example:
+        >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
+        >>> with torch.cuda.graph(graph):
+        ...     y = x + 1
+        >>> graph.replay()
+        >>> y
+        tensor([2., 2.], device='cuda:0')
     """
 
     def __init__(

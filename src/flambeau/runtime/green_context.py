@@ -21,6 +21,10 @@ class GreenContext:
     """A subset of a device's multiprocessors: `GreenContext.create(num_sms=16)`.
 
     num_sms: how many it has.  Contexts of one size are the same multiprocessors; a larger one has those of a smaller.
+    Example:
+        >>> context = torch.cuda.GreenContext.create(num_sms=16)
+        >>> context.num_sms
+        16
     """
 
     def __init__(self, machine: Machine, index: int, partition: PartitionHandle, num_sms: int) -> None:

@@ -34,17 +34,35 @@ def _allocator(device: Any) -> CachingAllocator:
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """Every counter of a device's caching allocator; empty before the machine has started."""
+    """Every counter of a device's caching allocator; empty before the machine has started.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.memory_stats()["allocation.all.current"]
+        1
+    """
     return _allocator(device).statistics() if control.is_initialized() else {}
 
 
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
-    """As `memory_stats`, with a dictionary for each part of a key: `["allocated_bytes"]["all"]["current"]`."""
+    """As `memory_stats`, with a dictionary for each part of a key: `["allocated_bytes"]["all"]["current"]`.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.memory_stats_as_nested_dict()["allocated_bytes"]["all"]["current"]
+        4096
+    """
     return _nested(memory_stats(device))
 
 
 def host_memory_stats_as_nested_dict() -> dict[str, Any]:
-    """As `host_memory_stats`, with a dictionary for each part of a key."""
+    """As `host_memory_stats`, with a dictionary for each part of a key.
+
+    Example:
+        >>> x = torch.ones(1000, pin_memory=True)
+        >>> sorted(torch.cuda.host_memory_stats_as_nested_dict())[:2]
+        ['active_bytes', 'active_requests']
+    """
     return _nested(host_memory_stats())
 
 
@@ -60,27 +78,62 @@ def _nested(flat: dict[str, int]) -> dict[str, Any]:
 
 
 def get_allocator_backend() -> str:
-    """The name of the caching allocator."""
+    """The name of the caching allocator.
+
+    Example:
+        >>> torch.cuda.get_allocator_backend()
+        'native'
+    """
     return "native"
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes that tensors occupy on a device, in blocks of 512."""
+    """Bytes that tensors occupy on a device, in blocks of 512.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.memory_allocated()
+        4096
+        >>> del x
+        >>> torch.cuda.memory_allocated()
+        0
+    """
     return memory_stats(device).get("allocated_bytes.all.current", 0)
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most that `memory_allocated` has been since the start or the last reset."""
+    """The most that `memory_allocated` has been since the start or the last reset.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> del x
+        >>> torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated()
+        (0, 4096)
+    """
     return memory_stats(device).get("allocated_bytes.all.peak", 0)
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes that the caching allocator holds on a device."""
+    """Bytes that the caching allocator holds on a device.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.memory_reserved()
+        2097152
+    """
     return memory_stats(device).get("reserved_bytes.all.current", 0)
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most that `memory_reserved` has been since the start or the last reset."""
+    """The most that `memory_reserved` has been since the start or the last reset.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> del x
+        >>> torch.cuda.empty_cache()
+        >>> torch.cuda.memory_reserved(), torch.cuda.max_memory_reserved()
+        (0, 2097152)
+    """
     return memory_stats(device).get("reserved_bytes.all.peak", 0)
 
 
@@ -89,7 +142,15 @@ max_memory_cached = max_memory_reserved
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Reset peak statistics to the current values."""
+    """Reset peak statistics to the current values.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> del x
+        >>> torch.cuda.reset_peak_memory_stats()
+        >>> torch.cuda.max_memory_allocated()
+        0
+    """
     _allocator(device).reset_peak_statistics()
 
 
@@ -98,18 +159,38 @@ reset_max_memory_cached = reset_peak_memory_stats
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
-    """Reset accumulated statistics to 0."""
+    """Reset accumulated statistics to 0.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.reset_accumulated_memory_stats()
+        >>> torch.cuda.memory_stats()["allocation.all.allocated"]
+        0
+    """
     _allocator(device).reset_accumulated_statistics()
 
 
 def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = True) -> list[dict[str, object]]:
-    """Every segment of every device and its blocks.  mempool_id: of that pool alone.  include_traces has no effect."""
+    """Every segment of every device and its blocks.  mempool_id: of that pool alone.  include_traces has no effect.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> segment = torch.cuda.memory_snapshot()[0]
+        >>> segment["total_size"], [block["state"] for block in segment["blocks"]]
+        (2097152, ['active_allocated', 'inactive'])
+    """
     found = [segment for each in thread.machine().devices for segment in each.allocator.snapshot()]
     return [each for each in found if mempool_id is None or each["segment_pool_id"] == tuple(mempool_id)]
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """(free, total) bytes of a device, as its driver sees them."""
+    """(free, total) bytes of a device, as its driver sees them.
+
+    Example:
+        >>> free, total = torch.cuda.mem_get_info()
+        >>> 0 < free <= total
+        True
+    """
     index = devices.cuda_index(device)
     return thread.machine().driver.mem_info(index)
 
@@ -118,6 +199,12 @@ def empty_cache() -> None:
     """Return idle memory of every device to the driver; does nothing before the machine has started.
 
     Host: waits for work that may still use it.
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> del x
+        >>> torch.cuda.empty_cache()
+        >>> torch.cuda.memory_reserved()
+        0
     """
     for each in thread.machine().devices:
         each.allocator.empty_cache()
@@ -129,12 +216,24 @@ def allocated_bytes() -> int:
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
-    """Limit this process to a fraction of a device's memory.  Raises ArgumentError, ArgumentTypeError."""
+    """Limit this process to a fraction of a device's memory.  Raises ArgumentError, ArgumentTypeError.
+
+    Example:
+        >>> torch.cuda.set_per_process_memory_fraction(0.5)
+        >>> torch.cuda.get_per_process_memory_fraction()
+        0.5
+        >>> torch.cuda.set_per_process_memory_fraction(1.0)
+    """
     _allocator(device).set_fraction(fraction)
 
 
 def get_per_process_memory_fraction(device: Any = None) -> float:
-    """The fraction of a device's memory that this process may reserve."""
+    """The fraction of a device's memory that this process may reserve.
+
+    Example:
+        >>> torch.cuda.get_per_process_memory_fraction()
+        1.0
+    """
     return _allocator(device).fraction
 
 
@@ -142,6 +241,11 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
     """The address of `size` bytes whose first use is on `stream` (None: the current one).
 
     Raises: OutOfMemoryError; ArgumentTypeError if `stream` is neither a Stream nor a CUstream's number.
+    Example:
+        >>> address = torch.cuda.caching_allocator_alloc(1024)
+        >>> torch.cuda.memory_allocated()
+        1024
+        >>> torch.cuda.caching_allocator_delete(address)
     """
     if not isinstance(stream, (Stream, int, type(None))):
         raise ArgumentTypeError(
@@ -159,36 +263,67 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int 
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Free memory of `caching_allocator_alloc`.  Raises AcceleratorError for another address."""
+    """Free memory of `caching_allocator_alloc`.  Raises AcceleratorError for another address.
+
+    Example:
+        >>> address = torch.cuda.caching_allocator_alloc(1024)
+        >>> torch.cuda.caching_allocator_delete(address)
+        >>> torch.cuda.memory_allocated()
+        0
+    """
     owner = next((each for each in thread.machine().devices if each.allocator.owns(mem_ptr)), None)
     (owner or thread.machine().devices[0]).raw_blocks.free(mem_ptr)
 
 
 def host_memory_stats() -> dict[str, int]:
-    """Every counter of the pinned memory cache; empty before the machine has started."""
+    """Every counter of the pinned memory cache; empty before the machine has started.
+
+    Example:
+        >>> x = torch.ones(1000, pin_memory=True)
+        >>> torch.cuda.host_memory_stats()["allocated_bytes.current"]
+        4096
+    """
     return thread.machine().pinned.statistics() if control.is_initialized() else {}
 
 
 def reset_peak_host_memory_stats() -> None:
-    """Reset peak statistics of the pinned memory cache; does nothing before the machine has started."""
+    """Reset peak statistics of the pinned memory cache; does nothing before the machine has started.
+
+    Example:
+        >>> torch.cuda.reset_peak_host_memory_stats()
+    """
     if control.is_initialized():
         thread.machine().pinned.reset_peak_statistics()
 
 
 def reset_accumulated_host_memory_stats() -> None:
-    """Reset accumulated statistics of the pinned memory cache; does nothing before the machine has started."""
+    """Reset accumulated statistics of the pinned memory cache; does nothing before the machine has started.
+
+    Example:
+        >>> torch.cuda.reset_accumulated_host_memory_stats()
+    """
     if control.is_initialized():
         thread.machine().pinned.reset_accumulated_statistics()
 
 
 def empty_host_cache() -> None:
-    """Return idle pinned memory to the driver."""
+    """Return idle pinned memory to the driver.
+
+    Example:
+        >>> torch.cuda.empty_host_cache()
+    """
     if control.is_initialized():
         thread.machine().pinned.empty_cache()
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """A readable table of a device's memory statistics."""
+    """A readable table of a device's memory statistics.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> "Allocated memory" in torch.cuda.memory_summary()
+        True
+    """
     index = devices.cuda_index(device)
     stats = memory_stats(index)
     title = f"flambeau CUDA memory summary, device ID {index}"

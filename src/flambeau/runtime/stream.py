@@ -37,6 +37,15 @@ class Stream(Queue):
     no pool: the same name gives the same stream.
     handed_out: how often the pool gave it as a new stream; from the second time on, two owners share one queue.
     made_at: the line that got it last from there, "" for streams that no program made.
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> x = torch.ones(2, device="cuda")
+        >>> side.wait_stream(torch.cuda.current_stream())
+        >>> with torch.cuda.stream(side):
+        ...     y = x * 2
+        >>> side.synchronize()
+        >>> y
+        tensor([2., 2.], device='cuda:0')
     """
 
     __slots__ = ("__weakref__", "_restore", "handed_out", "made_at", "name", "priority")
@@ -200,6 +209,14 @@ class Event:
     enable_timing: it can be used with `elapsed_time`.  blocking: `synchronize` sleeps instead of spinning.
     interprocess: it can be sent to another process (needs enable_timing False).
     external: in a capture, a record or a wait is made by each replay, and orders nothing inside the capture.
+    Example:
+        >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        >>> start.record()
+        >>> x = torch.ones(1000, device="cuda") * 2
+        >>> end.record()
+        >>> end.synchronize()
+        >>> start.elapsed_time(end) > 0
+        True
     """
 
     __slots__ = (
@@ -371,7 +388,14 @@ def _stream_or_current(stream: Any, name: str) -> Stream:
 
 
 class StreamGuard:
-    """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing."""
+    """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing.
+
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> with torch.cuda.stream(side):
+        ...     print(torch.cuda.current_stream() == side)
+        True
+    """
 
     __slots__ = ("_device", "_stream", "stream")
 
@@ -405,6 +429,10 @@ def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
 
     Its owner keeps it alive.
     Raises: ArgumentTypeError for anything else; AcceleratorError if a virtual GPU has no such stream.
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> torch.cuda.ExternalStream(side.cuda_stream).cuda_stream == side.cuda_stream
+        True
     """
     raw = stream_ptr.__cuda_stream__()[1] if hasattr(stream_ptr, "__cuda_stream__") else stream_ptr
     if isinstance(raw, bool) or not isinstance(raw, int):
@@ -419,5 +447,11 @@ def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
 
 
 def stream_from_external(data_ptr: Any, device: Any = None) -> Stream:
-    """The same as `external_stream`."""
+    """The same as `external_stream`.
+
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> torch.cuda.get_stream_from_external(side.cuda_stream).cuda_stream == side.cuda_stream
+        True
+    """
     return external_stream(data_ptr, device)

@@ -29,6 +29,11 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
     """Set the reaction to an implicit host wait: "default" or 0 for none, "warn" or 1, "error" or 2.
 
     Raises: ModeError for another text or number, ArgumentTypeError for another type.
+    Example:
+        >>> torch.cuda.set_sync_debug_mode("error")
+        >>> torch.cuda.get_sync_debug_mode()
+        2
+        >>> torch.cuda.set_sync_debug_mode("default")
     """
     if isinstance(debug_mode, bool) or not isinstance(debug_mode, (int, str)):
         raise ArgumentTypeError(
@@ -48,7 +53,12 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """The sync debug mode: 0 for none, 1 for a warning, 2 for an error."""
+    """The sync debug mode: 0 for none, 1 for a warning, 2 for an error.
+
+    Example:
+        >>> torch.cuda.get_sync_debug_mode()
+        0
+    """
     return setting.mode
 
 

@@ -62,6 +62,15 @@ def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Wrap a function so that it runs with this thread's current device and streams in any thread.
 
     Without a function: what makes them current for the rest of a thread, as a pool's `initializer`.
+    Example:
+        >>> side, found = torch.cuda.Stream(), []
+        >>> from threading import Thread
+        >>> with torch.cuda.stream(side):
+        ...     thread = Thread(target=torch.cuda.carry(lambda: found.append(torch.cuda.current_stream())))
+        >>> thread.start()
+        >>> thread.join()
+        >>> found == [side]
+        True
     """
     choice = Choice.here()
     if function is None:

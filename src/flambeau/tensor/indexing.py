@@ -116,7 +116,7 @@ def _as_values(value: Any, view: Any) -> Any:
     """The values to write as a tensor of the view's type, without leading dimensions of size 1."""
     if isinstance(value, TensorBase):
         lead = next((at for at, size in enumerate(value.shape) if size != 1), value.ndim)
-        return value.reshape(value.shape[lead:]).to(view.device, view.dtype)  # type: ignore[attr-defined]
+        return value.reshape(value.shape[lead:]).to(view.device, view.dtype)  # type: ignore[attr-defined]  # a Tensor
     return factories.full((), value, dtype=view.dtype, device=view.device)
 
 
@@ -132,7 +132,7 @@ def _fill_masked(view: Any, place: tuple[int, Any], value: Any) -> None:
     check_mask(view, mask, dim)
     spread = mask.reshape((*mask.shape, *[1] * (view.ndim - dim - mask.ndim)))
     if isinstance(value, TensorBase):
-        value = value.to(view.device, view.dtype)  # type: ignore[attr-defined]
+        value = value.to(view.device, view.dtype)  # type: ignore[attr-defined]  # every tensor is a Tensor
     view.masked_fill_(spread, value)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from .. import host
@@ -21,7 +22,7 @@ from ..config import parse_gpus
 from ..driver import make
 from ..driver.api import Address, CopyKind, Driver, EventHandle, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, FlambeauError, NotSupportedError
-from .contract import DEVICE, SEGMENT, raised
+from .contract_base import DEVICE, SEGMENT, raised
 
 COUNT = 1 << 20  # bytes
 OFFSET = 512  # bytes
@@ -124,8 +125,8 @@ def main(what: str, *handles: str) -> None:
     """Main of the second process: "read" or "open", with handles in hexadecimal."""
     driver = make(parse_gpus(os.environ["FLAMBEAU_GPUS"]))
     driver.start()
-    do = {"read": _read_and_answer, "open": _open}[what]
-    print(do(driver, *map(bytes.fromhex, handles)))
+    do: dict[str, Callable[..., Any]] = {"read": _read_and_answer, "open": _open}
+    print(do[what](driver, *map(bytes.fromhex, handles)))
 
 
 if __name__ == "__main__":

@@ -50,6 +50,13 @@ def explain(call: Callable[[], Any]) -> Explanation:
 
     Host:   as the call.
     Raises: what the call raises.
+    Example:
+        >>> x = torch.ones(2)
+        >>> torch.explain(lambda: x.to("cuda")).asynchronous
+        False
+        >>> pinned = x.pin_memory()
+        >>> torch.explain(lambda: pinned.to("cuda", non_blocking=True)).asynchronous
+        True
     """
     checks.function("explain", "call", call)
     watcher = _Watcher()
@@ -74,7 +81,7 @@ class _Watcher:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Subscribe inside the block."""
-        wanted = {
+        wanted: dict[str, Callable[..., None]] = {
             "on_route": self._route,
             "on_convert": self._convert,
             "on_launch": self._launch,
