@@ -1,9 +1,15 @@
 """The compiled hot path: what is compiled is what the package says, and is as new as its source."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
-from flambeau.cli.doctor import PACKAGE, compiled_modules
+import pytest
 
+from flambeau.tools.compiled import PACKAGE, compiled_modules
+
+ROOT = Path(__file__).parents[1]
 DECLARED = sorted({*PACKAGE.rglob("*.pxd"), *PACKAGE.rglob("*.pyx")})
 
 
@@ -30,3 +36,25 @@ def test_no_compiled_module_is_older_than_its_source():
         if source.exists() and made.stat().st_mtime < source.stat().st_mtime
     ]
     assert stale == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("CC", "no-such-compiler -O2"), ("FLAMBEAU_PURE", "1")], ids=["no compiler", "pure"]
+)
+def test_without_a_compiler_the_build_says_so_and_has_no_extensions(variable, value):
+    pytest.importorskip("setuptools", minversion="77")
+    text = "import setuptools\nsetuptools.setup = lambda **given: print(given['ext_modules'])\nexec(open('setup.py').read())"
+    environment = {**os.environ, "FLAMBEAU_PURE": "0", variable: value}
+    program = f"__file__ = {str(ROOT / 'setup.py')!r}\n{text}"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
+        env=environment,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
+    assert done.stderr.startswith("setup.py: no module of flambeau is compiled: ")
+    assert (variable if value == "1" else value) in done.stderr

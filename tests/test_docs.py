@@ -50,7 +50,7 @@ def blocks() -> list[Block]:
 @pytest.mark.parametrize("block", blocks(), ids=lambda each: f"{each.page.name}:{each.line}")
 def test_a_block_runs_and_prints_what_the_page_says(block, tmp_path):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLAMBEAU")}
-    environment = {**kept, "PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "error"}
+    environment = {**kept, "PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "error", "FLAMBEAU_PURE": "1"}
     (tmp_path / "train.py").write_text(block.program)
     command = [sys.executable, "train.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=environment)

@@ -135,9 +135,12 @@ def test_modules_of_cuda_give_what_cuda_gives(name):
     assert shared == (module.__all__ if name in ALSO_IN_CUDA else [])
 
 
-def test_the_version_is_the_package_s():
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert flambeau.__version__ == declared
+def test_the_version_has_one_place_and_an_entry_in_the_changelog():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" not in project["project"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "flambeau.__version__"}
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == flambeau.__version__
 
 
 def test_public_names_have_docstrings():
