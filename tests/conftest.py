@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
+os.environ.setdefault("FLAMBEAU_PURE", "1")  # importing flambeau uncompiled is meant, and no reason to warn
+
 import flambeau
 from flambeau.testing import machine
 
-pytest_plugins = ["tests.rules"]
+pytest_plugins = ["tests.tiers", "tests.rules"]
 ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
 
 

@@ -9,6 +9,11 @@ import pytest
 
 from flambeau.tools.compiled import PACKAGE, compiled_modules
 
+SETUP = """
+import runpy, sys, setuptools
+setuptools.setup = lambda **given: print(given["ext_modules"])
+runpy.run_path(sys.argv[1])
+"""
 ROOT = Path(__file__).parents[1]
 DECLARED = sorted({*PACKAGE.rglob("*.pxd"), *PACKAGE.rglob("*.pyx")})
 
@@ -43,18 +48,9 @@ def test_no_compiled_module_is_older_than_its_source():
 )
 def test_without_a_compiler_the_build_says_so_and_has_no_extensions(variable, value):
     pytest.importorskip("setuptools", minversion="77")
-    text = "import setuptools\nsetuptools.setup = lambda **given: print(given['ext_modules'])\nexec(open('setup.py').read())"
     environment = {**os.environ, "FLAMBEAU_PURE": "0", variable: value}
-    program = f"__file__ = {str(ROOT / 'setup.py')!r}\n{text}"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=ROOT,
-        env=environment,
-        check=True,
-    )
+    command = [sys.executable, "-c", SETUP, str(ROOT / "setup.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True)
     assert done.stdout == "[]\n"
     assert done.stderr.startswith("setup.py: no module of flambeau is compiled: ")
     assert (variable if value == "1" else value) in done.stderr

@@ -343,6 +343,7 @@ def copy(tmp_path):
     return tmp_path
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES[:2], ids=lambda each: each.names[0])
 def test_one_file_is_all_that_an_operator_touches(copy, example):
