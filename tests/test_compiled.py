@@ -1,5 +1,6 @@
 """The compiled hot path: what is compiled is what the package says, and is as new as its source."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flambeau.tools.compiled import PACKAGE, compiled_modules
+from flambeau.tools.compiled import PACKAGE, compiled_modules, is_compiled
+from tests import both_ways
 
 SETUP = """
 import runpy, sys, setuptools
@@ -54,3 +56,29 @@ def test_without_a_compiler_the_build_says_so_and_has_no_extensions(variable, va
     assert done.stdout == "[]\n"
     assert done.stderr.startswith("setup.py: no module of flambeau is compiled: ")
     assert (variable if value == "1" else value) in done.stderr
+
+
+@pytest.fixture(scope="module")
+def records():
+    """What tests/both_ways.py records compiled and uncompiled."""
+    if not is_compiled():
+        pytest.skip("nothing is compiled here")
+    found = []
+    for options in ((), ("--uncompiled",)):
+        command = [sys.executable, "-m", "tests.both_ways", *options]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(done.stdout))
+    assert [each.pop("compiled") for each in found] == [True, False]
+    return found
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("part", [each.__name__ for each in both_ways.PARTS])
+def test_compiled_and_uncompiled_calls_are_the_same_to_a_user(records, part, device):
+    compiled, uncompiled = (each[f"{part} {device}"] for each in records)
+    assert len(compiled) > 10
+    for number, (one, other) in enumerate(zip(compiled, uncompiled)):
+        assert one == other, f"event {number}"
+    assert len(compiled) == len(uncompiled)

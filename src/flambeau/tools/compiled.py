@@ -11,7 +11,7 @@ from ..core import plan
 
 PACKAGE = Path(__file__).parents[1]
 HINT = (
-    "build the package again (in a checkout: pip install -e .), or set FLAMBEAU_PURE=1 if uncompiled modules are meant; "
+    "build the package again (in a checkout: pip install -e .), or set FLAMBEAU_PURE=1 to run uncompiled; "
     "`flambeau doctor` lists the compiled modules"
 )
 
@@ -41,7 +41,9 @@ def problem() -> str:
     if is_compiled() or config.pure():
         return ""
     compiler = c_compiler()
-    return f"the core is not compiled, although there is a C compiler ({compiler}): calls are slower" if compiler else ""
+    if compiler is None:
+        return ""
+    return f"the core is not compiled, although there is a C compiler ({compiler}): calls are slower"
 
 
 def warn_if_uncompiled() -> None:
