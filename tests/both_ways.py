@@ -48,13 +48,14 @@ def described(value: Any) -> Any:
 
 
 def error_of(call: Callable[[], Any]) -> list[Any]:
-    """The error of a call, or its value."""
+    """The error of a call, or its value.  Python's own errors count by class, as their texts depend on its version."""
     try:
         return ["value", described(call())]
     except Exception as error:  # noqa: BLE001  (whatever a user would see)
         fields = {name: str(getattr(error, name)) for name in ("fact", "hint", "operator") if hasattr(error, name)}
         names = [each.__name__ for each in type(error).__mro__]
-        return ["error", names, str(error), fields, type(error.__cause__).__name__, error.__suppress_context__]
+        text = str(error) if "FlambeauError" in names else ""
+        return ["error", names, text, fields, type(error.__cause__).__name__, error.__suppress_context__]
 
 
 def values_and_strides(torch: Any, device: str) -> Iterator[Any]:
@@ -89,19 +90,8 @@ def errors(torch: Any, device: str) -> Iterator[Any]:
 
 
 def gradients(torch: Any, device: str) -> Iterator[Any]:
-    """Every hook that a backward calls, and each use of `Tensor.grad`."""
+    """Every hook that a backward calls."""
     seen: Record = []
-
-    class Watched(torch.Tensor):
-        @property
-        def grad(self) -> Any:
-            seen.append("get grad")
-            return super().grad
-
-        @grad.setter
-        def grad(self, value: Any) -> None:
-            seen.append(["set grad", described(value)])
-            torch.Tensor.grad.__set__(self, value)
 
     class Doubled(torch.autograd.Function):
         @staticmethod
@@ -116,7 +106,7 @@ def gradients(torch: Any, device: str) -> Iterator[Any]:
             return grad * 2
 
     plain = torch.tensor([1.0, 2.0, 3.0], device=device, requires_grad=True)
-    leaf = plain.detach().as_subclass(Watched).requires_grad_()
+    leaf = plain.detach().clone().requires_grad_()
     leaf.register_hook(lambda grad: seen.append(["hook", described(grad)]))
     leaf.register_post_accumulate_grad_hook(lambda tensor: seen.append(["accumulated", type(tensor).__name__]))
     for _ in range(2):
@@ -133,6 +123,36 @@ def gradients(torch: Any, device: str) -> Iterator[Any]:
         seen.append([described(plain.grad), described(middle.grad)])
     seen.append(error_of(out.backward))
     yield from seen
+
+
+def uses_of_grad(torch: Any, device: str) -> Iterator[Any]:
+    """Each use of `grad` of a subclass that defines the property anew."""
+    seen: Record = []
+
+    class Watched(torch.Tensor):
+        @property
+        def grad(self) -> Any:
+            seen.append("get")
+            return super().grad
+
+        @grad.setter
+        def grad(self, value: Any) -> None:
+            seen.append(["set", described(value)])
+            torch.Tensor.grad.__set__(self, value)
+
+    leaf = torch.ones(3, device=device).as_subclass(Watched).requires_grad_()
+    for step in range(3):
+        seen.append(["step", step])
+        (leaf * 2).sum().backward()
+        seen.append(described(leaf.grad))
+    seen.append("to None")
+    leaf.grad = None
+    yield from seen
+
+
+def modules_of_functions(torch: Any, device: str) -> Iterator[Any]:
+    for name in ("add", "sum", "cat", "zeros", "full", "randn", "where", "arange", "softmax", "matmul", "empty_like"):
+        yield [name, error_of(lambda name=name: getattr(torch, name).__module__)]
 
 
 def functions_of_subclasses(torch: Any, device: str) -> Iterator[Any]:
@@ -160,7 +180,7 @@ def names(torch: Any, device: str) -> Iterator[Any]:
     """Signatures, texts and pickles."""
     for name in ("add", "sum", "cat", "zeros", "full", "randn", "where", "arange", "softmax", "matmul", "empty_like"):
         function = getattr(torch, name)
-        yield [name, str(inspect.signature(function)), function.__name__, function.__module__]
+        yield [name, str(inspect.signature(function)), function.__name__]
         yield pickle.loads(pickle.dumps(function)) is function
     for name in ("add", "sum", "view", "backward", "item", "__add__", "copy_", "requires_grad_"):
         method = getattr(torch.Tensor, name)
@@ -170,7 +190,7 @@ def names(torch: Any, device: str) -> Iterator[Any]:
     yield sorted(name for name in dir(x) if not name.startswith("_"))
 
 
-PARTS = (values_and_strides, errors, gradients, functions_of_subclasses, names)
+PARTS = (values_and_strides, errors, gradients, uses_of_grad, functions_of_subclasses, names, modules_of_functions)
 
 
 def main() -> None:
