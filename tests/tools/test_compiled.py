@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,16 @@ def test_an_import_warns_at_the_program_s_own_line(uncompiled):
     done = subprocess.run(IMPORT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and done.stdout == "imported\n"
     assert done.stderr.startswith("<string>:1: RuntimeWarning: flambeau: ") and done.stderr.count("Warning") == 1
+
+
+def test_processes_that_a_program_starts_do_not_repeat_it(uncompiled, monkeypatch):
+    from multiprocessing import process
+
+    monkeypatch.setattr(process, "parent_process", lambda: object())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled.warn_if_uncompiled()
+    assert compiled.problem() != ""
 
 
 def test_an_import_that_has_nothing_to_say_looks_for_no_compiler():

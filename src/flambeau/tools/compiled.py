@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from pathlib import Path
 
@@ -47,7 +48,10 @@ def problem() -> str:
 
 
 def warn_if_uncompiled() -> None:
-    """Warn once, where the program imports flambeau."""
+    """Warn once, where the program imports flambeau; the processes that it starts are silent."""
+    processes = sys.modules.get("multiprocessing.process")
+    if processes is not None and processes.parent_process() is not None:
+        return
     found = problem()
     if found:
         warnings.warn(f"flambeau: {found}\nhint: {HINT}", RuntimeWarning, stacklevel=3)
