@@ -22,7 +22,7 @@ def flambeau(*args, cwd=None, **environment):
         text=True,
         timeout=120,
         cwd=cwd,
-        env={**kept, "PYTHONPATH": SOURCES, **environment},
+        env={**kept, "PYTHONPATH": SOURCES, "FLAMBEAU_PURE": "1", **environment},
     )
 
 

@@ -243,7 +243,7 @@ def test_the_second_derivative_agrees_with_differences(registered):
     case = next(each for each in sweep.BY_OPERATOR[registered.name] if sweep.CASES[each][1] is dtypes.float64)
     operator, args, kwargs = sweep.inputs(case, "cpu", grad=True)
     flat = [each for each in sweep.flatten(args) if getattr(each, "requires_grad", False)]
-    gradgradcheck(lambda *new: operator(*sweep.refill(args, flat, new), **kwargs), flat)
+    assert gradgradcheck(lambda *new: operator(*sweep.refill(args, flat, new), **kwargs), flat)
 
 
 # kernels
@@ -343,6 +343,7 @@ def copy(tmp_path):
     return tmp_path
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES[:2], ids=lambda each: each.names[0])
 def test_one_file_is_all_that_an_operator_touches(copy, example):

@@ -114,6 +114,7 @@ def copy(tmp_path):
     return tmp_path
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda each: each.name)
 def test_a_planted_mistake_is_caught(copy, mutation):

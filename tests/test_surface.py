@@ -188,9 +188,12 @@ def test_the_typed_programs_run():
     assert done.returncode == 0 and done.stdout.endswith("streams\n"), done.stderr
 
 
-def test_the_version_is_the_package_s():
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert flambeau.__version__ == declared
+def test_the_version_has_one_place_and_an_entry_in_the_changelog():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" not in project["project"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "flambeau.__version__"}
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == flambeau.__version__
 
 
 def test_public_names_have_docstrings():

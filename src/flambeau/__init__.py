@@ -61,11 +61,13 @@ from .tensor.functions import *  # noqa: F403
 from .tensor.functions import __all__ as _function_names
 from .tensor.layouts import layout, strided
 from .tensor.legacy import Variable as _Variable
+from .tools.compiled import warn_if_uncompiled as _warn_if_uncompiled
 from .tools.explain import explain
 from .tools.profiler import profile
 from .tools.statistics import statistics
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
+_warn_if_uncompiled()
 autograd.Variable = _Variable  # type: ignore[attr-defined]  # it needs tensors, which need autograd
 for _name in ("ops",):  # modules of the library, where PyTorch has something else; imports still find them
     if isinstance(globals().get(_name), type(_importlib)):

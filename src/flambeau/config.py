@@ -5,6 +5,7 @@ FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options
 FLAMBEAU_CACHE          directory of compiled kernels, as PYTORCH_KERNEL_CACHE_PATH is (default:
                         $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
 USE_PYTORCH_KERNEL_CACHE  0: compiled kernels are not kept on disk
+FLAMBEAU_PURE           1: compile no module when the package is built, and do not warn at import that none is compiled
 FLAMBEAU_COMPILE_AHEAD  0: compile no kernel in the background before it is needed
 FLAMBEAU_STRICT         1: silent mistakes are found: a replay of a graph whose declared inputs have no new values, a
                         use of host memory before the non_blocking copy that it takes part in was waited for;
@@ -106,6 +107,11 @@ def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
 def sanitizer(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether races between streams are to be errors."""
     return environment.get("TORCH_CUDA_SANITIZER", "0") not in ("", "0")
+
+
+def pure(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether the package is meant to run uncompiled."""
+    return environment.get("FLAMBEAU_PURE", "0") not in ("", "0")
 
 
 def compile_ahead(environment: Mapping[str, str] = os.environ) -> bool:

@@ -87,11 +87,13 @@ ADD = Kernel("contract_add", _SOURCE, [*_OPERANDS, Strided("layout", ("out", "a"
 
 def raised(expected: type[Exception], call: Callable[[], object]) -> Exception:
     """The exception that `call` raises, which must be an `expected`."""
+    error = None
     try:
         call()
-    except expected as error:
-        return error
-    raise AssertionError(f"{expected.__name__} was not raised")
+    except expected as caught:
+        error = caught
+    assert error is not None, f"{expected.__name__} was not raised"
+    return error
 
 
 class Contract:

@@ -57,7 +57,7 @@ assert "cuda.bindings.nvrtc" not in sys.modules, "the compiler was loaded"
 
 def test_a_process_with_a_warm_cache_loads_no_compiler(real):
     compile_cubin(kernel(), ARCH)
-    subprocess.run([sys.executable, "-c", WARM, SOURCE], check=True, timeout=60)
+    assert subprocess.run([sys.executable, "-c", WARM, SOURCE], timeout=60).returncode == 0
 
 
 @pytest.fixture
