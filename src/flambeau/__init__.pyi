@@ -17,7 +17,7 @@ from .tensor.layouts import layout as _layout
 from .tensor.tensor import *
 
 from .errors import AcceleratorError as AcceleratorError
-from .runtime.any_event import AnyEvent as Event
+from .runtime.accelerator import AnyEvent as Event
 from .runtime.generator import Generator as Generator
 from .errors import OutOfMemoryError as OutOfMemoryError
 from .strides import Size as Size
@@ -51,7 +51,7 @@ from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import optim as optim
 from . import parallel as parallel
-from .tools.profile import profile as profile
+from .tools.profiler import profile as profile
 from . import profiler as profiler
 from .dtypes import promote_types as promote_types
 from . import random as random
