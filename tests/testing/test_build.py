@@ -97,6 +97,7 @@ def few(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "nvrtc_version", lambda: (13, 5))
     monkeypatch.setattr(nvrtc, "compiled", lambda entry, source, arch: f"{entry} {arch}".encode())
     monkeypatch.setattr(nvrtc, "remember", lambda files, version: None)
+    monkeypatch.setattr(nvrtc, "remembered", lambda files: None)  # it asks for the version of the bindings
     prebuilt_cubins.archive.cache_clear()
     yield tmp_path / "cubins"
     prebuilt_cubins.archive.cache_clear()
