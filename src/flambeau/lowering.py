@@ -180,7 +180,7 @@ class Call:
         steps = [host_call(each) for each in self.steps] if self.is_on_host else self.steps
         made = Plan(self.device, members, has_given, self.taken, steps, self.draws, result)
         made.settings = self.settings or None
-        if len(self.taken) > AT_ONCE:
+        if len(self.taken) > AT_ONCE and self.steps:
             made.lifetimes = _lifetimes(self.steps, self.places - len(self.taken), len(self.taken), _kept(result))
         return made
 

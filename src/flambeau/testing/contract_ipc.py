@@ -22,7 +22,7 @@ from ..config import parse_gpus
 from ..driver import make
 from ..driver.api import Address, CopyKind, Driver, EventHandle, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, FlambeauError, NotSupportedError
-from .contract_base import DEVICE, SEGMENT, raised
+from .contract import DEVICE, SEGMENT, raised
 
 COUNT = 1 << 20  # bytes
 OFFSET = 512  # bytes
