@@ -75,7 +75,7 @@ def test_the_example_that_chooses_a_machine(tmp_path):
         "import doctest, flambeau\ndoctest.run_docstring_examples(flambeau.virtual, {'torch': flambeau})\n"
     )
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLAMBEAU")}
-    environment = {**kept, "PYTHONPATH": str(Path(flambeau.__file__).parents[1])}
+    environment = {**kept, "FLAMBEAU_PURE": "1", "PYTHONPATH": str(Path(flambeau.__file__).parents[1])}
     command = [sys.executable, "-W", "error", "example.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, env=environment)
     assert (done.stdout, done.stderr) == ("", "")
