@@ -156,3 +156,13 @@ def test_ten_thousand_writes_through_views_need_no_recursion():
     y.sum().backward()
     assert x.grad.tolist() == [1.0, 1.0]
     del y
+
+
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_a_comparison_written_in_place_stops_the_gradient(name):
+    x, other = leaf(1.0, 2.0), leaf(1.0, 3.0)
+    y = x * 1
+    assert getattr(y, f"{name}_")(other) is y and y.requires_grad
+    assert y.tolist() == getattr(torch, name)(x, other).tolist()
+    y.sum().backward()
+    assert x.grad.tolist() == other.grad.tolist() == [0.0, 0.0]

@@ -103,3 +103,16 @@ def test_what_out_cannot_be(call, error, text):
         with pytest.raises(error, match=text):
             call(torch.ones(2, 2), out)
         assert out.shape == (0,)
+
+
+def test_a_call_without_a_derivative_may_write_what_joins_no_graph():
+    x = torch.tensor([1.0, 3.0], requires_grad=True)
+    calls = {
+        "lt": lambda out: torch.lt(x, 2, out=out), "logical_not": lambda out: torch.logical_not(x, out=out),
+        "isnan": lambda out: torch.isnan(x, out=out), "all": lambda out: torch.all(x, 0, out=out),
+        "argmax": lambda out: torch.argmax(x, 0, out=out),
+    }  # fmt: skip
+    expected = {"lt": [1, 0], "logical_not": [0, 0], "isnan": [0, 0], "all": 1, "argmax": 1}
+    for name, call in calls.items():
+        out = torch.empty(0, dtype=torch.int64 if name == "argmax" else torch.bool)
+        assert call(out) is out and not out.requires_grad and out.tolist() == expected[name]

@@ -446,7 +446,8 @@ def _call_out(now: Thread, operator: Operator, bound: list[Any], given: Any) -> 
             f"got an unexpected keyword argument 'out': {shown(given)}", hint=operator.usage(), operator=operator.called
         )
     targets = list(given) if isinstance(given, (tuple, list)) else [given]
-    joins = now.grad_enabled and _joins(operator, bound)
+    recorded = operator.differentiable and (operator.kind is COMPOSITE or operator.backward is not None)
+    joins = now.grad_enabled and recorded and _joins(operator, bound)
     for each in targets:
         _check_out(operator, each, joins or now.grad_enabled and isinstance(each, TensorBase) and in_graph(each))
     if isinstance(given, TensorBase) and given.layout.numel and operator.kind is not COMPOSITE:

@@ -13,6 +13,7 @@ from ..errors import DtypeError, ShapeError, ValueRangeError
 from ..host import np
 from ..scalars import converted
 from .arithmetic import pairs, singles, unbroadcastable
+from .convert import fill
 from .nonzero import nonzero
 from .operator import Array, ErrorSample, Operand, Sample, Value, passed_as
 from .pointwise import PYTHON, Pointwise, Types, as_bool, is_tensor, pointwise, promoted, to_bool
@@ -42,10 +43,20 @@ def _as_half(kind: dtype, value: Any) -> float:
 
 
 def _comparison(symbol: str) -> Any:
-    return lambda body: Comparison(
-        body, to_bool, f"input {symbol} other", 1.0, samples=pairs, errors=unbroadcastable, dtypes=dtypes.ALL,
-        inplace=True,
-    )  # fmt: skip
+    def made(body: Any) -> Comparison:
+        operator = Comparison(
+            body, to_bool, f"input {symbol} other", 1.0, samples=pairs, errors=unbroadcastable, dtypes=dtypes.ALL,
+            inplace=True, differentiable=False,
+        )  # fmt: skip
+        operator.derivative(_no_slope)
+        return operator
+
+    return made
+
+
+def _no_slope(grad: Any, needs: Any) -> Any:
+    """Zeros: for a write in place, whose result may be floating point."""
+    return fill(grad, 0), fill(grad, 0) if needs[1] else None
 
 
 @_comparison("==")
