@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flambeau import dtypes
-from flambeau.errors import ArgumentError, DtypeError, ShapeError
+from flambeau.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from flambeau.ops.cross_entropy import cross_entropy
 from flambeau.ops.nll_loss import TERMS_PER_PIECE, nll_backward, nll_loss
 from flambeau.tensor.factories import tensor
@@ -61,3 +61,14 @@ def test_class_errors_name_every_value():
         cross_entropy(x, tensor(TARGET), label_smoothing=1.5)
     with pytest.raises(ArgumentError, match=r"input is \[3, 3\], target is \[3, 2\]"):
         cross_entropy(x, double([[0.5, 0.5]] * 3))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("smoothing", [None, 0.0, 0.2])
+def test_the_weight_of_a_class_has_no_gradient(reduction, smoothing):
+    x, weight = leaf(3, 3), tensor([1.0, 2.0, 0.5], dtype=dtypes.float64, requires_grad=True)
+    options = {"weight": weight, "reduction": reduction}
+    loss = nll_loss if smoothing is None else cross_entropy
+    options |= {} if smoothing is None else {"label_smoothing": smoothing}
+    with pytest.raises(AutogradError, match=r"(nll_loss|cross_entropy): .*argument 'weight'"):
+        loss(x, tensor(TARGET), **options).sum().backward()

@@ -24,6 +24,7 @@ from .nll_loss import (
     losses_of,
     nll_backward,
     run_finish,
+    refuse_weight,
     weights_of,
 )
 from .operator import Array, Operand, Sample, operator
@@ -152,7 +153,8 @@ def entropy_each(
 
 
 @entropy_each.derivative
-def _(grads: Any, out1: Any, input: Any, target: Any, weight: Any, ignore_index: int) -> Any:
+def _(grads: Any, out1: Any, input: Any, target: Any, weight: Any, ignore_index: int, needs: Any) -> Any:
+    refuse_weight("cross_entropy", needs)
     return _of_logits(grads, out1, input, target, weight, None, ignore_index, True), None, None
 
 
@@ -207,7 +209,11 @@ def entropy_total(
 
 
 @entropy_total.derivative
-def _(grads: Any, out1: Any, out2: Any, input: Any, target: Any, weight: Any, ignore_index: int, is_mean: bool) -> Any:
+def _(
+    grads: Any, out1: Any, out2: Any, input: Any, target: Any, weight: Any, ignore_index: int, is_mean: bool,
+    needs: Any,
+) -> Any:  # fmt: skip
+    refuse_weight("cross_entropy", needs)
     total = out1 if is_mean else None
     return _of_logits((grads[0], grads[2]), out2, input, target, weight, total, ignore_index, False), None, None
 

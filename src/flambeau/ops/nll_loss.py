@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from ..dtypes import FLOATING_TYPES, dtype, int64
-from ..errors import ArgumentError, DtypeError, ShapeError
+from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from .embedding import check_range
@@ -269,8 +269,19 @@ def nll_each(
     return out
 
 
+def refuse_weight(name: str, needs: Any) -> None:
+    """Raise AutogradError if the gradient of the weights of a loss of classes is asked for."""
+    if needs[2]:
+        raise AutogradError(
+            "the loss is not differentiable with respect to argument 'weight'",
+            hint="give weight.detach(), or multiply the losses of reduction='none'",
+            operator=name,
+        )
+
+
 @nll_each.derivative
-def _(grad: Any, input_shape: Any, target: Any, weight: Any, ignore_index: int) -> Any:
+def _(grad: Any, input_shape: Any, target: Any, weight: Any, ignore_index: int, needs: Any) -> Any:
+    refuse_weight("nll_loss", needs)
     return nll_backward(grad, target, weight, None, input_shape, ignore_index, True), None, None
 
 
@@ -306,7 +317,10 @@ def run_finish(call: Any, out: Any, total: Any, losses: Any, weights: Any, count
 
 
 @nll_total.derivative
-def _(grads: Any, out1: Any, input_shape: Any, target: Any, weight: Any, ignore_index: int, is_mean: bool) -> Any:
+def _(
+    grads: Any, out1: Any, input_shape: Any, target: Any, weight: Any, ignore_index: int, is_mean: bool, needs: Any
+) -> Any:
+    refuse_weight("nll_loss", needs)
     if grads[0] is None:  # the total weight does not depend on the input
         return None, None, None
     total = out1 if is_mean else None
