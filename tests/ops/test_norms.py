@@ -1,6 +1,9 @@
 """Norms: their kinds, and gradients where something is zero."""
 
+import pytest
+
 from flambeau import dtypes
+from flambeau.errors import DtypeError
 from flambeau.ops import norms
 from flambeau.tensor.factories import tensor
 
@@ -25,3 +28,10 @@ def test_gradients_at_zero_are_zero():
         assert gradient(lambda x, p=p: norms.norm(x, p), [0.0, 0.0]) == [0, 0]
     assert gradient(lambda x: norms.norm(x, 1), [0.0, 2.0]) == [0, 1]
     assert gradient(lambda x: norms.norm(x, INF), [2.0, 2.0]) == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("p", [None, "fro", 2, 0, 1, INF, -INF])
+def test_every_norm_refuses_integers_and_none_is_two(p):
+    with pytest.raises(DtypeError, match="norm: .*int64"):
+        norms.norm(tensor([3, 4]), p)
+    assert norms.norm(tensor([3.0, 4.0]), None).item() == 5

@@ -41,13 +41,17 @@ def _square_root(total: Any, scale: Any) -> Any:
     return np.sqrt(total)
 
 
-@operator(samples=folds, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
-def vector_norm(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, p: float = 2.0) -> Any:
-    """p-norm for a finite p other than 0: what `norm` calls."""
+def _require_floats(input: Any) -> None:
     if not input.dtype.is_floating_point:
         raise DtypeError(
             f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="norm"
         )
+
+
+@operator(samples=folds, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
+def vector_norm(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, p: float = 2.0) -> Any:
+    """p-norm for a finite p other than 0: what `norm` calls."""
+    _require_floats(input)
     dims = dims_of(call.name, dim, len(input.shape))
     out = call.output(reduced_shape(input.shape, dims, keepdim), input.dtype)
     run_fold(call, norm_fold(float(p)), input, dims, out, input.dtype.wide)
@@ -79,6 +83,7 @@ def _bad_norms() -> Iterator[ErrorSample]:
 @composite(samples=_norms, errors=_bad_norms, dtypes=FLOATING_TYPES)
 def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """p-norm of the elements over some dimensions, or all of them; p may be inf, -inf or 0 (counts nonzero).
+    None is 2.
 
     Its gradient is 0 where the norm is 0.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
@@ -91,7 +96,8 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
         tensor([7., 2.])
     """
     values: Any = input if dtype is None else input.to(dtype)  # type: ignore[attr-defined]
-    p = 2.0 if p == "fro" else float(p)
+    p = 2.0 if p is None or p == "fro" else float(p)
+    _require_floats(values)
     if abs(p) != inf and p != 0:
         return vector_norm(values, dim, keepdim, p)
     dims = dims_of("norm", dim, len(values.shape))
