@@ -54,3 +54,10 @@ def test_topk_is_the_beginning_of_a_sort():
     assert (values.tolist(), indices.tolist()) == ([3, 2], [0, 2])
     with pytest.raises(IndexRangeError, match="k 4 is out of range for dimension 0 with size 3"):
         torch.ones(3).topk(4)
+
+
+def test_results_print_under_the_call_s_name():
+    x = torch.tensor([3, 1])
+    text = "torch.return_types.{}(\nvalues=tensor({}),\nindices=tensor({}))"
+    assert repr(x.sort()) == text.format("sort", [1, 3], [1, 0])
+    assert repr(x.topk(1)) == text.format("topk", [3], [0])

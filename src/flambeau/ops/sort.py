@@ -23,11 +23,20 @@ from .views import transpose
 TILE = 1024  # elements that one block sorts; kernels/sort.cu has the same number
 
 
-class Sorted(NamedTuple):
-    """What sort and topk return."""
-
+class SortResult(NamedTuple):
     values: Any
     indices: Any
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.sort(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+
+class TopkResult(NamedTuple):
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.topk(\nvalues={self.values!r},\nindices={self.indices!r})"
 
 
 def _head(entry: str, threads: int, arguments: str, body: str) -> str:
@@ -127,7 +136,7 @@ def sort_rows(call: Call, input: Operand, descending: bool = False) -> Any:
     n = shape[-1] if shape else 1
     rows = input.numel() // n if n else 0
     sort_rows_of(call, call.contiguous(input), values, indices, (rows, n), descending)
-    return Sorted(values, indices)
+    return SortResult(values, indices)
 
 
 @sort_rows.derivative
@@ -162,7 +171,7 @@ def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool =
     if at == max(last, 0):
         return sort_rows(input, descending)
     found = sort_rows(transpose(input, at, last), descending)
-    return Sorted(*(transpose(each, at, last) for each in found))
+    return SortResult(*(transpose(each, at, last) for each in found))
 
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
@@ -210,4 +219,4 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
             f"k {k} is out of range for dimension {at} with size {size}", hint=f"use 0 to {size}", operator="topk"
         )
     found: Any = sort(input, at, largest)
-    return Sorted(*(each.narrow(at, 0, k) if input.shape else each for each in found))
+    return TopkResult(*(each.narrow(at, 0, k) if input.shape else each for each in found))
