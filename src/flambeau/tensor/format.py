@@ -170,7 +170,7 @@ def _nested(values: Any, shape: Sequence[int], indent: int, cut: bool, column: _
 def _row(words: list[str], shortened: bool, indent: int, width: int) -> str:
     per_line = max(1, (options.linewidth - indent) // width)
     if shortened:
-        words = [*words[: options.edgeitems], " ...", *words[options.edgeitems :]]
+        words = [*words[: options.edgeitems], " ..." if words else "...", *words[options.edgeitems :]]
     lines = [", ".join(words[start : start + per_line]) for start in range(0, len(words), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
@@ -185,6 +185,8 @@ def _facts(tensor: Any) -> list[str]:
     if tensor.numel() == 0:
         usual = {dtypes.float32}
         facts += [f"size={tuple(tensor.shape)}"] if tensor.ndim != 1 else []
+    elif options.edgeitems == 0:
+        facts.append(f"size={tuple(tensor.shape)}")
     if tensor.dtype not in usual:
         facts.append(f"dtype={tensor.dtype}")
     try:
