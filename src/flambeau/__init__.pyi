@@ -164,8 +164,8 @@ def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], stor
     """A view of the input's storage with any sizes and strides, in elements; the offset is the input's own if None."""
 def as_tensor(data: Any, dtype: Dtype | None = ..., device: Device = ...) -> Tensor:
     """`data` as a tensor: itself, or sharing a NumPy array's memory, where type and device allow it, else a copy."""
-def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
-    """As as_tensor; copy=True always copies.  A leaf's requires_grad is that of the argument."""
+def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
+    """As as_tensor; copy=True always copies."""
 def bernoulli(input: Tensor, p: Tensor | Number = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A tensor like `input` of ones, each with probability p (a number, or a tensor that broadcasts to it), and zeros."""
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:

@@ -87,7 +87,8 @@ def test_options_of_the_rarer_factories(gpus):
     assert torch.asarray(array, requires_grad=True).requires_grad and torch.from_numpy(ndarray=array).shape == (2,)
     assert torch.asarray(array).data_ptr() == torch.from_numpy(array).data_ptr()
     leaf = torch.ones(2, requires_grad=True)
-    assert not torch.asarray(leaf).requires_grad and torch.asarray(leaf).data_ptr() == leaf.data_ptr()
+    found = torch.asarray(leaf, requires_grad=False)
+    assert not found.requires_grad and found.data_ptr() == leaf.data_ptr()
 
 
 def test_from_dlpack_copies_and_moves(gpus):

@@ -169,3 +169,16 @@ def test_wrong_data_says_what_is_wrong():
         torch.zeros(2, dtype=torch.int64, requires_grad=True)
     with pytest.raises(ArgumentError, match="low=5 >= high=5"):
         torch.randint(5, 5, (2,))
+
+
+def test_asarray_keeps_a_tensor_in_its_graph():
+    leaf = torch.ones(2, requires_grad=True)
+    inner = leaf * 2
+    assert torch.asarray(leaf) is leaf and torch.asarray(inner) is inner
+    for found in (torch.asarray(inner, dtype=torch.float64), torch.asarray(inner, copy=True)):
+        assert found.requires_grad and not found.is_leaf
+        leaf.grad = None
+        found.sum().backward()
+        assert leaf.grad.tolist() == [2, 2]
+    assert not torch.asarray(inner, requires_grad=False).requires_grad
+    assert not torch.asarray([1.0]).requires_grad and torch.asarray([1.0], requires_grad=True).is_leaf

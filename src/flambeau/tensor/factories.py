@@ -160,10 +160,12 @@ def _as_tensor(name: str, data: Any, wanted: dtype | None, device: Any) -> Any:
 
 
 def asarray(
-    obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
-) -> Any:
-    """As as_tensor; copy=True always copies.  A leaf's requires_grad is that of the argument.
+    obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Any:  # fmt: skip
+    """As as_tensor; copy=True always copies.
 
+    requires_grad: None keeps a tensor in its graph, False detaches it, True makes a leaf of what is in no graph.
     Raises: ArgumentError if copy=False and a copy is needed.
     Example:
         >>> x = torch.ones(2)
@@ -175,7 +177,7 @@ def asarray(
     if copy is not None:
         checks.flag("asarray", "copy", copy)
     # ignored: every tensor is a Tensor
-    data = obj.detach() if isinstance(obj, TensorBase) and not requires_grad else obj  # type: ignore[attr-defined]
+    data = obj.detach() if isinstance(obj, TensorBase) and requires_grad is False else obj  # type: ignore[attr-defined]
     made = _as_tensor("asarray", data, dtype, device)
     is_new = made is not data and not isinstance(data, np.ndarray)
     if copy is False and (is_new or (isinstance(data, np.ndarray) and made.address() != address_of(data))):
@@ -185,7 +187,7 @@ def asarray(
             operator="asarray",
         )
     made = made.clone() if copy and not is_new else made
-    return made if requires_grad is False else as_leaf("asarray", made, requires_grad)
+    return made if requires_grad is None or requires_grad is False else as_leaf("asarray", made, requires_grad)
 
 
 # from nothing
