@@ -74,5 +74,5 @@ def test_without_edge_items_the_size_is_printed():
     flambeau.set_printoptions(edgeitems=0, threshold=2)
     assert repr(torch.ones(2, dtype=torch.float64)) == "tensor([1., 1.], size=(2,), dtype=torch.float64)"
     assert repr(torch.tensor(1.0)) == "tensor(1., size=())" and repr(torch.ones(0, 3)) == "tensor([], size=(0, 3))"
-    assert repr(torch.ones(4)) == "tensor([...], size=(4,))"
+    assert repr(torch.ones(4)) == "tensor([...], size=(4,))" and repr(torch.arange(4)) == "tensor([...], size=(4,))"
     assert repr(torch.ones(2, 2)) == "tensor([...], size=(2, 2))"

@@ -119,7 +119,7 @@ class _Column:
             self.width = max((len(self.style(each)) for each in _decisive(values).tolist()), default=1)
         else:
             self.style = str
-            self.width = max(len(str(each)) for each in values.reshape(-1).tolist())
+            self.width = max((len(str(each)) for each in values.reshape(-1).tolist()), default=1)
 
     def text(self, value: Any) -> str:
         return self.style(value).rjust(self.width)
