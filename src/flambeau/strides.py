@@ -210,6 +210,8 @@ def overlaps_itself(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
     Exact for everything but exotic `as_strided` views, where it errs to True.
     """
+    if 0 in shape:
+        return False
     walk = sorted((stride, size) for size, stride in zip(shape, strides) if size > 1)
     reach = 0
     for stride, size in walk:

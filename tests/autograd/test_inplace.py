@@ -166,3 +166,11 @@ def test_a_comparison_written_in_place_stops_the_gradient(name):
     assert y.tolist() == getattr(torch, name)(x, other).tolist()
     y.sum().backward()
     assert x.grad.tolist() == other.grad.tolist() == [0.0, 0.0]
+
+
+def test_views_of_what_has_no_elements_are_written_whatever_the_strides():
+    x = torch.ones(6, dtype=torch.float64, requires_grad=True)
+    y = (x * 1).as_strided((0, 2, 2), (1, 0, 0))
+    y[:, 0].mul_(2)
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0] * 6
