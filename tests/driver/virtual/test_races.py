@@ -8,7 +8,7 @@ from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError, RaceError
 from flambeau.kernel import Kernel, Pointer, Strided
 
-from .rig import ADD_ONE, BUMP, STRIDED_FILL
+from .rig import ADD_ONE, BUMP, SEGMENT, STRIDED_FILL
 
 POISON = [255] * 4
 
@@ -525,6 +525,23 @@ def test_a_wait_that_another_one_makes_needless_is_not_named(make_rig):
     rig.fill(rig.memory[0] + 8, 1, 8, rig.b)
     with pytest.raises(RaceError) as caught:
         rig.copy(rig.memory[0] + 64, rig.memory[0], 16, rig.c)
+    assert [each.awaited for each in caught.value.missing] == [f"stream {rig.b}"]
+
+
+def test_a_wait_before_an_allocation_without_a_command_makes_others_needless(make_rig):
+    rig = make_rig(races="error")
+    scratch = rig.memory[0] + 4096
+    rig.fill(scratch, 1, 8, rig.a)
+    rig.wait(rig.b, rig.a)
+    rig.fill(scratch, 1, 8, rig.b)
+    done = rig.driver.event_create(0, False, False, False)
+    rig.driver.event_record(done, rig.b)
+    assert any(rig.driver.event_query(done, False) for _ in range(100))  # the fills have run; the host learns nothing
+    first = rig.take(SEGMENT // 2, 512, rig.a)
+    rig.wait(rig.b, rig.a)
+    second = rig.take(SEGMENT // 2 + 512, 512, rig.b)
+    with pytest.raises(RaceError) as caught:
+        rig.copy(first, second, 8, rig.c)
     assert [each.awaited for each in caught.value.missing] == [f"stream {rig.b}"]
 
 

@@ -13,7 +13,7 @@ from ... import host
 from ...byte_ranges import ByteRange, byte_range
 from ...errors import AccessError
 from ...kernel import Access
-from ...vector_clock import StreamKey
+from ...vector_clock import Clock, StreamKey
 from .ranges import Spans
 from .space import POISON, Space
 
@@ -125,10 +125,14 @@ FEW_GROUPS = 16  # a history with more than these is indexed, and searched for u
 
 
 class Taken(NamedTuple):
-    """The allocation of a block.  site: its source line;  is_fresh: its bytes had no owner before."""
+    """The allocation of a block.
+
+    site: its source line;  is_fresh: its bytes had no owner before;  clock: at an allocation without a command.
+    """
 
     site: str
     is_fresh: bool
+    clock: Clock | None = None
 
 
 class Use:

@@ -209,8 +209,9 @@ class Engine:
             return
         else:
             block = memory.take(low, high, taking.history)
-            number = self.clocks.advance(queue.handle).number
-            self.races.taken(taking, queue.handle, access, last, number, facts)
+            clock = self.clocks.advance(queue.handle)
+            facts = facts._replace(clock=clock)
+            self.races.taken(taking, queue.handle, access, last, clock.number, facts)
         if last is None or last.done:
             block.space.poison(low, high)
         else:

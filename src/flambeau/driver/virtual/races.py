@@ -274,7 +274,7 @@ def _when(conflict: Conflict) -> tuple[int, int]:
 
 
 def _comes_after(use: Use, other: Use) -> bool:
-    clock = use.commands[-1].clock
+    clock = use.commands[-1].clock if use.taken is None or use.taken.clock is None else use.taken.clock
     return use.stream != other.stream and clock is not None and clock.reached(other.stream) >= other.number
 
 
