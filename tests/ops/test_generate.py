@@ -204,3 +204,20 @@ def test_arange_rounds_once():
     assert x.numpy().tolist() == (0.1 * np.arange(10)).astype(np.float32).tolist()
     assert torch.arange(5, 0, -2).tolist() == [5, 3, 1]
     assert torch.arange(2**53, 2**53 + 3).tolist() == [2**53, 2**53 + 1, 2**53 + 2]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: torch.randint(3, 4, (2,), dtype=torch.bool), "randint: .*3 to 3.*bool"),
+        (lambda: torch.empty(2).random_(5, 5), "random_: .*5 and 5"),
+        (lambda: torch.empty(2).uniform_(2, 1), "uniform_: .*2.*1"),
+        (lambda: torch.empty(2).normal_(0, -1), "normal_: .*-1"),
+        (lambda: torch.empty(2).bernoulli_(1.5), "bernoulli_: .*1.5"),
+        (lambda: torch.randperm(300, dtype=torch.uint8), "randperm: .*299.*uint8"),
+    ],
+)
+def test_bounds_that_there_cannot_be_are_value_errors_and_runtime_errors(call, text):
+    for kind in (ValueError, RuntimeError):
+        with pytest.raises(kind, match=text):
+            call()

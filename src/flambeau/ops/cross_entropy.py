@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from ..dtypes import FLOATING_TYPES
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ValueRangeError
 from ..host import np
 from .class_entropy import entropy_each, entropy_total
 from .loss import reduced, reduction_of
@@ -131,7 +131,7 @@ def bernoulli_loss(input: Value, target: Value) -> Any:
     """The terms of `binary_cross_entropy`."""
     outside = np.flatnonzero(~((input >= 0) & (input <= 1)))
     if len(outside):
-        raise ArgumentError(
+        raise ValueRangeError(
             f"all elements of input should be between 0 and 1, got {np.ravel(input)[outside[0]]}",
             hint="apply torch.sigmoid first, or use binary_cross_entropy_with_logits",
             operator="binary_cross_entropy",

@@ -10,7 +10,7 @@ from typing import Any
 from .. import dtypes
 from .. import strides as st
 from ..dtypes import bool_, dtype, float32, float64, int64
-from ..errors import ArgumentError, DtypeError, ShapeError
+from ..errors import DtypeError, ShapeError, ValueRangeError
 from ..host import np, rounded
 from ..kernel import Kernel, Pointer, Scalar
 from ..scalars import converted, integer_range
@@ -95,7 +95,7 @@ def _bernoulli_each_kernel(kind: dtype) -> Kernel:
     def make(seed: int, first: int, numel: int, p: Any) -> Any:
         wrong = ~((p >= 0) & (p <= 1))
         if wrong.any():
-            raise ArgumentError(
+            raise ValueRangeError(
                 f"probabilities must lie between 0 and 1, got {p[wrong][0]}", hint=CHANCE_HINT, operator="bernoulli"
             )
         return narrow_fractions(single_words(seed, first, numel)[:numel]) < p
@@ -143,12 +143,12 @@ def _integers() -> Iterator[ErrorSample]:
 
 def _crossed_bounds() -> Iterator[ErrorSample]:
     yield from _integers()
-    yield ErrorSample((Array((3,)), 2.0, 1.0), ArgumentError, "expected low to be at most high, got 2.0 and 1.0")
+    yield ErrorSample((Array((3,)), 2.0, 1.0), ValueRangeError, "expected low to be at most high, got 2.0 and 1.0")
 
 
 def _negative_deviation() -> Iterator[ErrorSample]:
     yield from _integers()
-    yield ErrorSample((Array((3,)), 0.0, -1.0), ArgumentError, "expected std to be at least 0, got -1.0")
+    yield ErrorSample((Array((3,)), 0.0, -1.0), ValueRangeError, "expected std to be at least 0, got -1.0")
 
 
 def check_floating(name: str, input: Any) -> None:
@@ -174,7 +174,7 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
     """A tensor like `input` with values drawn evenly from [low, high).
 
     Host:   returns at once.
-    Raises: DtypeError for integers; ArgumentError if low is above high.
+    Raises: DtypeError for integers; ValueRangeError if low is above high.
     Example:
         >>> x = torch.empty(1000).uniform_(-1, 1)
         >>> x.min() >= -1, x.max() < 1
@@ -182,7 +182,7 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
     """
     check_floating("uniform", input)
     if not low <= high:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"expected low to be at most high, got {low} and {high}",
             hint=f"exchange them: ({high}, {low})",
             operator="uniform",
@@ -197,7 +197,7 @@ def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, gene
     """A tensor like `input` with values drawn from the normal distribution of this mean and standard deviation.
 
     Host:   returns at once.
-    Raises: DtypeError for integers; ArgumentError for a negative std.
+    Raises: DtypeError for integers; ValueRangeError for a negative std.
     Example:
         >>> x = torch.empty(10000).normal_(mean=10, std=2)
         >>> round(x.mean().item()), round(x.std().item())
@@ -205,7 +205,7 @@ def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, gene
     """
     check_floating("normal", input)
     if not std >= 0:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"expected std to be at least 0, got {std}",
             hint="std is a standard deviation; mean comes before it",
             operator="normal",
@@ -216,8 +216,8 @@ def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, gene
 
 
 def _wrong_ranges() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3,)), 5, 5), ArgumentError, "expected low to be less than high, got 5 and 5")
-    yield ErrorSample((Array((3,), dtype="uint8"), 0, 300), ArgumentError, "0 to 299 do not fit uint8")
+    yield ErrorSample((Array((3,)), 5, 5), ValueRangeError, "expected low to be less than high, got 5 and 5")
+    yield ErrorSample((Array((3,), dtype="uint8"), 0, 300), ValueRangeError, "0 to 299 do not fit uint8")
 
 
 @_filler(_targets, dtypes.ALL, _wrong_ranges)
@@ -227,7 +227,7 @@ def random(call: Call, input: Operand, low: int | None = None, high: int | None 
     Without both: all values of an integer type from 0 on, or those that a floating point type counts through exactly.
     Likelihoods differ by less than one part in 2^32 / (high - low); beyond 2^32 values, 2^64 / (high - low).
     Host:   returns at once.
-    Raises: ArgumentError if the range is empty, or beyond the type.
+    Raises: ValueRangeError if the range is empty, or beyond the type.
     Example:
         >>> x = torch.empty(1000, dtype=torch.int64).random_(10)
         >>> x.min(), x.max()
@@ -247,14 +247,14 @@ def _random_range(kind: dtype, low: int | None, high: int | None) -> tuple[int, 
         return 0, (largest if high is None else int(high) - 1) + 1
     start, end = (0, int(low)) if high is None else (int(low), int(high))
     if start >= end:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"expected low to be less than high, got {start} and {end}",
             hint="high is not drawn: it must be low + 1 or more",
             operator="random",
         )
     least, largest = integer_range(int64 if kind.is_floating_point else kind)
     if start < least or end - 1 > largest:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"values from {start} to {end - 1} do not fit {kind.name}",
             hint=f"it holds {least} to {largest}: narrow the bounds, or take a wider type",
             operator="random",
@@ -269,7 +269,7 @@ def _chances() -> Iterator[Sample]:
 
 
 def _no_chance() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3,)), 1.5), ArgumentError, "p must lie between 0 and 1, got 1.5")
+    yield ErrorSample((Array((3,)), 1.5), ValueRangeError, "p must lie between 0 and 1, got 1.5")
     yield ErrorSample((Array((3,)), Array((2, 3))), ShapeError, r"p of shape \[2, 3\] does not broadcast to \[3\]")
     yield ErrorSample((Array((3,), dtype="int64"),), DtypeError, "expected a floating point tensor, got int64")
 
@@ -280,7 +280,7 @@ def bernoulli(call: Call, input: Operand, p: Value = None, generator: Any = None
 
     Without p the input's own values are the probabilities; written in place, p is then 0.5.
     Host:   returns at once.
-    Raises: ArgumentError if p is no probability (for values of a tensor on the CPU only: a GPU traps); ShapeError.
+    Raises: ValueRangeError if p is no probability (for values of a tensor on the CPU only: a GPU traps); ShapeError.
     Example:
         >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
         tensor([0., 1.])
@@ -303,7 +303,7 @@ def bernoulli(call: Call, input: Operand, p: Value = None, generator: Any = None
         fill_random(call, out, _bernoulli_each_kernel(out.dtype), 4, (each,), generator)
         return out
     if not 0 <= chance <= 1:
-        raise ArgumentError(f"p must lie between 0 and 1, got {chance}", hint=CHANCE_HINT, operator="bernoulli")
+        raise ValueRangeError(f"p must lie between 0 and 1, got {chance}", hint=CHANCE_HINT, operator="bernoulli")
     out = call.output(input.shape, input.dtype)
     fill_random(call, out, _bernoulli_kernel(out.dtype), 4, (float(chance),), generator)
     return out
@@ -342,7 +342,7 @@ def _orders() -> Iterator[Sample]:
 
 
 def _too_many() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((300,), dtype="uint8"),), ArgumentError, "0 to 299 do not fit uint8")
+    yield ErrorSample((Array((300,), dtype="uint8"),), ValueRangeError, "0 to 299 do not fit uint8")
 
 
 @_filler(_orders, tuple(each for each in dtypes.ALL if each is not bool_), _too_many)
@@ -351,12 +351,12 @@ def randperm(call: Call, input: Operand, generator: Any = None) -> Any:
 
     Host:   returns at once.
     Memory: 16 bytes of scratch per element, twice that for more than 1024.
-    Raises: ArgumentError if the type does not hold n - 1.
+    Raises: ValueRangeError if the type does not hold n - 1.
     """
     numel, kind = prod(input.shape), input.dtype
     largest = 1 << EXACT_BITS[kind] if kind.is_floating_point else integer_range(kind)[1]
     if numel - 1 > largest:
-        raise ArgumentError(
+        raise ValueRangeError(
             f"values from 0 to {numel - 1} do not fit {kind.name}", hint="pass dtype=torch.int64", operator="randperm"
         )
     out = call.output(input.shape, kind)
