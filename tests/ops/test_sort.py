@@ -61,3 +61,16 @@ def test_results_print_under_the_call_s_name():
     text = "torch.return_types.{}(\nvalues=tensor({}),\nindices=tensor({}))"
     assert repr(x.sort()) == text.format("sort", [1, 3], [1, 0])
     assert repr(x.topk(1)) == text.format("topk", [3], [0])
+
+
+def test_results_of_sort_lie_as_the_input_and_those_of_topk_are_contiguous():
+    x = torch.arange(60.0).reshape(3, 4, 5)
+    without_gaps = [x, x.permute(2, 0, 1), x.transpose(1, 2)]
+    for each in [*without_gaps, x[:, ::2], x[:, :1].expand(3, 4, 5)]:
+        strides = each.stride() if any(each is one for one in without_gaps) else torch.empty(each.shape).stride()
+        for dim in range(3):
+            for found in (*each.sort(dim), each.argsort(dim), each.sort(dim, descending=True).values):
+                assert found.stride() == strides
+            assert each.sort(dim).values.tolist() == np.sort(each.numpy(), dim).tolist()
+            assert each.argsort(dim).tolist() == np.argsort(each.numpy(), dim, kind="stable").tolist()
+            assert all(found.is_contiguous() for found in each.topk(2, dim))

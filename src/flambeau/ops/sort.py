@@ -5,7 +5,7 @@ Rows of up to TILE elements take one launch; longer ones are sorted by tiles, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from ..kernel import Grid, Kernel, Param, Pointer, Scalar
 from .dims import bad_last
 from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, grid_over, source_text
-from .views import transpose
+from .views import permute, transpose
 
 TILE = 1024  # elements that one block sorts; kernels/sort.cu has the same number
 
@@ -158,7 +158,7 @@ def _sort_samples() -> Iterator[Sample]:
 def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """The elements along a dimension in order, and where each was; always stable, NaN is the greatest.
 
-    Shapes: both results are of the input's shape; indices are int64.
+    Shapes: both results are of the input's shape, and of its layout where that has no gaps; indices are int64.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.
     Example:
@@ -168,10 +168,20 @@ def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool =
     """
     at = st.wrap_dim(dim, len(input.shape), "sort")
     last = len(input.shape) - 1
+    strides = st.preserved(input.shape, input.strides)  # type: ignore[attr-defined]
     if at == max(last, 0):
-        return sort_rows(input, descending)
+        return SortResult(*(_laid_out(each, strides) for each in sort_rows(input, descending)))
     found = sort_rows(transpose(input, at, last), descending)
-    return SortResult(*(transpose(each, at, last) for each in found))
+    return SortResult(*(_laid_out(transpose(each, at, last), strides) for each in found))
+
+
+def _laid_out(result: Any, strides: Sequence[int]) -> Any:
+    """The result itself if it has these compact strides, else a copy that has them."""
+    if all(size <= 1 or own == step for size, own, step in zip(result.shape, result.strides, strides)):
+        return result
+    order = sorted(range(len(strides)), key=strides.__getitem__, reverse=True)
+    dense = permute(result, order).contiguous()
+    return permute(dense, sorted(order, key=order.__getitem__))
 
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
@@ -204,7 +214,7 @@ def _topk_errors() -> Iterator[ErrorSample]:
 def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k greatest (or least) elements of a dimension, in order, and their places.
 
-    Shapes: both results have size k along `dim`; indices are int64.
+    Shapes: both results have size k along `dim`, and are contiguous; indices are int64.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or k is out of range.
     Example:
@@ -219,4 +229,4 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
             f"k {k} is out of range for dimension {at} with size {size}", hint=f"use 0 to {size}", operator="topk"
         )
     found: Any = sort(input, at, largest)
-    return TopkResult(*(each.narrow(at, 0, k) if input.shape else each for each in found))
+    return TopkResult(*(each.narrow(at, 0, k).contiguous() if input.shape else each for each in found))
