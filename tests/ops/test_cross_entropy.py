@@ -193,3 +193,16 @@ def test_second_derivative_of_classes(reduction):
         return torch.autograd.grad((loss * loss).sum(), x, create_graph=True)[0]
 
     assert gradcheck(gradient, [x])
+
+
+def test_the_target_of_binary_cross_entropy_is_checked_too():
+    for wrong in (-0.5, 1.5, float("nan")):
+        with pytest.raises(ValueError, match=f"binary_cross_entropy: .*target.*between 0 and 1, got {wrong}"):
+            binary_cross_entropy(tensor([0.5]), tensor([wrong]))
+
+
+def test_the_gradient_of_a_target_is_the_negative_logit_also_if_that_is_infinite():
+    target = tensor([0.25, 0.5], requires_grad=True)
+    logits = tensor([-math.inf, 3.0])
+    binary_cross_entropy_with_logits(logits, target, reduction="sum").backward()
+    assert target.grad.tolist() == [math.inf, -3.0]

@@ -13,7 +13,7 @@ from .class_entropy import entropy_each, entropy_total
 from .loss import reduced, reduction_of
 from .nll_loss import IGNORED, class_errors, class_loss, class_samples, of_one_row
 from .operator import Array, ErrorSample, Operand, Sample, Value, composite
-from .pointwise import floating_only, pointwise
+from .pointwise import floating_only, is_tensor, pointwise
 from .softmax import log_softmax
 
 LOG_FLOOR = -100.0  # logarithms of probabilities are not taken below this
@@ -123,19 +123,20 @@ def _probabilities() -> Iterator[Sample]:
 
 @pointwise(
     dtype=floating_only, samples=_probabilities, dtypes=FLOATING_TYPES, cost=20.0,
-    cuda="input >= 0 && input <= 1 ? (target - 1) * fmax(log1p(-input), decltype(input)(-100)) "
+    cuda="input >= 0 && input <= 1 && target >= 0 && target <= 1 ? (target - 1) * fmax(log1p(-input), decltype(input)(-100)) "
     "- target * fmax(log(input), decltype(input)(-100)) : (__trap(), input)",
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def bernoulli_loss(input: Value, target: Value) -> Any:
     """The terms of `binary_cross_entropy`."""
-    outside = np.flatnonzero(~((input >= 0) & (input <= 1)))
-    if len(outside):
-        raise ValueRangeError(
-            f"all elements of input should be between 0 and 1, got {np.ravel(input)[outside[0]]}",
-            hint="apply torch.sigmoid first, or use binary_cross_entropy_with_logits",
-            operator="binary_cross_entropy",
-        )
+    for name, values in (("input", input), ("target", target)):
+        outside = np.flatnonzero(~((values >= 0) & (values <= 1)))
+        if len(outside):
+            raise ValueRangeError(
+                f"all elements of {name} should be between 0 and 1, got {np.ravel(values)[outside[0]]}",
+                hint="apply torch.sigmoid first, or use binary_cross_entropy_with_logits",
+                operator="binary_cross_entropy",
+            )
     floor = input.dtype.type(LOG_FLOOR)
     return (target - 1) * np.maximum(np.log1p(-input), floor) - target * np.maximum(np.log(input), floor)
 
@@ -168,7 +169,9 @@ def logistic_loss(input: Value, target: Value, pos_weight: Value) -> Any:
 def _(grad: Any, input: Any, target: Any, pos_weight: Any, needs: Any) -> Any:
     of_input = grad * ((1 - target) - (1 + (pos_weight - 1) * target) * (-input).sigmoid())
     softplus = (-input.abs()).exp().log1p() + (-input).relu() if needs[1] or needs[2] else None
-    of_target = grad * (softplus * (pos_weight - 1) - input) if needs[1] else None
+    of_target = None
+    if needs[1]:  # without weights, an infinite softplus counts 0 times
+        of_target = grad * (softplus * (pos_weight - 1) - input) if is_tensor(pos_weight) else -grad * input
     return of_input, of_target, grad * target * softplus if needs[2] else None
 
 
@@ -196,7 +199,7 @@ def binary_cross_entropy(
 
     Shapes: input and target have one shape, to which weight broadcasts; the result is (), or with "none" that shape.
     Host:   returns at once.
-    Raises: ArgumentError for different shapes, a bad reduction or, on the CPU, an input outside [0, 1] (a GPU stops as
+    Raises: ArgumentError for different shapes, a bad reduction or, on the CPU, numbers outside [0, 1] (a GPU stops as
             at a failed assertion); DtypeError for integers.
     Example:
         >>> input, target = torch.tensor([0.9, 0.5]), torch.tensor([1.0, 0.0])
