@@ -345,3 +345,20 @@ def test_a_step_that_fails_changes_nothing():
     with pytest.raises(ShapeError, match=r"adam_step: grads\[1\] has shape \[1\], params\[1\] has \[2\]"):
         optimizer.step()
     assert (a.item(), optimizer.state[a]["step"]) == (1.0, 0)
+
+
+def test_a_loaded_number_keeps_its_type_on_every_device(gpus):
+    """Loading casts it to the parameter's type, as PyTorch does; steps on a GPU read it on the host."""
+    found = []
+    for device in ("cpu", "cuda"):
+        made = nn.Parameter(torch.ones(2, dtype=torch.float64, device=device))
+        optimizer = optim.NAdam([made])
+        for _ in range(2):
+            made.grad = torch.full_like(made, 0.3)
+            optimizer.step()
+            optimizer.load_state_dict(optimizer.state_dict())
+        made.grad = torch.full_like(made, 0.3)
+        optimizer.step()
+        assert optimizer.state[made]["mu_product"].dtype is torch.float64
+        found.append(made.tolist())
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
