@@ -447,7 +447,7 @@ def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> 
         before_write(called, target)
         if target.layout.numel:
             calls.assign(target, each)
-        else:
+        elif target.layout.shape != each.layout.shape:
             _adopt(bound, target, each)
         target.storage.version += 1
     if isinstance(given, TensorBase):

@@ -116,3 +116,10 @@ def test_a_call_without_a_derivative_may_write_what_joins_no_graph():
     for name, call in calls.items():
         out = torch.empty(0, dtype=torch.int64 if name == "argmax" else torch.bool)
         assert call(out) is out and not out.requires_grad and out.tolist() == expected[name]
+
+
+def test_a_tensor_without_elements_of_the_result_s_shape_stays_where_it_lies():
+    base = torch.zeros(0, 3, 2)
+    out = base[..., 1]
+    assert torch.add(torch.ones(0, 3), 1, out=out) is out
+    assert out.storage_offset() == 1 and out.stride() == base[..., 1].stride() and out.data_ptr() == base[..., 1].data_ptr()
