@@ -164,3 +164,10 @@ def test_numbers_are_shifted_too(device):
 def test_inverting_floating_point_is_a_type_error(device):
     with pytest.raises(TypeError, match=r"invert: .*float32\[2\]"):
         ~torch.ones(2, device=device)
+
+
+def test_the_result_of_masked_fill_is_contiguous(device):
+    x = torch.arange(24.0, device=device).reshape(2, 3, 4)
+    for view in (x, x.permute(2, 0, 1), x.transpose(1, 2), x[:, ::2], x[:, :1].expand(2, 3, 4)):
+        found = view.masked_fill(view > 5, -1)
+        assert found.is_contiguous() and found.tolist() == torch.where(view > 5, -1.0, view).tolist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import nan
 from typing import Any
@@ -12,6 +12,7 @@ from ..dtypes import INTEGER, bool_, dtype, uint8
 from ..errors import DtypeError, ShapeError, ValueRangeError
 from ..host import np
 from ..scalars import converted
+from ..strides import Shape, contiguous
 from .arithmetic import pairs, singles, unbroadcastable
 from .convert import fill
 from .nonzero import nonzero
@@ -466,7 +467,10 @@ def _filled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 class MaskedFill(Pointwise):
-    """A number is converted to the input's type, as storing it does."""
+    """A number is converted to the input's type, as storing it does.  A new result is contiguous."""
+
+    def strides_of(self, shape: Sequence[int], operands: Sequence[Any]) -> Shape:
+        return contiguous(shape)
 
     def lower(self, call: Any, input: Any, mask: Any, value: Any) -> Any:
         if not hasattr(value, "shape"):
