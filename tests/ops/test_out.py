@@ -122,4 +122,5 @@ def test_a_tensor_without_elements_of_the_result_s_shape_stays_where_it_lies():
     base = torch.zeros(0, 3, 2)
     out = base[..., 1]
     assert torch.add(torch.ones(0, 3), 1, out=out) is out
-    assert out.storage_offset() == 1 and out.stride() == base[..., 1].stride() and out.data_ptr() == base[..., 1].data_ptr()
+    assert out.storage_offset() == 1 and out.stride() == base[..., 1].stride()
+    assert out.data_ptr() == base[..., 1].data_ptr()

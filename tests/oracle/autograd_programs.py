@@ -1,14 +1,10 @@
-"""Random programs of views, writes in place, hooks, Functions and backward passes, run with two libraries and compared.
-
-python tests/oracle/autograd_programs.py [seed] [count]   prints the programs on which flambeau and PyTorch disagree
-"""
+"""Random programs of views, writes in place, hooks, Functions and backward passes: a family of cases of fuzz.py."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import random
-import sys
-import warnings
 from typing import Any
 
 DIGITS = 9
@@ -47,9 +43,9 @@ FUNCTIONS = (
     "checkpoint(part, {a}, use_reentrant=False)",
 )  # fmt: skip
 ENDS = (
-    "total.backward()", "total.backward(retain_graph=True)\ntotal.backward()", "total.backward(inputs=[{l}])",
+    "total.backward()", "total.backward(retain_graph=True); total.backward()", "total.backward(inputs=[{l}])",
     "grads.extend(torch.autograd.grad(total, [{l}], allow_unused=True))",
-    "first = torch.autograd.grad(total, [{l}], create_graph=True, allow_unused=True)\ngrads.extend(first)\n"
+    "first = torch.autograd.grad(total, [{l}], create_graph=True, allow_unused=True); grads.extend(first); "
     "grads.extend(torch.autograd.grad(sum((g * g).sum() for g in first if g is not None), [{l}], allow_unused=True))",
     "torch.autograd.backward([total, total * 2])", "total.backward(create_graph=True)",
     "total.backward(inputs=[{a}])",
@@ -102,7 +98,7 @@ def program(seed: int) -> list[str]:
         values = [[pick.choice((-1, 1)) * (0.15 + 0.8 * pick.random()) for _ in range(shape[-1])] for _ in range(9)]
         data = values[0] if len(shape) == 1 else values[: shape[0]]
         rounded = [round(v, 3) for v in data] if len(shape) == 1 else [[round(v, 3) for v in row] for row in data]
-        steps.append(f"t.append(torch.tensor({rounded}, dtype=torch.float64, requires_grad={wants}))")
+        steps.append(f"t.append(torch.tensor({rounded}, dtype=torch.float64, device=D, requires_grad={wants}))")
     count = len(steps)
     leaves = ", ".join(f"t[{place}]" for place in range(count))
     for number in range(pick.randint(2, 14)):
@@ -122,8 +118,9 @@ def program(seed: int) -> list[str]:
     return steps
 
 
-def run(torch: Any, checkpoint: Any, steps: list[str]) -> list[Any]:
-    """What is seen after each step; it ends with the first step that raises."""
+def run(torch: Any, steps: list[str], device: str = "cpu") -> list[Any]:
+    """The outcome of each step on a device; it ends with the first step that raises."""
+    checkpoint = importlib.import_module(f"{torch.__name__}.utils.checkpoint").checkpoint
     seen: list[Any] = []
     log: list[Any] = []
 
@@ -145,7 +142,7 @@ def run(torch: Any, checkpoint: Any, steps: list[str]) -> list[Any]:
 
     t: list[Any] = []
     names = {
-        "torch": torch, "t": t, "grads": [], "handles": [], "saw": noting("saw"), "after": noting("after"),
+        "torch": torch, "D": device, "t": t, "grads": [], "handles": [], "saw": noting("saw"), "after": noting("after"),
         "before": noting("before"), "many": noting("many"), "added": added, **functions(torch, checkpoint),
     }  # fmt: skip
     for step in steps:
@@ -216,29 +213,3 @@ def _first(one: Any, other: Any, where: str) -> str:
             if not _near(a, b):
                 return _first(a, b, f"{where}[{place}]")
     return f" {where}: {one} | {other}"
-
-
-def disagreement(seed: int) -> str:
-    """The program of a seed, and where the libraries disagree about it; "" if they agree."""
-    import torch as theirs
-    from torch.utils.checkpoint import checkpoint as their_checkpoint
-
-    import flambeau as ours
-    from flambeau.utils.checkpoint import checkpoint as our_checkpoint
-
-    steps = program(seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = difference(run(ours, our_checkpoint, steps), run(theirs, their_checkpoint, steps), steps)
-    return f"seed {seed}\n" + "\n".join(f"    {each}" for each in steps) + f"\n disagree at: {found}" if found else ""
-
-
-def main() -> None:
-    first, count = int(sys.argv[1]) if len(sys.argv) > 1 else 0, int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    wrong = [found for found in map(disagreement, range(first, first + count)) if found]
-    print("\n\n".join(wrong))
-    print(f"{count} programs from seed {first}: {len(wrong)} disagreements")
-
-
-if __name__ == "__main__":
-    main()

@@ -23,8 +23,8 @@ from .nll_loss import (
     class_samples,
     losses_of,
     nll_backward,
-    run_finish,
     refuse_weight,
+    run_finish,
     weights_of,
 )
 from .operator import Array, Operand, Sample, operator
