@@ -101,6 +101,7 @@ SCHEDULERS = {
                    "three_phase": (True, False), "cycle_momentum": (True, False)},
 }  # fmt: skip
 REQUIRED = {
+    "max_iter",
     "gamma", "step_size", "milestones", "T_max", "T_0", "lr_lambda", "base_lr", "max_lr", "total_steps", "step_size_up"
 }  # fmt: skip
 
