@@ -230,10 +230,8 @@ class Optimizer:
         kept = state[name]
         known = self._cells.get((param, name))
         if known is None or known[0] is not kept or known[1] != kept.address():  # sharing it moves its memory
-            if not isinstance(kept, TensorBase):
-                state[name] = kept = factories.tensor(float(kept))
-            elif kept.is_cuda:
-                state[name] = kept = factories.tensor(float(kept), dtype=kept.dtype)
+            if not isinstance(kept, TensorBase) or kept.is_cuda:
+                state[name] = kept = factories.tensor(float(kept), dtype=getattr(kept, "dtype", None))
             known = self._cells[param, name] = kept, kept.address(), kept.array()
         return known[2]
 
