@@ -16,7 +16,7 @@ from ..errors import IndexRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar
 from .dims import bad_last
-from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
+from .operator import REGISTRY, Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, grid_over, source_text
 from .views import permute, transpose
 
@@ -228,5 +228,8 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
         raise IndexRangeError(
             f"k {k} is out of range for dimension {at} with size {size}", hint=f"use 0 to {size}", operator="topk"
         )
-    found: Any = sort(input, at, largest)
-    return TopkResult(*(each.narrow(at, 0, k).contiguous() if input.shape else each for each in found))
+    values, indices = sort(input, at, largest)
+    if not input.shape:
+        return TopkResult(values, indices)
+    indices = indices.narrow(at, 0, k).contiguous()
+    return TopkResult(REGISTRY["gather"](input, at, indices), indices)  # a derivative saves the indices that are returned
