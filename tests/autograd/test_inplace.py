@@ -174,3 +174,12 @@ def test_views_of_what_has_no_elements_are_written_whatever_the_strides():
     y[:, 0].mul_(2)
     y.sum().backward()
     assert x.grad.tolist() == [0.0] * 6
+
+
+def test_one_of_several_views_is_refused_after_a_write_to_a_base_that_left_the_graph():
+    x = leaf(1.0, 2.0)
+    part, whole = x.split(1)[0], x[:]
+    x.detach_().mul_(3)
+    with pytest.raises(AutogradError, match="returns multiple views"):
+        part.sum()
+    assert whole.sum().requires_grad and part.detach().tolist() == [3.0]

@@ -31,7 +31,8 @@ _observing = threading.Lock()
 
 def edge_of(tensor: Any) -> Edge | None:
     """Where the gradient of a tensor goes, or None if it needs none."""
-    if tensor.base is not None and tensor.view_version != tensor.storage.version and in_graph(tensor.base):
+    is_stale = tensor.base is not None and tensor.view_version != tensor.storage.version
+    if is_stale and (in_graph(tensor.base) or tensor._grad_fn is not None):
         _renew_view(tensor)
     if tensor._grad_fn is not None:
         return tensor._grad_fn, tensor.output_index
