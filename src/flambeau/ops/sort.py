@@ -232,4 +232,4 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
     if not input.shape:
         return TopkResult(values, indices)
     indices = indices.narrow(at, 0, k).contiguous()
-    return TopkResult(REGISTRY["gather"](input, at, indices), indices)  # a derivative saves the indices that are returned
+    return TopkResult(REGISTRY["gather"](input, at, indices), indices)  # whose derivative saves the returned indices
