@@ -179,3 +179,12 @@ def test_take_along_dim_takes_indexes_modulo_the_size(device):
 def test_handlers_of_both_classes_catch_an_index_out_of_range(call, handler):
     with pytest.raises(handler, match="9"):
         call(torch.zeros(1), torch.tensor([9]))
+
+
+@pytest.mark.parametrize("name", ["gather", "take_along_dim"])
+def test_nothing_is_gathered_from_a_dimension_without_elements(name, device):
+    x, index = torch.zeros(2, 0, device=device), torch.zeros(2, 1, dtype=torch.int64, device=device)
+    calls = {"gather": lambda: x.gather(1, index), "take_along_dim": lambda: x.take_along_dim(index, 1)}
+    with pytest.raises(IndexRangeError, match="gather|take_along_dim.*dimension 1 with size 0"):
+        calls[name]()
+    assert torch.ones(2, device=device).tolist() == [1, 1]

@@ -75,6 +75,9 @@ WRITERS = {
     "masked_fill": lambda x, value: x.masked_fill(torch.ones(2, dtype=torch.bool, device=x.device), value),
     "index_fill": lambda x, value: x.index_fill(0, torch.tensor([0, 1], device=x.device), value),
     "scatter": lambda x, value: x.scatter(0, torch.tensor([0, 1], device=x.device), value),
+    "scatter that adds": lambda x, value: torch.zeros_like(x).scatter(
+        0, torch.tensor([0, 1], device=x.device), value, reduce="add"
+    ),
     "index_add": lambda x, value: x.index_add(
         0, torch.tensor([0, 1], device=x.device), torch.ones_like(x), alpha=value
     ),

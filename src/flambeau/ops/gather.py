@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from .. import dtypes
@@ -12,12 +12,13 @@ from ..dtypes import dtype, int64
 from ..errors import DtypeError, IndexRangeError, ModeError, NotSupportedError, ShapeError, shown
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Strided
+from ..scalars import converted
 from .arithmetic import remainder
 from .convert import fill_kernel
 from .indexing import INDEX_TYPES, given_input, index_array
 from .operator import Array, Call, ErrorSample, Operand, Sample, Value, composite, operator, passed_as
 from .parts import embed, sized
-from .pointwise import grid_over
+from .pointwise import PYTHON, grid_over
 from .scatter import BITS, accumulate, check_index, indexing_kernel, scalars, targets, write
 from .views import expand, reshape
 
@@ -110,6 +111,12 @@ def gather(call: Call, input: Operand, dim: int, index: Operand, *, sparse_grad:
     out = call.output(index.shape, input.dtype)
     numel = index.numel()
     if numel:
+        if not input.numel():
+            raise IndexRangeError(
+                f"an index of shape {list(index.shape)} is out of bounds for dimension {at} with size 0",
+                hint="that dimension has no elements",
+                operator="gather",
+            )
         places = index if index.dtype is int64 else call.contiguous(index, int64)
         walk, layout, axis = _walked(places, input, at)
         call.launch(_gather_kernel(input.dtype), grid_over(numel), out, places, input, walk, layout, numel, at, axis)
@@ -203,7 +210,7 @@ def _filled(call: Call, shape: Sequence[int], kind: dtype, value: Any) -> Any:
     """Scratch memory of this shape with one number everywhere."""
     made = call.scratch(shape, kind)
     if made.numel():
-        number = passed_as(value, float if kind.is_floating_point else int)
+        number = passed_as(value, partial(converted, call.called, kind), PYTHON[kind.category])
         call.launch(fill_kernel(kind), grid_over(made.numel()), made, number, made.numel())
     return made
 
