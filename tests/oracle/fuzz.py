@@ -425,6 +425,7 @@ MEANT = (
     Rule("weights of binary cross entropy have derivatives", "binary_cross", "not differentiable with respect"),
     Rule("attention of infinities and NaN", "scaled_dot", holds=_has_no_number),
     Rule("dropout makes infinities 0", "dropout", holds=_has_no_number),
+    Rule("a step leaves the gradients as they are", r"SGD\((?=.*foreach=True)(?=.*nesterov=True)"),
     Rule("LBFGS takes gradients of every layout", "LBFGS", "view size is not compatible"),
     Rule("steps in which PyTorch divides by zero", "LBFGS|Adafactor", "division by zero"),
     Rule("a tensor of one number is converted as copies are", "masked_fill|fill_", "overflow"),
