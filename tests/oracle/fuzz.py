@@ -341,7 +341,7 @@ def _differ_in_infinities(case: Case, theirs: Outcome, ours: Outcome) -> bool:
     """Whether elements of derivatives alone differ that are infinite or NaN in one of the libraries."""
     if not case.gradients or theirs.kind != "value" or ours.kind != "value":
         return False
-    return agree(case, theirs, Outcome("value", [*ours.found[:2], _with_infinities(theirs.found[2:], ours.found[2:])]))
+    return agree(case, theirs, Outcome("value", [*ours.found[:2], *_with_infinities(theirs.found[2:], ours.found[2:])]))
 
 
 def _with_infinities(theirs: Any, ours: Any) -> Any:
@@ -385,7 +385,7 @@ def _is_converted(case: Case, theirs: Outcome, ours: Outcome) -> bool:
 
 
 NO_FORM = "has no attribute|invalid combination|unexpected keyword|must be Tensor, not|missing 1 required"
-OTHER_TYPE = "Expected (out tensor to have|the) dtype|Found dtype|same scalar type"
+OTHER_TYPE = "Expected (out tensor to have|the) dtype|Found dtype|same scalar type|only supports bool"
 MEANT = (
     Rule("PyTorch's CPU kernels lack the type", theirs="not implemented for|does not support bool"),
     Rule("PyTorch has no such form", theirs=NO_FORM),
@@ -418,6 +418,7 @@ MEANT = (
     Rule("a derivative that is not finite", holds=_differ_in_infinities),
     Rule("bounds may broadcast what requires a gradient", "cl(amp|ip)", "doesn't match the broadcast shape"),
     Rule("PyTorch lacks the derivative", theirs="derivative for aten::"),
+    Rule("an index is checked when the GPU runs", "out=", "out of (bounds|range)", "don't support automatic"),
     Rule("softmax with out= joins no graph", r"softmax\(.*out=", ours="don't support automatic"),
     Rule("alpha= is checked as it is given", r"sub.*alpha=", ours="without overflow"),
     Rule("the copy that ravel makes is no view", r"(?s)ravel\(.*_is_view"),

@@ -421,9 +421,7 @@ def chain(draw: Draw) -> Case:
     a = draw.tensor()
     b = draw.tensor(draw.beside(draw.shape_of(a)))
     inner = draw.one((f"({a} * 2)", f"({a} + {b})", f"{a}.clone()", f"{a}.abs()", f"{a}.transpose(0, -1).neg()"))
-    outer = draw.one(
-        (".view(-1)", ".is_contiguous()", ".contiguous().stride()", ".flatten()", ".t()", ".sum(0)", "[..., :1]")
-    )
+    outer = draw.one((".view(-1)", ".is_contiguous()", ".contiguous()", ".flatten()", ".t()", ".sum(0)", "[..., :1]"))
     return Case(inner + outer, draw.tensors)
 
 

@@ -85,6 +85,18 @@ def test_a_difference_is_found():
     assert not fuzz.agree(ADDITION, refused, ours) and not fuzz.meant(ADDITION, refused, ours)
 
 
+def test_derivatives_that_are_not_finite_may_differ():
+    derivative = {"dtype": "float64", "shape": [2], "lies": None, "wants": False}
+    case = ADDITION._replace(gradients=1)
+    theirs, ours, wrong = (
+        fuzz.Outcome("value", [{}, [], [{**derivative, "values": values}]])
+        for values in (["inf", 1.0], ["nan", 1.0], ["nan", 2.0])
+    )
+    assert not fuzz.agree(case, theirs, ours)
+    assert fuzz.meant(case, theirs, ours) == "a derivative that is not finite"
+    assert fuzz.meant(case, theirs, wrong) == fuzz.meant(ADDITION, theirs, ours) == ""
+
+
 def error(*classes, text=""):
     return fuzz.Outcome("error", [[*classes, "Exception"], text])
 
