@@ -418,6 +418,7 @@ MEANT = (
     Rule("a derivative that is not finite", holds=_differ_in_infinities),
     Rule("bounds may broadcast what requires a gradient", "cl(amp|ip)", "doesn't match the broadcast shape"),
     Rule("PyTorch lacks the derivative", theirs="derivative for aten::"),
+    Rule("PyTorch lacks the derivative", "floor_divide.*out=", holds=_has_gradients),
     Rule("an index is checked when the GPU runs", "out=", "out of (bounds|range)", "don't support automatic"),
     Rule("softmax with out= joins no graph", r"softmax\(.*out=", ours="don't support automatic"),
     Rule("alpha= is checked as it is given", r"sub.*alpha=", ours="without overflow"),

@@ -49,7 +49,7 @@ def printing(draw: Draw) -> Case:
     texts = (
         f"repr({x})", f"repr({x})", f"repr({x})", f"str({x})", f"repr([{a}, {b}])",
         f"f'{{{x}.tolist()}}'", f"repr({wanting})", f"repr({x})",
-        f"repr({wanting}.{draw.one(('exp()', 'sum()', 'cos()', 'sigmoid()', 'mean(0)', 'select(0, 0)'))})",
+        f"repr({wanting}.{draw.one(('abs()', 'sum()', 'neg()', 'floor()', 'mean(0)', 'select(0, 0)'))})",
         f"repr(torch.{draw.one(('add', 'sub', 'mul', 'div'))}({wanting}, 2))",
         f"repr({{'x': {x}.shape, 'y': {a}.dtype, 'z': ({b},)}})",
         f"repr({a}.size())", f"repr({x}.max(-1))", f"repr({x}.sort(dim=0, stable=True))",

@@ -89,7 +89,7 @@ def test_derivatives_that_are_not_finite_may_differ():
     derivative = {"dtype": "float64", "shape": [2], "lies": None, "wants": False}
     case = ADDITION._replace(gradients=1)
     theirs, ours, wrong = (
-        fuzz.Outcome("value", [{}, [], [{**derivative, "values": values}]])
+        fuzz.Outcome("value", [{"dtype": "float64"}, [], [{**derivative, "values": values}]])
         for values in (["inf", 1.0], ["nan", 1.0], ["nan", 2.0])
     )
     assert not fuzz.agree(case, theirs, ours)
