@@ -384,6 +384,10 @@ def _is_converted(case: Case, theirs: Outcome, ours: Outcome) -> bool:
     return (len(kinds) > 1 or not set(results) <= kinds) and _differ_in_strides(case, theirs, ours)
 
 
+def _has_several_types(case: Case, *_: Any) -> bool:
+    return len({each.dtype for each in case.tensors.values()}) > 1
+
+
 NO_FORM = "has no attribute|invalid combination|unexpected keyword|must be Tensor, not|missing 1 required"
 OTHER_TYPE = "Expected (out tensor to have|the) dtype|Found dtype|same scalar type|only supports bool"
 MEANT = (
@@ -435,8 +439,10 @@ MEANT = (
     Rule("what is filled by an index is contiguous", "index_fill|index_put", holds=_differ_in_strides),
     Rule("clamp_min and clamp_max take no bool", "clamp_m", ours="bool operands are not supported"),
     Rule("padding_idx= names a row that there is", "embedding", ours="padding_idx must lie in"),
-    Rule("dropout and losses are contiguous", "dropout|cross_entropy|_loss", holds=_differ_in_strides),
+    Rule("dropout, roll and losses are contiguous", "dropout|roll|cross_entropy|_loss", holds=_differ_in_strides),
     Rule("operands are not copied to the common type", holds=_is_converted),
+    Rule("operands are not copied to the common type", r"is_contiguous\(\)$", holds=_has_several_types),
+    Rule("the number of nonzero elements joins no graph", r"norm\(.*p=0", holds=_has_gradients),
     Rule("a variance over no named dimensions has a gradient", r"(var|std)\(.*(\(\)|\[\])", holds=_has_gradients),
     Rule("expanded views may be filled", "zero_|fill_", "more than one element of the written-to"),
 )
@@ -488,7 +494,9 @@ def wrong(flambeau: Any, case: Case, theirs: Outcome, device: str, machines: Mac
         if "AcceleratorError" in ours.classes:
             machines.renew()
         elif device != "cpu" and (lost := machines.lost()):
-            return lost
+            if not is_index(theirs):
+                return lost
+            machines.renew()
     return ""
 
 
