@@ -442,7 +442,7 @@ MEANT = (
     Rule("dropout, roll and losses are contiguous", "dropout|roll|cross_entropy|_loss", holds=_differ_in_strides),
     Rule("operands are not copied to the common type", holds=_is_converted),
     Rule("operands are not copied to the common type", r"is_contiguous\(\)$", holds=_has_several_types),
-    Rule("the number of nonzero elements joins no graph", r"norm\(.*p=0", holds=_has_gradients),
+    Rule("the number of nonzero elements joins no graph", r"norm\(.*p=0[,)]", holds=_has_gradients),
     Rule("a variance over no named dimensions has a gradient", r"(var|std)\(.*(\(\)|\[\])", holds=_has_gradients),
     Rule("expanded views may be filled", "zero_|fill_", "more than one element of the written-to"),
 )
