@@ -421,6 +421,7 @@ MEANT = (
     Rule("integers join no graph", theirs="Autograd not support dtype"),
     Rule("a derivative that is not finite", holds=_differ_in_infinities),
     Rule("bounds may broadcast what requires a gradient", "cl(amp|ip)", "doesn't match the broadcast shape"),
+    Rule("sort and topk are stable", r"topk|sort\(", holds=_has_gradients),
     Rule("PyTorch lacks the derivative", theirs="derivative for aten::"),
     Rule("PyTorch lacks the derivative", "floor_divide.*out=", holds=_has_gradients),
     Rule("an index is checked when the GPU runs", "out=", "out of (bounds|range)", "don't support automatic"),
