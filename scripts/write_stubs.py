@@ -154,7 +154,7 @@ from @dtypes import dtype as _dtype
 from @memory_formats import memory_format as _memory_format
 from @runtime.device import device as _device
 from @runtime.generator import Generator as Generator
-from @tensor.layouts import layout as _layout
+from @memory_formats import layout as _layout
 from @tensor.tensor import *
 """
 MODES = """

@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 
 import flambeau
-from flambeau.tensor.missing import INTERNAL
+from flambeau.tensor.operators import INTERNAL
 from scripts.write_stubs import PACKAGE
 
 ROOT = Path(__file__).parents[1]

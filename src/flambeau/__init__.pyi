@@ -13,7 +13,7 @@ from .dtypes import dtype as _dtype
 from .memory_formats import memory_format as _memory_format
 from .runtime.device import device as _device
 from .runtime.generator import Generator as Generator
-from .tensor.layouts import layout as _layout
+from .memory_formats import layout as _layout
 from .tensor.tensor import *
 
 from .errors import AcceleratorError as AcceleratorError
@@ -43,7 +43,7 @@ from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from .numerics import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
 from .autograd.mode import is_grad_enabled as is_grad_enabled
 from .autograd.mode import is_inference_mode_enabled as is_inference_mode_enabled
-from .tensor.layouts import layout as layout
+from .memory_formats import layout as layout
 from .serialization.files import load as load
 from .runtime.generator import manual_seed as manual_seed
 from .memory_formats import memory_format as memory_format

@@ -39,6 +39,7 @@ cpdef call_two(Operator operator, first, second)
 cpdef call_inplace(Operator operator, tuple args, dict kwargs)
 
 cpdef derive(Operator operator, list bound)
+cpdef bint is_operand(other) except -1
 
 cdef class _CoreCaller(Caller):
     cpdef derive(self, Operator operator, list bound)

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import index as as_int
 from typing import Any
 
@@ -168,6 +169,63 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
 def derive(operator: Operator, bound: list[Any]) -> Any:
     """Run a derivative, of which nothing is recorded."""
     return _run(thread.here(), operator, bound)
+
+
+# methods of tensors
+
+
+def is_operand(other: Any) -> bool:
+    """Whether a value is a tensor or a number, Python's or NumPy's."""
+    return isinstance(other, (TensorBase, int, float)) or host.is_numpy_loaded() and isinstance(other, host.np.generic)
+
+
+def method_of(operator: Operator) -> Any:
+    """Make the method `x.name(...)` of an operator."""
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return call(operator, args, kwargs)
+
+    return method
+
+
+def inplace_method_of(operator: Operator) -> Any:
+    """Make the method `x.name_(...)` of an operator."""
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return call_inplace(operator, args, kwargs)
+
+    return method
+
+
+def binary_method_of(operator: Operator, otherwise: Callable[[Any, Any], Any]) -> Any:
+    """Make the method of a binary symbol, `x + y`;  otherwise: called with both where y is no tensor or number."""
+
+    def method(self: Any, other: Any) -> Any:
+        if is_operand(other):
+            return call_two(operator, self, other)
+        return otherwise(self, other)
+
+    return method
+
+
+def reflected_method_of(operator: Operator, otherwise: Callable[[Any, Any], Any]) -> Any:
+    """As `binary_method_of`, for `y + x` of a y whose class is not Tensor."""
+
+    def method(self: Any, other: Any) -> Any:
+        if is_operand(other):
+            return call_two(operator, other, self)
+        return otherwise(self, other)
+
+    return method
+
+
+def augmented_method_of(operator: Operator) -> Any:
+    """Make the method for `x += y`; NotImplemented for an array, so that Python computes `x = x + y`."""
+
+    def method(self: Any, other: Any) -> Any:
+        return call_inplace(operator, (self, other), {}) if is_operand(other) else NotImplemented
+
+    return method
 
 
 class _CoreCaller(Caller):

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from .. import callers
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError, naming, shown
-from ..tensor import checks, factories, random_factories
+from ..tensor import checks, factories, random
 from ..tensor.tensor import Tensor
 
 LENGTH_HINT = "define __len__(self), or give a list"
@@ -302,7 +302,7 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = 
             operator="random_split",
         )
     with naming("random_split"):
-        order = random_factories.randperm(whole, device="cpu", generator=generator).tolist()
+        order = random.randperm(whole, device="cpu", generator=generator).tolist()
     ends = list(itertools.accumulate(counts))
     return [Subset(dataset, order[end - count : end]) for count, end in zip(counts, ends)]
 

@@ -15,7 +15,7 @@ from ..dtypes import float64, int64
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, naming, shown
 from ..host import np
 from ..runtime.generator import Generator
-from ..tensor import checks, factories, random_factories
+from ..tensor import checks, factories, random
 from .dataset import length_of
 
 Index_co = TypeVar("Index_co", covariant=True)
@@ -48,13 +48,13 @@ def drawn_seed(generator: Any) -> int:
 
 
 def _integers(high: int, count: int, generator: Any) -> list[int]:
-    drawn = random_factories.randint(0, high, (count,), device="cpu", generator=generator)
+    drawn = random.randint(0, high, (count,), device="cpu", generator=generator)
     return drawn.tolist()  # type: ignore[no-any-return]  # tolist has no type
 
 
 def _permutation(count: int, generator: Any) -> list[int]:
     # ignored: tolist has no type
-    return random_factories.randperm(count, device="cpu", generator=generator).tolist()  # type: ignore[no-any-return]
+    return random.randperm(count, device="cpu", generator=generator).tolist()  # type: ignore[no-any-return]
 
 
 class RandomSampler(Sampler[int]):

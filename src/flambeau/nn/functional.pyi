@@ -13,7 +13,7 @@ from ..dtypes import dtype as _dtype
 from ..memory_formats import memory_format as _memory_format
 from ..runtime.device import device as _device
 from ..runtime.generator import Generator as Generator
-from ..tensor.layouts import layout as _layout
+from ..memory_formats import layout as _layout
 from ..tensor.tensor import *
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:

@@ -20,7 +20,7 @@ from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
 from ..runtime import control
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle
 from ..runtime.stream import Stream, StreamGuard
-from ..tensor import checks, likes
+from ..tensor import checks, like_factories
 from .module import Module
 
 
@@ -126,7 +126,7 @@ class Part:
         results = _flat(self.call(*self.args))
         wanted = [each for each in results if each.requires_grad]
         if wanted:
-            self._gradients(wanted, [likes.zeros_like(each) for each in wanted])
+            self._gradients(wanted, [like_factories.zeros_like(each) for each in wanted])
 
     def _gradients(self, results: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         """The gradient of each tensor of the surface; None where it wants none, or does not matter and may not."""
@@ -143,7 +143,9 @@ class Part:
         """Capture the gradients, if there are any, and let go of the forward pass."""
         wanted = [each for each in self.results if each.requires_grad]
         if wanted and any(each.requires_grad for each in self.surface):
-            self.result_grads = [likes.empty_like(each) if each.requires_grad else None for each in self.results]
+            self.result_grads = [
+                like_factories.empty_like(each) if each.requires_grad else None for each in self.results
+            ]
             with graph(self.backward_graph, pool, capture_error_mode=mode):
                 self.surface_grads = self._gradients(wanted, [each for each in self.result_grads if each is not None])
         self.results = tuple(each.detach() for each in self.results)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
-from ..tensor import likes
+from ..tensor import like_factories
 from .optimizer import Optimizer, check_not_negative, number, numbers
 
 
@@ -58,7 +58,7 @@ class Adadelta(Optimizer):
             raise ArgumentError(f"Invalid rho value: {group['rho']}", hint="it is between 0 and 1", operator="check")
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        return {"square_avg": likes.zeros_like(param), "acc_delta": likes.zeros_like(param)}
+        return {"square_avg": like_factories.zeros_like(param), "acc_delta": like_factories.zeros_like(param)}
 
     def update(self, group: dict[str, Any]) -> None:
         values = numbers(group, "weight_decay", "lr", "rho", "eps")

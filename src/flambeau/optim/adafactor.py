@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from ..errors import ArgumentError
-from ..tensor import factories, likes
+from ..tensor import factories, like_factories
 from .optimizer import Optimizer, check_not_negative, check_number, check_pair, number, numbers
 
 EPSILONS = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
@@ -70,7 +70,7 @@ class Adafactor(Optimizer):
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
         if param.grad.ndim < 2:
-            return {"variance": likes.zeros_like(param.grad)}
+            return {"variance": like_factories.zeros_like(param.grad)}
         *rest, rows, columns = param.grad.shape
         options = {"dtype": param.grad.dtype, "device": param.grad.device}
         return {

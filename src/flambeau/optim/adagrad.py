@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ops.operator import REGISTRY
-from ..tensor import factories, likes
+from ..tensor import factories, like_factories
 from .optimizer import Optimizer, check_not_negative, number, numbers
 
 
@@ -59,7 +59,7 @@ class Adagrad(Optimizer):
         check_not_negative(group, {"eps": "epsilon value"})
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        return {"sum": likes.full_like(param, number(group["initial_accumulator_value"]))}
+        return {"sum": like_factories.full_like(param, number(group["initial_accumulator_value"]))}
 
     def update(self, group: dict[str, Any]) -> None:
         lr, lr_decay, decay, eps = numbers(group, "lr", "lr_decay", "weight_decay", "eps")

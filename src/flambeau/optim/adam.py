@@ -8,7 +8,7 @@ from ..core.tensor import TensorBase
 from ..dtypes import float32
 from ..ops.operator import REGISTRY
 from ..ops.optimizer_steps import corrected
-from ..tensor import likes
+from ..tensor import like_factories
 from .optimizer import (
     Optimizer,
     check_betas,
@@ -74,7 +74,7 @@ class Adam(Optimizer):
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
-        return {name: likes.zeros_like(param) for name in names}
+        return {name: like_factories.zeros_like(param) for name in names}
 
     def update(self, group: dict[str, Any]) -> None:
         if group["capturable"]:

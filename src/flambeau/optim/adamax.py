@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ops.operator import REGISTRY
-from ..tensor import likes
+from ..tensor import like_factories
 from .optimizer import Optimizer, check_betas, check_not_negative, number, numbers
 
 
@@ -47,7 +47,7 @@ class Adamax(Optimizer):
         check_betas(group)
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        return {"exp_avg": likes.zeros_like(param), "exp_inf": likes.zeros_like(param)}
+        return {"exp_avg": like_factories.zeros_like(param), "exp_inf": like_factories.zeros_like(param)}
 
     def update(self, group: dict[str, Any]) -> None:
         lr, decay, eps = numbers(group, "lr", "weight_decay", "eps")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ops.operator import REGISTRY
-from ..tensor import factories, likes
+from ..tensor import factories, like_factories
 from .optimizer import Optimizer, check_not_negative, check_number, numbers
 
 
@@ -50,7 +50,7 @@ class ASGD(Optimizer):
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
         (lr,) = numbers(group, "lr")
-        return {"eta": factories.tensor(lr), "mu": factories.tensor(1.0), "ax": likes.zeros_like(param)}
+        return {"eta": factories.tensor(lr), "mu": factories.tensor(1.0), "ax": like_factories.zeros_like(param)}
 
     def update(self, group: dict[str, Any]) -> None:
         lr, lambd, alpha, t0, decay = numbers(group, "lr", "lambd", "alpha", "t0", "weight_decay")

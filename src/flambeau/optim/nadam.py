@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..ops.operator import REGISTRY
-from ..tensor import factories, likes
+from ..tensor import factories, like_factories
 from .optimizer import Optimizer, check_betas, check_not_negative, number, numbers
 
 MOMENTUM_BASE = 0.96  # of the schedule of momentum: T. Dozat, "Incorporating Nesterov Momentum into Adam", 2016
@@ -57,7 +57,11 @@ class NAdam(Optimizer):
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
         product = factories.tensor(1.0)
-        return {"mu_product": product, "exp_avg": likes.zeros_like(param), "exp_avg_sq": likes.zeros_like(param)}
+        return {
+            "mu_product": product,
+            "exp_avg": like_factories.zeros_like(param),
+            "exp_avg_sq": like_factories.zeros_like(param),
+        }
 
     def update(self, group: dict[str, Any]) -> None:
         lr, decay, eps, momentum_decay = numbers(group, "lr", "weight_decay", "eps", "momentum_decay")

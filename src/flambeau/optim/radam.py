@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..ops.operator import REGISTRY
-from ..tensor import likes
+from ..tensor import like_factories
 from .optimizer import Optimizer, check_betas, check_not_negative, number, numbers
 
 LEAST_LENGTH = 5.0  # of the average of squares, from which on its variance is known well enough
@@ -52,7 +52,7 @@ class RAdam(Optimizer):
         check_betas(group)
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        return {"exp_avg": likes.zeros_like(param), "exp_avg_sq": likes.zeros_like(param)}
+        return {"exp_avg": like_factories.zeros_like(param), "exp_avg_sq": like_factories.zeros_like(param)}
 
     def update(self, group: dict[str, Any]) -> None:
         lr, decay, eps = numbers(group, "lr", "weight_decay", "eps")

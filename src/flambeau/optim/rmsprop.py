@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ops.operator import REGISTRY
-from ..tensor import likes
+from ..tensor import like_factories
 from .optimizer import Optimizer, check_not_negative, numbers
 
 
@@ -58,7 +58,7 @@ class RMSprop(Optimizer):
         names = ["square_avg"]
         names += ["momentum_buffer"] if group["momentum"] > 0 else []
         names += ["grad_avg"] if group["centered"] else []
-        return {name: likes.zeros_like(param) for name in names}
+        return {name: like_factories.zeros_like(param) for name in names}
 
     def update(self, group: dict[str, Any]) -> None:
         decay, lr, alpha, eps, momentum = numbers(group, "weight_decay", "lr", "alpha", "eps", "momentum")

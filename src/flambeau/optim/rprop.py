@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
-from ..tensor import likes
+from ..tensor import like_factories
 from .optimizer import Optimizer, check_not_negative, check_pair, number
 
 
@@ -56,7 +56,10 @@ class Rprop(Optimizer):
             )
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        return {"prev": likes.zeros_like(param), "step_size": likes.full_like(param, number(group["lr"]))}
+        return {
+            "prev": like_factories.zeros_like(param),
+            "step_size": like_factories.full_like(param, number(group["lr"])),
+        }
 
     def update(self, group: dict[str, Any]) -> None:
         values = *map(number, group["etas"]), *map(number, group["step_sizes"])

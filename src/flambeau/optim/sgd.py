@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
-from ..tensor import likes
+from ..tensor import like_factories
 from .optimizer import Optimizer, check_not_negative, check_number, numbers, rate_for, with_gradients
 
 
@@ -91,5 +91,5 @@ class SGD(Optimizer):
             "every replay would begin its sums of gradients anew",
             "call step() once before the capture",
         )
-        self.state[param]["momentum_buffer"] = likes.zeros_like(param)
+        self.state[param]["momentum_buffer"] = like_factories.zeros_like(param)
         return True

@@ -94,8 +94,6 @@ def _make(kind: str, index: int | None) -> device:
 
 
 _known: dict[str, device] = {}  # by the names that were used
-_CPU, _CURRENT = CPU_INDEX, -2  # compiled, numbers of C's
-_places: dict[str, int] = {}  # a CUDA index, _CPU, or _CURRENT for `cuda` without one, by the names that were used
 CPU = _make("cpu", None)
 thread.CPU.public = CPU
 CUDA = _make("cuda", None)
@@ -132,28 +130,10 @@ def _parsed(value: str) -> device:
 def resolve(value: Any) -> int:
     """The CUDA index of a device, or CPU_INDEX.  Un-indexed `cuda` is the current device; None is the default device.
 
-    Raises DeviceIndexError if there is no such device, NoDeviceError if there is none at all.
+    Raises: DeviceIndexError if there is no such device, NoDeviceError if there is none at all.
     """
-    known = _places.get(value) if type(value) is str else None
-    place = _place_of(value) if known is None else known
-    if place == _CPU:
-        return place
-    machine = thread.machine()
-    if machine.is_started:
-        index = thread.current_device() if place == _CURRENT else place
-        if index < len(machine.devices):
-            return index
-    return cuda_index(CUDA if place == _CURRENT else cuda(place))
-
-
-def _place_of(value: Any) -> int:
-    """The cached index of any form of a device argument."""
-    chosen = _default() if value is None else as_device(value)
-    index = _CURRENT if chosen.index is None else chosen.index
-    place = _CPU if chosen.type == "cpu" else index
-    if type(value) is str:
-        _places[value] = place
-    return place
+    chosen = chosen_default() if value is None else as_device(value)
+    return CPU_INDEX if chosen.type == "cpu" else cuda_index(chosen)
 
 
 def cuda_index(value: Any = None) -> int:
@@ -189,7 +169,7 @@ def named_by(value: Any) -> Any:
     return value if isinstance(found, str) else found  # NumPy's numbers say "cpu"
 
 
-def _default() -> device:
+def chosen_default() -> device:
     """The innermost `with torch.device(...)` block's device, else this thread's choice, else the CPU."""
     return thread.default_device() or _chosen.default or CPU
 
@@ -201,7 +181,7 @@ def get_default_device() -> device:
         >>> torch.get_default_device()
         device(type='cpu')
     """
-    chosen = _default()
+    chosen = chosen_default()
     return cuda(cuda_index(chosen)) if chosen.type == "cuda" else chosen
 
 

@@ -31,7 +31,7 @@ from ..errors import (
 )
 from ..host import np
 from ..runtime import device as devices
-from ..tensor import rebuilding
+from ..tensor import pickling
 from ..tensor import storages as untyped
 from . import archive
 
@@ -104,7 +104,7 @@ def save(
         if not _disable_byteorder_record:
             writer.add(BYTE_ORDER, sys.byteorder.encode())
         for key, (storage, nbytes) in enumerate(pickler.storages):
-            writer.add(f"data/{key}", rebuilding.host_bytes(storage)[:nbytes])
+            writer.add(f"data/{key}", pickling.host_bytes(storage)[:nbytes])
         writer.add(VERSION, b"%d\n" % WRITTEN_VERSION)
         writer.close()
 
@@ -319,7 +319,7 @@ def _to_location(storage: Storage, location: str, target: Any = None) -> Storage
     target = location if target is None else target
     try:
         device = devices.as_device(target)
-        return storage if device.type == "cpu" else rebuilding.flat(storage).to(device).storage
+        return storage if device.type == "cpu" else pickling.flat(storage).to(device).storage
     except (DeviceIndexError, NoDeviceError) as error:
         fact = f"a tensor was saved on {location[:80]}, and goes to {target}: {error.fact}"
         raise DeviceIndexError(fact, operator="load", hint=LOCATION_HINT) from error

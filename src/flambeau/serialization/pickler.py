@@ -25,7 +25,7 @@ from ..errors import ArgumentTypeError, FlambeauError, shown
 from ..nn.parameter import Buffer, Parameter
 from ..runtime.device import device
 from ..strides import Size
-from ..tensor import rebuilding
+from ..tensor import pickling
 from ..tensor.storages import UntypedStorage
 from ..tensor.tensor import Tensor
 
@@ -351,7 +351,7 @@ class Pickler:
             raise StorageTypeError(
                 "Cannot save multiple tensors or storages that view the same data as different types: "
                 f"{before or 'bytes'} and {element_type or 'bytes'} over {storage.nbytes} bytes on "
-                f"{rebuilding.location(storage)}",
+                f"{pickling.location(storage)}",
                 hint="save one of them as clone()",
                 operator="save",
             )
@@ -359,7 +359,7 @@ class Pickler:
         self._str("storage")
         self._name(UNTYPED_STORAGE if element_type is None else Global("torch", STORAGE_TYPES[element_type.name]))
         self._str(key)
-        self._str(rebuilding.location(storage))
+        self._str(pickling.location(storage))
         self._int(count)
         self._op(pickle.TUPLE + pickle.BINPERSID)
 

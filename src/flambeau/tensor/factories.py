@@ -9,15 +9,15 @@ from __future__ import annotations
 import numbers
 from math import ceil
 from numbers import Integral
-from operator import index
 from typing import Any
 
 from .. import dtypes, transfer
 from .. import memory_formats as formats
 from ..autograd.mode import GradMode, is_grad_enabled
 from ..core import storage
-from ..core.call import assign, fill_new
-from ..core.tensor import TensorBase, alias_of, empty_tensor, tensor_over
+from ..core.call import assign
+from ..core.factories import Explainer, explain_by, resolve, run_into, unset
+from ..core.tensor import TensorBase, alias_of, tensor_over
 from ..dtypes import dtype
 from ..errors import (
     ArgumentError,
@@ -32,11 +32,9 @@ from ..errors import (
     shown,
 )
 from ..host import address_of, array_at, np
-from ..ops.operator import REGISTRY
-from ..runtime.device import resolve
 from ..scalars import converted
 from ..strides import contiguous, extent
-from . import checks, layouts
+from . import checks
 from .data import host_array, kind_of
 
 # from data
@@ -191,43 +189,32 @@ def asarray(
 # from nothing
 
 
-def _sizes(values: Any) -> tuple[int, ...]:
-    if len(values) == 1 and isinstance(values[0], (tuple, list)):
-        values = values[0]
-    for each in values:
-        if type(each) is not int:
-            return _integers(values)
-    return tuple(values)
+class _Explainer(Explainer):
+    __slots__ = ()
 
-
-def _integers(values: Any) -> tuple[int, ...]:
-    if any([isinstance(each, bool) for each in values]):
-        raise TypeError("a size is a bool")
-    return tuple(map(index, values))
-
-
-def unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: bool = False) -> Any:
-    """A tensor with unset values.  What is wrong with the arguments is looked for when something has failed."""
-    try:
-        if not size:
-            raise TypeError("no size")
-        where = resolve(device)
-        if pin_memory is not False and where >= 0 and pin_memory:
-            raise ArgumentError(
-                f"only CPU tensors can be pinned, and device is cuda:{where}",
-                hint="leave out pin_memory",
-                operator=name,
-            )
-        if pin_memory is not False:
-            checks.flag(name, "pin_memory", pin_memory)
-        return empty_tensor(_sizes(size), kind or dtypes.float32, where, pin_memory=pin_memory, name=name)
-    except (FlambeauError, AttributeError, TypeError) as error:
+    def unset(self, error: Exception, name: str, size: Any, kind: Any, where: Any, pin_memory: Any) -> Any:
         meant = checks.made(name, size, kind)
         if meant is not kind:
-            return unset(name, size, meant, device, pin_memory)
+            return unset(name, size, meant, where, pin_memory)
         if isinstance(error, checks.OF_DEVICES):
             name_error(error, name)
-        raise
+        if not isinstance(error, FlambeauError):
+            _check_pinned(name, where, pin_memory)
+        raise error
+
+
+explain_by(_Explainer())
+
+
+def _check_pinned(name: str, device: Any, pin_memory: Any) -> None:
+    """Raise ArgumentTypeError or ArgumentError unless a tensor on the device can be pinned so."""
+    checks.flag(name, "pin_memory", pin_memory)
+    if pin_memory and resolve(device) >= 0:
+        raise ArgumentError(
+            f"only CPU tensors can be pinned, and device is cuda:{resolve(device)}",
+            hint="leave out pin_memory",
+            operator=name,
+        )
 
 
 def as_leaf(name: str, made: Any, requires_grad: bool) -> Any:
@@ -244,7 +231,7 @@ def into(make: Any, out: Any, layout: Any, options: tuple[Any, Any, bool, bool],
     Raises: ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError or ShapeError if it cannot.
     """
     name, (kind, device, requires_grad, pin_memory) = make.__name__, options
-    layouts.check(name, layout)
+    formats.check_layout(name, layout)
     if out is None:
         return make(*args, dtype=kind, device=device, requires_grad=requires_grad, pin_memory=pin_memory, **own)
     checks.tensor(name, "out", out)
@@ -285,17 +272,6 @@ def check_out(name: str, made: Any, out: Any) -> None:
             hint="give a tensor of that shape, or torch.empty(0)",
             operator=name,
         )
-
-
-def run_into(name: str, called: str, made: Any, *arguments: Any, **named: Any) -> Any:
-    """Let an operator write a new tensor: unlike a write in place, no version is counted."""
-    if made.numel():
-        try:
-            fill_new(REGISTRY[name], made, arguments, named)
-        except FlambeauError as error:
-            name_error(error, called)
-            raise
-    return made
 
 
 def empty(
@@ -346,7 +322,7 @@ def empty_strided(
         >>> torch.empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
     """
-    layouts.check("empty_strided", layout)
+    formats.check_layout("empty_strided", layout)
     checks.strided("empty_strided", size, stride)
     flat = unset("empty_strided", (extent(size, stride),), dtype, device, pin_memory)
     made = alias_of(flat, size, stride, 0)

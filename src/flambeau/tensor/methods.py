@@ -7,13 +7,14 @@ from typing import Any
 
 from .. import dtypes, transfer
 from .. import memory_formats as formats
+from ..core import views as core_views
+from ..core.factories import sizes
 from ..dtypes import dtype
 from ..errors import naming
 from ..ops import advanced, compare, join, views
 from ..ops.operator import Operator
 from ..runtime import device as devices
-from . import copying, indexing, interop, legacy, likes, queries, sharing, waiting
-from .arguments import sizes
+from . import indexing, interop, legacy, like_factories, pickling, queries, storages
 from .operators import put
 
 CONVERSIONS = {
@@ -90,13 +91,13 @@ def install(cls: Any) -> None:
         join.flip, join.repeat, join.tile, views.broadcast_to, views.expand, views.permute, views.reshape,
     ):  # fmt: skip
         put(cls, operator.name, _several(operator))
-    for made in (new, where, *likes.NEW_METHODS, *queries.METHODS, *sharing.METHODS, *waiting.METHODS):
+    for made in (new, where, *like_factories.NEW_METHODS, *queries.METHODS, *storages.METHODS):
         setattr(cls, made.__name__, made)
-    put(cls, "__getitem__", indexing.get)
+    put(cls, "__getitem__", core_views.getter(indexing.get))
     put(cls, "__setitem__", indexing.put)
     put(cls, "__delitem__", indexing.delete)
     cls.index_put_ = advanced.index_put_
     cls.__array__, cls.__array_wrap__ = interop.as_array, interop.from_result
     cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device
     cls.__cuda_array_interface__ = property(interop.cuda_array_interface)
-    cls.__reduce_ex__, cls.__deepcopy__ = copying.reduce, copying.deepcopy
+    cls.__reduce_ex__, cls.__deepcopy__ = pickling.reduce, pickling.deepcopy

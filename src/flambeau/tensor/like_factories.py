@@ -10,7 +10,7 @@ from ..core.tensor import TensorBase, alias_of
 from ..errors import ArgumentTypeError, FlambeauError, name_error
 from . import checks, subclass
 from .factories import as_leaf, empty, full, ones, tensor, zeros
-from .random_factories import rand, randint, randn
+from .random import rand, randint, randn
 
 
 def _like(name: str, make: Any, input: TensorBase, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:

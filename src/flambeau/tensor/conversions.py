@@ -6,10 +6,11 @@ from typing import Any
 
 from .. import memory_formats as formats
 from .. import transfer
+from ..core.factories import resolve
 from ..core.tensor import TensorBase
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError, FlambeauError, name_error, shown
-from ..runtime.device import CPU_INDEX, cuda_index, resolve
+from ..runtime.device import CPU_INDEX, cuda_index
 from . import checks
 
 FLAGS = ("non_blocking", "copy")

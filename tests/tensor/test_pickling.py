@@ -2,13 +2,17 @@
 
 import copy
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.errors import AutogradError
+from flambeau.errors import ArgumentError, AutogradError
+from flambeau.tensor import pickling
 
 
 def through_pickle(value):
@@ -119,3 +123,42 @@ def test_numpy_arrays_of_a_pickled_tensor_are_writable():
     found = through_pickle(torch.ones(2))
     found.numpy()[0] = 5
     assert found.tolist() == [5.0, 1.0] and np.asarray(found).flags.writeable
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), max_size=3), st.integers(0, 6), st.integers(0, 40),
+    st.sampled_from([1, 2, 8]),
+)  # fmt: skip
+def test_a_layout_fits_if_every_element_lies_in_the_storage(dims, offset, nbytes, itemsize):
+    shape, strides = tuple(size for size, _ in dims), tuple(step for _, step in dims)
+    indexes = product(*map(range, shape))
+    ends = [(offset + int(np.dot(index, strides)) + 1) * itemsize for index in indexes]
+    fault = pickling.layout_fault(shape, strides, offset, itemsize, nbytes)
+    assert (fault is None) == (max(ends, default=0) <= nbytes)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "offset"),
+    [
+        ((-1,), (1,), 0), ((1,), (-1,), 0), ((1,), (1,), -1), ((1,), (), 0), ((1.0,), (1,), 0), ((True,), (1,), 0),
+        (3, (1,), 0), ((1,), None, 0), ((1,), (1,), None), ((2**60,), (0,), 0), ((2**40, 2**40), (0, 0), 0),
+        ((0, 2**40, 2**40), (1, 1, 1), 0), ((1,), (2**58,), 0), ((1,) * 65, (1,) * 65, 0), ((0,), (1,), 2**58),
+        ((10**4000,), (1,), 0),
+    ],
+)  # fmt: skip
+def test_layouts_of_other_kinds_are_refused_by_the_name_of_the_operation(shape, strides, offset):
+    storage = torch.arange(4.0).storage
+    with pytest.raises(ArgumentError, match=r"^receive: float32.* does not fit in 16 bytes") as caught:
+        pickling.over(storage, torch.float32, shape, strides, offset, "receive")
+    assert caught.value.hint and len(str(caught.value)) < 6000
+
+
+def test_tensors_are_taken_apart_and_put_together(gpus):
+    x = torch.arange(6.0, device="cuda:1").view(2, 3).t()
+    storage = x.storage
+    assert pickling.location(storage) == "cuda:1" and pickling.location(torch.ones(1).storage) == "cpu"
+    assert pickling.host_bytes(storage).view(np.float32).tolist() == [0, 1, 2, 3, 4, 5]
+    assert pickling.flat(storage).shape == (24,) and str(pickling.flat(storage).device) == "cuda:1"
+    made = pickling.over(storage, torch.float32, (3, 2), (1, 3), 0, "test")
+    assert made.tolist() == x.tolist() and made.storage is storage
