@@ -308,7 +308,7 @@ def tensor_stub() -> str:
     imports = """
 from types import EllipsisType
 
-from ..autograd.handle import RemovableHandle
+from ..autograd.node_hooks import RemovableHandle
 from ..dtypes import dtype as _dtype
 from ..memory_formats import memory_format as _memory_format
 from ..runtime.device import device as _device

@@ -22,7 +22,7 @@ LAYERS = (
         "vector_clock",
         "byte_ranges",
         "config",
-        "hooks",
+        "core.hooks",
         "callers",
         "host",
         "channel",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flambeau.core.hooks import hooks
 from flambeau.errors import AcceleratorError, ArgumentError, ArgumentTypeError, OutOfMemoryError
-from flambeau.hooks import hooks
 from flambeau.memory.caching import CachingAllocator
 from flambeau.memory.pool import Block
 from flambeau.memory.raw import RawBlocks

@@ -4,8 +4,8 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
+from flambeau.core.hooks import hooks
 from flambeau.errors import AutogradError, ShapeError
-from flambeau.hooks import hooks
 from flambeau.nn import utils
 
 

@@ -6,6 +6,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn, optim
+from flambeau.core.hooks import hooks
 from flambeau.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -14,7 +15,6 @@ from flambeau.errors import (
     NotSupportedError,
     ShapeError,
 )
-from flambeau.hooks import hooks
 
 
 def param(*values):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import callers
+from ..core import record
 from ..errors import ArgumentTypeError, AutogradError, shown
-from . import record
 from .node_hooks import hooks_of
 
 TRACEBACK, PARENT = "traceback_", "parent_"  # keys of a node's metadata

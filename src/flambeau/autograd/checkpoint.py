@@ -12,15 +12,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import Any, NamedTuple
 
 from .. import callers
+from ..core.engine import current_task, notes
+from ..core.record import Saved, save
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, AutogradError, CheckpointError
 from ..runtime.device import CPU_INDEX
 from ..runtime.generator import default_generator
 from . import functional, graph
-from .engine import current_task, notes
 from .function import Function
 from .mode import GradMode, mode
-from .node import Saved, save
 
 DETERMINISM_CHECKS = ("default", "none")
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]

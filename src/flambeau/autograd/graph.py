@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import transfer
+from ..core import record
+from ..core.engine import current_task, notes
+from ..core.record import Saved
 from ..core.tensor import TensorBase, watch_writes
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
-from . import record
-from .engine import current_task, notes
 from .graph_node import GradientEdge, Node, face_of
-from .handle import RemovableHandle
-from .node import Saved
-from .node_hooks import LeafHooks, add, hooks_of
+from .node_hooks import LeafHooks, RemovableHandle, add, hooks_of
 from .node_streams import set_override_stale_capture_stream, set_warn_on_accumulate_grad_stream_mismatch
 
 __all__ = [

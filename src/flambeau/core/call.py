@@ -15,11 +15,10 @@ from typing import Any
 
 from .. import host
 from .. import strides as st
-from ..autograd import record
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError, AutogradError, FlambeauError, ShapeError, shown
 from ..memory_formats import memory_format
-from . import tensor, thread
+from . import record, tensor, thread
 from .layout import WIDEST_ACCESS, layout_of
 from .operator import COMPOSITE, REGISTRY, VIEW, Caller, Operator, bind, bind_two, make_calls_by
 from .plan import Plan

@@ -1,5 +1,5 @@
 cimport cython
-from ..hooks cimport Hooks
+from .hooks cimport Hooks
 from ..runtime.queue cimport Queue
 from . cimport storage, tensor, thread
 from .layout cimport Layout

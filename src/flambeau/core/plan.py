@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 
 from .. import host
 from ..errors import FlambeauError, OutOfMemoryError, ValueRangeError, reference_failed, shown
-from ..hooks import hooks
 from ..kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar, Strided
 from ..problem import Problem, unpacked
 from . import storage, tensor, thread
+from .hooks import hooks
 from .layout import Layout
 from .native import copied, is_unshared, put_address
 from .operator import Number

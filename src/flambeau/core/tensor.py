@@ -11,10 +11,10 @@ from .. import memory_formats as formats
 from .. import strides as st
 from ..dtypes import dtype
 from ..errors import AutogradError, OutOfMemoryError, ShapeError, ValueRangeError
-from ..hooks import hooks
 from ..kernel import Access
 from ..strides import Size
 from . import storage, thread
+from .hooks import hooks
 from .layout import WIDEST_ACCESS, Layout, dense_layout, known_dense, layout_of
 from .native import blank
 from .storage import Storage

@@ -1,7 +1,7 @@
 cimport cython
 from .pool cimport Block, Pool
 from .statistics cimport Counters, Flow, note_peaks
-from ..hooks cimport Hooks
+from ..core.hooks cimport Hooks
 from ..core.native cimport Lock
 
 cdef long long BLOCK_GRAIN

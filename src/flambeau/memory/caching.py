@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..core.hooks import hooks
 from ..core.native import Lock
 from ..driver.api import Driver, StreamHandle
 from ..errors import AcceleratorError, ArgumentError
-from ..hooks import hooks
 from .out_of_memory import TOO_LARGE_TO_TRY, Shortage, too_large
 from .pending import Pending, RecordEvent
 from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer

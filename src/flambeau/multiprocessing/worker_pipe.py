@@ -27,11 +27,11 @@ from typing import Any
 from .. import host
 from ..channel import process_descriptor
 from ..core import storage
+from ..core.hooks import hooks
 from ..core.storage import Storage
 from ..core.tensor import tensor_over
 from ..dtypes import BY_NAME
 from ..errors import FlambeauError
-from ..hooks import hooks
 from ..kernel import Access
 from ..strides import extent
 from ..tensor.tensor import Tensor

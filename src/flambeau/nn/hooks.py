@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.function import Function
-from ..autograd.handle import RemovableHandle
-from ..autograd.node_hooks import add
+from ..autograd.node_hooks import RemovableHandle, add
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, shown
 from ..tensor import checks

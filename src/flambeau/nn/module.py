@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from .. import callers
 from ..autograd.mode import GradMode
-from ..autograd.node import streams_of
+from ..core.record import streams_of
 from ..core.tensor import TensorBase
 from ..dtypes import bfloat16, dtype, float16, float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NamingError, NotSupportedError, naming, shown

@@ -78,7 +78,7 @@ convert.body = _only_input
 
 @convert.derivative
 def _(grad: Any) -> Any:
-    return grad  # autograd.node.fit brings it to the input's type
+    return grad  # core.record.fit brings it to the input's type
 
 
 @cache

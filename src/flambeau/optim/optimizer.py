@@ -9,8 +9,8 @@ from functools import wraps
 from typing import Any
 
 from .. import callers
-from ..autograd.handle import RemovableHandle
 from ..autograd.mode import GradMode
+from ..autograd.node_hooks import RemovableHandle
 from ..core.tensor import TensorBase
 from ..dtypes import float32
 from ..errors import ArgumentError, ArgumentTypeError, ModeError, NamingError, NotSupportedError, naming, shown

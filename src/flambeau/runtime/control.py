@@ -9,9 +9,9 @@ from typing import Any
 from .. import callers, driver
 from ..config import virtual_gpus
 from ..core import thread
+from ..core.hooks import hooks
 from ..driver.api import DeviceProperties
 from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError, ModeError
-from ..hooks import hooks
 from . import device as devices
 from . import machine as machines
 from .ipc_report import Report

@@ -15,11 +15,11 @@ import ctypes
 
 from .. import callers
 from ..core import thread
+from ..core.hooks import hooks
 from ..core.storage import Storage, former_machine
 from ..core.thread import CPU
 from ..driver.api import CopyKind
 from ..errors import AcceleratorError
-from ..hooks import hooks
 from . import pending_copies, sync_debug
 from .generator import CAPTURE_UNSUPPORTED
 from .pending_copies import HostUse

@@ -20,9 +20,9 @@ from typing import Any
 from .. import callers, config, driver
 from ..config import Gpus
 from ..core import thread
+from ..core.hooks import subscribe
 from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
-from ..hooks import subscribe
 from ..kernel import Access, Kernel
 from ..memory import settings
 from ..memory.caching import CachingAllocator

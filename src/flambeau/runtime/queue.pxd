@@ -1,6 +1,6 @@
 from ..core cimport thread
 from ..driver.hot_calls cimport HotCalls
-from ..hooks cimport Hooks
+from ..core.hooks cimport Hooks
 
 cdef Hooks hooks
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..core.hooks import hooks
 from ..driver.api import (
     CopyKind,
     Driver,
@@ -18,7 +19,6 @@ from ..driver.api import (
     StreamHandle,
 )
 from ..driver.hot_calls import HotCalls
-from ..hooks import hooks
 from ..kernel import Buffer, Grid
 from ..problem import unpacked
 

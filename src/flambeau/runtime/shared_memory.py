@@ -28,10 +28,10 @@ from pathlib import Path
 from .. import channel, host
 from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Peer
 from ..core import storage as storages
+from ..core.hooks import hooks
 from ..core.storage import Storage
 from ..dtypes import uint8
 from ..errors import ArgumentError, ConfigError
-from ..hooks import hooks
 from ..kernel import Access
 from .ipc_exports import Exports, Handle, ask
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from .. import callers
 from ..core import thread
+from ..core.hooks import hooks
 from ..driver.api import (
     CaptureStatus,
     EventHandle,
     StreamHandle,
 )
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError
-from ..hooks import hooks
 from . import device as devices
 from .queue import Queue
 

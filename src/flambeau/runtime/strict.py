@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import callers
 from ..byte_ranges import ByteRange, byte_range
 from ..core import thread
+from ..core.hooks import subscribe, unsubscribe
 from ..core.storage import Storage
 from ..driver.api import CopyKind, EventHandle, StreamHandle
 from ..errors import EarlyAccessError
-from ..hooks import subscribe, unsubscribe
 from ..kernel import Access
 from ..vector_clock import Clock, VectorClocks
 from .device import device

@@ -8,11 +8,12 @@ from typing import Any
 
 from .. import memory_formats as formats
 from .. import transfer
-from ..autograd import functional, record
+from ..autograd import functional
 from ..autograd.graph_node import face_of
-from ..autograd.handle import RemovableHandle
 from ..autograd.mode import is_grad_enabled
+from ..autograd.node_hooks import RemovableHandle
 from ..core import call as calls
+from ..core import record
 from ..core.factories import sizes as sizes_of
 from ..core.storage import Storage
 from ..core.tensor import TensorBase, alias_of, empty_tensor, make_results

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from types import EllipsisType
 
-from ..autograd.handle import RemovableHandle
+from ..autograd.node_hooks import RemovableHandle
 from ..dtypes import dtype as _dtype
 from ..memory_formats import memory_format as _memory_format
 from ..runtime.device import device as _device

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 from .. import callers
 from ..core import thread
+from ..core.hooks import subscribe, unsubscribe
 from ..errors import LACKING, AcceleratorError, ArgumentError, ArgumentTypeError, ModeError, NotSupportedError, shown
-from ..hooks import subscribe, unsubscribe
 from ..runtime import profiler
 from ..tensor import checks
 from .profiler_backends import EventRecorder, ModelRecorder, Recorder, Span

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ... import callers
 from ...config import Gpus
+from ...core.hooks import hooks
 from ...errors import AcceleratorError
-from ...hooks import hooks
 from ...vector_clock import Clock, VectorClocks
 from .access import TAKING, History, MemoryAccess, Overlap, Taken
 from .capture import Captures

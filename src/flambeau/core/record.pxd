@@ -1,13 +1,13 @@
 cimport cython
 
-from ..core.tensor cimport TensorBase
-from ..core.layout cimport Layout
-from ..core.native cimport next_number
-from ..core.tensor cimport new_tensor
-from ..core.operator cimport Need, Operator
-from ..core cimport thread
+from .tensor cimport TensorBase
+from .layout cimport Layout
+from .native cimport next_number
+from .tensor cimport in_graph, new_tensor
+from .operator cimport Need, Operator
+from . cimport thread
 from ..runtime.queue cimport Queue
-from ..core.storage cimport Storage
+from .storage cimport Storage
 
 @cython.final
 @cython.freelist(32)
@@ -69,3 +69,27 @@ cdef bint _holds_saved(values) except -1
 cpdef list _flatten(values)
 @cython.locals(node=OperatorNode)
 cpdef OperatorNode operator_node(Operator operator, tuple edges, dict streams, inputs, Py_ssize_t outputs)
+
+cdef list _observers
+cdef int _IN_NO_GRAD, _IN_INFERENCE
+
+cpdef bint is_observed()
+cpdef edge_of(TensorBase tensor)
+@cython.locals(node=AccumulateGrad)
+cpdef AccumulateGrad accumulator(TensorBase leaf)
+cpdef _fact(value, what)
+@cython.locals(tensor=TensorBase)
+cdef bint _needs_grad(value) except -1
+cpdef _keep(value)
+@cython.locals(edges=list, metas=list, tensors=list, node=OperatorNode, index=Py_ssize_t)
+cpdef OperatorNode _node(Operator operator, list bound, outputs, Py_ssize_t count)
+@cython.locals(tensor=TensorBase)
+cpdef _add_edge(value, list edges, list metas, list tensors)
+cpdef tuple _meta(TensorBase tensor)
+cpdef _save(Need need, list bound, outputs)
+@cython.locals(index=Py_ssize_t, tensor=TensorBase)
+cpdef bint wants_grad(Operator operator, list bound)
+@cython.locals(index=Py_ssize_t, out=TensorBase, node=OperatorNode)
+cpdef record(Operator operator, list bound, outputs)
+@cython.locals(source=TensorBase, now=thread.Thread)
+cpdef link_view(Operator operator, list bound, TensorBase view)

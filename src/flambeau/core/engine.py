@@ -12,17 +12,17 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from ..core import thread
-from ..core.native import Lock, identity
-from ..core.operator import REGISTRY
-from ..core.tensor import TensorBase, alias_of, empty_tensor, in_graph, new_tensor
+from ..autograd import anomaly_mode, node_streams
+from ..autograd.graph_node import GradientEdge
+from ..autograd.node_hooks import after_node, before_node, keep, on_tensors
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, ShapeError, shown
 from ..memory_formats import contiguous_format
 from ..runtime.stream import Stream
-from . import anomaly_mode, node_streams, record
-from .graph_node import GradientEdge
-from .node import NO_STREAMS, AccumulateGrad, Edge, Node
-from .node_hooks import after_node, before_node, keep, on_tensors
+from . import record, thread
+from .native import Lock, identity
+from .operator import REGISTRY
+from .record import NO_STREAMS, AccumulateGrad, Edge, Node
+from .tensor import TensorBase, alias_of, empty_tensor, in_graph, new_tensor
 
 NOTHING: tuple[Any, ...] = ()
 NOWHERE: dict[int, Stream] = {}  # no stream but the current ones

@@ -1,16 +1,16 @@
 cimport cython
 
-from ..core.tensor cimport TensorBase
-from ..core.layout cimport Layout
-from ..core.native cimport Lock, identity
+from .tensor cimport TensorBase
+from .layout cimport Layout
+from .native cimport Lock, identity
 from . cimport record
-from ..core.tensor cimport new_tensor
-from ..core.operator cimport Operator
-from ..core cimport thread
+from .tensor cimport new_tensor
+from .operator cimport Operator
+from . cimport thread
 from ..runtime.queue cimport Queue
-from ..core.thread cimport Thread
-from ..core.storage cimport Storage
-from .node cimport AccumulateGrad, Node
+from .thread cimport Thread
+from .storage cimport Storage
+from .record cimport AccumulateGrad, Node
 
 @cython.final
 @cython.freelist(16)
