@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .core import thread
-from .core.operator import Operator, Parameter
+from .core.operator import Operator
+from .core.parameters import Parameter
 from .core.storage import former_machine
 from .core.tensor import TensorBase
 from .core.thread import CPU, Device

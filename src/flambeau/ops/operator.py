@@ -7,7 +7,7 @@ There are four kinds, each made by a decorator:
     @view(...)        the body answers (shape, strides, offset) of a view of its first operand
     @composite(...)   the body calls other operators
 
-The annotations of parameters, and what a derivative may name, are in core/operator.py.
+The annotations of parameters, and what a derivative may name, are in core/parameters.py and core/operator.py.
 """
 
 from __future__ import annotations
@@ -21,14 +21,12 @@ from ..core.operator import (
     POINTWISE,
     REGISTRY,
     VIEW,
-    ErrorSample,
     Number,
     Operator,
-    Parameter,
-    Sample,
     Setting,
     passed_as,
 )
+from ..core.parameters import ErrorSample, Parameter, Sample
 from ..dtypes import dtype
 from ..kernel import Grid, Kernel
 from ..problem import Problem
