@@ -19,9 +19,10 @@ from . import strides as st
 from .core import call as calls
 from .core import storage, tensor, thread
 from .core.call import Delegation, MovedScalars, RunBody
+from .core.host_calls import direct_call, host_call, whole_call
 from .core.layout import Layout, dense_layout, layout_of
 from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
-from .core.plan import Drawn, Launch, LibraryCall, Part, Plan, direct_call, host_call, whole_call
+from .core.plan import Drawn, Launch, LibraryCall, Part, Plan
 from .core.storage import NO_PLACE, NotLowerable
 from .core.tensor import TensorBase, before_write, check_own_overlap
 from .core.thread import CPU, Device

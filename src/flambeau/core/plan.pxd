@@ -16,7 +16,6 @@ cdef int _SHAPED
 cdef int _NUMBER
 cdef int _WEAK
 cdef int _DRAWN
-cdef int _LISTED
 
 @cython.final
 cdef class Place:
