@@ -442,16 +442,6 @@ class GraphContract(Contract):
         raised(AcceleratorError, lambda: self.driver.graph_destroy(graph))
         raised(AcceleratorError, lambda: self.driver.graph_instantiate(graph))
 
-    def test_pageable_memory_is_not_captured(self) -> None:
-        """A driver that accepts the copy captures the address; `flambeau` itself refuses it on every driver."""
-        if not self.has_graphs or self.driver.capabilities.name != "virtual":
-            return
-        address, values = self.new_memory(), self.ones()
-        for kind, ends in ((CopyKind.HOST_TO_DEVICE, (address, values)), (CopyKind.DEVICE_TO_HOST, (values, address))):
-            dst, src = (Address(each if isinstance(each, int) else host.address_of(each)) for each in ends)
-            with self.broken():
-                raised(AcceleratorError, partial(self.driver.copy, dst, src, NBYTES, kind, self.stream))
-
 
 class DriverContract(GraphContract):
     """The suite, with the tests of graphs."""
