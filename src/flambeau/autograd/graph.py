@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import transfer
+from ..core.native import Lock, whole
 from ..core.tensor import TensorBase, watch_writes
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
 from . import record
@@ -52,7 +53,7 @@ class _Choices(threading.local):
 
 _choices = _Choices()
 _open = 0  # how many hooks there are, in all threads
-_counting = threading.Lock()
+_counting = Lock()
 
 
 def _count(change: int) -> None:
@@ -96,6 +97,7 @@ class saved_tensors_hooks:  # noqa: N801
     def __enter__(self) -> None:
         _push(self.pack_hook, self.unpack_hook)
 
+    @whole
     def __exit__(self, *error: object) -> None:
         _pop()
 

@@ -7,13 +7,13 @@ view's own node is made anew when it is next asked for.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
 from .. import strides as st
 from ..core import thread
+from ..core.native import Lock
 from ..core.operator import FACT, OUT, REGISTRY, VALUE, Need, Operator
 from ..core.tensor import FROM_FUNCTION, IN_INFERENCE, IN_NO_GRAD, ONE_OF_SEVERAL, ORDINARY, TensorBase, in_graph
 from ..errors import AutogradError, name_error
@@ -26,7 +26,7 @@ from .node_hooks import hooks_of, move_kept
 _IN_NO_GRAD, _IN_INFERENCE = IN_NO_GRAD, IN_INFERENCE  # compiled, numbers of C's
 STALE = -1  # the version of a view that is made anew from its base when it is next asked for
 _observers: list[Callable[[Any, Any], None]] = []
-_observing = threading.Lock()
+_observing = Lock()
 
 
 def edge_of(tensor: Any) -> Edge | None:

@@ -151,8 +151,10 @@ class Segments:
     def _wait_for(self, streams: Iterable[StreamHandle]) -> None:
         for stream in streams:
             event = self._record_event(stream)
-            wait_for(self._driver, event)
-            self._driver.event_destroy(event)
+            try:
+                wait_for(self._driver, event)
+            finally:
+                self._driver.event_destroy(event)
 
 
 def _describe_block(block: Block) -> dict[str, object]:

@@ -9,12 +9,12 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from typing import NamedTuple
 
 from .. import callers
 from ..byte_ranges import ByteRange, byte_range
+from ..core.native import Lock
 from ..core.storage import Storage
 from ..driver.api import EventHandle, StreamHandle
 from ..errors import EarlyAccessError
@@ -46,7 +46,7 @@ class EarlyUses:
     """What copies of one machine's pinned memory are not known to be done."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._clocks = VectorClocks()
         self._points: dict[EventHandle, Clock] = {}
         self._expected: list[Expected] = []

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import operator
 import secrets
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core import thread
+from ..core.native import Lock
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError, shown
 from . import device as devices
 
@@ -30,7 +30,7 @@ class State:
     def __init__(self, seed: int, counter: int = 0) -> None:
         self.seed = seed
         self.counter = counter
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def reserve(self, count: int) -> tuple[int, int, int]:
         """Take `count` counters: (0, the seed, the first of them).  The last one is followed by 0."""

@@ -5,11 +5,11 @@ A driver that reports a failure cannot say which launch it was.  It was one that
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from typing import Any, NamedTuple
 
 from .. import callers
+from ..core.native import Lock
 from ..driver.api import StreamHandle
 from .stream import Stream
 
@@ -27,7 +27,7 @@ class Launches:
     """What one machine launched, and was not waited for when the next launch came."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._of: dict[StreamHandle, deque[Launched]] = {}
         self._waited: set[StreamHandle] = set()
         self._names: dict[int, str] = {}

@@ -10,9 +10,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from .. import callers, config, driver
+from .. import callers, config, driver, signals
 from ..config import Gpus
 from ..core import thread
+from ..core.native import ReentrantLock
 from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Kernel
@@ -123,7 +124,7 @@ class Machine(thread.Machine):
         super().__init__()
         self.choice = choice
         self.schedule = schedule
-        self.lock = threading.RLock()
+        self.lock = ReentrantLock()
         self.streams: dict[StreamHandle, Stream] = {}
         self.registered = HostRegistry()
         self.green_contexts: dict[PartitionHandle, GreenContext] = {}
@@ -189,6 +190,7 @@ class Machine(thread.Machine):
         if self.choice.races == "error" and self.driver.capabilities.finds_races:
             host_races.watch()
         shutdown.watch()
+        signals.replace_handlers()
 
     def _no_device(self) -> NoDeviceError:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")

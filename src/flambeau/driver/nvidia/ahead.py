@@ -29,6 +29,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...core.native import Lock
 from .shipped import DIRECTORY
 
 NAME = "next.json.gz"
@@ -116,7 +117,7 @@ class Ahead:
 
     def reset(self) -> None:
         """Forget everything: what a forked child does, which has the queue without its threads."""
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._asked: deque[tuple[Source, str]] = deque()  # by the program, the newest last
         self._queue: deque[tuple[Source, str]] = deque()  # to compile, the most urgent first
         self._seen: set[tuple[str, str]] = set()  # (entry, architecture)

@@ -63,7 +63,7 @@ class MemoryCalls(Calls):
             pinned.blocks.remove(block)
 
     def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        with self._lock:
+        with self._inner_lock:  # an allocator calls it, in a critical section
             queue = self._queue(stream)
             if queue.device != device:
                 raise AcceleratorError(
@@ -74,9 +74,8 @@ class MemoryCalls(Calls):
             self._engine.take_block(queue, address, address + nbytes)
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
-        with self._lock:
-            self._check_index(device)  # what is given back on a device that is lost counts too
-            self._engine.memory.devices[device].give(address, address + nbytes)
+        self._check_index(device)  # what is given back on a device that is lost counts too
+        self._engine.memory.devices[device].give(address, address + nbytes)
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
         with self._lock:
