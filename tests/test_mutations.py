@@ -62,7 +62,7 @@ MUTATIONS = (
     Mutation(
         "a copy that does not wait as its route says",
         "runtime/copy.py",
-        "    if route.waits:\n        stream.synchronize()\n    elif",
+        "    if route.waits:\n        _wait(stream, dst, src if is_from_host else dst)\n    elif",
         "    if",
         ("tests/tools/test_explain.py", "-k", "test_what_is_said_is_what_happens"),
     ),

@@ -20,6 +20,7 @@ from ..errors import ArgumentTypeError, AutogradError, ShapeError, shown
 from ..memory_formats import memory_format
 from . import tensor, thread
 from .layout import WIDEST_ACCESS, layout_of
+from .native import enter_critical, leave_critical
 from .operator import COMPOSITE, REGISTRY, VIEW, Caller, Operator, bind, bind_two, make_calls_by
 from .plan import Plan
 from .storage import NO_PLACE, former_machine
@@ -163,6 +164,17 @@ make_calls_by(_CoreCaller())
 
 
 def _served(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> Any:
+    """Run a call; one that writes tensors is a critical section, so that their versions count what was written."""
+    if not inplace and given is None and not operator.mutates:
+        return _named(operator, bound, given, inplace)
+    enter_critical()
+    try:
+        return _named(operator, bound, given, inplace)
+    finally:
+        leave_critical()
+
+
+def _named(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> Any:
     """Run a call.  The outermost of a thread gives its name to errors."""
     now = thread.here()
     if now.operator is not None:

@@ -3,7 +3,7 @@ from ..hooks cimport Hooks
 from ..runtime.queue cimport Queue
 from . cimport storage, tensor, thread
 from .layout cimport Layout
-from .native cimport copied, is_unshared, put_address
+from .native cimport copied, enter_critical, is_unshared, leave_critical, put_address
 from .operator cimport Number
 from .storage cimport Storage
 from .tensor cimport TensorBase
@@ -95,6 +95,7 @@ cdef class Plan:
 
     @cython.locals(stream=Queue, layout=Layout, index=Py_ssize_t, at=Py_ssize_t)
     cpdef run(self, list bound, given)
+    cdef _draw_and_run(self, list bound, Queue stream)
     @cython.locals(call=HostCall, layout=Layout, values=list)
     cdef _run_direct(self, list bound)
 

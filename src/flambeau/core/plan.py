@@ -20,7 +20,7 @@ from ..kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar, Strided
 from ..problem import Problem, unpacked
 from . import storage, tensor, thread
 from .layout import Layout
-from .native import copied, is_unshared, put_address
+from .native import copied, enter_critical, is_unshared, leave_critical, put_address
 from .operator import Number
 from .tensor import TensorBase
 from .thread import Device
@@ -457,15 +457,32 @@ class Plan:
             bound.append(given)
         for layout in self.taken:
             bound.append(tensor.taken(layout, stream))
-        drawn = self._drawn() if self.draws else None
+        if self.draws:
+            self._draw_and_run(bound, stream)
+            return _built(self.result, bound)
         for step in self.steps:
             if isinstance(step, Launch):
-                _launch(step, stream, bound, drawn)
+                _launch(step, stream, bound, None)
             elif isinstance(step, HostCall):
-                step.run(bound, drawn)
+                step.run(bound, None)
             else:
                 _run_library(step, stream, bound)
         return _built(self.result, bound)
+
+    def _draw_and_run(self, bound: list[Any], stream: Any) -> None:
+        """Take counters of generators and run the steps, in a critical section: what is drawn is used."""
+        enter_critical()
+        try:
+            drawn = self._drawn()
+            for step in self.steps:
+                if isinstance(step, Launch):
+                    _launch(step, stream, bound, drawn)
+                elif isinstance(step, HostCall):
+                    step.run(bound, drawn)
+                else:
+                    _run_library(step, stream, bound)
+        finally:
+            leave_critical()
 
     def _run_direct(self, bound: list[Any]) -> Any:
         call, layout = self.direct, self.taken[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.native import whole
 from ..memory.private import PoolId
 from . import control
 from .graph import CUDAGraph, hand_idle_memory_back
@@ -42,6 +43,7 @@ class AnyGraph(CUDAGraph):
         self.capture_begin()
         return self
 
+    @whole
     def __exit__(self, kind: Any, *error: object) -> None:
         if kind is None:
             self.capture_end()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..core import thread
+from ..core.native import whole
 from ..errors import ArgumentTypeError
 from .stream import Stream, check_alive
 
@@ -27,10 +28,10 @@ class StreamGuard:
             check_alive(stream, thread.machine(), "stream")
             self._device = thread.current_device()
             self._stream = thread.current_stream(stream.device_index)
-            thread.set_stream(stream)
-            thread.set_device(stream.device_index)
+            thread.enter(stream)
         return stream
 
+    @whole
     def __exit__(self, *error: object) -> None:
         if self._stream is not None:
             thread.set_stream(self._stream)

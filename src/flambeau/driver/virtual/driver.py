@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 
+from ... import signals
 from ...errors import AcceleratorError, NotSupportedError
 from ...kernel import Access, Buffer, Grid, Kernel
 from ...problem import Problem
@@ -51,6 +52,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         return self._engine.preset.properties(device, self._engine.memory.devices[device].total)
 
     def device_synchronize(self, device: int) -> None:
+        signals.replace_handlers()
         with self._lock:
             self._captures.check_device(device, "device_synchronize")
             self._call(device)
@@ -145,6 +147,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             return True
 
     def stream_synchronize(self, stream: StreamHandle) -> None:
+        signals.replace_handlers()
         with self._lock:
             queue = self._queue(stream)
             self._captures.check_stream(queue, "stream_synchronize")
@@ -191,6 +194,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             return self._events_of.is_done(self._event(event), orders)
 
     def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:
+        signals.replace_handlers()
         with self._lock:
             self._events_of.wait_on_host(self._event(event), orders)
 
@@ -248,9 +252,13 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration)
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
-        with self._lock:
+        signals.look()
+        self._lock.acquire()
+        try:
             queue = self._queue(stream)
-            loaded = self._lookup(self._kernels, kernel, "kernel")
+            loaded = self._kernels.get(kernel)
+            if loaded is None:
+                loaded = self._lookup(self._kernels, kernel, "kernel")
             (x, y, z), threads, shared = grid
             if not (0 < x <= MAX_X and 0 < y <= MAX_YZ and 0 < z <= MAX_YZ and 0 < threads <= MAX_THREADS):
                 raise AcceleratorError(
@@ -266,6 +274,8 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
                     operator=loaded.name,
                 )
             self._enqueue(queue, loaded, bytes(arguments))
+        finally:
+            self._lock.release()
 
     def _enqueue(self, queue: Queue, loaded: Loaded, arguments: object) -> None:
         engine, device, name = self._engine, queue.device, loaded.name

@@ -291,7 +291,12 @@ class GraphCalls(Calls):
             finally:
                 trial.undo()
         self._engine.clock.spend(self._engine.preset.launch_ns)
-        found.last = _walk(found, queue, blocks, Submission(self._engine, self._events_of), site)
+        runner = self._engine.runner
+        runner.is_interruptible = False  # where a full queue makes the launch wait: it is queued as a whole
+        try:
+            found.last = _walk(found, queue, blocks, Submission(self._engine, self._events_of), site)
+        finally:
+            runner.is_interruptible = True
 
     def _blocks(self, node: Node) -> list[Block]:
         return [self._block(node, touch, home) for touch, home in zip(node.touches, node.homes)]
