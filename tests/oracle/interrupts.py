@@ -67,7 +67,8 @@ class Points:
         if event == "call":
             frame.f_trace_opcodes = True
             frame.f_trace_lines = False
-            self._point(frame)
+            if places(code).get(frame.f_lasti) == "begin":  # not where a generator is closed
+                self._point(frame)
             return self.trace
         if event == "return":
             self._returned = id(frame.f_back) if code.co_name not in NOT_INLINED else 0
@@ -98,7 +99,9 @@ def places(code: CodeType) -> dict[int, str]:
     caught = lambda offset: [target for start, end, target in ranges if start <= offset < end]  # noqa: E731
     before = None
     for each in dis.get_instructions(code):
-        if "JUMP_BACKWARD" in each.opname:
+        if each.opname == "RESUME":
+            found[each.offset] = "begin"
+        elif "JUMP_BACKWARD" in each.opname:
             found[each.offset] = "any"
         elif before is not None and before.opname in CALLS and caught(before.offset) == caught(each.offset):
             found[each.offset] = "any" if before.opname == "CALL_FUNCTION_EX" else "call"

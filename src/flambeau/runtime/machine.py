@@ -13,7 +13,7 @@ from typing import Any
 from .. import callers, config, driver, signals
 from ..config import Gpus
 from ..core import thread
-from ..core.native import ReentrantLock
+from ..core.native import ReentrantLock, whole
 from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Kernel
@@ -68,6 +68,7 @@ class Accelerator(thread.Device):
                 handle = self.kernels[kernel] = self.driver.kernel_load(self.index, kernel)
         return handle
 
+    @whole
     def library_plan(self, problem: Problem) -> tuple[PlanHandle, int]:
         """The driver's handle for a library problem, and the workspace bytes that a run needs."""
         found = self._library_plans.get(problem)
@@ -99,6 +100,7 @@ class Accelerator(thread.Device):
             found.handed_out += 1
             return found
 
+    @whole
     def stream_of_its_own(self) -> Stream:
         """A stream outside the pools, which nobody else is given."""
         return Stream.adopt(self.machine, self.index, self.driver.stream_create(self.index, 0))
