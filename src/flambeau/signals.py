@@ -2,7 +2,8 @@
 
 CPython runs handlers between two instructions of the main thread; what they raise would leave a call half done.  So
 each handler is replaced by one that looks first.  `getsignal` shows that one.  A handler that is set later is replaced
-at the next launch on a virtual GPU (SIGINT, SIGALRM) or the next wait (all).
+at the next launch on a virtual GPU or allocation that makes a segment or takes pinned memory (SIGINT, SIGALRM), or at
+the next wait for a virtual GPU (all but real-time signals).
 """
 
 from __future__ import annotations
@@ -74,4 +75,4 @@ def replace_handlers() -> None:
     _interrupt, _alarm = getsignal(SIGINT), getsignal(SIGALRM)
 
 
-_CATCHABLE = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+_CATCHABLE = [each for each in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP} if each < signal.SIGRTMIN]

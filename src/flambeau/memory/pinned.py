@@ -22,6 +22,7 @@ from bisect import bisect_left, insort
 from collections import deque
 from typing import Protocol
 
+from .. import signals
 from ..core.native import Lock
 from ..driver.api import Address, Driver, EventHandle, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, OutOfMemoryError
@@ -102,6 +103,7 @@ class PinnedCache:
         """As `allocate`, under `lock`, which the caller holds until the block has its owner: else it could be lost."""
         if nbytes <= 0:
             raise ArgumentError(f"pinned allocate: {nbytes} bytes were asked for; a block has at least 1")
+        signals.look()
         size = -(-nbytes // HOST_GRAIN) * HOST_GRAIN
         self._drain()
         self._poll()
