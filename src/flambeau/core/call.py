@@ -169,9 +169,10 @@ def _served(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> 
         return _named(operator, bound, given, inplace)
     enter_critical()
     try:
-        return _named(operator, bound, given, inplace)
+        result = _named(operator, bound, given, inplace)
     finally:
         leave_critical()
+    return result
 
 
 def _named(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> Any:

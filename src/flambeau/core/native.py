@@ -108,9 +108,10 @@ def whole(function: F) -> F:
     def inside(*args: Any, **kwargs: Any) -> Any:
         enter_critical()
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
         finally:
             leave_critical()
+        return result
 
     _entries.add(inside.__code__)  # type: ignore[attr-defined]
     return inside  # type: ignore[return-value]

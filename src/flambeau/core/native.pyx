@@ -99,7 +99,7 @@ cpdef long long next_number() noexcept:
     return _numbers
 
 
-# critical sections: see native.py
+# critical sections: see native.py.  No `return` stands in a `try` whose `finally` may raise: Cython would leak its value.
 
 cdef unsigned long long _main = threading.main_thread().ident
 cdef Py_ssize_t _main_depth = 0
@@ -168,9 +168,10 @@ def whole(function):
     def inside(*args, **kwargs):
         enter_critical()
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
         finally:
             leave_critical()
+        return result
 
     return inside
 

@@ -211,7 +211,8 @@ def pinned(machine: Any, nbytes: int) -> Storage:
     machine.start()
     with machine.pinned.lock:
         block = machine.pinned.take(max(nbytes, 1))
-        return owning(CPU, nbytes, Address(block.address), block, machine.pinned)
+        made = owning(CPU, nbytes, Address(block.address), block, machine.pinned)
+    return made
 
 
 def former_machine(name: str, storage: Storage) -> AcceleratorError:

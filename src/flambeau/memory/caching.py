@@ -82,9 +82,10 @@ class CachingAllocator:
         """
         self.lock.acquire()
         try:
-            return self.take(nbytes, stream)
+            block = self.take(nbytes, stream)
         finally:
             self.lock.release()
+        return block
 
     def take(self, nbytes: int, stream: StreamHandle) -> Block:
         """As `allocate`, under `lock`, which the caller holds until the block has its owner: else it could be lost."""
@@ -151,7 +152,8 @@ class CachingAllocator:
     def owns(self, address: int) -> bool:
         """Whether the address lies in one of this allocator's segments."""
         with self.lock:
-            return self._segments.owns(address)
+            found = self._segments.owns(address)
+        return found
 
     # options
     def configure(self, settings: Settings) -> None:
@@ -245,9 +247,10 @@ class CachingAllocator:
         if self.lock.try_acquire():
             try:
                 self._settle_for_report()
-                return self._total.copied(), self._small.counters.copied(), self._large.counters.copied()
+                found = self._total.copied(), self._small.counters.copied(), self._large.counters.copied()
             finally:
                 self.lock.release()
+            return found
         total, small, large = (each.copied() for each in (self._total, self._small.counters, self._large.counters))
         note_peaks(small, large, total)
         for block in tuple(self._given):
@@ -268,7 +271,8 @@ class CachingAllocator:
         """Every segment and its blocks, in address order, by the names of torch.cuda.memory_snapshot."""
         with self.lock:
             self._settle_for_report()
-            return self._segments.snapshot()
+            found = self._segments.snapshot()
+        return found
 
     def reset_peak_statistics(self) -> None:
         """Let every peak be the current value."""
