@@ -22,6 +22,7 @@ from .core.native import is_critical, put_off
 
 AGAIN = 0.001  # seconds until a signal that fell within a finalizer is sent again
 _PACKAGE = str(Path(__file__).parent)
+_FINALIZERS = {"__del__", "free"}  # a compiled __del__ has no frame, and calls `free` of an allocator
 _interrupt: Any = None  # the handlers that SIGINT and SIGALRM had when they were last looked at
 _alarm: Any = None
 
@@ -46,7 +47,7 @@ def _is_finalizing(frame: FrameType | None) -> bool:
     """Whether a finalizer of the library or of a weak dictionary runs."""
     while frame is not None:
         file = frame.f_code.co_filename
-        if file == weakref.__file__ or (frame.f_code.co_name == "__del__" and file.startswith(_PACKAGE)):
+        if file == weakref.__file__ or (frame.f_code.co_name in _FINALIZERS and file.startswith(_PACKAGE)):
             return True
         frame = frame.f_back
     return False
