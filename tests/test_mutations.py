@@ -83,8 +83,8 @@ MUTATIONS = (
     Mutation(
         "a capture that takes memory from the shared pools",
         "memory/caching.py",
-        "                pool = self._captured.instead_of(pool, stream, self._driver)\n",
-        "                pass\n",
+        "            pool = self._captured.instead_of(pool, stream, self._driver)\n",
+        "            pass\n",
         ("tests/memory/test_private.py",),
     ),
     Mutation(

@@ -322,7 +322,8 @@ class CUDAGraph(GraphInside):
         self._forget()
 
     def __del__(self) -> None:
-        if self._machine is not None and self._machine.capture is not self:
+        machine = getattr(self, "_machine", None)  # which is missing if __init__ was interrupted
+        if machine is not None and machine.capture is not self:
             self.reset()
 
 
