@@ -144,8 +144,8 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 
 def call_two(operator: Operator, first: Any, second: Any) -> Any:
-    """As `call`, for an operator that needs no more than two arguments."""
-    return _served(operator, bind_two(operator, first, second), None, False)
+    """As `call`, for an operator that needs no more than two arguments and writes none of them."""
+    return _named(operator, bind_two(operator, first, second), None, False)
 
 
 def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

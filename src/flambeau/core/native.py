@@ -181,13 +181,26 @@ class ReentrantLock:
         self.inner = threading.RLock()
 
     def acquire(self) -> None:
-        enter_critical()
+        global _depth, _main_depth, _collects
+        if thread_ident() == _main:
+            _main_depth += 1
+        _depth += 1
+        if _depth == 1:
+            _collects = _is_collecting()
+            _stop_collecting()
         if not self.inner.acquire(False):
             _wait_for(self.inner)
 
     def release(self, kind: object = None, error: object = None, traceback: object = None) -> None:
+        global _depth, _main_depth
         self.inner.release()
-        leave_critical()
+        _depth -= 1
+        if _depth == 0 and _collects:
+            _collect_again()
+        if thread_ident() == _main:
+            _main_depth -= 1
+            if _put_off and _main_depth == 0:
+                run_handlers()
 
     __enter__, __exit__ = acquire, release
 

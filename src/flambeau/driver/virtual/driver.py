@@ -288,8 +288,8 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         bound = loaded.bound(arguments)
         find = engine.memory.find
         blocks = [find(device, touch.low, touch.high, name) for touch in bound.touches]
-        work = run_failure if self.faults.launch.strikes() else run_reference
-        duration = engine.preset.within(queue.share, bound.duration_ns)
+        work = run_failure if self.faults.launch.left and self.faults.launch.strikes() else run_reference
+        duration = bound.duration_ns if queue.share == 1.0 else engine.preset.within(queue.share, bound.duration_ns)
         engine.submit(queue, name, work, (loaded, bound), bound.touches, blocks, duration, engine.preset.launch_ns)
 
     def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
