@@ -4,7 +4,10 @@ FLAMBEAU_PURE=1 leaves the compiled files out.
 """
 
 import os
+import shlex
+import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -22,12 +25,15 @@ DIRECTIVES = {
 def extensions() -> list[Extension]:
     """One for each .pyx file, and for each other .py file with a .pxd beside it."""
     if os.environ.get("FLAMBEAU_PURE", "0") not in ("", "0"):
-        return []
+        return uncompiled("FLAMBEAU_PURE is set")
+    compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
+    if shutil.which(shlex.split(compiler)[0]) is None:
+        return uncompiled(f"there is no C compiler ({compiler})")
     try:
         from Cython import __version__ as version
         from Cython.Build import cythonize
     except ImportError:
-        return []
+        return uncompiled("Cython is not installed")
     if version == BROKEN_CYTHON:
         sys.exit(f"setup.py: Cython {version} compiles loops wrongly; install another, or set FLAMBEAU_PURE=1")
     sources = set(ROOT.rglob("*.pyx"))
@@ -42,6 +48,13 @@ def extensions() -> list[Extension]:
         for each in sorted(sources)
     ]
     return cythonize(wanted, compiler_directives=DIRECTIVES, build_dir="build/cython", quiet=True)
+
+
+def uncompiled(reason: str) -> list[Extension]:
+    """No extensions; say why."""
+    note = "the package works the same, and its calls are slower"
+    print(f"setup.py: no module of flambeau is compiled: {reason}; {note}", file=sys.stderr)
+    return []
 
 
 setup(

@@ -62,7 +62,7 @@ def _nvidia_driver() -> str | None:
 
 def conditions() -> dict[str, Any]:
     """What is known once something ran: the libraries that both sides loaded, and how raw launches were made."""
-    is_compiled = not str(flambeau.core.__file__).endswith(".py")
+    is_compiled = not str(flambeau.core.plan.__file__).endswith(".py")
     return {"loaded": loaded(), "raw launches": raw.method(), "hot path": "compiled" if is_compiled else "uncompiled"}
 
 

@@ -9,6 +9,7 @@ than one GPU each batch is split by DataParallel.  Progress goes to stderr; the 
 
 import argparse
 from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from sklearn.datasets import load_digits
 from tqdm import tqdm
@@ -19,35 +20,35 @@ from flambeau.nn import functional as F
 from flambeau.utils.data import DataLoader, TensorDataset
 
 TEST_IMAGES = 360
+Row = tuple[torch.Tensor, ...]  # an image and its digit, or a batch of them
 
 
 class Prefetcher:
     """A loader's batches on a device, each copied on a side stream while the caller works with the one before."""
 
-    def __init__(self, loader: DataLoader, device: torch.device) -> None:
+    def __init__(self, loader: DataLoader[Row], device: torch.device) -> None:
         self.loader = loader
         self.device = device
         self.stream = torch.cuda.Stream(device)
 
-    def __iter__(self) -> Iterator[Sequence[torch.Tensor]]:
-        ahead = None
+    def __iter__(self) -> Iterator[Row]:
+        ahead: Row | None = None
         for batch in self.loader:
-            ready, ahead = self.handed_over(ahead), self.copied(batch)
+            ready = None if ahead is None else self.handed_over(ahead)
+            ahead = self.copied(batch)
             if ready is not None:
                 yield ready
         if ahead is not None:
             yield self.handed_over(ahead)
 
-    def copied(self, batch: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    def copied(self, batch: Row) -> Row:
         """Start copying a batch.  Waiting for the current stream keeps the copies at most one step ahead."""
         self.stream.wait_stream(torch.cuda.current_stream(self.device))
         with torch.cuda.stream(self.stream):
-            return [each.to(self.device, non_blocking=True) for each in batch]
+            return tuple([each.to(self.device, non_blocking=True) for each in batch])
 
-    def handed_over(self, batch: Sequence[torch.Tensor] | None) -> Sequence[torch.Tensor] | None:
+    def handed_over(self, batch: Row) -> Row:
         """Order the current stream after the copies, and keep their memory until what it does with them is done."""
-        if batch is None:
-            return None
         current = torch.cuda.current_stream(self.device)
         current.wait_stream(self.stream)
         for each in batch:
@@ -55,26 +56,29 @@ class Prefetcher:
         return batch
 
 
+Batches = DataLoader[Row] | Prefetcher
+
+
 def digits() -> tuple[TensorDataset, TensorDataset]:
     """1,437 images to train on and 360 to test with: 64 brightnesses from 0 to 1, and which digit it is."""
-    pixels, labels = load_digits(return_X_y=True)
-    images = torch.tensor(pixels / 16.0, dtype=torch.float32)
-    targets = torch.tensor(labels, dtype=torch.int64)
+    loaded = cast(Any, load_digits())  # it has no types
+    images = torch.tensor(loaded.data / 16.0, dtype=torch.float32)
+    targets = torch.tensor(loaded.target, dtype=torch.int64)
     order = torch.randperm(len(images))
     train, test = order[TEST_IMAGES:], order[:TEST_IMAGES]
     return TensorDataset(images[train], targets[train]), TensorDataset(images[test], targets[test])
 
 
-def batches(dataset: TensorDataset, size: int, device: torch.device, shuffle: bool) -> DataLoader | Prefetcher:
+def batches(dataset: TensorDataset, size: int, device: torch.device, shuffle: bool) -> Batches:
     on_gpu = device.type == "cuda"
     loader = DataLoader(dataset, batch_size=size, shuffle=shuffle, pin_memory=on_gpu)
     return Prefetcher(loader, device) if on_gpu else loader
 
 
-def train(net: nn.Module, loader: DataLoader | Prefetcher, epochs: int, rate: float) -> list[float]:
+def train(net: nn.Module, loader: Batches, epochs: int, rate: float) -> list[float]:
     """Train, and return every step's loss; they are read once, at the end, so that no step waits for the GPU."""
     optimizer = optim.Adam(net.parameters(), lr=rate)
-    losses = []
+    losses: list[torch.Tensor] = []
     for _ in tqdm(range(epochs), desc="training", unit="epoch"):
         for images, targets in loader:
             optimizer.zero_grad()
@@ -82,10 +86,11 @@ def train(net: nn.Module, loader: DataLoader | Prefetcher, epochs: int, rate: fl
             loss.backward()
             optimizer.step()
             losses.append(loss.detach())
-    return torch.stack(losses).tolist()
+    values: list[float] = torch.stack(losses).tolist()
+    return values
 
 
-def accuracy(net: nn.Module, loader: DataLoader | Prefetcher) -> float:
+def accuracy(net: nn.Module, loader: Batches) -> float:
     """The share of images whose digit the network finds."""
     with torch.no_grad():
         hits = [(net(images).argmax(1) == targets).float() for images, targets in loader]
@@ -106,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> tuple[float, list[float]]:
 
     torch.manual_seed(options.seed)
     train_set, test_set = digits()
-    net = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10)).to(device)
+    net: nn.Module = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10)).to(device)
     if use_cuda and torch.cuda.device_count() > 1:
         net = nn.DataParallel(net)
 

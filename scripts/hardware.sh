@@ -32,6 +32,13 @@ build() { # compiles the hot path in place; from a folder without pyproject.toml
     cp setup.py "$at" && ln -s "$PWD/src" "$at/src" && cd "$at" && "$python" setup.py -q build_ext --inplace
 }
 
+say_if_uncompiled() { # the last line, where the core was to be compiled and is not: every figure of the host is then wrong
+    [ -z "${FLAMBEAU_PURE:-}" ] || return 0
+    FLAMBEAU_PURE=1 "$python" -c 'import sys; from flambeau.tools import compiled; sys.exit(not compiled.is_compiled())' && return
+    failed=1
+    printf '\nNOT COMPILED: the core runs as Python, and times of the host are those of Python.  %s/build.log says why.\n' "$out"
+}
+
 prepare() { # the hot path, unless FLAMBEAU_PURE is set, and every kernel, on all cores
     [ -n "${FLAMBEAU_PURE:-}" ] || step build build
     step doctor "$python" -m flambeau doctor

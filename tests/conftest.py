@@ -3,13 +3,20 @@
 import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-import flambeau
-from flambeau.testing import machine
+os.environ.setdefault("FLAMBEAU_PURE", "1")  # importing flambeau uncompiled is meant, and no reason to warn
 
-pytest_plugins = ["tests.rules"]
+HERE = Path(__file__).parent
+HELPERS = [f"tests.{path.stem}" for path in HERE.iterdir() if path.stem not in ("__pycache__", "conftest")]
+pytest.register_assert_rewrite("flambeau.testing", *HELPERS)  # their assertions count; before they are imported
+
+import flambeau  # noqa: E402
+from flambeau.testing import machine  # noqa: E402
+
+pytest_plugins = ["tests.assertions", "tests.tiers", "tests.rules"]
 ON_HARDWARE = os.environ.get("FLAMBEAU_GPUS") == "nvidia"
 
 
@@ -39,5 +46,5 @@ def gpus(request: pytest.FixtureRequest) -> Iterator[object]:
         return
     if flambeau.cuda.device_count() < wanted:
         pytest.skip(f"needs {wanted} GPUs, there are {flambeau.cuda.device_count()}")
-    yield flambeau.runtime.thread.machine()
+    yield flambeau.core.thread.machine()
     flambeau.cuda.synchronize()

@@ -273,6 +273,7 @@ def test_a_consumer_that_ends_is_noticed():
     other.close()
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_startup_rows():
     found = {row["what"]: row for row in startup.measure()}

@@ -24,6 +24,7 @@ from flambeau.tensor.factories import tensor
 from flambeau.testing import gradgradcheck, kernels, machine
 from flambeau.testing.samples import cases, made
 from tests.ops import test_sweep as sweep
+from tests.tiers import drawn
 
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "docs" / "guides" / "adding-an-operator.md"
@@ -202,9 +203,9 @@ def is_close(one, other, kind, case) -> None:
 @pytest.mark.parametrize("registered", RANDOM, indirect=True)
 def test_a_draw_is_one_or_minus_one_and_repeats_on_every_device(registered):
     target = tensor(np.zeros(1000, np.float32), device="cuda")
-    drawn = target.rademacher_().cpu().numpy()
-    assert set(drawn) == {1.0, -1.0} and abs(drawn.sum()) < 100
-    sweep.test_cpu_and_gpu_agree(registered.name)
+    values = target.rademacher_().cpu().numpy()
+    assert set(values) == {1.0, -1.0} and abs(values.sum()) < 100
+    sweep.test_cpu_and_gpu_agree(registered.name, drawn)
 
 
 @every
@@ -215,13 +216,13 @@ def test_the_sweep_accepts_it(registered):
 
 def passes_the_sweep(operator: Operator) -> None:
     name = operator.name
-    sweep.test_cpu_and_gpu_agree(name)
+    sweep.test_cpu_and_gpu_agree(name, drawn)
     if operator.inplace and name not in RANDOM:
         sweep.test_in_place_equals_out_of_place(name)
     if operator.kind in (POINTWISE, LOWERED) and not operator.mutates:
         sweep.test_out_receives_the_result(name)
     if name in sweep.differentiable():
-        sweep.test_derivative_agrees_with_differences(name)
+        sweep.test_derivative_agrees_with_differences(name, drawn)
     if operator.errors is not None:
         sweep.test_wrong_input_fails_as_the_operator_says(name)
 
@@ -243,7 +244,7 @@ def test_the_second_derivative_agrees_with_differences(registered):
     case = next(each for each in sweep.BY_OPERATOR[registered.name] if sweep.CASES[each][1] is dtypes.float64)
     operator, args, kwargs = sweep.inputs(case, "cpu", grad=True)
     flat = [each for each in sweep.flatten(args) if getattr(each, "requires_grad", False)]
-    gradgradcheck(lambda *new: operator(*sweep.refill(args, flat, new), **kwargs), flat)
+    assert gradgradcheck(lambda *new: operator(*sweep.refill(args, flat, new), **kwargs), flat)
 
 
 # kernels
@@ -343,6 +344,7 @@ def copy(tmp_path):
     return tmp_path
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES[:2], ids=lambda each: each.names[0])
 def test_one_file_is_all_that_an_operator_touches(copy, example):

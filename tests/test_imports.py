@@ -39,7 +39,7 @@ importlib.import_module("flambeau.{module}")
 assert not thread.has_machine(), "a machine was made"
 assert "cuda" not in sys.modules, "cuda.bindings was imported"
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
 
 
 def test_cpu_work_starts_no_machine():
@@ -49,4 +49,4 @@ from flambeau.core import thread
 assert (flambeau.ones(3) + 1).tolist() == [2.0, 2.0, 2.0]
 assert not thread.has_machine() or not thread.machine().is_started
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0

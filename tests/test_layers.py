@@ -1,4 +1,4 @@
-"""The shape of the package: who may import whom, and who may put work on a stream."""
+"""The shape of the package: which module may import which, and which may put work on a stream."""
 
 from __future__ import annotations
 
@@ -50,6 +50,19 @@ MAY_IMPORT_HEAVY = {
     "host": {"numpy", "ml_dtypes"},
     "driver.nvidia": {"cuda"},
     "cli": {"click", "rich"},
+}
+
+
+# Import cycles within a layer, all through `if TYPE_CHECKING`: no cycle exists at run time.  No cycle is added.
+KNOWN_CYCLES = {
+    "core.layout core.storage core.thread runtime.cudart runtime.device runtime.fork runtime.generator "
+    "runtime.green_context runtime.machine runtime.pending_copies runtime.queue runtime.stream runtime.strict "
+    "runtime.threads": "core.thread and the streams name the types of the machine's parts, which refer back to them",
+    "driver.api driver.hot_calls": "a Driver has HotCalls, which call the Driver",
+    "driver.virtual.access driver.virtual.capture driver.virtual.engine driver.virtual.events driver.virtual.memory "
+    "driver.virtual.queue driver.virtual.races driver.virtual.work": (
+        "a block keeps its access history, an access its command, and a command its queue, events and blocks"
+    ),
 }
 
 
@@ -120,6 +133,42 @@ def test_imports_go_downward():
     assert upward == []
 
 
+def in_own_layer(module: str, is_running: bool) -> set[str]:
+    """The other modules of its layer that a module imports, anywhere; is_running: without those for annotations."""
+    typing = {
+        line
+        for node in nodes_of(module)
+        if is_running and isinstance(node, ast.If) and _last_name(node.test) == "TYPE_CHECKING"
+        for line in range(node.lineno, node.body[-1].end_lineno + 1)
+    }
+    others = {target for target, line in imports(module) if line not in typing and target in PATHS}
+    return {each for each in others - {module} if layer_of(each) == layer_of(module)}
+
+
+def cycles(graph: dict[str, set[str]]) -> set[str]:
+    """Each group of modules that import each other, directly or not, as one text."""
+    reached = {module: set(targets) for module, targets in graph.items()}
+    for through in reached:
+        for targets in reached.values():
+            if through in targets:
+                targets |= reached[through]
+    groups = {frozenset(each for each in reached[module] if module in reached[each]) for module in graph}
+    return {" ".join(sorted(group)) for group in groups if group}
+
+
+def test_modules_of_a_layer_do_not_import_each_other_in_circles():
+    assert cycles({module: in_own_layer(module, is_running=True) for module in PATHS}) == set()
+
+
+def test_no_new_cycle_of_annotations():
+    """If this fails because a cycle is gone: remove it from KNOWN_CYCLES."""
+    assert cycles({module: in_own_layer(module, is_running=False) for module in PATHS}) == set(KNOWN_CYCLES)
+
+
+def test_a_cycle_is_seen():
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": {"f"}, "f": {"e"}}) == {"a b c", "e f"}
+
+
 def test_operators_import_the_base_and_the_core_alone():
     found = [
         f"{module}:{line} imports {target}"
@@ -163,13 +212,14 @@ def _last_name(node: ast.expr) -> str:
 
 
 def test_shells_only_import():
-    """`__getattr__` is how submodules load late, which no import can say."""
+    """`__getattr__` is how submodules load late, and `__dir__` what a completion lists: no import can say these."""
     found = [
         f"{module or 'flambeau'}:{node.lineno} defines {node.name}"
         for module in PATHS
         if top(module) in SHELLS
         for node in nodes_of(module)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name != "__getattr__"
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and node.name not in ("__getattr__", "__dir__")
     ]
     assert found == []
 

@@ -67,11 +67,11 @@ MUTATIONS = (
         ("tests/tools/test_explain.py", "-k", "test_what_is_said_is_what_happens"),
     ),
     Mutation(
-        "an arrival that waits for nothing",
-        "runtime/arrival.py",
+        "a pending copy that is not waited for",
+        "runtime/pending_copies.py",
         "        each.event.synchronize()\n",
         "        assert each.event.handle\n",
-        ("tests/runtime/test_arrival.py", "-k", "test_wait_gives_the_values_and_the_tensor"),
+        ("tests/runtime/test_pending_copies.py", "-k", "test_wait_gives_the_values_and_the_tensor"),
     ),
     Mutation(
         "race poison switched off",
@@ -90,13 +90,13 @@ MUTATIONS = (
     Mutation(
         "a stream that goes on before the forks of a graph are done",
         "driver/virtual/graphs.py",
-        "        steps.follow(queue, steps.point(lane))\n",
-        "        steps.point(lane)\n",
+        "        steps.follow(queue, steps.point(branch))\n",
+        "        steps.point(branch)\n",
         ("tests/driver/virtual/test_graphs.py",),
     ),
     Mutation(
         "replays that repeat their random numbers",
-        "runtime/graph_random.py",
+        "runtime/graph.py",
         "state.reserve(count)",
         "state.reserve(0)",
         ("tests/runtime/test_graph.py", "-k", "TestRandom"),
@@ -114,6 +114,7 @@ def copy(tmp_path):
     return tmp_path
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda each: each.name)
 def test_a_planted_mistake_is_caught(copy, mutation):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from flambeau.testing.kernels import gathered
+from flambeau.tools.compiled import is_compiled
 
 ROOT = Path(__file__).parents[1]
 
@@ -45,6 +46,16 @@ def test_no_kernel_of_ours_is_left_out_with_those_of_libraries():
     (listed,) = re.findall(r"^libraries=\((.*)\)$", (ROOT / "scripts/sanitize").read_text(), re.MULTILINE)
     entries = [kernel.entry for kernel in gathered()]
     assert [entry for entry in entries if any(name in entry for name in listed.split())] == [] and len(entries) > 100
+
+
+@pytest.mark.parametrize("meant", ["", "1"])
+def test_a_run_on_hardware_ends_with_a_line_if_the_core_is_not_compiled(tmp_path, meant):
+    text = ". scripts/hardware.sh; say_if_uncompiled; echo status $failed"
+    environment = {**os.environ, "FLAMBEAU_PURE": meant, "PYTHON": sys.executable, "OUT": str(tmp_path)}
+    done = subprocess.run(["bash", "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=60, env=environment)
+    is_silent = meant or is_compiled()
+    assert ("NOT COMPILED" in done.stdout) == (not is_silent)
+    assert done.stdout.splitlines()[-1] == ("status 0" if is_silent else "status 1")
 
 
 STAND_IN = """#!/usr/bin/env bash

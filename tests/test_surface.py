@@ -2,8 +2,12 @@
 
 import ast
 import importlib
+import json
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +15,8 @@ from types import ModuleType
 import pytest
 
 import flambeau
+from flambeau.tensor.missing import INTERNAL
+from scripts.write_stubs import PACKAGE
 
 ROOT = Path(__file__).parents[1]
 CUDA_MODULES = ("comm", "graphs", "green_contexts", "memory", "nvtx", "profiler", "random", "streams")
@@ -135,9 +141,64 @@ def test_modules_of_cuda_give_what_cuda_gives(name):
     assert shared == (module.__all__ if name in ALSO_IN_CUDA else [])
 
 
-def test_the_version_is_the_package_s():
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert flambeau.__version__ == declared
+@pytest.mark.parametrize("name", ["flambeau", "flambeau.cuda"])
+def test_dir_shows_the_public_interface_alone(name):
+    module = importlib.import_module(name)
+    submodules = flambeau._SUBMODULES if name == "flambeau" else ()
+    shown = {each for each in dir(module) if not each.startswith("__")}
+    assert shown == {*module.__all__, *submodules} and all(hasattr(module, each) for each in shown)
+    assert "__version__" in dir(flambeau) and {"nn", "optim", "utils", "autograd", "cuda"} <= set(dir(flambeau))
+
+
+def test_tensors_do_not_show_the_library_s_own_attributes():
+    x = flambeau.ones(2)
+    assert all(hasattr(x, name) for name in INTERNAL)
+    assert INTERNAL & {*dir(x), *dir(flambeau.Tensor), *dir(flambeau.nn.Parameter(x))} == set()
+
+
+def test_the_stubs_are_fresh():
+    """scripts/stubs writes them anew."""
+    # in a process of its own: tests of the guide add operators to this one
+    done = subprocess.run([ROOT / "scripts" / "stubs", "--check"], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_stubs_define_what_there_is():
+    code = "import flambeau, json; print(json.dumps([dir(flambeau.Tensor), dir(flambeau)]))"
+    environment = {**os.environ, "FLAMBEAU_PURE": "1", "PYTHONPATH": str(ROOT / "src")}
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment).stdout
+    of_tensor, of_package = json.loads(printed)
+    members = re.findall(r"^    def ([a-z]\w*)", (PACKAGE / "tensor" / "tensor.pyi").read_text(), re.MULTILINE)
+    shown = {name for name in of_tensor if not name.startswith("_")}
+    assert {name for name in shown if name != "T"} == set(members) & shown == set(members)
+    tree = ast.parse((PACKAGE / "__init__.pyi").read_text())
+    given = {name for node in tree.body for name in names_of(node)}
+    assert set(of_package) - given == {name for name in of_package if name.startswith("__")} - {"__version__"}
+
+
+def names_of(node: ast.stmt) -> list[str]:
+    """The public names that a statement of a stub defines."""
+    if isinstance(node, ast.ImportFrom):
+        return [each.asname for each in node.names if each.asname is not None]
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return [node.target.id]
+    return [node.name] if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
+
+
+def test_the_typed_programs_run():
+    """mypy and pyright check their types (scripts/check)."""
+    command = [sys.executable, "-W", "error", ROOT / "tests" / "typing_example.py"]
+    environment = {**os.environ, "FLAMBEAU_PURE": "1", "PYTHONPATH": str(ROOT / "src"), "FLAMBEAU_GPUS": "virtual:2"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0 and done.stdout.endswith("streams\n"), done.stderr
+
+
+def test_the_version_has_one_place_and_an_entry_in_the_changelog():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" not in project["project"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "flambeau.__version__"}
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == flambeau.__version__
 
 
 def test_public_names_have_docstrings():

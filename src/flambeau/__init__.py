@@ -48,7 +48,7 @@ from .numerics import (
 )
 from .ops.assertion import assert_async as _assert_async  # noqa: F401  (PyTorch's name for it)
 from .ops.linear import addmm_activation as _addmm_activation  # noqa: F401  (PyTorch's name for it)
-from .runtime.any_event import AnyEvent as Event
+from .runtime.accelerator import AnyEvent as Event
 from .runtime.control import virtual
 from .runtime.device import device, get_default_device, set_default_device
 from .runtime.generator import Generator, initial_seed, manual_seed, seed
@@ -61,11 +61,13 @@ from .tensor.functions import *  # noqa: F403
 from .tensor.functions import __all__ as _function_names
 from .tensor.layouts import layout, strided
 from .tensor.legacy import Variable as _Variable
+from .tools.compiled import warn_if_uncompiled as _warn_if_uncompiled
 from .tools.explain import explain
-from .tools.profile import profile
+from .tools.profiler import profile
 from .tools.statistics import statistics
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
+_warn_if_uncompiled()
 autograd.Variable = _Variable  # type: ignore[attr-defined]  # it needs tensors, which need autograd
 for _name in ("ops",):  # modules of the library, where PyTorch has something else; imports still find them
     if isinstance(globals().get(_name), type(_importlib)):
@@ -86,7 +88,7 @@ _SUBMODULES = (
 
 __all__ = [
     "AcceleratorError", "Event", "Generator", "OutOfMemoryError", "Size", "Stream",
-    "are_deterministic_algorithms_enabled", "bfloat16", "bool", "channels_last", "channels_last_3d",
+    "are_deterministic_algorithms_enabled", "autograd", "bfloat16", "bool", "channels_last", "channels_last_3d",
     "contiguous_format", "cuda", "device", "double", "dtype", "enable_grad",
     "errors", "explain", "float", "float16", "float32", "float64", "get_default_device", "get_deterministic_debug_mode",
     "get_float32_matmul_precision", "half", "inference_mode", "initial_seed", "int", "int16", "int32", "int64",
@@ -97,6 +99,10 @@ __all__ = [
     "set_grad_enabled", "short", "statistics", "strided", "uint8", "use_deterministic_algorithms", "virtual",
     *_tensor_names, *_function_names,
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_SUBMODULES, *(name for name in globals() if name.startswith("__"))})
 
 
 def __getattr__(name: str) -> object:

@@ -1,5 +1,6 @@
 """torch.accelerator: the devices of a program that does not say which kind it uses."""
 
+from .runtime.accelerator import AnyGraph as Graph
 from .runtime.accelerator import DeviceIndex as device_index
 from .runtime.accelerator import (
     current_accelerator,
@@ -11,9 +12,8 @@ from .runtime.accelerator import (
     set_device_index,
     synchronize,
 )
-from .runtime.any_graph import AnyGraph as Graph
 from .runtime.control import current_stream, set_stream
-from .runtime.usage import (
+from .runtime.memory_stats import (
     empty_host_cache,
     max_memory_allocated,
     max_memory_reserved,
@@ -23,7 +23,7 @@ from .runtime.usage import (
     reset_accumulated_memory_stats,
     reset_peak_memory_stats,
 )
-from .runtime.usage import mem_get_info as get_memory_info
+from .runtime.memory_stats import mem_get_info as get_memory_info
 
 __all__ = [
     "Graph", "current_accelerator", "current_device_index", "current_stream", "device_count", "device_index",

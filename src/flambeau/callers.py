@@ -1,4 +1,4 @@
-"""Where in the user's program a call came from, and what may have failed."""
+"""The source line and operator of the current call in the user's program."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def caller() -> str:
-    """What the user's program called, where, and on which thread: `Tensor.item at train.py:12 on thread 'Main'`."""
+    """The user's call, its line and its thread: `Tensor.item at train.py:12 on thread 'Main'`."""
     frame: Any = sys._getframe(1)
     inner: Any = None
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
@@ -107,7 +107,7 @@ def caller() -> str:
 
 
 def _called(frame: Any) -> str:
-    """The public operator that the thread is serving, else the name of what a frame runs."""
+    """The public operator that the thread is serving, else the name of a frame's function."""
     operator = public_operator()
     if operator is not None:
         return str(operator.called)

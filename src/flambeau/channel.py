@@ -1,4 +1,4 @@
-"""Private sockets between the processes of one user: requests, answers, file descriptors, and word of who has ended.
+"""Private sockets between the processes of one user: requests, answers, file descriptors and end notices.
 
 - One listening socket per process, made at first use, under a random name in Linux's abstract namespace: it needs no
   file and vanishes with its process.
@@ -51,7 +51,7 @@ class Peer:
 
 
 class Service(Protocol):
-    """What answers requests.  Raises FlambeauError, whose fact the asking side gets."""
+    """A request handler.  Raises FlambeauError, whose text is sent to the asking process."""
 
     def asked(self, peer: Peer, request: bytes) -> Answer: ...
     def lost(self, peer: Peer) -> None:
@@ -86,7 +86,7 @@ class Connection:
         raise ArgumentError(f"process {self.pid}: {answer.decode()}")
 
     def tell(self, service: bytes, request: bytes) -> None:
-        """Send what needs no answer; nothing if the process has ended."""
+        """Send a message without an answer; ignored if the process has ended."""
         with self._lock, suppress(ProcessGoneError):
             self._send(_HEAD.pack(0, service) + request)
 
@@ -118,7 +118,7 @@ class Connection:
         self._socket.close()
 
     def lose(self) -> None:
-        """The process has ended: say so to everyone who wants to know."""
+        """Notify the subscribers that the process has ended."""
         self.is_lost = True
         for reference in self.on_lost:
             if (call := reference()) is not None:

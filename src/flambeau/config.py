@@ -1,10 +1,11 @@
-"""What the environment and the user chose, checked and in one place.
+"""Settings from the environment and the user, validated.
 
 FLAMBEAU_GPUS           `nvidia`, `none`, or `virtual:4` with any of the options `,memory=2GiB`,
                         `,races=poison|error|real`, `,schedule=seeded:7` and `,preset=h200`
 FLAMBEAU_CACHE          directory of compiled kernels, as PYTORCH_KERNEL_CACHE_PATH is (default:
                         $XDG_CACHE_HOME/flambeau or ~/.cache/flambeau)
 USE_PYTORCH_KERNEL_CACHE  0: compiled kernels are not kept on disk
+FLAMBEAU_PURE           1: compile no module when the package is built, and do not warn at import that none is compiled
 FLAMBEAU_COMPILE_AHEAD  0: compile no kernel in the background before it is needed
 FLAMBEAU_STRICT         1: silent mistakes are found: a replay of a graph whose declared inputs have no new values, a
                         use of host memory before the non_blocking copy that it takes part in was waited for;
@@ -98,7 +99,7 @@ def parse_bytes(size: int | str) -> int:
 
 
 def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
-    """What FLAMBEAU_GPUS says, or None if it is not set."""
+    """The value of FLAMBEAU_GPUS, or None."""
     text = environment.get("FLAMBEAU_GPUS", "")
     return parse_gpus(text, races="error" if sanitizer(environment) else "poison") if text else None
 
@@ -106,6 +107,11 @@ def gpus(environment: Mapping[str, str] = os.environ) -> Gpus | None:
 def sanitizer(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether races between streams are to be errors."""
     return environment.get("TORCH_CUDA_SANITIZER", "0") not in ("", "0")
+
+
+def pure(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether the package is meant to run uncompiled."""
+    return environment.get("FLAMBEAU_PURE", "0") not in ("", "0")
 
 
 def compile_ahead(environment: Mapping[str, str] = os.environ) -> bool:
@@ -127,7 +133,7 @@ def launch_blocking(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def stray_contexts(environment: Mapping[str, str] = os.environ) -> str:
-    """What is done about devices that were used and not chosen: "warn", "error" or, for nothing, "".
+    """The reaction to contexts on devices that were not chosen: "warn", "error" or "" for none.
 
     Raises: ConfigError.
     """

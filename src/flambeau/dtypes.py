@@ -19,6 +19,9 @@ class dtype:  # noqa: N801  (the field's name for it)
 
     name: as in `float32`;  itemsize: bytes;  cuda: the C type that holds it in device memory;
     compute: the C type that arithmetic on it uses (half types compute in float, and round once).
+    Example:
+        >>> torch.float32.itemsize, torch.float32.is_floating_point, torch.int64.is_floating_point
+        (4, True, False)
     """
 
     __slots__ = ("category", "compute", "cuda", "is_signed", "itemsize", "name", "_numpy")
@@ -106,6 +109,9 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The type that values of both types convert to; bool, int and float stand for bool, int64 and float64.
 
     Raises: ArgumentTypeError for what is no data type.
+    Example:
+        >>> torch.promote_types(torch.int64, torch.float16), torch.promote_types(torch.uint8, torch.int8)
+        (torch.float16, torch.int16)
     """
     found = [meant(each) for each in (type1, type2)]
     for place, each in enumerate(found, 1):

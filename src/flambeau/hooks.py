@@ -40,7 +40,7 @@ NAMES = (
 
 
 class Hooks:
-    """The hook points.  Each is None, what the only subscriber gave, or a function that calls all subscribers'."""
+    """The hook points.  Each is None, the only subscriber's function, or one that calls all subscribers."""
 
     __slots__ = NAMES
     on_submit: Hook | None
@@ -79,7 +79,7 @@ def subscribe(**functions: Hook) -> None:
 
 
 def unsubscribe(**functions: Hook) -> None:
-    """End what `subscribe` began, with the same functions."""
+    """Remove functions added by `subscribe`."""
     with _lock:
         for name, function in functions.items():
             _subscribed[name].remove(function)

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import callers, transfer
@@ -21,10 +21,10 @@ from .core import storage, tensor, thread
 from .core.call import Delegation, MovedScalars, RunBody
 from .core.layout import Layout, dense_layout, layout_of
 from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
-from .core.plan import Drawn, Launch, LibraryCall, Part, Plan, direct_call, host_call
+from .core.plan import Drawn, Launch, LibraryCall, Part, Plan, direct_call, host_call, whole_call
 from .core.storage import NO_PLACE, NotLowerable
 from .core.tensor import TensorBase, before_write, check_own_overlap
-from .core.thread import Device
+from .core.thread import CPU, Device
 from .dtypes import dtype
 from .errors import ArgumentTypeError, DeviceMismatchError
 from .kernel import Grid, Kernel
@@ -33,6 +33,8 @@ from .ops.pointwise import uncastable, unlike_result
 from .problem import Problem
 from .runtime.device import device
 from .runtime.generator import Generator, check_generator
+
+AT_ONCE = 2  # a call that takes no more than this takes all of it before its first step
 
 
 class Call:
@@ -46,11 +48,16 @@ class Call:
         self.called = operator.called
         self.device = device
         self.is_on_host = device.index < 0
+        self.setting = operator.setting
+        self.settings: list[tuple[Any, Any]] = []  # of operators that a composite calls, which its key does not have
+        self.is_derivative = operator.is_derivative
         self.given: Any = None
         self.places = operands  # what the plan uses so far
         self.taken: list[Layout] = []
         self.steps: list[Any] = []
         self.draws: list[tuple[int, Any]] = []
+        self.body: Any = None
+        self.body_operands: Sequence[Any] = ()
         self.inlined: list[tuple[Operator, Sequence[Any], Any]] = []
 
     def operand(self, source: TensorBase, place: int) -> Any:
@@ -112,15 +119,21 @@ class Call:
         REGISTRY["convert"].lower(self, tensor.alias_of(source, target.shape, steps, source.offset))
         self.given = before
 
+    def make_on_host(self, body: Any, *operands: Any) -> None:
+        """On the CPU, make the result of this call's only launch by a function of the operands' arrays."""
+        self.body, self.body_operands = body, operands
+
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
         """Queue a kernel; on the CPU, run its reference."""
         callers.uses(kernel.entry, self.name)
+        # ignored: devices are objects here
         handle = None if self.is_on_host else self.device.kernel(kernel)  # type: ignore[attr-defined]
         self.steps.append(Launch(kernel, handle, grid, values, self.called))
 
     def library(self, problem: Problem, *operands: Any) -> None:
         """Queue a library call, with a workspace from the caching allocator."""
         callers.uses(problem.kind, self.name)
+        # ignored: devices are objects here
         handle, nbytes = (None, 0) if self.is_on_host else self.device.library_plan(problem)  # type: ignore[attr-defined]
         self.steps.append(LibraryCall(problem, handle, nbytes, operands, self.called))
 
@@ -144,24 +157,62 @@ class Call:
             _check_placed(each)
         if operator.host == "waits" or operator.mutates:
             raise NotLowerable(operator.name)
+        if operator.setting is not None and operator.setting is not self.setting:
+            self.settings.append((operator.setting, operator.setting.value))
         if operator.kind is COMPOSITE:
             result = operator.body(*bound)
             if given is not None:
                 self.assign(given, result)
             return result if given is None else given
-        before = self.given, self.name
+        before = self.given, self.name, self.called
         self.given, self.name = given, operator.name
+        if self.is_derivative:  # it has no name of its own: its launches are those of what it calls
+            self.called = operator.called
         try:
             result = operator.lower(self, *bound)
         finally:
-            self.given, self.name = before
+            self.given, self.name, self.called = before
         self.inlined.append((operator, bound, result))
         return result
 
     def plan(self, members: list[tuple[int, int]], has_given: bool, result: Any) -> Plan:
         """What was recorded.  result: what the lowering returned, or the body of a composite."""
         steps = [host_call(each) for each in self.steps] if self.is_on_host else self.steps
-        return Plan(self.device, members, has_given, self.taken, steps, self.draws, result)
+        made = Plan(self.device, members, has_given, self.taken, steps, self.draws, result)
+        made.settings = self.settings or None
+        if len(self.taken) > AT_ONCE and self.steps:
+            made.lifetimes = _lifetimes(self.steps, self.places - len(self.taken), len(self.taken), _kept(result))
+        return made
+
+
+def _kept(result: Any) -> Iterator[int]:
+    """The places of what a call returns."""
+    if isinstance(result, tuple):
+        for each in result:
+            yield from _kept(each)
+    elif result is not None:
+        yield result.place if isinstance(result, Part) else result
+
+
+def _lifetimes(steps: Sequence[Any], first: int, count: int, kept: Iterator[int]) -> list[Any]:
+    """Per step, what is taken before it and what is dropped after it, as indexes of what the call takes.
+
+    first: the place of the first one;  kept: the places of results, which are never dropped.
+    """
+    uses = [{place.operand - first for place in step.addresses} for step in steps]
+    begins, ends = [0] * count, [len(steps) - 1] * count
+    for taken in range(count):
+        used_by = [at for at, used in enumerate(uses) if taken in used]
+        if used_by:
+            begins[taken], ends[taken] = used_by[0], used_by[-1]
+    is_kept = {place - first for place in kept}
+    return [
+        (
+            [taken for taken in range(count) if begins[taken] == at],
+            [taken for taken in range(count) if ends[taken] == at and taken not in is_kept],
+        )
+        for at in range(len(steps))
+    ]
 
 
 def _check_placed(value: Any) -> None:
@@ -176,6 +227,8 @@ def _check_placed(value: Any) -> None:
 
 def entry_for(operator: Operator, bound: list[Any], given: Any) -> Any:
     """What later calls with the same key do.  Raises what the operator raises."""
+    if operator.is_derivative:
+        return _composite_entry(operator, bound, next(iter(_devices(bound)), CPU))
     check_types(operator, bound)
     device, scalars = device_of(operator, bound)
     if given is not None:
@@ -199,6 +252,8 @@ def entry_for(operator: Operator, bound: list[Any], given: Any) -> Any:
     is_new = result is not call.given and len(call.steps) == 1
     if call.is_on_host and operator.kind is POINTWISE and is_new and call.taken[0].dense:
         plan.direct = direct_call(call.steps[0], call.taken[0])
+    elif call.body is not None and is_new and call.taken[0].dense:
+        plan.direct = whole_call(call.body, call.body_operands, call.steps[0])
     return plan
 
 
@@ -263,6 +318,15 @@ def _places(result: Any) -> Any:
 # composites
 
 
+def _devices(values: Sequence[Any]) -> Iterator[Device]:
+    """The devices of tensors among arguments, members of lists included."""
+    for value in values:
+        if isinstance(value, TensorBase):
+            yield value.layout.device
+        elif isinstance(value, (list, tuple)):
+            yield from _devices(value)
+
+
 def _composite_entry(operator: Operator, bound: list[Any], device: Device) -> Any:
     """A Delegation or a Plan for a composite that needs no values; else RunBody."""
     if operator.host == "waits":
@@ -320,6 +384,8 @@ def _parts(call: Call, arguments: Sequence[Any], result: Any) -> Any:
             return place if is_whole else Part(place, result.layout, result.offset)
         if any(each is result for each in arguments):
             return place
+        if call.is_derivative:
+            return Part(place, result.layout, result.offset)
         raise NotLowerable("a view of an operand")
     if type(result) in (tuple, list):
         return tuple([_parts(call, arguments, each) for each in result]) if type(result) is tuple else _refuse()
@@ -410,7 +476,7 @@ class _Lowering(calls.Lowering):
         return misuse(operator, bound, error)
 
     def moved(self, tensor: TensorBase, device: int) -> TensorBase:
-        return transfer.move(tensor, device)  # type: ignore[no-any-return]
+        return transfer.move(tensor, device)  # type: ignore[no-any-return]  # move has no types
 
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:
         return transfer.copy_(target, source)

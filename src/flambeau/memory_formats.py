@@ -10,7 +10,13 @@ from .errors import ArgumentTypeError, ShapeError, ValueRangeError, shown
 
 
 class memory_format:  # noqa: N801  (PyTorch's name for it)
-    """One order of dimensions.  order: those of a channels-last format, fastest first; () for the others."""
+    """One order of dimensions.  order: those of a channels-last format, fastest first; () for the others.
+
+    Example:
+        >>> x = torch.zeros(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+        >>> x.stride(), x.is_contiguous(memory_format=torch.channels_last)
+        ((60, 1, 15, 3), True)
+    """
 
     __slots__ = ("name", "order")
 

@@ -104,6 +104,11 @@ def set_float32_matmul_precision(precision: str) -> None:
     """How exact products of float32 matrices are: "highest", or "high" and "medium", which both mean TF32.
 
     Another text changes nothing, with a warning.
+    Example:
+        >>> torch.set_float32_matmul_precision("high")
+        >>> torch.backends.cuda.matmul.allow_tf32
+        True
+        >>> torch.set_float32_matmul_precision("highest")
     """
     if precision not in LEVELS:
         warnings.warn(
@@ -115,13 +120,25 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """ "highest", "high" or "medium".  Raises ModeError if `fp32_precision` says otherwise."""
+    """ "highest", "high" or "medium".  Raises ModeError if `fp32_precision` says otherwise.
+
+    Example:
+        >>> torch.get_float32_matmul_precision()
+        'highest'
+    """
     switches.matmul_is_tf32()
     return switches.level
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for algorithms that give the same bits in every run: flambeau's always do.  The mode is kept."""
+    """Ask for algorithms that give the same bits in every run: flambeau's always do.  The mode is kept.
+
+    Example:
+        >>> torch.use_deterministic_algorithms(True)
+        >>> torch.are_deterministic_algorithms_enabled()
+        True
+        >>> torch.use_deterministic_algorithms(False)
+    """
     if not isinstance(mode, bool):
         raise ArgumentTypeError(
             f"mode must be bool, not {type(mode).__name__}", operator="use_deterministic_algorithms"
@@ -130,12 +147,22 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What use_deterministic_algorithms was told."""
+    """What use_deterministic_algorithms was told.
+
+    Example:
+        >>> torch.are_deterministic_algorithms_enabled()
+        False
+    """
     return switches.deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """What use_deterministic_algorithms was told as warn_only."""
+    """What use_deterministic_algorithms was told as warn_only.
+
+    Example:
+        >>> torch.is_deterministic_algorithms_warn_only_enabled()
+        False
+    """
     return switches.warn_only
 
 
@@ -143,6 +170,11 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """use_deterministic_algorithms by name: "default" or 0, "warn" or 1, "error" or 2.
 
     Raises: ModeError for an unknown one, ArgumentTypeError for what is neither a text nor a number.
+    Example:
+        >>> torch.set_deterministic_debug_mode("warn")
+        >>> torch.get_deterministic_debug_mode()
+        1
+        >>> torch.set_deterministic_debug_mode("default")
     """
     if not isinstance(debug_mode, (int, str)):
         raise ArgumentTypeError(
@@ -162,7 +194,12 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2 for "default", "warn" and "error"."""
+    """0, 1 or 2 for "default", "warn" and "error".
+
+    Example:
+        >>> torch.get_deterministic_debug_mode()
+        0
+    """
     return 0 if not switches.deterministic else 1 if switches.warn_only else 2
 
 

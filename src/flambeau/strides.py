@@ -13,7 +13,12 @@ Shape = tuple[int, ...]
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple that prints as PyTorch's does."""
+    """The shape of a tensor: a tuple that prints as PyTorch's does.
+
+    Example:
+        >>> torch.Size([2, 3]), torch.Size([2, 3]).numel()
+        (torch.Size([2, 3]), 6)
+    """
 
     __slots__ = ()
 
@@ -23,7 +28,7 @@ class Size(tuple[int, ...]):
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"
 
-    def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]
+    def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]  # the sum of two shapes is one
         return Size(tuple.__add__(self, other))
 
     @overload

@@ -1,12 +1,12 @@
-"""Vector clocks: which operations happen before which.
+"""Vector clocks: the happens-before relation between operations on streams.
 
-- A lane does one operation after another; a stream is a lane.  Its operations are numbered from 1.
-- A clock says, per lane, up to which operation everything is done.  An event keeps the clock of its stream.
-- The host submits every operation, so each one also follows whatever the host has waited for.  That is kept once,
-  apart from the lanes' clocks: what a lane has not learned through events, the host may know.
-- Clocks share what they have in common: a base, which never changes, and what was learned since the base was made.
-  So records, waits and operations cost the same however many lanes a clock knows.  A base is made anew when a lane
-  has learned about as many numbers as the square root of the size of its base.
+- The operations of a stream are numbered from 1, in order.
+- A clock holds, per stream, the number of the last operation that is done.  An event keeps the clock of its stream.
+- The host submits every operation, so each one also follows everything that the host has waited for.  That is kept
+  once, apart from the streams' clocks: a stream may not have learned through events what the host knows.
+- Clocks share data: an immutable base, and the changes since the base was made.  So records, waits and operations cost
+  the same however many streams a clock knows.  A base is rebuilt when the changes outnumber
+  the square root of its size.
 
 Source: C. Fidge, "Timestamps in message-passing systems that preserve the partial ordering", 1988.
 """
@@ -16,17 +16,17 @@ from __future__ import annotations
 from collections.abc import Hashable
 from math import isqrt
 
-Lane = Hashable
-UNKNOWN = -1  # what is known of a lane that nothing is known of; 0 if it was waited for before its first operation
-FEW_CHANGES = 16  # numbers that a lane learns before it makes a small base anew
+StreamKey = Hashable
+UNKNOWN = -1  # no operation of the stream is known; 0: the stream was waited for before its first operation
+FEW_CHANGES = 16  # changes after which a small base is rebuilt
 
 
 class Base:
-    """Numbers of lanes, never changed.  Of two bases of one owner, the one with the higher serial knows more."""
+    """Immutable numbers by stream.  Of two bases of one owner, the one with the higher serial includes the other."""
 
     __slots__ = ("numbers", "owner", "serial")
 
-    def __init__(self, owner: Lane, serial: int, numbers: dict[Lane, int]) -> None:
+    def __init__(self, owner: StreamKey, serial: int, numbers: dict[StreamKey, int]) -> None:
         self.owner = owner
         self.serial = serial
         self.numbers = numbers
@@ -36,30 +36,30 @@ EMPTY = Base(None, 0, {})
 
 
 class Clock:
-    """What is done at one point of a lane: the lane's operations up to `number`, and what those came after."""
+    """One point of a stream: its operations up to `number`, and the operations that those follow."""
 
-    __slots__ = ("base", "changes", "lane", "number", "version")
+    __slots__ = ("base", "changes", "stream", "number", "version")
 
-    def __init__(self, lane: Lane, number: int, base: Base, changes: dict[Lane, int], version: int) -> None:
-        self.lane = lane
+    def __init__(self, stream: StreamKey, number: int, base: Base, changes: dict[StreamKey, int], version: int) -> None:
+        self.stream = stream
         self.number = number
         self.base = base
         self.changes = changes
         self.version = version
 
-    def reached(self, lane: Lane) -> int:
-        """Up to which operation of `lane` everything is done."""
-        if lane == self.lane:
+    def reached(self, stream: StreamKey) -> int:
+        """The number of the last operation of `stream` that is done."""
+        if stream == self.stream:
             return self.number
-        return max(self.changes.get(lane, UNKNOWN), self.base.numbers.get(lane, UNKNOWN))
+        return max(self.changes.get(stream, UNKNOWN), self.base.numbers.get(stream, UNKNOWN))
 
 
-class LaneState:
-    """A lane's own clock.
+class StreamState:
+    """A stream's own clock.
 
-    changes: what it learned since `base`; shared with clocks that were taken, if `is_shared`.
-    merged: the highest serial that it learned of each owner's bases.
-    version: how often it learned anything;  is_waiting: it learned something since its last operation.
+    changes: numbers learned since `base`, shared with clocks taken from it if `is_shared`.
+    merged: the highest serial of each owner's bases that was merged.
+    version: how often the clock changed;  is_waiting: it changed since the stream's last operation.
     """
 
     __slots__ = ("base", "changes", "count", "is_shared", "is_waiting", "merged", "serial", "version")
@@ -67,82 +67,82 @@ class LaneState:
     def __init__(self) -> None:
         self.count = 0
         self.base = EMPTY
-        self.changes: dict[Lane, int] = {}
+        self.changes: dict[StreamKey, int] = {}
         self.is_shared = False
-        self.merged: dict[Lane, int] = {}
+        self.merged: dict[StreamKey, int] = {}
         self.serial = 0
         self.version = 0
         self.is_waiting = False
 
-    def copy(self) -> LaneState:
-        made = LaneState()
+    def copy(self) -> StreamState:
+        made = StreamState()
         self.is_shared = True
         for name in self.__slots__:
             setattr(made, name, getattr(self, name))
         made.merged = dict(self.merged)
         return made
 
-    def reached(self, lane: Lane) -> int:
-        """As of a Clock, for any lane but this one."""
-        return max(self.changes.get(lane, UNKNOWN), self.base.numbers.get(lane, UNKNOWN))
+    def reached(self, stream: StreamKey) -> int:
+        """As of a Clock, for any stream but this one."""
+        return max(self.changes.get(stream, UNKNOWN), self.base.numbers.get(stream, UNKNOWN))
 
 
 class VectorClocks:
-    """The clocks of all lanes and of the host.  Callers hold a lock of their own.
+    """The clocks of all streams and of the host.  Callers hold a lock of their own.
 
-    steps: numbers that were compared or copied so far: what the calls cost.
+    steps: numbers compared or copied so far, a measure of cost.
     """
 
     def __init__(self) -> None:
-        self._lanes: dict[Lane, LaneState] = {}
-        self._host: dict[Lane, int] = {}
-        self._host_merged: dict[Lane, int] = {}
+        self._streams: dict[StreamKey, StreamState] = {}
+        self._host: dict[StreamKey, int] = {}
+        self._host_merged: dict[StreamKey, int] = {}
         self.steps = 0
 
-    def lane(self, lane: Lane) -> LaneState:
-        state = self._lanes.get(lane)
+    def stream(self, stream: StreamKey) -> StreamState:
+        state = self._streams.get(stream)
         if state is None:
-            state = self._lanes[lane] = LaneState()
+            state = self._streams[stream] = StreamState()
         return state
 
-    def restore(self, lane: Lane, state: LaneState) -> None:
-        """Put back what `lane(...).copy()` gave."""
-        self._lanes[lane] = state
+    def restore(self, stream: StreamKey, state: StreamState) -> None:
+        """Put back what `stream(...).copy()` gave."""
+        self._streams[stream] = state
 
-    def advance(self, lane: Lane) -> Clock:
-        """Begin the lane's next operation, and return the clock of the time when it is done."""
-        state = self.lane(lane)
+    def advance(self, stream: StreamKey) -> Clock:
+        """Number the stream's next operation; return the clock at its completion."""
+        state = self.stream(stream)
         state.count += 1
         state.is_waiting = False
-        return self._clock(lane, state)
+        return self._clock(stream, state)
 
-    def snapshot(self, lane: Lane) -> Clock:
-        """The clock of the time when everything so far on `lane` is done."""
-        return self._clock(lane, self.lane(lane))
+    def snapshot(self, stream: StreamKey) -> Clock:
+        """The clock at the completion of all work submitted to `stream` so far."""
+        return self._clock(stream, self.stream(stream))
 
-    def _clock(self, lane: Lane, state: LaneState) -> Clock:
+    def _clock(self, stream: StreamKey, state: StreamState) -> Clock:
         state.is_shared = True
-        return Clock(lane, state.count, state.base, state.changes, state.version)
+        return Clock(stream, state.count, state.base, state.changes, state.version)
 
-    def learn(self, lane: Lane, clock: Clock) -> None:
-        """From its next operation on, `lane` comes after everything in `clock`."""
-        state = self.lane(lane)
-        if clock.lane == lane or self.knows(lane, clock.lane, clock.number + 1):
-            return  # a later operation of that lane, which is known, came after all of this
+    def learn(self, stream: StreamKey, clock: Clock) -> None:
+        """Make the next operations of `stream` follow everything in `clock`."""
+        state = self.stream(stream)
+        if clock.stream == stream or self.knows(stream, clock.stream, clock.number + 1):
+            return  # a later operation of that stream, which is known, came after all of this
         if state.is_shared:
             state.changes = dict(state.changes)
             state.is_shared = False
             self.steps += len(state.changes)
-        self._learn_base(lane, state, clock.base)
+        self._learn_base(stream, state, clock.base)
         for other, number in clock.changes.items():
-            self._learn_number(lane, state, other, number)
-        self._learn_number(lane, state, clock.lane, clock.number)
+            self._learn_number(stream, state, other, number)
+        self._learn_number(stream, state, clock.stream, clock.number)
         state.version += 1
         state.is_waiting = True
         if len(state.changes) > FEW_CHANGES + isqrt(len(state.base.numbers)):
-            self._renew(lane, state, state.base.numbers, state.changes)
+            self._renew(stream, state, state.base.numbers, state.changes)
 
-    def _learn_base(self, lane: Lane, state: LaneState, base: Base) -> None:
+    def _learn_base(self, stream: StreamKey, state: StreamState, base: Base) -> None:
         known = state.base
         if base is known or not base.numbers or state.merged.get(base.owner, 0) >= base.serial:
             return
@@ -150,15 +150,17 @@ class VectorClocks:
         if known is EMPTY or known.owner == base.owner:  # a higher serial: it knows all that the other one does
             state.base = base
         else:
-            self._renew(lane, state, known.numbers, base.numbers)
+            self._renew(stream, state, known.numbers, base.numbers)
 
-    def _learn_number(self, lane: Lane, state: LaneState, other: Lane, number: int) -> None:
+    def _learn_number(self, stream: StreamKey, state: StreamState, other: StreamKey, number: int) -> None:
         self.steps += 1
-        if other != lane and state.reached(other) < number:
+        if other != stream and state.reached(other) < number:
             state.changes[other] = number
 
-    def _renew(self, lane: Lane, state: LaneState, numbers: dict[Lane, int], more: dict[Lane, int]) -> None:
-        """Give the lane a base of its own that joins both, without what the host knows."""
+    def _renew(
+        self, stream: StreamKey, state: StreamState, numbers: dict[StreamKey, int], more: dict[StreamKey, int]
+    ) -> None:
+        """Give the stream a new base that joins both, without the numbers that the host knows."""
         self.steps += len(numbers) + len(more)
         joined = dict(numbers)
         for other, number in more.items():
@@ -167,55 +169,55 @@ class VectorClocks:
         host = self._host
         state.serial += 1
         kept = {other: number for other, number in joined.items() if host.get(other, UNKNOWN) < number}
-        state.base = Base(lane, state.serial, kept)
-        state.merged[lane] = state.serial
+        state.base = Base(stream, state.serial, kept)
+        state.merged[stream] = state.serial
         if more is state.changes:
             state.changes = {}
 
-    def knows(self, lane: Lane, other: Lane, number: int) -> bool:
-        """Whether the next operation of `lane` comes after operation `number` of another lane."""
+    def knows(self, stream: StreamKey, other: StreamKey, number: int) -> bool:
+        """Whether the next operation of `stream` follows operation `number` of another stream."""
         if self._host.get(other, UNKNOWN) >= number:
             return True
-        state = self._lanes.get(lane)
+        state = self._streams.get(stream)
         return state is not None and state.reached(other) >= number
 
     # the host
     def host_learn(self, clock: Clock) -> None:
-        """The host has waited for everything in `clock`: all operations from now on come after it."""
+        """Record that the host waited for everything in `clock`: all later operations follow it."""
         base = clock.base
         if base.numbers and self._host_merged.get(base.owner, 0) < base.serial:
             self._host_merged[base.owner] = base.serial
             self._host_learn_numbers(base.numbers)
         self._host_learn_numbers(clock.changes)
-        if self._host.get(clock.lane, UNKNOWN) < clock.number:
-            self._host[clock.lane] = clock.number
+        if self._host.get(clock.stream, UNKNOWN) < clock.number:
+            self._host[clock.stream] = clock.number
         self.steps += 1
-        state = self.lane(clock.lane)
+        state = self.stream(clock.stream)
         if state.version == clock.version:
             state.is_waiting = False
 
-    def _host_learn_numbers(self, numbers: dict[Lane, int]) -> None:
+    def _host_learn_numbers(self, numbers: dict[StreamKey, int]) -> None:
         self.steps += len(numbers)
-        for lane, number in numbers.items():
-            if self._host.get(lane, UNKNOWN) < number:
-                self._host[lane] = number
+        for stream, number in numbers.items():
+            if self._host.get(stream, UNKNOWN) < number:
+                self._host[stream] = number
 
-    def host_knows(self, lane: Lane, number: int) -> bool:
-        """Whether the host has waited for operation `number` of `lane`."""
-        return self._host.get(lane, UNKNOWN) >= number
+    def host_knows(self, stream: StreamKey, number: int) -> bool:
+        """Whether the host has waited for operation `number` of `stream`."""
+        return self._host.get(stream, UNKNOWN) >= number
 
-    def host_knows_all(self, lane: Lane) -> bool:
-        """Whether the host has waited for everything that `lane` has, and for all that it waits for itself."""
-        state = self.lane(lane)
-        if self._host.get(lane, UNKNOWN) < state.count:
+    def host_knows_all(self, stream: StreamKey) -> bool:
+        """Whether the host has waited for all work of `stream` and for everything that the stream waits for."""
+        state = self.stream(stream)
+        if self._host.get(stream, UNKNOWN) < state.count:
             return False
         if state.is_waiting and self._host_has(state.changes) and self._host_has(state.base.numbers):
             state.is_waiting = False
         return not state.is_waiting
 
-    def _host_has(self, numbers: dict[Lane, int]) -> bool:
-        for lane, number in numbers.items():
+    def _host_has(self, numbers: dict[StreamKey, int]) -> bool:
+        for stream, number in numbers.items():
             self.steps += 1
-            if self._host.get(lane, UNKNOWN) < number:
+            if self._host.get(stream, UNKNOWN) < number:
                 return False
         return True

@@ -215,7 +215,7 @@ def test_gradcheck_refuses_a_wrong_derivative():
 
     x = torch.tensor([1.0], dtype=torch.float64, requires_grad=True)
     with pytest.raises(RuntimeError, match="input 0 .* differs from central differences by up to"):
-        gradcheck(Wrong.apply, [x])
+        assert gradcheck(Wrong.apply, [x])
 
 
 class Cube(torch.autograd.Function):

@@ -47,7 +47,7 @@ def test_a_mismatch_names_output_and_input():
     wrong = function(lambda ctx, x: x * 2, lambda ctx, grad: grad * 3)
     both = (leaf(), leaf())
     with pytest.raises(GradcheckError, match=r"output 1 with respect to input 1 \(float64\[2\] on cpu\)"):
-        gradcheck(lambda x, y: (x * 2, wrong(y)), both)
+        assert gradcheck(lambda x, y: (x * 2, wrong(y)), both)
     assert gradcheck(lambda x, y: (x * 2, wrong(y)), both, raise_exception=False) is False
     assert gradcheck(wrong, leaf(), fast_mode=True, raise_exception=False) is False
     constant = function(lambda ctx, x: x * 0 + 1, lambda ctx, grad: grad * 0 + 1)
@@ -68,7 +68,7 @@ def test_the_second_derivative_is_checked_for_gradients_of_outputs_too():
     for wrong in ("x", "grad"):
         assert gradcheck(square(wrong), leaf())
         with pytest.raises(GradcheckError, match="Jacobian mismatch"):
-            gradgradcheck(square(wrong), leaf())
+            assert gradgradcheck(square(wrong), leaf())
 
 
 def test_backward_must_take_undefined_gradients_unless_told_otherwise():
@@ -78,11 +78,11 @@ def test_backward_must_take_undefined_gradients_unless_told_otherwise():
 
     careless = function(forward, lambda ctx, grad: grad * 2)
     with pytest.raises(GradcheckError, match="undefined output grads: .*TypeError"):
-        gradcheck(careless, leaf())
+        assert gradcheck(careless, leaf())
     assert gradcheck(careless, leaf(), check_undefined_grad=False)
     from_nothing = function(forward, lambda ctx, grad: torch.ones(2, dtype=torch.float64) if grad is None else grad * 2)
     with pytest.raises(GradcheckError, match="all input grads to be undefined or zero"):
-        gradcheck(from_nothing, leaf())
+        assert gradcheck(from_nothing, leaf())
 
 
 def test_gradients_that_differ_between_passes_need_a_tolerance():
@@ -94,7 +94,7 @@ def test_gradients_that_differ_between_passes_need_a_tolerance():
 
     drifting = function(lambda ctx, x: x * 2, backward)
     with pytest.raises(GradcheckError, match="Backward is not reentrant"):
-        gradcheck(drifting, leaf(), check_undefined_grad=False)
+        assert gradcheck(drifting, leaf(), check_undefined_grad=False)
     assert gradcheck(drifting, leaf(), check_undefined_grad=False, nondet_tol=1e-6)
 
 

@@ -393,3 +393,36 @@ def test_an_error_that_is_dropped_holds_no_operand(call):
         assert left() is None
     finally:
         gc.enable()
+
+
+def test_a_plan_is_lowered_again_where_a_setting_has_changed_that_its_key_does_not_have():
+    runs = []
+
+    def body(input: Operand, other: Operand):
+        runs.append(torch.backends.cuda.matmul.allow_tf32)
+        return (input @ other).relu()
+
+    called = composed(body)
+    with machine(devices=1):
+        x, y = torch.randn(2, 3, device="cuda"), torch.randn(3, 4, device="cuda")
+        for allowed in (False, False, True, True, False):
+            torch.backends.cuda.matmul.allow_tf32 = allowed
+            assert called(x, y).shape == (2, 4)
+    assert runs == [False, True, False]
+
+
+def test_a_long_plan_takes_memory_before_its_first_use_and_drops_it_after_the_last():
+    def body(input: Operand):
+        for _ in range(8):
+            input = input + 1
+        return input
+
+    called = composed(body)
+    with machine(devices=1):
+        x = torch.ones(1 << 20, device="cuda")
+        for _ in range(2):
+            torch.cuda.reset_peak_memory_stats()
+            found = called(x)
+            assert found[0].item() == 9 and type(entries_of(called)[0]) is Plan
+            assert torch.cuda.max_memory_allocated() == 3 * x.nbytes
+            del found

@@ -381,7 +381,7 @@ def program(text):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["fork", "forkserver"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("forkserver", marks=pytest.mark.full)])
 @pytest.mark.parametrize(
     ("end", "status"), [("die()", -signal.SIGKILL), ("raise SystemExit(4)", 4), ("", 0), ("os._exit(5)", 5)]
 )

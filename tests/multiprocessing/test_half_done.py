@@ -9,18 +9,18 @@ from flambeau import channel
 from flambeau.core import thread
 from flambeau.errors import ProcessGoneError
 from flambeau.runtime import ipc, shared_memory
-from flambeau.runtime.ledger import Ledger
+from flambeau.runtime.ipc_exports import Exports
 
 DEVICES = pytest.mark.parametrize("device", ["cpu", "cuda"])
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_on_its_way():
-    shared_memory.host_side().ledger.withdraw(lambda route: True)
+    shared_memory.host_side().exports.withdraw(lambda route: True)
 
 
-def ledger(device):
-    return shared_memory.host_side().ledger if device == "cpu" else ipc.of(thread.machine()).ledger
+def exports(device):
+    return shared_memory.host_side().exports if device == "cpu" else ipc.of(thread.machine()).exports
 
 
 def message_of(device):
@@ -63,7 +63,7 @@ def test_two_threads_may_open_events(gpus):
 def test_what_a_process_is_receiving_from_itself_cannot_be_withdrawn(gpus, context, monkeypatch, device):
     queue = context.SimpleQueue()
     queue.put(torch.ones(2, device=device))
-    take, withdrawn = Ledger.take, []
+    take, withdrawn = Exports.take, []
 
     def taking(self, number, peer):
         found = take(self, number, peer)
@@ -72,12 +72,12 @@ def test_what_a_process_is_receiving_from_itself_cannot_be_withdrawn(gpus, conte
             take(self, number, peer)
         return found
 
-    monkeypatch.setattr(Ledger, "take", taking)
+    monkeypatch.setattr(Exports, "take", taking)
     assert queue.get().tolist() == [1.0, 1.0]
-    assert withdrawn == [0] and not ledger(device).accounts()[0]
+    assert withdrawn == [0] and not exports(device).accounts()[0]
 
 
-def test_a_ticket_that_could_not_be_answered_is_still_to_be_had(other, monkeypatch):
+def test_a_handle_that_could_not_be_answered_is_still_to_be_had(other, monkeypatch):
     message, duplicate, failures = message_of("cpu"), shared_memory.os.dup, []
 
     def failing_once(descriptor):
@@ -89,11 +89,11 @@ def test_a_ticket_that_could_not_be_answered_is_still_to_be_had(other, monkeypat
     monkeypatch.setattr(shared_memory.os, "dup", failing_once)
     name, text = other.fails("import pickle; pickle.loads(message)", message=message)
     assert name == "ArgumentError" and "Too many open files" in text
-    (ticket,) = ledger("cpu").accounts()[0]
-    assert ticket.taker is None
+    (handle,) = exports("cpu").accounts()[0]
+    assert handle.taker is None
     assert other.do("answer = pickle.loads(message).tolist()") == [1.0, 1.0]
     channel.settle()
-    assert not ledger("cpu").accounts()[0]
+    assert not exports("cpu").accounts()[0]
 
 
 @DEVICES
@@ -118,7 +118,7 @@ assert interrupted
         message=message,
     )
     channel.settle()
-    assert ledger(device).accounts() == ([], [])
+    assert exports(device).accounts() == ([], [])
     assert other.fails("pickle.loads(message)")[0] == "ProcessGoneError"
     assert other.do("answer = pickle.loads(another).tolist()", another=message_of(device)) == [1.0, 1.0]
 
@@ -126,14 +126,14 @@ assert interrupted
 @DEVICES
 def test_a_receiver_that_is_refused_changes_nothing(other, device):
     """While this process receives, the other one asks for the same."""
-    message, take = message_of(device), Ledger.take
-    number = ledger(device).accounts()[0][0].number
-    take(ledger(device), number, None)
+    message, take = message_of(device), Exports.take
+    number = exports(device).accounts()[0][0].number
+    take(exports(device), number, None)
     assert other.fails("import pickle; pickle.loads(message)", message=message)[0] == "ProcessGoneError"
     channel.settle()
-    assert [each.number for each in ledger(device).accounts()[0]] == [number]
-    ledger(device).done(number, None)
-    assert ledger(device).accounts() == ([], [])
+    assert [each.number for each in exports(device).accounts()[0]] == [number]
+    exports(device).done(number, None)
+    assert exports(device).accounts() == ([], [])
 
 
 @DEVICES
@@ -150,4 +150,4 @@ def test_a_pool_that_cannot_send_one_argument_keeps_none(gpus, context, device, 
     with context.Pool(1) as pool:
         with pytest.raises((AttributeError, TypeError)):
             call(pool, torch.ones(2, device=device))
-        assert not ledger(device).accounts()[0]
+        assert not exports(device).accounts()[0]

@@ -302,7 +302,7 @@ def test_it_goes_back_after_the_consumer_s_work_on_it(other):
     assert x.tolist() == [2.0] * 8
 
 
-def test_the_ledger_says_who_holds_what(other):
+def test_the_report_says_who_holds_what(other):
     x = torch.ones(1000, device="cuda:1")
     other.do("kept = x", x=x)
     del x
@@ -315,7 +315,7 @@ def test_the_ledger_says_who_holds_what(other):
     ]
 
 
-def test_an_empty_ledger_says_so(gpus):
+def test_an_empty_report_says_so(gpus):
     assert str(torch.cuda.ipc_report()) == "nothing is shared with other processes"
     torch.cuda.ipc_collect()
 

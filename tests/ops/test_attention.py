@@ -182,7 +182,7 @@ def test_a_mask_of_numbers_and_its_gradient():
     (query, key, value, _), values = operands(shape, kind, device="cpu")
     mask = numbers((2, 1, 3, 4), 7)
     close(attention(query, key, value, tensor(mask)), expected(*values, added=mask)[0], kind)
-    gradcheck(lambda given: attention(query, key, value, given), [tensor(mask).requires_grad_()])
+    assert gradcheck(lambda given: attention(query, key, value, given), [tensor(mask).requires_grad_()])
 
 
 @pytest.mark.parametrize("as_numbers", [False, True])
@@ -238,7 +238,7 @@ def test_the_composed_one_has_a_second_derivative():
         return attention(query, key, value).square()
 
     (query, key, value, _), _ = operands((1, 1, 1, 2, 3, 4, 4), dtypes.float64, device="cpu")
-    gradgradcheck(squared, [query.requires_grad_()])
+    assert gradgradcheck(squared, [query.requires_grad_()])
 
 
 def test_leading_sizes_that_do_not_broadcast():

@@ -192,4 +192,4 @@ def test_second_derivative_of_classes(reduction):
         loss = cross_entropy(x, target, weight, None, 2, None, reduction)
         return torch.autograd.grad((loss * loss).sum(), x, create_graph=True)[0]
 
-    gradcheck(gradient, [x])
+    assert gradcheck(gradient, [x])

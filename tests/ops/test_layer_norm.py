@@ -53,8 +53,8 @@ def test_layer_norm_gradients_over_many_rows():
     count = 3 * ROWS_PER_PIECE
     assert _column_parts(count, 2) > 1
     values, weight, bias = (leaf(RANDOM.standard_normal(shape)) for shape in ((count, 2), (2,), (2,)))
-    gradcheck(lambda w, b: layer_norm(values.detach(), (2,), w, b), [weight, bias])
-    gradcheck(lambda x, w: layer_norm(x, (2,), w), [leaf(RANDOM.standard_normal((3, 2))), weight])
+    assert gradcheck(lambda w, b: layer_norm(values.detach(), (2,), w, b), [weight, bias])
+    assert gradcheck(lambda x, w: layer_norm(x, (2,), w), [leaf(RANDOM.standard_normal((3, 2))), weight])
 
 
 @pytest.mark.parametrize("affine", [True, False])
@@ -68,7 +68,7 @@ def test_layer_norm_second_derivative(affine):
         needed = [x, *(each for each in parameters if each is not None)]
         return torch.autograd.grad((out * rest[-1]).sum(), needed, create_graph=True)
 
-    gradcheck(gradients, leaves)
+    assert gradcheck(gradients, leaves)
 
 
 @pytest.mark.parametrize("kind", ["float32", "bfloat16", "float64"])

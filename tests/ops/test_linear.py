@@ -32,7 +32,7 @@ def test_linear(lead):
     x, weight, bias = leaf(*lead, 3), leaf(4, 3), leaf(4)
     expected = x.detach().numpy() @ weight.detach().numpy().T + bias.detach().numpy()
     np.testing.assert_allclose(linear.linear(x, weight, bias).detach().numpy(), expected, rtol=1e-12)
-    gradcheck(linear.linear, [x, weight, bias])
+    assert gradcheck(linear.linear, [x, weight, bias])
     linear.linear(x, weight, bias).sum().backward()
     assert weight.grad.is_contiguous()
 
@@ -60,7 +60,7 @@ def test_the_gradients_have_gradients(lead):
         result = linear.linear(*operands)
         return torch.autograd.grad((result * result).sum(), operands, create_graph=True)
 
-    gradcheck(gradients, operands)
+    assert gradcheck(gradients, operands)
 
 
 def test_an_input_that_needs_no_gradient_keeps_no_weight():
@@ -111,13 +111,14 @@ def test_an_activated_layer_is_the_activation_of_the_layer(use_gelu, kind):
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 def test_an_activated_layer_has_a_second_derivative(activation):
-    gradcheck(lambda *operands: linear.linear_activation(*operands, activation), [leaf(2, 3), leaf(4, 3), leaf(4)])
+    operands = [leaf(2, 3), leaf(4, 3), leaf(4)]
+    assert gradcheck(lambda *operands: linear.linear_activation(*operands, activation), operands)
     x, weight = leaf(2, 3), leaf(4, 3)
 
     def slope(x, weight):
         return torch.autograd.grad(linear.linear_activation(x, weight, None, activation).sum(), x, create_graph=True)[0]
 
-    gradcheck(slope, [x, weight])
+    assert gradcheck(slope, [x, weight])
 
 
 def test_nan_stays_and_a_sum_of_nothing_is_activated():

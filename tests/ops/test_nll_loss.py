@@ -40,11 +40,11 @@ def test_half_types_are_summed_in_float32():
 def test_gradients_of_classes(reduction):
     target, weight = tensor([[1, 0], [2, 1]]), double(WEIGHT)
     x = leaf(2, 3, 2)
-    gradcheck(lambda each: nll_loss(each, target, weight, None, 2, None, reduction), [x])
-    gradcheck(lambda each: cross_entropy(each, target, weight, None, 2, None, reduction, 0.3), [x])
+    assert gradcheck(lambda each: nll_loss(each, target, weight, None, 2, None, reduction), [x])
+    assert gradcheck(lambda each: cross_entropy(each, target, weight, None, 2, None, reduction, 0.3), [x])
     grad = leaf(*((2, 2) if reduction == "none" else ()))
     total = None if reduction != "mean" else double(4.0)
-    gradcheck(lambda g: nll_backward(g, target, weight, total, (2, 3, 2), 2, reduction == "none"), [grad])
+    assert gradcheck(lambda g: nll_backward(g, target, weight, total, (2, 3, 2), 2, reduction == "none"), [grad])
 
 
 def test_class_errors_name_every_value():

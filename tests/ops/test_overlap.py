@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from flambeau.core import thread
+from flambeau.core.call import INTO
 from flambeau.core.tensor import overlap_of
 from flambeau.errors import ArgumentTypeError, ShapeError
 
@@ -69,6 +71,19 @@ def test_one_value_may_fill_repeated_elements(x):
     assert x[:1].expand(3).fill_(2).tolist() == [2, 2, 2]
     assert x[:1].expand(2, 3).zero_().tolist() == [[0, 0, 0], [0, 0, 0]]
     assert x.tolist() == [0, 1, 2, 3, 4, 5]
+    x.view(2, 3)[:, 1:].unsqueeze(1).expand(2, 4, 2).fill_(7)
+    assert x.tolist() == [0, 7, 7, 3, 7, 7]
+    x[:4].as_strided((3, 2), (1, 1)).fill_(8)
+    assert x.tolist() == [8, 8, 8, 8, 7, 7]
+
+
+def test_a_repeated_element_is_filled_once(gpus):
+    x = torch.zeros(8, device="cuda")
+    x[2:3].expand(4, 4).fill_(1)
+    assert x.tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
+    plans = [plan for key, plan in thread.machine().plans.entries.items() if key[0].name == "fill" and INTO in key]
+    [step] = plans[-1].steps
+    assert (step.kernel.entry, step.values[-1]) == ("fill_float32", 1)
 
 
 def test_copy_takes_a_number_and_wraps_it(device):

@@ -17,4 +17,4 @@ def test_running_sums_from_both_ends():
     ones = leaf([1.0, 1.0, 1.0])
     running.cumsum(ones, 0).sum().backward()
     assert ones.grad.tolist() == [3, 2, 1]
-    gradcheck(lambda each: running.cumsum(each, -1), [leaf([[0.5, 1.0], [2.0, 3.0]])])
+    assert gradcheck(lambda each: running.cumsum(each, -1), [leaf([[0.5, 1.0], [2.0, 3.0]])])

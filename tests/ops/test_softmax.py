@@ -67,7 +67,7 @@ def test_second_derivative_of_softmax(function):
     """A gradient of a gradient is the gradient of the kernel that makes it."""
     grad, x = leaf(RANDOM.standard_normal((2, 4))), leaf(RANDOM.standard_normal((2, 4)))
     backward = softmax_backward if function is softmax else log_softmax_backward
-    gradcheck(lambda g, y: backward(g, function(y, 1), 1), [grad, x])
+    assert gradcheck(lambda g, y: backward(g, function(y, 1), 1), [grad, x])
 
 
 def assert_near(found, wanted, kind):

@@ -303,7 +303,7 @@ class Machine:
         if racing and self.races != "error":
             return
         access = HostAccess(tensor.address, uint8, mode, (NBYTES,), None)
-        self.attempt(HOST, lambda: self.driver.host_touched(access), racing)
+        self.attempt(HOST, lambda: self.driver.host_accessed(access), racing)
         found, expected = host.bytes_at(tensor.address, NBYTES), self.oracle.array(tensor.address // 512)
         start = tensor.address % 512
         if value is None:

@@ -9,6 +9,7 @@ import pytest
 from tests.oracle import autograd_programs
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 @pytest.mark.parametrize("first", range(0, 200, 50))

@@ -85,6 +85,7 @@ def numpy_globals(torch):
         yield
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("numpy_globals")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("mmap", [False, True])
@@ -96,6 +97,7 @@ def test_pytorch_reads_what_is_saved_here(torch, name, mmap, tmp_path):
     assert described(found) == described(value)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 @pytest.mark.parametrize("name", CASES)
@@ -107,6 +109,7 @@ def test_what_pytorch_saves_now_is_read(torch, name, protocol):
     assert described(flambeau.load(file)) == described(value)
 
 
+@pytest.mark.full
 def test_locations_of_gpus_reach_pytorch(torch, gpus):
     file = io.BytesIO()
     flambeau.save([flambeau.arange(3, device="cuda:1"), flambeau.ones(2, device="cuda")], file)

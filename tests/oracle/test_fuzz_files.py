@@ -7,11 +7,13 @@ from tests.oracle import fuzz_files
 
 
 @pytest.mark.slow
-def test_damaged_files_give_errors_or_what_was_saved():
+@pytest.mark.parametrize("count", [30, pytest.param(400, marks=pytest.mark.full)])
+def test_damaged_files_give_errors_or_what_was_saved(count):
     reports = []
-    assert fuzz_files.run(1, 400, reports.append) == 0, reports
+    assert fuzz_files.run(1, count, reports.append) == 0, reports
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "name", "mistake"),

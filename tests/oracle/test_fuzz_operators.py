@@ -64,6 +64,7 @@ def test_a_difference_is_found():
     assert not fuzz.agree(case, *wrong_class)
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs PyTorch")
 def test_fresh_calls_agree_with_pytorch():

@@ -1,4 +1,4 @@
-"""What is told of virtual GPUs from outside; tests/driver/nvidia/test_monitor.py has the others."""
+"""What is told of virtual GPUs from outside; tests/driver/nvidia/test_nvml.py has the others."""
 
 import os
 

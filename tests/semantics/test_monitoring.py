@@ -28,7 +28,7 @@ def test_a_range_is_a_block_and_a_decorator(torch):
 @pytest.mark.rule("1.20.1", since="1.10")
 @pytest.mark.virtual("a profile says what was named")
 def test_the_texts_of_ranges_and_moments_are_formatted(torch):
-    from flambeau.tools.profile import profile
+    from flambeau.tools.profiler import profile
 
     nvtx = torch.cuda.nvtx
     with profile() as found, nvtx.range("step {n}", n=1):

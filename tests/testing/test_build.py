@@ -7,8 +7,8 @@ import functools
 import pytest
 
 from flambeau import dtypes
-from flambeau.driver.nvidia import ahead, nvrtc, shipped
-from flambeau.driver.nvidia.ahead import Source, following
+from flambeau.driver.nvidia import background_compilation, nvrtc, prebuilt_cubins
+from flambeau.driver.nvidia.background_compilation import Source, following
 from flambeau.kernel import Kernel
 from flambeau.ops.operator import REGISTRY
 from flambeau.testing import build, machine
@@ -90,33 +90,34 @@ def test_a_sample_that_writes_its_operands_gives_its_kernels(monkeypatch):
 @pytest.fixture
 def few(tmp_path, monkeypatch):
     monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
-    monkeypatch.setattr(shipped, "DIRECTORY", tmp_path / "cubins")
+    monkeypatch.setattr(prebuilt_cubins, "DIRECTORY", tmp_path / "cubins")
     monkeypatch.setattr(build, "program_runs", lambda: RUNS[:1])
     monkeypatch.setattr(build, "sample_runs", lambda: RUNS[1:])
     for module in (nvrtc, build):
         monkeypatch.setattr(module, "nvrtc_version", lambda: (13, 5))
     monkeypatch.setattr(nvrtc, "compiled", lambda entry, source, arch: f"{entry} {arch}".encode())
     monkeypatch.setattr(nvrtc, "remember", lambda files, version: None)
-    shipped.archive.cache_clear()
+    monkeypatch.setattr(nvrtc, "remembered", lambda files: None)  # it asks for the version of the bindings
+    prebuilt_cubins.archive.cache_clear()
     yield tmp_path / "cubins"
-    shipped.archive.cache_clear()
+    prebuilt_cubins.archive.cache_clear()
 
 
 def test_it_makes_an_archive_per_architecture_and_the_list(few):
     lines = []
     assert build.main(["--arch", "sm_80", "--arch", "sm_90"], lines.append) == 0
-    assert sorted(path.name for path in few.iterdir()) == [ahead.NAME, "sm_80.zip", "sm_90.zip"]
+    assert sorted(path.name for path in few.iterdir()) == [background_compilation.NAME, "sm_80.zip", "sm_90.zip"]
     assert lines[1].startswith("sm_80: 7 kernels, ")
-    found = shipped.Archive(few / "sm_90.zip")
-    assert found.read(shipped.cache_key("source of e", "sm_90", None)) == b"e sm_90"
-    assert following(few / ahead.NAME).of(Source("e", "source of e")) == [Source("f", "source of f")]
+    found = prebuilt_cubins.Archive(few / "sm_90.zip")
+    assert found.read(prebuilt_cubins.cache_key("source of e", "sm_90", None)) == b"e sm_90"
+    assert following(few / background_compilation.NAME).of(Source("e", "source of e")) == [Source("f", "source of f")]
 
 
 def test_a_pure_package_has_no_machine_code(few, monkeypatch):
     build.main(["--arch", "sm_80"], lambda line: None)
     monkeypatch.setattr(nvrtc, "nvrtc_version", lambda: pytest.fail("the compiler was loaded"))
     assert build.main(["--pure"], lambda line: None) == 0
-    assert [path.name for path in few.iterdir()] == [ahead.NAME]
+    assert [path.name for path in few.iterdir()] == [background_compilation.NAME]
 
 
 def test_more_bytes_than_the_limit_fail(few, monkeypatch):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flambeau.runtime.ledger import Ledger
+from flambeau.runtime.ipc_exports import Exports
 from flambeau.testing import kills
 
 
@@ -13,7 +13,7 @@ def test_fifty_rounds_leak_nothing(late, capfd):
 
 
 def test_a_leak_is_found(monkeypatch):
-    monkeypatch.setattr(Ledger, "lost", lambda self, peer: None)
+    monkeypatch.setattr(Exports, "lost", lambda self, peer: None)
     with pytest.raises(kills.LeakError, match=r"kills: round \d+ of seed 11 left(.|\n)*held by process"):
         kills.run(25, seed=11)
 

@@ -2,7 +2,7 @@
 
 import flambeau as torch
 from flambeau import profiler
-from flambeau.tools.averages import EventList
+from flambeau.tools.profiler import EventList
 from tests.wrong import cases, refused
 
 

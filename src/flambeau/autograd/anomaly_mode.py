@@ -80,12 +80,22 @@ def _check(name: str, what: str, value: object) -> None:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on."""
+    """Whether anomaly detection is on.
+
+    Example:
+        >>> torch.is_anomaly_enabled()
+        False
+    """
     return _Anomaly.enabled
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly detection, where it is on, looks for NaN."""
+    """Whether anomaly detection, where it is on, looks for NaN.
+
+    Example:
+        >>> torch.is_anomaly_check_nan_enabled()
+        True
+    """
     return _Anomaly.check_nan
 
 

@@ -103,7 +103,15 @@ class GradMode(_ContextDecorator):
 
 
 class no_grad(GradMode):  # noqa: N801
-    """Nothing is recorded inside: `with no_grad():`, `@no_grad()` or `@no_grad`."""
+    """Nothing is recorded inside: `with no_grad():`, `@no_grad()` or `@no_grad`.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.no_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
+    """
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         made = object.__new__(cls)
@@ -117,14 +125,30 @@ class no_grad(GradMode):  # noqa: N801
 
 
 class enable_grad(no_grad):  # noqa: N801
-    """Calls are recorded inside, also within no_grad."""
+    """Calls are recorded inside, also within no_grad.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.no_grad(), torch.enable_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        True
+    """
 
     def __init__(self) -> None:
         GradMode.__init__(self, True)
 
 
 class set_grad_enabled(GradMode):  # noqa: N801
-    """Sets the mode at once; as a context manager or a decorator it restores the former one."""
+    """Sets the mode at once; as a context manager or a decorator it restores the former one.
+
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.set_grad_enabled(False):
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
+    """
 
     def __init__(self, mode_: bool) -> None:
         _check_bool("set_grad_enabled", mode_)
@@ -146,6 +170,12 @@ class inference_mode(_ContextDecorator):  # noqa: N801
 
     mode: False ends inference mode inside of one, and enables gradients.
     Outside, writing an inference tensor in place is an error, and so is a view that was made inside of it.
+    Example:
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> with torch.inference_mode():
+        ...     y = x * 2
+        >>> y.requires_grad, y.is_inference()
+        (False, True)
     """
 
     def __new__(cls, mode: Any = True) -> Any:
@@ -209,12 +239,26 @@ def _check_bool(name: str, value: object) -> None:
 
 
 def is_grad_enabled() -> bool:
-    """Whether calls are recorded in this thread."""
+    """Whether calls are recorded in this thread.
+
+    Example:
+        >>> with torch.no_grad():
+        ...     print(torch.is_grad_enabled())
+        False
+        >>> torch.is_grad_enabled()
+        True
+    """
     return mode.enabled
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread makes inference tensors."""
+    """Whether this thread makes inference tensors.
+
+    Example:
+        >>> with torch.inference_mode():
+        ...     print(torch.is_inference_mode_enabled())
+        True
+    """
     return thread.here().inference
 
 

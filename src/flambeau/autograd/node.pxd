@@ -64,6 +64,7 @@ cdef class OperatorNode(Node):
 @cython.locals(first=int, device=int, tensor=TensorBase, stream=Queue)
 cpdef dict streams_of(tensors)
 cpdef fit(TensorBase grad, Layout layout, int device)
+cdef bint _has_none(values) except -1
 cdef bint _holds_saved(values) except -1
 cpdef list _flatten(values)
 @cython.locals(node=OperatorNode)

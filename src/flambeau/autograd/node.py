@@ -238,7 +238,9 @@ class OperatorNode(Node):
         for place, saved in enumerate(self.saved):
             need = operator.saves[place]
             values.append(self._value(need.kind, saved, grads, own))
-        return self._fitted(operator.backward(*values))
+        if thread.here().grad_enabled or _has_none(grads):
+            return self._fitted(operator.backward(*values))
+        return self._fitted(operator.derive(values))
 
     def _fitted(self, found: Any) -> list[Any]:
         """What a derivative returned, each in the shape, type and place of its input; None where there is no edge."""
@@ -297,6 +299,13 @@ def operator_node(
     node.saved = []
     node.released = False
     return node
+
+
+def _has_none(values: Sequence[Any]) -> bool:
+    for each in values:  # noqa: SIM110 (compiled, there are no closures)
+        if each is None:
+            return True
+    return False
 
 
 def _holds_saved(values: Any) -> bool:

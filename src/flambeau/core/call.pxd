@@ -35,10 +35,14 @@ cdef class RunBody:
 cdef object _lowering
 
 cpdef call(Operator operator, tuple args, dict kwargs)
+cdef _quick(Operator operator, list bound)
 cpdef call_two(Operator operator, first, second)
 cpdef call_inplace(Operator operator, tuple args, dict kwargs)
 
+cpdef derive(Operator operator, list bound)
+
 cdef class _CoreCaller(Caller):
+    cpdef derive(self, Operator operator, list bound)
     cpdef call(self, Operator operator, tuple args, dict kwargs)
 
 cdef _served(Operator operator, list bound, given, bint inplace)

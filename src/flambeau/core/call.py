@@ -16,7 +16,7 @@ from .. import host
 from .. import strides as st
 from ..autograd import record
 from ..dtypes import dtype
-from ..errors import ArgumentTypeError, AutogradError, ShapeError, shown
+from ..errors import ArgumentTypeError, AutogradError, FlambeauError, ShapeError, shown
 from ..memory_formats import memory_format
 from . import tensor, thread
 from .layout import WIDEST_ACCESS, layout_of
@@ -140,7 +140,20 @@ def call(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     Raises: DeviceMismatchError, and what the operator says; nothing has changed then.
     """
     given = kwargs.pop("out", None) if kwargs else None
-    return _served(operator, bind(operator, args, kwargs), given, False)
+    bound = bind(operator, args, kwargs)
+    if operator.quick is not None and given is None:
+        found = _quick(operator, bound)
+        if found is not None:
+            return found
+    return _served(operator, bound, given, False)
+
+
+def _quick(operator: Operator, bound: list[Any]) -> Any:
+    """A view that is computed at once, or None where the call has to take the ordinary path."""
+    try:
+        return operator.quick(bound)  # type: ignore[misc]  # the caller has looked
+    except (OverflowError, TypeError, FlambeauError):  # the ordinary path says what is wrong
+        return None
 
 
 def call_two(operator: Operator, first: Any, second: Any) -> Any:
@@ -153,8 +166,16 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
     return _served(operator, bind(operator, args, kwargs), None, True)
 
 
+def derive(operator: Operator, bound: list[Any]) -> Any:
+    """Run a derivative, of which nothing is recorded."""
+    return _run(thread.here(), operator, bound)
+
+
 class _CoreCaller(Caller):
     __slots__ = ()
+
+    def derive(self, operator: Operator, bound: list[Any]) -> Any:
+        return derive(operator, bound)
 
     def call(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return call(operator, args, kwargs)
@@ -209,6 +230,8 @@ def _run(now: Thread, operator: Operator, bound: list[Any]) -> Any:
     """Run a call that makes its results, and record it."""
     if now.lowering is not None and _is_placed(bound):
         return now.lowering.inline(operator, bound, None)
+    if operator.gives_views:
+        return _composed(operator, bound)
     try:
         key = _key(operator, bound)
     except TypeError:
@@ -238,6 +261,10 @@ def _entry(operator: Operator, bound: list[Any], key: list[Any], given: Any) -> 
     plans = thread.machine().plans
     full = tuple(key)
     entry = plans.entries.get(full)
+    if isinstance(entry, Plan):
+        plan = entry
+        if plan.is_stale():
+            entry = None
     if entry is None:
         entry = _lowering.entry_for(operator, bound, given)
         plans.add(full, entry)
@@ -265,6 +292,8 @@ def _with_moved(moved: MovedScalars, bound: list[Any]) -> list[Any]:
 def _composed(operator: Operator, bound: list[Any]) -> Any:
     """Run a composite's body; what it returned: views of its operands, or tensors of its own."""
     found = operator.body(*bound)
+    if operator.is_derivative:
+        return found
     if operator.gives_views:
         return record.part_views(found)
     for each in found if isinstance(found, tuple) else (found,):

@@ -4,6 +4,7 @@ cdef class Operator
 
 cdef class Caller:
     cpdef call(self, Operator operator, tuple args, dict kwargs)
+    cpdef derive(self, Operator operator, list bound)
 
 cdef Caller _caller
 
@@ -46,6 +47,9 @@ cdef class Operator:
     cdef public bint gives_views
     cdef public bint differentiable
     cdef public bint takes_out
+    cdef public object quick
+    cdef public Operator derivative_call
+    cdef public bint is_derivative
     cdef public object backward
     cdef public tuple backward_needs
     cdef public tuple saves
@@ -59,6 +63,7 @@ cdef class Operator:
     cdef object __weakref__
 
     cpdef run(self, tuple args)
+    cpdef derive(self, list bound)
     @cython.locals(found=Signature)
     cpdef Signature signature_of(self, tuple args, dict kwargs)
 

@@ -178,6 +178,10 @@ class Caller:
     def call(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise RuntimeError(f"{operator.name}: calls cannot be run yet")
 
+    def derive(self, operator: Operator, bound: list[Any]) -> Any:
+        """Run a derivative (see Operator.derivative_call)."""
+        raise RuntimeError(f"{operator.name}: calls cannot be run yet")
+
 
 _caller = Caller()
 
@@ -198,6 +202,8 @@ class Operator:
     takes_out: whether out= is accepted; no view does.
     gives_views: whether a composite returns several views of its input, of which none may be written in a graph.
     other_names: names that calls may use for parameters, beside those of the body and of NumPy.
+    quick: of a view, what serves its plain calls (views.py) without a body and a key, or None.
+    derivative_call: the derivative as a composite, which backward passes call; is_derivative: whether it is one.
     travels: per parameter, whether a number for it comes with each call and only its type is in the key.
     """
 
@@ -230,6 +236,9 @@ class Operator:
         self.takes_out = takes_out and kind != VIEW
         self.gives_views = gives_views
         self.other_names = {} if other_names is None else dict(other_names)
+        self.quick: Callable[[list[Any]], Any] | None = None
+        self.derivative_call: Operator | None = None
+        self.is_derivative = False
         self.backward: Callable[..., Any] | None = None
         self.backward_needs: tuple[str, ...] = ()
         self.saves: tuple[Need, ...] = ()
@@ -256,11 +265,15 @@ class Operator:
         """This operator for those who call it by another name: `add_`, or `multiply`."""
         twin = self.twins.get(called)
         if twin is None:
-            twin = self.twins[called] = type(self).__new__(type(self))
-            for name in (*vars(self), *COMPILED):
-                setattr(twin, name, getattr(self, name))
+            twin = self.twins[called] = self._copied()
             twin.called = twin.__name__ = called
         return twin
+
+    def _copied(self) -> Operator:
+        made: Operator = type(self).__new__(type(self))
+        for name in (*vars(self), *COMPILED):
+            setattr(made, name, getattr(self, name))
+        return made
 
     def in_place(self) -> Operator:
         """This operator for those who let it write its first operand."""
@@ -289,7 +302,21 @@ class Operator:
         self.backward = body
         self.backward_needs = tuple(inspect.signature(body).parameters)
         self.saves = tuple([self._need(name) for name in self.backward_needs])
+        self.derivative_call = self._as_composite(body, len(self.saves))
         return self
+
+    def _as_composite(self, body: Callable[..., Any], count: int) -> Operator:
+        """The derivative, with `count` parameters, as an operator that is in no registry."""
+        made = self._copied()
+        made.body, made.kind, made.host, made.mutates, made.quick = body, COMPOSITE, "never", (), None
+        made.travels, made.tensor_indexes = (False,) * count, ()
+        made.gives_views, made.is_derivative = False, True
+        return made
+
+    def derive(self, bound: list[Any]) -> Any:
+        """Run the derivative on what `saves` lists; nothing is recorded."""
+        assert self.derivative_call is not None
+        return _caller.derive(self.derivative_call, bound)
 
     def _need(self, name: str) -> Need:
         """What a derivative's parameter stands for."""

@@ -92,10 +92,16 @@ cdef class Plan:
     cdef public object result
     cdef public Py_ssize_t used
     cdef public HostCall direct
+    cdef public list lifetimes
+    cdef public list settings
 
     @cython.locals(stream=Queue, layout=Layout, index=Py_ssize_t, at=Py_ssize_t)
     cpdef run(self, list bound, given)
     cdef _draw_and_run(self, list bound, Queue stream)
+    cpdef bint is_stale(self) except -1
+    cdef _run_step(self, step, Queue stream, list bound, drawn)
+    @cython.locals(first=Py_ssize_t, place=Py_ssize_t, number=Py_ssize_t)
+    cdef _run_in_turn(self, Queue stream, list bound, drawn)
     @cython.locals(call=HostCall, layout=Layout, values=list)
     cdef _run_direct(self, list bound)
 
@@ -104,5 +110,5 @@ cdef bint _is_one_of(made, list values)
 cdef _launch(Launch step, Queue stream, list used, drawn)
 @cython.locals(packed=bytearray, workspace=Storage)
 cdef _run_library(LibraryCall step, Queue stream, list used)
-@cython.locals(place=Py_ssize_t)
+@cython.locals(place=Py_ssize_t, whole=TensorBase)
 cdef _built(result, list used)

@@ -398,6 +398,11 @@ def direct_call(step: Any, layout: Layout) -> HostCall | None:
     return HostCall(kernel.body, arguments, step, not (same and layout.dense))
 
 
+def whole_call(function: Any, operands: Sequence[TensorBase], step: Any) -> HostCall:
+    """A call of a function on the arrays of whole operands, which makes the result in an array of its own."""
+    return HostCall(function, [Argument(_WHOLE, each.storage.place) for each in operands], step)
+
+
 class Part:
     """A result that is a view of memory that a plan takes: the memory's place, and how the result lies in it."""
 
@@ -416,10 +421,14 @@ class Plan:
     list, index in it), the tensor that is written, and what the call takes.
     result: the place of the result among these, a Part, None, or a tuple of such.  used: when it was run last.
     direct: on the CPU, the call that makes the only result.
+    settings: what the user had set that the plan depends on and its key does not have, as (setting, value); or None.
+    lifetimes: per step, what is taken before it and what is dropped after it, as indexes of `taken`; None where all is
+    taken at once.
     """
 
     __slots__ = (
-        "device", "direct", "draws", "has_given", "is_on_host", "members", "result", "steps", "taken", "used",
+        "device", "direct", "draws", "has_given", "is_on_host", "lifetimes", "members", "result", "settings",
+        "steps", "taken", "used",
     )  # fmt: skip
 
     def __init__(
@@ -442,6 +451,8 @@ class Plan:
         self.result = result
         self.used = 0
         self.direct: HostCall | None = None
+        self.lifetimes: list[Any] | None = None
+        self.settings: list[tuple[Any, Any]] | None = None
 
     def run(self, bound: list[Any], given: Any) -> Any:
         """Do the call; what it returns.  Raises: OutOfMemoryError, and what putting work on a stream can."""
@@ -455,34 +466,61 @@ class Plan:
             bound.append(bound[index][at])
         if self.has_given:
             bound.append(given)
-        for layout in self.taken:
-            bound.append(tensor.taken(layout, stream))
         if self.draws:
             self._draw_and_run(bound, stream)
-            return _built(self.result, bound)
-        for step in self.steps:
-            if isinstance(step, Launch):
-                _launch(step, stream, bound, None)
-            elif isinstance(step, HostCall):
-                step.run(bound, None)
-            else:
-                _run_library(step, stream, bound)
+        elif self.lifetimes is not None:
+            self._run_in_turn(stream, bound, None)
+        else:
+            for layout in self.taken:
+                bound.append(tensor.taken(layout, stream))
+            for step in self.steps:
+                self._run_step(step, stream, bound, None)
         return _built(self.result, bound)
 
     def _draw_and_run(self, bound: list[Any], stream: Any) -> None:
-        """Take counters of generators and run the steps, in a critical section: what is drawn is used."""
+        """Take counters of generators and run the steps in a critical section: every counter taken is used."""
+        if self.lifetimes is None:
+            for layout in self.taken:
+                bound.append(tensor.taken(layout, stream))
         enter_critical()
         try:
             drawn = self._drawn()
-            for step in self.steps:
-                if isinstance(step, Launch):
-                    _launch(step, stream, bound, drawn)
-                elif isinstance(step, HostCall):
-                    step.run(bound, drawn)
-                else:
-                    _run_library(step, stream, bound)
+            if self.lifetimes is not None:
+                self._run_in_turn(stream, bound, drawn)
+            else:
+                for step in self.steps:
+                    self._run_step(step, stream, bound, drawn)
         finally:
             leave_critical()
+
+    def is_stale(self) -> bool:
+        """Whether the user has set something since that the plan depends on."""
+        if self.settings is not None:
+            for setting, value in self.settings:
+                if setting.value is not value and setting.value != value:
+                    return True
+        return False
+
+    def _run_step(self, step: Any, stream: Any, bound: list[Any], drawn: Any) -> None:
+        if isinstance(step, Launch):
+            _launch(step, stream, bound, drawn)
+        elif isinstance(step, HostCall):
+            step.run(bound, drawn)
+        else:
+            _run_library(step, stream, bound)
+
+    def _run_in_turn(self, stream: Any, bound: list[Any], drawn: Any) -> None:
+        """Run the steps; memory is taken before its first use and dropped after its last."""
+        first = len(bound)
+        bound += [None] * len(self.taken)
+        assert self.lifetimes is not None
+        for number, step in enumerate(self.steps):
+            takes, drops = self.lifetimes[number]
+            for place in takes:
+                bound[first + place] = tensor.taken(self.taken[place], stream)
+            self._run_step(step, stream, bound, drawn)
+            for place in drops:
+                bound[first + place] = None
 
     def _run_direct(self, bound: list[Any]) -> Any:
         call, layout = self.direct, self.taken[0]
@@ -560,5 +598,6 @@ def _built(result: Any, used: list[Any]) -> Any:
         made = [_built(each, used) for each in result]
         return tuple(made) if type(result) is tuple else type(result)(*made)
     if isinstance(result, Part):
-        return tensor.new_tensor(used[result.place].storage, result.layout, result.offset)
+        whole: TensorBase = used[result.place]
+        return tensor.new_tensor(whole.storage, result.layout, whole.offset + result.offset)
     return result

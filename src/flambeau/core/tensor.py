@@ -93,11 +93,21 @@ class TensorBase:
         return len(self.layout.shape)
 
     def numel(self) -> int:
-        """The number of elements."""
+        """The number of elements.
+
+        Example:
+            >>> torch.zeros(2, 3).numel()
+            6
+        """
         return self.layout.numel
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether the elements lie without gaps in row-major order, or in another memory format."""
+        """Whether the elements lie without gaps in row-major order, or in another memory format.
+
+        Example:
+            >>> torch.zeros(2, 3).is_contiguous(), torch.zeros(2, 3).t().is_contiguous()
+            (True, False)
+        """
         if memory_format is None:
             return self.layout.dense
         formats.check("is_contiguous", memory_format)

@@ -32,30 +32,13 @@ from ..runtime.control import is_in_bad_fork as _is_in_bad_fork  # noqa: F401  (
 from ..runtime.cudart import cudart, cudaStatus
 from ..runtime.device import DeviceGuard as device
 from ..runtime.device import DeviceOfGuard as device_of
-from ..runtime.external import external_stream as ExternalStream  # noqa: N812
-from ..runtime.external import stream_from_external as get_stream_from_external
 from ..runtime.generator import cuda_initial_seed as initial_seed
 from ..runtime.generator import manual_seed_all, seed_all
 from ..runtime.generator import seed_current as manual_seed
 from ..runtime.generator import seed_current_randomly as seed
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
 from ..runtime.green_context import GreenContext
-from ..runtime.monitor import (
-    clock_rate,
-    device_memory_used,
-    list_gpu_processes,
-    memory_usage,
-    power_draw,
-    temperature,
-    utilization,
-)
-from ..runtime.spin import sleep as _sleep  # noqa: F401
-from ..runtime.stream import Event, Stream
-from ..runtime.stream_guard import StreamGuard as StreamContext
-from ..runtime.stream_guard import StreamGuard as stream
-from ..runtime.sync_debug import get_sync_debug_mode, set_sync_debug_mode
-from ..runtime.threads import carry
-from ..runtime.usage import (
+from ..runtime.memory_stats import (
     caching_allocator_alloc,
     caching_allocator_delete,
     empty_cache,
@@ -83,6 +66,23 @@ from ..runtime.usage import (
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
 )
+from ..runtime.monitor import (
+    clock_rate,
+    device_memory_used,
+    list_gpu_processes,
+    memory_usage,
+    power_draw,
+    temperature,
+    utilization,
+)
+from ..runtime.sleep import sleep as _sleep  # noqa: F401
+from ..runtime.stream import Event, Stream
+from ..runtime.stream import StreamGuard as StreamContext
+from ..runtime.stream import StreamGuard as stream
+from ..runtime.stream import external_stream as ExternalStream  # noqa: N812
+from ..runtime.stream import stream_from_external as get_stream_from_external
+from ..runtime.sync_debug import get_sync_debug_mode, set_sync_debug_mode
+from ..runtime.threads import carry
 from ..tensor.legacy import CudaBFloat16Tensor as BFloat16Tensor
 from ..tensor.legacy import CudaBoolTensor as BoolTensor
 from ..tensor.legacy import CudaByteTensor as ByteTensor
@@ -102,10 +102,14 @@ from . import graphs, green_contexts, memory, nvtx, profiler, random, streams
 def __getattr__(name: str) -> object:
     """What needs modules loads when it is first named."""
     if name == "make_graphed_callables":
-        return _importlib.import_module("flambeau.nn.graphed").make_graphed_callables
+        return _importlib.import_module("flambeau.nn.graphed_callables").make_graphed_callables
     if name == "comm":
         return _importlib.import_module(f"{__name__}.comm")
     raise _no_attribute(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 __all__ = [

@@ -1,7 +1,6 @@
 """torch.cuda.memory: how much memory is in use, and by what."""
 
-from ..runtime.monitor import list_gpu_processes
-from ..runtime.usage import (
+from ..runtime.memory_stats import (
     caching_allocator_alloc,
     caching_allocator_delete,
     empty_cache,
@@ -29,6 +28,7 @@ from ..runtime.usage import (
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
 )
+from ..runtime.monitor import list_gpu_processes
 
 __all__ = [
     "caching_allocator_alloc", "caching_allocator_delete", "empty_cache", "empty_host_cache",

@@ -194,7 +194,7 @@ def rebuilt_mapping(like: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
             same = copy.copy(like)
             same.update(entries)
             return same
-        return type(like)(entries)  # type: ignore[call-arg]
+        return type(like)(entries)  # type: ignore[call-arg]  # of the class of its input
     except TypeError:
         return entries
 
@@ -207,7 +207,7 @@ def rebuilt_sequence(like: Sequence[Any], entries: list[Any]) -> Any:
             for index, each in enumerate(entries):
                 same[index] = each
             return same
-        return type(like)(entries)  # type: ignore[call-arg]
+        return type(like)(entries)  # type: ignore[call-arg]  # of the class of its input
     except TypeError:
         return entries
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from .. import callers
-from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError, naming, shown
 from ..tensor import checks, factories, random_factories
 from ..tensor.tensor import Tensor
@@ -53,14 +52,14 @@ class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
     def __iter__(self) -> Iterator[Sample_co]:
         raise NotSupportedError("__iter__ is not defined", hint="define __iter__(self)", operator=type(self).__name__)
 
-    def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]
+    def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]  # streams are chained
         return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset[tuple[Any, ...]]):
     """Tensors of equal first dimension: sample i is row i of each.  Raises ArgumentError if the sizes differ."""
 
-    def __init__(self, *tensors: TensorBase) -> None:
+    def __init__(self, *tensors: Tensor) -> None:
         checks.tensors("TensorDataset", "tensors", tensors)
         for place, each in enumerate(tensors):
             if not each.shape:
@@ -79,7 +78,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Any, ...]:
-        return tuple(each[index] for each in self.tensors)  # type: ignore[index]
+        return tuple(each[index] for each in self.tensors)
 
     def __getitems__(self, indices: Sequence[Any]) -> list[tuple[Any, ...]]:
         """The samples at these indices.  Rows of CPU tensors are copied, all at once."""
@@ -217,7 +216,7 @@ class ConcatDataset(Dataset[Any]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Streams one after the other.  Raises ArgumentTypeError, where it meets one, for what is no IterableDataset."""
+    """Streams one after the other.  Raises ArgumentTypeError at an item that is no IterableDataset."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets

@@ -1,21 +1,84 @@
-"""Iterators over the batches of a DataLoader, and the one that makes them in the calling process.
+"""Iterators over the batches of a DataLoader, and fetchers that make a batch from a dataset.
 
-What is drawn, and when, is PyTorch's: a base seed when an iterator is made, indices when a batch is asked for; with
-workers, prefetch_factor * num_workers batches ahead.
+- Random draws follow PyTorch: a base seed when an iterator is made, indices when a batch is requested; with workers,
+  prefetch_factor * num_workers batches ahead.
+- An exception leaves a fetcher usable: the next call makes the next batch.
+- The device iterator copies batches to a GPU one batch ahead, on a stream of its own, from pinned memory.  The copy
+  stream follows the consumer's stream at each request, so memory freed by then can be reused; the consumer's stream,
+  the current one at each `next`, follows the copies of its batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import callers
 from ..core import thread
+from ..core.tensor import TensorBase
 from ..errors import ArgumentError, NotSupportedError
-from .dataset import length_of
-from .fetch import fetcher
-from .pin import pin_host_memory, pin_memory
+from ..runtime import device as devices
+from ..runtime.stream import Stream
+from .collate import default_collate, stacks_tensors
+from .dataset import IterableDataset, gathered, length_of
+from .pinning import pin_host_memory, pin_memory, with_entries
 from .sampler import drawn_seed
+
+
+class MapFetcher:
+    """Batches of a dataset with an index.  batched: indices come in lists."""
+
+    def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any]) -> None:
+        self._dataset = dataset
+        self._batched = batched
+        self._collate = collate_fn
+
+    def fetch(self, index: Any) -> Any:
+        """The batch of a list of indices, or the sample of one index."""
+        if not self._batched:
+            return self._collate(self._dataset[index])
+        if self._collate is default_collate and stacks_tensors():
+            rows = gathered(self._dataset, index)
+            if rows is not None:
+                return rows
+        at_once = getattr(self._dataset, "__getitems__", None)
+        return self._collate(at_once(index) if at_once else [self._dataset[each] for each in index])
+
+
+class StreamFetcher:
+    """Batches of an IterableDataset, whose indices only say how many samples a batch has."""
+
+    def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
+        self._samples = iter(dataset)
+        self._batched = batched
+        self._collate = collate_fn
+        self._drop_last = drop_last
+        self._ended = False
+
+    def fetch(self, index: Any) -> Any:
+        """The next batch.  Raises StopIteration at the end of the stream."""
+        if self._ended:
+            raise StopIteration
+        if not self._batched:
+            return self._collate(next(self._samples))
+        batch = []
+        for _ in index:
+            try:
+                batch.append(next(self._samples))
+            except StopIteration:
+                self._ended = True
+                break
+        if not batch or (self._drop_last and len(batch) < len(index)):
+            raise StopIteration
+        return self._collate(batch)
+
+
+def fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Any:
+    """The fetcher for a dataset.  Host: starts an IterableDataset's iterator."""
+    if isinstance(dataset, IterableDataset):
+        return StreamFetcher(dataset, batched, collate_fn, drop_last)
+    return MapFetcher(dataset, batched, collate_fn)
+
 
 LOOK_SECONDS = 5.0  # between looks for workers that ended without a sign
 
@@ -81,7 +144,7 @@ class BatchIterator:
 
 
 class SerialIterator(BatchIterator):
-    """Makes each batch when it is asked for."""
+    """Iterator that makes each batch in this process, on request."""
 
     def __init__(self, loader: Any) -> None:
         if loader.timeout:
@@ -107,3 +170,74 @@ def _has_accelerator() -> bool:
         return True
     callers.warn("DataLoader: pin_memory=True, but there is no accelerator: batches are not pinned")
     return False
+
+
+class DeviceIterator:
+    """The batches of another iterator, on a GPU.  Host: returns as soon as the other iterator does."""
+
+    def __init__(self, batches: BatchIterator, device: int) -> None:
+        self._batches = batches
+        self._index = device
+        self._stream = Stream(devices.cuda(device))
+        self._ahead: tuple[Any, Exception | None] | None = None
+
+    def __iter__(self) -> DeviceIterator:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __next__(self) -> Any:
+        current = thread.current_stream(self._index)
+        if self._ahead is None:
+            self._ahead = self._copied(self._fetched(), current)
+        batch, error = self._ahead
+        if error is not None:
+            if not isinstance(error, StopIteration):
+                self._ahead = None
+            raise error
+        following = self._fetched()
+        current.wait_stream(self._stream)
+        _record(batch, current)
+        self._ahead = self._copied(following, current)
+        return batch
+
+    def close(self) -> None:
+        """End the epoch."""
+        self._batches.close()
+        self._ahead = None, StopIteration()
+
+    def _fetched(self) -> tuple[Any, Exception | None]:
+        """The next batch on the host, or the exception to raise at its turn."""
+        try:
+            return next(self._batches), None
+        except Exception as error:  # noqa: BLE001  (raised at the batch's turn)
+            return None, error
+
+    def _copied(self, fetched: tuple[Any, Exception | None], current: Stream) -> tuple[Any, Exception | None]:
+        """Start the copy of a batch."""
+        batch, error = fetched
+        if error is None:
+            self._stream.wait_stream(current)
+            with self._stream:
+                batch = _moved(batch, devices.cuda(self._index))
+        return batch, error
+
+
+def _moved(data: Any, device: Any) -> Any:
+    """`data` with its tensors, and objects that have a `to` method, on a device."""
+    if isinstance(data, TensorBase) or callable(getattr(data, "to", None)):
+        return data.to(device, non_blocking=True)
+    return with_entries(data, lambda entry: _moved(entry, device))
+
+
+def _record(data: Any, stream: Stream) -> None:
+    """Keep the memory of a batch's tensors until the work that `stream` has when they are dropped is done."""
+    if isinstance(data, TensorBase):
+        data.record_stream(stream)  # type: ignore[attr-defined]  # every tensor is a Tensor
+    elif isinstance(data, Mapping):
+        for each in data.values():
+            _record(each, stream)
+    elif isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        for each in data:
+            _record(each, stream)

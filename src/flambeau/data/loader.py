@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic
 
 from .. import callers
@@ -11,7 +11,7 @@ from ..errors import ArgumentError, ArgumentTypeError, naming, shown
 from ..runtime import device as devices
 from ..tensor import checks
 from .collate import default_collate, default_convert
-from .dataset import IterableDataset, Sample_co, length_of
+from .dataset import Dataset, IterableDataset, Sample_co, length_of
 from .iterators import BatchIterator, SerialIterator
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, check_generator, check_iterable
 
@@ -41,7 +41,7 @@ class DataLoader(Generic[Sample_co]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[Sample_co] | Sequence[Sample_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,
@@ -130,7 +130,7 @@ class DataLoader(Generic[Sample_co]):
 
     @property
     def _index_sampler(self) -> Any:
-        """What gives the indices of one batch after the other."""
+        """The sampler of batch indices."""
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def check_worker_number_rationality(self) -> None:
@@ -179,13 +179,14 @@ class DataLoader(Generic[Sample_co]):
     def _sampler(self, shuffle: bool | None) -> Iterable[Any]:
         if self._is_stream:
             return _Endless()
-        return RandomSampler(self.dataset, generator=self.generator) if shuffle else SequentialSampler(self.dataset)
+        sized: Any = self.dataset
+        return RandomSampler(sized, generator=self.generator) if shuffle else SequentialSampler(sized)
 
     def __iter__(self) -> Iterator[Any]:
         batches = self._get_iterator()
         if self.device is None or self.device.type == "cpu":
             return batches
-        from .device_iterator import DeviceIterator
+        from .iterators import DeviceIterator
 
         with naming("DataLoader"):
             return DeviceIterator(batches, devices.cuda_index(self.device))
@@ -198,7 +199,7 @@ class DataLoader(Generic[Sample_co]):
 
         if self.persistent_workers and self._iterator is not None and not self._iterator.is_closed:
             self._iterator.reset(self)
-            return self._iterator  # type: ignore[no-any-return]
+            return self._iterator  # type: ignore[no-any-return]  # it is set by now
         self.check_worker_number_rationality()
         iterator = WorkerIterator(self)
         if self.persistent_workers:

@@ -1,18 +1,53 @@
-"""The thread that pins the batches of worker processes, while the program uses earlier ones.
+"""Copies batches to pinned memory: `pin_memory`, and the thread that pins batches of worker processes.
 
-The thread knows its two queues alone, never the iterator, so that dropping an iterator ends its thread.
+The thread refers to its two queues only, not to the iterator, so dropping the iterator ends the thread.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from ..core import thread
+from ..core.tensor import TensorBase
+from .collate import rebuilt_mapping, rebuilt_sequence
 from .worker_exception import WorkerException
+
+
+def pin_memory(data: Any, device: Any = None) -> Any:
+    """`data` with its tensors in pinned memory.
+
+    An object with a `pin_memory` method is replaced by its result, whatever else it is.  Containers keep their type: a
+    mutable one is copied and its entries replaced, others are made anew; one that cannot be made anew becomes a dict
+    or a list.  str, bytes and objects of other types stay as they are.
+    device: ignored, pinned memory serves every device.
+    """
+    if isinstance(data, TensorBase) or hasattr(data, "pin_memory"):
+        return data.pin_memory()
+    return with_entries(data, pin_memory)
+
+
+def pin_host_memory(data: Any) -> Any:
+    """As pin_memory, but tensors on a GPU stay as they are."""
+    if isinstance(data, TensorBase) and data.is_cuda:
+        return data
+    return pin_memory(data) if hasattr(data, "pin_memory") else with_entries(data, pin_host_memory)
+
+
+def with_entries(data: Any, function: Callable[[Any], Any]) -> Any:
+    """A container of `data`'s type with the function applied to every entry; anything else as it is."""
+    if isinstance(data, (str, bytes)):
+        return data
+    if isinstance(data, Mapping):
+        return rebuilt_mapping(data, {key: function(value) for key, value in data.items()})
+    if isinstance(data, tuple):
+        values = [function(each) for each in data]
+        return type(data)(*values) if hasattr(data, "_fields") else type(data)(values)
+    return rebuilt_sequence(data, [function(each) for each in data]) if isinstance(data, Sequence) else data
+
 
 THREAD_NAME = "flambeau-pinning"
 
@@ -34,7 +69,7 @@ class PinningThread:
 
     @property
     def in_flight(self) -> int:
-        """How many batches were put and not taken yet."""
+        """The number of batches in the queue."""
         return self._in_flight
 
     def put(self, key: Any, batch: Any) -> None:
@@ -61,7 +96,7 @@ class PinningThread:
 
 
 def _pin_all(jobs: SimpleQueue[Any], done: SimpleQueue[Any], device: int, pin: Callable[[Any], Any]) -> None:
-    """Pin what comes until None comes."""
+    """Pin incoming batches until None."""
     thread.set_device(device)
     while (job := jobs.get()) is not None:
         key, batch = job

@@ -1,4 +1,4 @@
-"""Samplers: the order in which a dataset's samples are taken.
+"""Samplers: the order of a dataset's samples.
 
 Indices are drawn when they are asked for, as in PyTorch: a generator is first used at an iterator's first `next`.
 """
@@ -49,10 +49,11 @@ def drawn_seed(generator: Any) -> int:
 
 def _integers(high: int, count: int, generator: Any) -> list[int]:
     drawn = random_factories.randint(0, high, (count,), device="cpu", generator=generator)
-    return drawn.tolist()  # type: ignore[no-any-return]
+    return drawn.tolist()  # type: ignore[no-any-return]  # tolist has no type
 
 
 def _permutation(count: int, generator: Any) -> list[int]:
+    # ignored: tolist has no type
     return random_factories.randperm(count, device="cpu", generator=generator).tolist()  # type: ignore[no-any-return]
 
 
@@ -166,12 +167,13 @@ class WeightedRandomSampler(Sampler[int]):
         ends = np.cumsum(weights)
         found = np.searchsorted(ends, self._uniform(self.num_samples) * ends[-1], side="right")
         last = np.flatnonzero(weights)[-1]
-        return np.minimum(found, last).tolist()  # type: ignore[no-any-return]
+        return np.minimum(found, last).tolist()  # type: ignore[no-any-return]  # tolist has no type
 
     def _without_replacement(self, weights: Any) -> list[int]:
         with np.errstate(divide="ignore", invalid="ignore"):
             waits = -np.log1p(-self._uniform(len(weights))) / weights
         waits[weights == 0] = np.inf
+        # ignored: tolist has no type
         return np.argsort(waits, kind="stable")[: self.num_samples].tolist()  # type: ignore[no-any-return]
 
     def __len__(self) -> int:

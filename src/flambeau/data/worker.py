@@ -1,4 +1,4 @@
-"""Worker processes of a DataLoader: what runs in one."""
+"""Worker processes of a DataLoader: their main loop and `get_worker_info`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,38 @@ from typing import Any
 from ..host import np
 from ..multiprocessing.worker_pipe import WorkerEnd, WorkerPipe
 from ..runtime import generator
-from . import worker_info
 from .dataset import IterableDataset
-from .fetch import fetcher
+from .iterators import fetcher
 from .worker_exception import WorkerException
-from .worker_info import WorkerInfo
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """A worker's number `id`, from 0, of `num_workers`; the seed of its generators; its copy of the dataset."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+_worker_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """In a worker process of a DataLoader: which one it is.  None in any other process."""
+    return _worker_info
+
+
+def set_worker_info(info: WorkerInfo) -> None:
+    """Make this process that worker."""
+    global _worker_info
+    _worker_info = info
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a worker is told when it starts.  base_seed: the worker's seed is this plus its number."""
+    """Settings of a worker.  base_seed: the worker's seed is base_seed + id."""
 
     dataset: Any
     batched: bool
@@ -32,7 +54,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Task:
-    """One batch to make.  epoch and number come back with it."""
+    """A request for one batch.  epoch and number return with the result."""
 
     epoch: int
     number: int
@@ -54,7 +76,7 @@ def run(pipe: WorkerPipe, number: int, settings: Settings) -> None:
     try:
         _seed(settings.base_seed, number)
         seed = settings.base_seed + number
-        worker_info.set_worker_info(WorkerInfo(number, settings.num_workers, seed, settings.dataset))
+        set_worker_info(WorkerInfo(number, settings.num_workers, seed, settings.dataset))
         _Worker(WorkerEnd(pipe), number, settings).work()
     except (EOFError, KeyboardInterrupt):  # an interrupt reaches the main process, too
         pass
@@ -69,7 +91,7 @@ def _seed(base_seed: int, number: int) -> None:
 
 
 class _Worker:
-    """A worker's state.  failure: what every task is answered with, while the worker cannot make batches."""
+    """A worker's state.  failure: the answer to every task while the worker cannot make batches."""
 
     def __init__(self, end: WorkerEnd, number: int, settings: Settings) -> None:
         self._end = end

@@ -140,7 +140,7 @@ class WorkerIterator(BatchIterator):
             return result
 
     def _next_number(self) -> int | None:
-        """The number of the result to hand out now, None if it has not come.  Raises StopIteration at the end."""
+        """The number of the next result, None if it has not arrived.  Raises StopIteration at the end."""
         while self._given < self._sent:
             worker = self._tasks.get(self._given)
             if worker is not None and (worker.has_more or self._given in self._arrived):
@@ -156,7 +156,7 @@ class WorkerIterator(BatchIterator):
         return None if self._in_order else next(iter(self._arrived), None)
 
     def _collect(self) -> None:
-        """Take what the workers have sent, and the pinning thread has pinned, without waiting."""
+        """Collect results of the workers and the pinning thread without waiting."""
         for worker in self._team:
             for epoch, number, result in worker.received():
                 if epoch != self._epoch:
@@ -258,7 +258,7 @@ class _WorkerProcess:
         self.is_open = True
 
     def received(self) -> Iterator[tuple[int, int, Any]]:
-        """What has come so far."""
+        """Results received so far."""
         while self.is_open:
             try:
                 yield self.pipe.receive()
@@ -268,7 +268,7 @@ class _WorkerProcess:
                 self.is_open = False
 
     def close_pipe(self) -> None:
-        """Tell the worker that no more batches are wanted."""
+        """Ask the worker to end."""
         self.is_open = False
         self.pipe.close()
 

@@ -1,6 +1,6 @@
-"""The two machines that flambeau runs on.  No other module names both.
+"""The two drivers, `nvidia` and `virtual`.  No other module names both.
 
-`api` is the interface, `nvidia` and `virtual` implement it; neither is imported before it is chosen.
+`api` is the interface; neither driver is imported before it is chosen.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ def make(choice: Gpus | None, schedule: Schedule | None = None) -> Driver:
 
 
 def monitor(choice: Gpus, started: Driver | None) -> Monitor:
-    """Who tells what the devices that were chosen are doing.  started: their driver, None before the start.
+    """The monitor of the chosen devices.  started: their driver, None before the start.
 
     Raises: NoDeviceError where there are no virtual GPUs and no NVML.
     """
     if choice.kind == "virtual":
-        from .virtual.monitor import VirtualMonitor
+        from .virtual.driver import VirtualMonitor
 
         return VirtualMonitor(choice, cast("VirtualDriver | None", started))
-    from .nvidia.monitor import NvidiaMonitor
+    from .nvidia.nvml import NvidiaMonitor
 
     return NvidiaMonitor(started)
 
 
 def markers(choice: Gpus) -> Markers | None:
-    """Whom to tell what the host is doing; None if nobody listens."""
+    """The NVTX markers, or None without a listener."""
     if choice.kind != "nvidia":
         return None
     from .nvidia import nvtx
@@ -61,7 +61,7 @@ def markers(choice: Gpus) -> Markers | None:
 
 
 def architectures(choice: Gpus) -> list[str]:
-    """The architectures that kernels can be had for, as `sm_90`; none where there are no GPUs.  Starts nothing."""
+    """The architectures that kernels are available for, as `sm_90`; empty without GPUs.  Starts nothing."""
     if choice.kind == "virtual":
         from .virtual.clock import preset
 
@@ -84,13 +84,13 @@ def nvidia_device_count() -> int:
 
     Never raises, and starts CUDA only where NVML cannot tell.
     """
-    from .nvidia import count
+    from .nvidia import nvml
 
-    return count.device_count()
+    return nvml.device_count()
 
 
 def nvidia_is_there() -> bool:
     """Whether there is an NVIDIA GPU that could be used, visible or not.  Never raises."""
-    from .nvidia import count
+    from .nvidia import nvml
 
-    return count.is_there()
+    return nvml.has_device()

@@ -1,6 +1,6 @@
-"""The door: the one interface between flambeau and a machine with GPUs.
+"""The Driver Protocol: the one interface between flambeau and a machine with GPUs.
 
-It has two implementers, `nvidia` and `virtual`; `flambeau.testing.contract` is the suite that both pass.
+It has two implementations, `nvidia` and `virtual`; `flambeau.testing.contract` is the suite that both pass.
 A call marked *order* appends to a stream and returns at once.  A call marked *wait* blocks the host until
 queued work is done.  None is both.  Unmarked calls order nothing, though a real `mem_alloc` may stall.
 
@@ -32,7 +32,7 @@ PartitionHandle = NewType("PartitionHandle", int)
 
 
 class CopyKind(Enum):
-    """Where bytes come from and go to.  Pinned memory is host memory from `host_alloc` or `host_register`.
+    """The kind of a copy by source and destination.  Pinned memory is host memory from `host_alloc` or `host_register`.
 
     Copies between pageable host memory and a device return when the host memory may be reused (to the device)
     or, from the device, when the bytes are there.  All others return at once.
@@ -60,7 +60,7 @@ class CaptureStatus(Enum):
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a driver can do beyond the calls that every driver has."""
+    """Optional features of a driver."""
 
     name: str
     graphs: bool = False
@@ -88,14 +88,14 @@ class DeviceProperties:
 
 
 class GpuProcess(NamedTuple):
-    """A process that uses a device, and how many bytes of it; None if the driver does not tell."""
+    """A process on a device and its device memory in bytes; None if the driver does not report it."""
 
     pid: int
     nbytes: int | None
 
 
 class Monitor(Protocol):
-    """What devices are doing, seen from outside of their streams.  Nothing here starts a driver, orders or waits.
+    """Monitoring of devices.  No call starts a driver, queues work or waits.
 
     Raises: DeviceIndexError for a device that the process does not see; NotSupportedError for what a device does not
     tell; AcceleratorError.
@@ -123,19 +123,19 @@ class Monitor(Protocol):
 
 
 class Markers(Protocol):
-    """A profiler that is told what the host is doing.  Each thread's pushed ranges nest."""
+    """NVTX-style markers for a profiler.  Each thread's pushed ranges nest."""
 
     def mark(self, text: str) -> None: ...
     def push(self, text: str) -> None: ...
     def pop(self) -> None: ...
     def begin(self, text: str) -> int:
-        """Begin a range that any thread may end, by the number that this returns."""
+        """Begin a range that any thread may end; return its id."""
 
     def end(self, begun: int) -> None: ...
 
 
 class Driver(Protocol):
-    """One process's view of its GPUs.
+    """The driver interface: one process's view of its GPUs.
 
     hot: from the start on, the calls that nearly every operation makes, for compiled code.
     """
@@ -157,7 +157,7 @@ class Driver(Protocol):
         """Whether this process uses the device, which costs it some of its memory.  Asking is no use."""
 
     def partition(self, device: int, multiprocessors: int) -> tuple[PartitionHandle, int]:
-        """A part of a device, and how many multiprocessors it has: those that were asked for, or a few more.
+        """A partition of a device and its number of multiprocessors: at least the requested number.
 
         The same number gives the same part, and parts overlap.  Raises AcceleratorError if there are not so many.
         """
@@ -168,7 +168,7 @@ class Driver(Protocol):
     # memory
     def mem_alloc(self, device: int, nbytes: int) -> Address: ...
     def mem_free(self, device: int, address: Address) -> None:
-        """Hand memory back.  The caller has made sure that no queued work uses it."""
+        """Free memory.  The caller guarantees that no queued work uses it."""
 
     def host_alloc(self, nbytes: int) -> Address:
         """Pinned host memory: an address in this process."""
@@ -180,7 +180,7 @@ class Driver(Protocol):
         """The allocator gives [address, address + nbytes) to a new owner, whose first use is on `stream`.  # order"""
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
-        """The owner gave the block back: work submitted from now on must not touch it."""
+        """The block was freed: work submitted from now on must not access it."""
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
         """The allocator saw `event` done: the uses of a block, or of pinned memory, before its record are over.
@@ -189,23 +189,23 @@ class Driver(Protocol):
         """
 
     def host_taken(self, address: Address, nbytes: int) -> None:
-        """The allocator gives pinned memory to a new owner, who may use it at once."""
+        """Pinned memory has a new owner, which may use it at once."""
 
-    def host_touched(self, access: Access) -> None:
+    def host_accessed(self, access: Access) -> None:
         """The host is about to read, or write, host memory.  Raises RaceError if nothing orders it after a copy."""
 
     def drain(self) -> None:
-        """The process ends: run what is queued, and tell on stderr of work that fails.  Nothing is raised."""
+        """Run all queued work before the process ends; report failures on stderr without raising."""
 
     def stream_named(self, stream: StreamHandle, name: str, site: str) -> None:
-        """What the program calls a stream, "" for nothing, and the line where it was made: for reports."""
+        """Set a stream's name ("" for none) and the source line of its creation, for reports."""
 
     # streams
     def stream_create(self, device: int, priority: int) -> StreamHandle:
         """A stream that does not order with the default one.  Lower priority numbers are more urgent."""
 
     def stream_adopt(self, device: int, raw: int) -> StreamHandle:
-        """The handle of a stream made elsewhere; raw 0 is the device's default stream.  Equal raws, equal handles."""
+        """The handle of another library's stream; raw 0 is the default stream.  Equal raws give equal handles."""
 
     def stream_destroy(self, stream: StreamHandle) -> None: ...
     def stream_query(self, stream: StreamHandle) -> bool:
@@ -267,7 +267,7 @@ class Driver(Protocol):
     ) -> None: ...  # order
 
     def product_workspace(self, device: int) -> int:
-        """The bytes of workspace that matrix products get, of what the environment grants or of what is usual."""
+        """The workspace size of matrix products in bytes, set by the environment or the default."""
 
     def blas_handle(self, stream: StreamHandle) -> int:
         """The cublasHandle_t, for other libraries, of the calling thread on a stream's device; its work goes there.
@@ -277,7 +277,7 @@ class Driver(Protocol):
 
     # time, and those who take it
     def host_ns(self) -> int:
-        """The calling thread's clock, in nanoseconds from any beginning; modelled where the work's times are."""
+        """The calling thread's clock in nanoseconds from an arbitrary start; modelled time on virtual GPUs."""
 
     def profiler_start(self) -> None:
         """Let a profiler of the driver's maker collect from now on."""
@@ -289,11 +289,11 @@ class Driver(Protocol):
         """From now on, order calls on `stream` are written down; so are those of streams that wait for its events."""
 
     def capture_end(self, stream: StreamHandle) -> GraphHandle:
-        """What was captured since `capture_begin`.  Raises, and ends the capture, if something broke it."""
+        """End a capture and return its graph.  Raises, and ends the capture, if it was invalidated."""
 
     def capture_status(self, stream: StreamHandle) -> CaptureStatus: ...
     def capture_mode_exchange(self, mode: CaptureMode) -> CaptureMode:
-        """Say, for this thread, which captures its unsafe calls break: GLOBAL (at first) or its own or none.
+        """Set this thread's capture mode: its unsafe calls break all captures (GLOBAL, the default), its own, or none.
 
         Returns what it was.
         """
@@ -307,7 +307,7 @@ class Driver(Protocol):
 
     def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle: ...
     def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
-        """Do what was captured, after the work on `stream` and the graph's own last launch.  # order"""
+        """Launch a graph after the work on `stream` and the graph's own last launch.  # order"""
 
     def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None: ...
 
@@ -316,13 +316,13 @@ class Driver(Protocol):
         """A handle by which other processes open the allocation that begins at `address`; equal each time."""
 
     def ipc_open(self, device: int, handle: bytes) -> Address:
-        """Where another process's allocation begins in this one.  The same handle opened again gives the same address.
+        """Map another process's allocation; return its address.  Opening a handle again gives the same address.
 
         Raises: ArgumentError for a malformed handle or one of this process; ProcessGoneError if its process has ended.
         """
 
     def ipc_close(self, device: int, address: Address) -> None:
-        """Undo one `ipc_open`; the last one unmaps.  The caller has made sure that no queued work uses the memory."""
+        """Undo one `ipc_open`; the last one unmaps.  The caller guarantees that no queued work uses the memory."""
 
     def block_shared(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
         """Other processes will use [address, address + nbytes) as `stream` leaves it up to now.  # order"""

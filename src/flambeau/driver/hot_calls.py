@@ -1,6 +1,4 @@
-"""The calls that nearly every operation makes, as compiled code makes them: without a Python call in between, if the
-driver has compiled ones.
-"""
+"""HotCalls: the driver's frequent calls, which compiled callers make without a Python call in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Things of which each thread needs one of its own, and which are made as seldom as possible."""
+"""Per-thread objects that are reused by other threads after their thread ends."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Thing = TypeVar("Thing")
 
 
 class PerThread(Generic[Key, Thing]):
-    """By key, what each thread has.  When a thread ends, another that needs one gets what it had."""
+    """Per-thread objects by key.  After a thread ends, another thread may reuse its objects."""
 
     def __init__(self) -> None:
         self._threads = threading.local()
         self._spare: defaultdict[Key, list[Thing]] = defaultdict(list)
 
     def get(self, key: Key, make: Callable[[], Thing]) -> Thing:
-        """The calling thread's."""
+        """The calling thread's object of a key."""
         if not hasattr(self._threads, "owned"):
             self._threads.owned = _Owned(self._spare)
         things: dict[Key, Thing] = self._threads.owned.things
@@ -32,7 +32,7 @@ class PerThread(Generic[Key, Thing]):
 
 
 class _Owned(Generic[Key, Thing]):
-    """Goes when its thread ends."""
+    """The objects of one thread.  Destroyed at thread exit, which returns them for reuse."""
 
     def __init__(self, spare: defaultdict[Key, list[Thing]]) -> None:
         self.things: dict[Key, Thing] = {}

@@ -1,1 +1,1 @@
-"""Segments in, blocks out: the allocators of device memory and of pinned host memory."""
+"""The caching allocators of device memory and of pinned host memory."""

@@ -1,4 +1,4 @@
-"""The caching allocator of one device: the driver's segments, handed out as blocks again and again.
+"""The caching allocator of one device: carves the driver's segments into blocks and reuses them.
 
 Policy
 - Sizes are rounded to 512 B.  Up to 1 MiB: the small pool, carved from 2 MiB segments.  Above: the large pool; requests
@@ -27,12 +27,12 @@ from ..core.native import Lock
 from ..driver.api import Driver, StreamHandle
 from ..errors import ArgumentError
 from ..hooks import hooks
+from .out_of_memory import TOO_LARGE_TO_TRY, Shortage, too_large
 from .pending import Pending, RecordEvent
 from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer
 from .private import PoolId, PrivatePool, PrivatePools, relaxed
 from .segments import Segments
 from .settings import BLOCK_GRAIN, UNLIMITED, Settings, check_fraction, rounded
-from .shortage import TOO_LARGE_TO_TRY, Shortage, too_large
 from .statistics import Counters, Flow, Incidents, note_peaks, report, settle
 
 ProcessUsage = Callable[[], Sequence[tuple[int, int]]]
@@ -105,7 +105,7 @@ class CachingAllocator:
         block.requested = nbytes
         if block.served != size:
             block.served = size
-            block.shelf = None
+            block.free_list = None
         block.allocated = True
         counters = pool.counters
         counters.allocation.allocated += 1
@@ -157,7 +157,7 @@ class CachingAllocator:
 
     # options
     def configure(self, settings: Settings) -> None:
-        """Use other settings from now on.  What they leave out goes back to its default, except the limit."""
+        """Change the settings.  Omitted ones return to their defaults, except the limit."""
         with self.lock:
             self._segments.settings = settings
             self._divisions = settings.roundup_divisions
@@ -331,7 +331,7 @@ class CachingAllocator:
             pool.keep(block)
 
     def _settle(self) -> None:
-        """Take back what was freed, and let every pool say all that it has."""
+        """Process freed blocks and coalesce every pool."""
         self._drain()
         self._settle_pools()
         while self._released:
@@ -339,7 +339,7 @@ class CachingAllocator:
 
     def _settle_pools(self) -> None:
         for pool in (self._small, self._large, *self._private.pools()):
-            pool.settle()
+            pool.coalesce()
 
     def _poll(self) -> None:
         if self.settings.exact and not self._pending.is_capturing:
@@ -349,7 +349,7 @@ class CachingAllocator:
         self._pending.poll(self._finish)
 
     def _finish(self, block: Block) -> None:
-        """All events of a block that was given back are done."""
+        """Handle a freed block whose events are all done."""
         pool = block.segment.pool
         assert pool is not None
         pool.counters.awaiting -= 1

@@ -1,4 +1,4 @@
-"""Blocks that were given back while other streams may still use them.
+"""Freed blocks that other streams may still use, and the events that they wait for.
 
 - One event per recorded stream, and those that were recorded before for the block; it is done when all of them are.
 - One queue per stream, first in first out: the events of a stream complete in order, so one query answers for a queue,
@@ -32,12 +32,12 @@ B = TypeVar("B", bound=Awaitable)
 
 
 def is_done(driver: Driver, event: EventHandle) -> bool:
-    """Whether an event is done, asked for the library's own sake: what the program submits does not come after it."""
+    """Whether an event is done, for internal use: the query orders nothing of the program."""
     return driver.event_query(event, False) if driver.capabilities.finds_races else driver.event_query(event)
 
 
 def wait_for(driver: Driver, event: EventHandle) -> None:
-    """Wait for an event for the library's own sake, as of `is_done`.  Host: waits."""
+    """Wait for an event, for internal use like `is_done`.  Host: waits."""
     if driver.capabilities.finds_races:
         driver.event_synchronize(event, False)
     else:
@@ -68,7 +68,7 @@ class Pending(Generic[B]):
         self._record_deferred()
 
     def add(self, block: B) -> None:
-        """Let a block wait for its recorded streams.  After an error, a second call records what is missing."""
+        """Record events on a block's streams and hold the block until they are done.  After an error, call again."""
         block.pending = block.pending or len(block.streams)
         if self._captures:
             self._deferred.append(block)

@@ -1,4 +1,4 @@
-"""Pinned host memory, kept for reuse.
+"""The caching allocator of pinned host memory.
 
 Policy
 - Sizes are rounded to 4 KiB, never to powers of two.  A block is reused as a whole: the smallest idle one that is big
@@ -37,7 +37,7 @@ LEAST_WASTE = 4 << 10  # bytes: what a reused block may always be bigger by
 INVALID_VALUE = 1  # the CUresult of an invalid pointer
 
 
-class Arrival(Protocol):
+class PendingCopy(Protocol):
     """A copy that writes a block."""
 
     @property
@@ -46,15 +46,15 @@ class Arrival(Protocol):
 
 
 class HostBlock:
-    """Pinned bytes that an owner holds, or may get.
+    """A block of pinned memory, owned or idle.
 
     nbytes:    its size, a multiple of 4 KiB;  requested: what the owner asked for, in bytes.
     streams:   recorded streams that have no event yet;  pending: events that are not done.
-    arrivals:  copies that write it and were not waited for; see runtime/arrival.py, which replaces the list.
+    pending_copies: copies that write it, not yet waited for; runtime/pending_copies.py replaces the list.
     allocated: its owner has not freed it yet.
     """
 
-    __slots__ = ("address", "allocated", "arrivals", "nbytes", "pending", "requested", "streams")
+    __slots__ = ("address", "allocated", "pending_copies", "nbytes", "pending", "requested", "streams")
 
     def __init__(self, address: Address, nbytes: int) -> None:
         self.address = address
@@ -62,7 +62,7 @@ class HostBlock:
         self.requested = 0
         self.allocated = False
         self.streams: list[StreamHandle] = []
-        self.arrivals: list[Arrival] = []
+        self.pending_copies: list[PendingCopy] = []
         self.pending = 0
 
 
@@ -211,9 +211,9 @@ class PinnedCache:
             block = self._given[0]
             if block.streams:
                 (self._pending.put_off if records_later else self._pending.add)(block)
-            for each in block.arrivals:
+            for each in block.pending_copies:
                 self._pending.follow(block, *each.place, owner=each)
-            block.arrivals = []
+            block.pending_copies = []
             self._given.popleft()
             if block.pending:
                 continue
@@ -226,7 +226,7 @@ class PinnedCache:
             self._pending.poll(self._finish)
 
     def _finish(self, block: HostBlock) -> None:
-        """Make a block idle that was given back and that nothing uses any more."""
+        """Make a freed block idle once nothing uses it."""
         self._make_idle(block)
         self._keep_within_cap()
 
@@ -283,7 +283,7 @@ class PinnedCache:
         return HostBlock(address, size)
 
     def _shrink(self, max_cached: int) -> None:
-        """Hand idle blocks back, those idle longest first, until at most `max_cached` bytes are kept."""
+        """Free idle blocks, least recently used first, until at most `max_cached` bytes are cached."""
         while self._idle_bytes > max_cached:
             block = next(iter(self._idle.values()))
             start = time.perf_counter_ns()

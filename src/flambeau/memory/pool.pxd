@@ -2,7 +2,7 @@ cimport cython
 from .statistics cimport Counters, Flow
 
 cdef class Pool
-cdef class Shelf
+cdef class FreeList
 
 cdef long long _GRAIN
 cdef long long _LIMIT
@@ -31,22 +31,22 @@ cdef class Block:
     cdef public long long requested
     cdef public long long served
     cdef public Segment segment
-    cdef public Shelf shelf
+    cdef public FreeList free_list
     cdef public Block below
     cdef public object stream
     cdef public list streams
 
 @cython.final
-cdef class Shelf:
+cdef class FreeList:
     cdef public Block top
 
 @cython.final
-cdef class Shelves:
+cdef class FreeLists:
     cdef public list small
     cdef public dict large
 
-    cpdef Shelf get(self, long long nbytes)
-    cpdef Shelf add(self, long long nbytes)
+    cpdef FreeList get(self, long long nbytes)
+    cpdef FreeList add(self, long long nbytes)
 
 @cython.final
 cdef class Pool:
@@ -59,19 +59,19 @@ cdef class Pool:
     cdef public Py_ssize_t segments
     cdef public long long smallest_remainder
     cdef public Counters total
-    cdef dict _shelves
+    cdef dict _free_lists
     cdef object _last_stream
-    cdef Shelves _last_shelves
+    cdef FreeLists _last_free_lists
     cdef Flow _parts
     cdef Flow _all_parts
     cdef Flow _part_bytes
     cdef Flow _all_part_bytes
 
-    @cython.locals(shelf=Shelf, kept=Block)
+    @cython.locals(free_list=FreeList, kept=Block)
     cpdef Block take(self, long long nbytes, stream)
-    @cython.locals(shelf=Shelf, shelves=Shelves)
+    @cython.locals(free_list=FreeList, free_lists=FreeLists)
     cpdef keep(self, Block block)
-    @cython.locals(shelves=Shelves)
-    cdef Shelves _shelves_of(self, stream)
-    cpdef settle(self)
+    @cython.locals(free_lists=FreeLists)
+    cdef FreeLists _free_lists_of(self, stream)
+    cpdef coalesce(self)
     cpdef put(self, Block block)

@@ -1,13 +1,13 @@
-"""Segments and the blocks that tile them: how idle blocks are found, split and merged.
+"""Segments and their blocks: how idle blocks are found, split and coalesced.
 
-- A segment is what the driver gave.  It belongs to one stream, and so do all of its blocks, for as long as it lives.
-- Blocks tile their segment in address order.  A block is with an owner, waits for events, or is idle.
-- Idle blocks are in one list per stream, sorted by size, then address: the first that is big enough is the best fit.
-- No two neighbours are both idle: `put` merges.  A block that waits for events is not idle, and merges with nothing.
-- In front of the lists, blocks that were just given back wait for a request of the very size that they served, the last
-  one first; they are not idle yet.  `settle` makes them so: for whoever looks at the pool, and for a request that finds
-  none of its size; in the small pool only if no idle block is big enough either, so that loops keep their blocks apart.
-- In a split and in a merge the lower Block object lives on, so the first block of a segment never changes.
+- A segment is one allocation of the driver.  It and all of its blocks belong to one stream for its lifetime.
+- Blocks tile their segment in address order.  A block has an owner, waits for events, or is idle.
+- Each stream has a list of idle blocks sorted by size, then address: the first that is large enough is the best fit.
+- Two neighbours are never both idle: `put` coalesces them.  A block that waits for events is not idle.
+- A freed block goes to the free list of its size class, from which the next request of that size takes it (last in,
+  first out).  It is not idle yet: `coalesce` moves all such blocks to the idle list, before statistics are read and
+  when a request finds no block.  The small pool tries the best fit first, so that loops keep their blocks apart.
+- In a split and in a merge the lower Block object survives, so the first block of a segment never changes.
 - A pool has no lock: its allocator holds one.
 """
 
@@ -34,7 +34,7 @@ SHARED = (0, 0)  # the id of the pools that are nobody's own
 
 
 class Segment:
-    """What one `mem_alloc` gave.  nbytes in bytes; `first` is the block at its start.
+    """A segment: one allocation of the driver.  nbytes in bytes; `first` is the block at its start.
 
     is_oversize: it is at least max_split_size big, by the settings it was made under.
     pool: the one that it was added to.
@@ -60,19 +60,19 @@ class Segment:
 
 
 class Block:
-    """Bytes of a segment that an owner holds, or may get.
+    """A block of a segment, owned or idle.
 
     nbytes:     its size, a multiple of 512;  requested: what the owner asked for, in bytes;  served: that, rounded.
     streams:    recorded streams other than its own that have no event yet;  pending: events that are not done.
     allocated:  its owner has not freed it yet;  is_idle: it is in its pool's list.
-    shelf:      where it waits for a request of the size that it served;  below: the one there that came before it.
+    free_list:  the free list that it is in;  below: the next block of that list.
     idle_since: the pool's allocation count when its whole segment became idle.
     is_oversize: it counts among the oversize allocations while it is allocated.
     """
 
     __slots__ = (
         "address", "allocated", "below", "idle_since", "is_idle", "is_oversize", "nbytes", "next", "pending", "prev",
-        "requested", "segment", "served", "shelf", "stream", "streams",
+        "requested", "segment", "served", "free_list", "stream", "streams",
     )  # fmt: skip
 
     def __init__(self, address: int, nbytes: int, segment: Segment) -> None:
@@ -90,12 +90,12 @@ class Block:
         self.next: Block | None = None
         self.idle_since = 0
         self.is_oversize = False
-        self.shelf: Shelf | None = None
+        self.free_list: FreeList | None = None
         self.below: Block | None = None
 
 
-class Shelf:
-    """Blocks of one stream that were just given back and served the same size.  top: the last one, above the others."""
+class FreeList:
+    """A stack of free blocks of one stream and one size class.  top: the block freed last."""
 
     __slots__ = ("top",)
 
@@ -103,29 +103,29 @@ class Shelf:
         self.top: Block | None = None
 
 
-class Shelves:
-    """The shelves of one stream: `small` by the size in units of BLOCK_GRAIN up to SMALL_LIMIT, `large` by the size."""
+class FreeLists:
+    """The free lists of one stream.  small: by nbytes // BLOCK_GRAIN, up to SMALL_LIMIT;  large: by nbytes."""
 
     __slots__ = ("large", "small")
 
     def __init__(self) -> None:
-        self.small: list[Shelf | None] = [None] * (SMALL_LIMIT // BLOCK_GRAIN + 1)
-        self.large: dict[int, Shelf] = {}
+        self.small: list[FreeList | None] = [None] * (SMALL_LIMIT // BLOCK_GRAIN + 1)
+        self.large: dict[int, FreeList] = {}
 
-    def get(self, nbytes: int) -> Shelf | None:
-        """The shelf of the blocks that served `nbytes`, a multiple of BLOCK_GRAIN, if there is one."""
+    def get(self, nbytes: int) -> FreeList | None:
+        """The free list of blocks that served `nbytes`, a multiple of BLOCK_GRAIN, or None."""
         return self.small[nbytes // _GRAIN] if nbytes <= _LIMIT else self.large.get(nbytes)
 
-    def add(self, nbytes: int) -> Shelf:
-        """A shelf for blocks that serve `nbytes`."""
-        made = Shelf()
+    def add(self, nbytes: int) -> FreeList:
+        """Add a free list for blocks that serve `nbytes`."""
+        made = FreeList()
         if nbytes <= _LIMIT:
             self.small[nbytes // _GRAIN] = made
         else:
             self.large[nbytes] = made
         return made
 
-    def all(self) -> list[Shelf]:
+    def all(self) -> list[FreeList]:
         return [*[each for each in self.small if each is not None], *self.large.values()]
 
 
@@ -142,7 +142,7 @@ class Pool:
 
     __slots__ = (
         "counters", "id", "idle", "is_small", "max_excess", "max_split", "segments", "smallest_remainder", "total",
-        "_shelves", "_last_shelves", "_last_stream", "_parts", "_all_parts", "_part_bytes", "_all_part_bytes",
+        "_free_lists", "_last_free_lists", "_last_stream", "_parts", "_all_parts", "_part_bytes", "_all_part_bytes",
     )  # fmt: skip
 
     def __init__(
@@ -159,53 +159,53 @@ class Pool:
         self.max_split = UNLIMITED
         self.max_excess = DEFAULT_NON_SPLIT_ROUNDING
         self.smallest_remainder = SMALL_REMAINDER if is_small else LARGE_REMAINDER
-        self._shelves: dict[StreamHandle, Shelves] = {}
-        self._last_stream: StreamHandle | None = None  # whose shelves were asked for last
-        self._last_shelves: Shelves | None = None
+        self._free_lists: dict[StreamHandle, FreeLists] = {}
+        self._last_stream: StreamHandle | None = None  # the stream of _last_free_lists
+        self._last_free_lists: FreeLists | None = None
 
     def take(self, nbytes: int, stream: StreamHandle) -> Block | None:
-        """A block that just served `nbytes`, a multiple of 512, else the best fit; None if `stream` has none."""
-        shelf = self._shelves_of(stream).get(nbytes)
-        if shelf is not None and shelf.top is not None:
-            kept = shelf.top
-            shelf.top = kept.below
+        """A block from the free list of `nbytes` (a multiple of 512), else the best fit; None if `stream` has none."""
+        free_list = self._free_lists_of(stream).get(nbytes)
+        if free_list is not None and free_list.top is not None:
+            kept = free_list.top
+            free_list.top = kept.below
             kept.below = None
             return kept
         found = self._best_fit(nbytes, stream) if self.is_small else None
         if found is None:
-            self.settle()
+            self.coalesce()
             found = self._best_fit(nbytes, stream)
         return found
 
     def keep(self, block: Block) -> None:
-        """Have a block that was given back ready for a request of the size that it served."""
-        shelf = block.shelf
-        if shelf is None:
-            shelves = self._shelves_of(block.stream)
-            shelf = shelves.get(block.served)
-            if shelf is None:
-                shelf = shelves.add(block.served)
-            block.shelf = shelf
-        block.below = shelf.top
-        shelf.top = block
+        """Push a freed block on the free list of its size class."""
+        free_list = block.free_list
+        if free_list is None:
+            free_lists = self._free_lists_of(block.stream)
+            free_list = free_lists.get(block.served)
+            if free_list is None:
+                free_list = free_lists.add(block.served)
+            block.free_list = free_list
+        block.below = free_list.top
+        free_list.top = block
 
-    def _shelves_of(self, stream: StreamHandle) -> Shelves:
-        shelves = self._last_shelves
-        if shelves is None or stream is not self._last_stream:
-            if stream not in self._shelves:
-                self._shelves[stream] = Shelves()
-            shelves = self._shelves[stream]
-            self._last_stream, self._last_shelves = stream, shelves
-        return shelves
+    def _free_lists_of(self, stream: StreamHandle) -> FreeLists:
+        free_lists = self._last_free_lists
+        if free_lists is None or stream is not self._last_stream:
+            if stream not in self._free_lists:
+                self._free_lists[stream] = FreeLists()
+            free_lists = self._free_lists[stream]
+            self._last_stream, self._last_free_lists = stream, free_lists
+        return free_lists
 
-    def settle(self) -> None:
-        """Make the blocks idle that are kept for requests of their size."""
-        for shelves in self._shelves.values():
-            for shelf in shelves.all():
-                while shelf.top is not None:
-                    block = shelf.top
-                    shelf.top = block.below
-                    block.below = block.shelf = None
+    def coalesce(self) -> None:
+        """Merge the blocks of all free lists into the idle list."""
+        for free_lists in self._free_lists.values():
+            for free_list in free_lists.all():
+                while free_list.top is not None:
+                    block = free_list.top
+                    free_list.top = block.below
+                    block.below = block.free_list = None
                     self.put(block)
 
     def _best_fit(self, nbytes: int, stream: StreamHandle) -> Block | None:
@@ -224,7 +224,7 @@ class Pool:
         return self._carve(block, nbytes)
 
     def put(self, block: Block) -> None:
-        """Make a block idle, merged with its idle neighbours."""
+        """Make a block idle; coalesce it with its idle neighbours."""
         nbytes = block.nbytes
         blocks = self.idle.get(block.stream)
         if blocks is None:

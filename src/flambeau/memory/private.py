@@ -1,4 +1,4 @@
-"""Private pools: the memory of graphs, apart from all other, because launches use it as long as the graph lives.
+"""Private pools: memory of CUDA graphs, kept apart from all other while the graph lives.
 
 - A capture names one pool.  Blocks for its streams come from that pool, and freed ones go back to it, so that the next
   captures of the pool reuse them, and nobody else.
@@ -51,7 +51,7 @@ class PrivatePools:
         self._by_id: dict[PoolId, PrivatePool] = {}
 
     def use(self, pool_id: PoolId, small: Pool, large: Pool) -> PrivatePool:
-        """One more graph uses a pool, which is made beside `small` and `large` if there is none."""
+        """Add a graph to a private pool, created if missing."""
         found = self._by_id.get(pool_id)
         if found is None:
             found = self._by_id[pool_id] = PrivatePool(pool_id, small, large)

@@ -1,4 +1,4 @@
-"""Blocks for those who keep an address and nothing else, such as other libraries."""
+"""Raw allocations: blocks identified by their address only, for other libraries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .pool import Block, invalid_pointer
 
 
 class RawBlocks:
-    """Blocks of one allocator, by address."""
+    """Raw allocations of one allocator, by address."""
 
     def __init__(self, allocator: CachingAllocator) -> None:
         self._allocator = allocator
@@ -24,7 +24,7 @@ class RawBlocks:
         return block.address
 
     def free(self, address: int) -> None:
-        """Give back what `allocate` gave.  Nothing for 0.  Raises: AcceleratorError for any other address."""
+        """Free memory of `allocate`; 0 is ignored.  Raises: AcceleratorError for any other address."""
         if address == 0:
             return
         block = self._blocks.pop(address, None)

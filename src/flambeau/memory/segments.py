@@ -1,4 +1,4 @@
-"""The driver's side of the caching allocator: segments made, known by address, and handed back.
+"""Segments of the caching allocator: allocation from the driver, look-up by address, and release.
 
 - A segment is made only within the limit of this process.
 - It is handed back only when it is one idle block, and after the host has waited for the stream it belongs to: the

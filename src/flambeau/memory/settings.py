@@ -62,7 +62,7 @@ class Settings:
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
-    """What PYTORCH_ALLOC_CONF says, or its old name where only that is set.  Raises ConfigError.
+    """Parse PYTORCH_ALLOC_CONF, or its old name if only that is set.  Raises ConfigError.
 
     EXACT if caching is switched off.
     """

@@ -1,4 +1,4 @@
-"""What the allocators count, cheap to write and complete to read.
+"""Counters of the allocators, cheap to update.
 
 - A flow only adds up what came and what went; everything else is derived when somebody asks.
 - A flow is highest just before something goes, so hot flows note their peak once before a batch of frees.
@@ -16,7 +16,7 @@ NS_PER_US = 1_000
 
 
 class Flow:
-    """One quantity that comes and goes, in blocks or in bytes.
+    """A counter of allocated and freed blocks or bytes, with its peak.
 
     `allocated` and `freed` only grow; a reset remembers where they stood.
     """

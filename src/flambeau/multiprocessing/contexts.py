@@ -1,4 +1,4 @@
-"""Start methods.  A process that is spawned, or comes from a fork server, gets its parent's choice of virtual GPUs."""
+"""Start methods.  Spawned and fork-server processes inherit the parent's choice of virtual GPUs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import queues
 
 
 def _choice() -> Gpus | None:
-    """What a child must be told about its GPUs: the parent's virtual ones."""
+    """The parent's choice of virtual GPUs, passed to a child."""
     chosen = thread.machine().choice if thread.has_machine() else None
     return chosen if chosen is not None and chosen.kind == "virtual" else None
 
@@ -51,29 +51,31 @@ class _Context:
     """Queues and pools of a context."""
 
     def Queue(self, maxsize: int = 0) -> Any:  # noqa: N802
-        return queues.Queue(maxsize, ctx=self.get_context())  # type: ignore[attr-defined]
+        return queues.Queue(maxsize, ctx=self.get_context())  # type: ignore[attr-defined]  # of the context beside it
 
     def JoinableQueue(self, maxsize: int = 0) -> Any:  # noqa: N802
+        # ignored: of the context beside it
         return queues.JoinableQueue(maxsize, ctx=self.get_context())  # type: ignore[attr-defined]
 
     def SimpleQueue(self) -> Any:  # noqa: N802
-        return queues.SimpleQueue(ctx=self.get_context())  # type: ignore[attr-defined]
+        return queues.SimpleQueue(ctx=self.get_context())  # type: ignore[attr-defined]  # of the context beside it
 
     def Pool(  # noqa: N802
         self, processes: Any = None, initializer: Any = None, initargs: Any = (), maxtasksperchild: Any = None
     ) -> Any:
+        # ignored: of the context beside it
         return queues.Pool(processes, initializer, initargs, maxtasksperchild, context=self.get_context())  # type: ignore[attr-defined]
 
 
-class SpawnContext(_Context, multiprocessing.context.SpawnContext):  # type: ignore[misc]
-    Process = SpawnProcess  # type: ignore[assignment]
+class SpawnContext(_Context, multiprocessing.context.SpawnContext):
+    Process = SpawnProcess
 
 
-class ForkServerContext(_Context, multiprocessing.context.ForkServerContext):  # type: ignore[misc]
-    Process = ForkServerProcess  # type: ignore[assignment]
+class ForkServerContext(_Context, multiprocessing.context.ForkServerContext):
+    Process = ForkServerProcess
 
 
-class ForkContext(_Context, multiprocessing.context.ForkContext):  # type: ignore[misc]
+class ForkContext(_Context, multiprocessing.context.ForkContext):
     """Its children cannot use CUDA if their parent had started it."""
 
 

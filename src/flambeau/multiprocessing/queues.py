@@ -1,4 +1,4 @@
-"""Queues and pools that pickle what they are given at once, in the thread that gives it.
+"""Queues and pools that pickle an object at once, in the thread that puts it.
 
 So a tensor is ordered after the giving thread's current stream, an object that cannot be pickled is an error where it
 was put, and `withdraw` can take back what nobody has received.
@@ -40,10 +40,10 @@ class Packed:
 
 
 class Withdrawing:
-    """What queues of both kinds have beside multiprocessing's methods."""
+    """Mixin of queues: `withdraw`."""
 
     def withdraw(self) -> int:
-        """Take back the tensors that this process has put and nobody has received; how many that were.
+        """Withdraw the tensors that this process put and no process received; return their number.
 
         For a queue whose reader has ended: what it left in the queue, or had read and not yet opened, is kept until
         then.  Receiving it afterwards is a ProcessGoneError.
@@ -51,7 +51,7 @@ class Withdrawing:
         return reductions.withdraw(self)
 
 
-class Queue(Withdrawing, multiprocessing.queues.Queue):
+class Queue(Withdrawing, multiprocessing.queues.Queue):  # type: ignore[type-arg]  # only stubs make it generic
     """multiprocessing.Queue, for tensors too."""
 
     def put(self, obj: Any, block: bool = True, timeout: float | None = None) -> None:
@@ -59,7 +59,7 @@ class Queue(Withdrawing, multiprocessing.queues.Queue):
             super().put(packed, block, timeout)
 
 
-class JoinableQueue(Withdrawing, multiprocessing.queues.JoinableQueue):
+class JoinableQueue(Withdrawing, multiprocessing.queues.JoinableQueue):  # type: ignore[type-arg]  # only stubs make it generic
     """multiprocessing.JoinableQueue, for tensors too."""
 
     def put(self, obj: Any, block: bool = True, timeout: float | None = None) -> None:
@@ -67,7 +67,7 @@ class JoinableQueue(Withdrawing, multiprocessing.queues.JoinableQueue):
             super().put(packed, block, timeout)
 
 
-class SimpleQueue(Withdrawing, multiprocessing.queues.SimpleQueue):
+class SimpleQueue(Withdrawing, multiprocessing.queues.SimpleQueue):  # type: ignore[type-arg]  # only stubs make it generic
     """multiprocessing.SimpleQueue, for tensors too."""
 
     def put(self, obj: Any) -> None:
@@ -98,10 +98,10 @@ class Pool(multiprocessing.pool.Pool):
             return super().apply_async(func, given, named, callback, error_callback)
 
     def _map_async(self, func: Any, iterable: Iterable[Any], *rest: Any) -> Any:
-        self._check_running()  # type: ignore[attr-defined]
+        self._check_running()  # type: ignore[attr-defined]  # the base is a Pool
         with ExitStack() as all_or_none:
             given = [all_or_none.enter_context(Packed(each, self)) for each in iterable]
-            return super()._map_async(func, given, *rest)  # type: ignore[misc]
+            return super()._map_async(func, given, *rest)  # type: ignore[misc]  # the base is a Pool
 
     def terminate(self) -> None:
         super().terminate()

@@ -1,4 +1,4 @@
-"""How tensors, parameters and events travel between processes: by handle, in whatever multiprocessing pickles.
+"""Pickling of tensors, parameters and events between processes, by handle.
 
 - Importing this module teaches multiprocessing's pickler; queues, pipes, pools and arguments of processes all use it.
 - A message goes to one receiver, once.
@@ -19,6 +19,7 @@ from .. import callers
 from ..core import storage, thread
 from ..core.storage import Storage
 from ..core.tensor import TensorBase, alias_of, tensor_over
+from ..driver.api import StreamHandle
 from ..dtypes import BY_NAME
 from ..errors import ArgumentError, AutogradError
 from ..nn.parameter import Buffer, Parameter
@@ -33,7 +34,7 @@ _MULTIPROCESSING = os.path.dirname(multiprocessing.__file__)
 
 
 class Route:
-    """One pickling, and what it is for: a queue or a pool, held weakly.  site: where in the program."""
+    """The destination of one pickling: a queue or pool, held weakly.  site: the source line."""
 
     def __init__(self, owner: object) -> None:
         self._owner = weakref.ref(owner)
@@ -68,23 +69,23 @@ def packed(value: Any, route: Route) -> bytes:
 
 
 def cancel(route: Route) -> None:
-    """What was pickled for a route does not leave after all."""
+    """Cancel the objects pickled for a route."""
     _withdraw(lambda each: each is route)
 
 
 def withdraw(owner: object) -> int:
-    """Take back what was sent by way of a queue or pool and nobody has received; how many tensors that were."""
+    """Withdraw tensors sent through a queue or pool and not received; return their number."""
     return _withdraw(lambda each: isinstance(each, Route) and each.is_of(owner))
 
 
 def _withdraw(chosen: Callable[[object], bool]) -> int:
-    count = shared_memory.host_side().ledger.withdraw(chosen)
+    count = shared_memory.host_side().exports.withdraw(chosen)
     exchange = thread.machine().exchange if thread.has_machine() else None
-    return count if exchange is None else count + exchange.ledger.withdraw(chosen)
+    return count if exchange is None else count + exchange.exports.withdraw(chosen)
 
 
 def reduce_storage(of: Storage) -> tuple[Any, ...]:
-    """What pickle stores of a storage."""
+    """Reduce a storage for pickle."""
     if of.nbytes == 0:
         return _empty_storage, (of.device.index,)
     if of.device.index < 0:
@@ -109,7 +110,7 @@ def _empty_storage(device: int) -> Storage:
     if device < 0:
         return storage.on_host(0)
     index = devices.cuda_index(device)
-    return storage.on_device(thread.machine().devices[index], 0, 0)
+    return storage.on_device(thread.machine().devices[index], 0, StreamHandle(0))
 
 
 def _receive_host(message: bytes) -> Storage:
@@ -131,7 +132,7 @@ def check_leaf(tensor: Any) -> None:
 
 
 def reduce_tensor(tensor: Any) -> tuple[Any, ...]:
-    """What pickle stores of a tensor: its storage, its layout and, for a leaf, its gradient.
+    """Reduce a tensor for pickle: its storage, its layout and, for a leaf, its gradient.
 
     Raises: AutogradError for a non-leaf that requires a gradient.
     """
@@ -174,7 +175,7 @@ def _plain(tensor: Any) -> Any:
 
 
 def reduce_parameter(parameter: Any) -> tuple[Any, ...]:
-    """What pickle stores of a parameter."""
+    """Reduce a parameter for pickle."""
     return _rebuild_parameter, (type(parameter), _plain(parameter), parameter.requires_grad, parameter.grad)
 
 
@@ -185,7 +186,7 @@ def _rebuild_parameter(cls: type[Parameter], data: TensorBase, requires_grad: bo
 
 
 def reduce_buffer(buffer: Any) -> tuple[Any, ...]:
-    """What pickle stores of a buffer."""
+    """Reduce a buffer for pickle."""
     return _rebuild_buffer, (_plain(buffer), buffer.requires_grad, buffer.persistent)
 
 
@@ -194,13 +195,13 @@ def _rebuild_buffer(data: Any, requires_grad: bool, persistent: bool) -> Any:
 
 
 def reduce_event(event: Event) -> tuple[Any, ...]:
-    """What pickle stores of an interprocess event, which its sender keeps alive."""
+    """Reduce an interprocess event for pickle; its sender keeps it alive."""
     handle = event.ipc_handle()
     return Event.from_ipc_handle, (devices.cuda(event.device_index), handle)
 
 
 def register() -> None:
-    """Teach multiprocessing's pickler."""
+    """Register the reductions with multiprocessing's pickler."""
     ForkingPickler.register(Storage, reduce_storage)
     ForkingPickler.register(Tensor, reduce_tensor)
     ForkingPickler.register(Parameter, reduce_parameter)

@@ -1,4 +1,4 @@
-"""One function in several processes, and the first failure told to the parent."""
+"""spawn: run one function in several processes, and raise the first failure in the parent."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ProcessContext:
             if not ready:
                 return False
             for sentinel in ready:
-                index = self._running.pop(sentinel)  # type: ignore[call-overload]
+                index = self._running.pop(sentinel)
                 self.processes[index].join()
                 if self.processes[index].exitcode:
                     self._stop(grace_period)
@@ -145,7 +145,7 @@ def start_processes(
 
 
 def _check(fn: Any, args: Any, nprocs: Any) -> None:
-    """Raise ArgumentTypeError or ArgumentError for what cannot be started."""
+    """Raise ArgumentTypeError or ArgumentError for arguments that cannot be started."""
     name = "start_processes"
     checks.function(name, "fn", fn)
     if not isinstance(args, (tuple, list)):

@@ -159,7 +159,7 @@ class WorkerPipe:
         self.flush()
 
     def flush(self) -> None:
-        """Send what was posted, as far as there is room; nothing if the other end is closed."""
+        """Send posted messages while there is room; does nothing if the other end is closed."""
         while self._unsent:
             message = self._unsent.popleft()
             try:

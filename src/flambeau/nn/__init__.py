@@ -1,4 +1,4 @@
-"""Neural networks: modules, their parameters, and what they compute."""
+"""Neural networks: modules, parameters, initialization and functions."""
 
 from ..errors import no_attribute as _no_attribute
 from . import functional, init

@@ -1,4 +1,4 @@
-"""Modules that hold others in order or by name."""
+"""Containers of modules and parameters: Sequential, ModuleList, ModuleDict, ParameterList."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any, Self
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NamingError, NotSupportedError, naming, shown
 from ..tensor import checks
-from . import registering, text
-from .module import Module
+from .module import Module, check_child, check_name, enclosed, folded
 from .parameter import Parameter
 
 
@@ -20,7 +19,7 @@ def _position(index: Any, length: int, kind: str) -> int:
         raise IndexRangeError(
             f"index {place} is out of range for {length} entries", hint=f"use {-length} to {length - 1}", operator=kind
         )
-    return place % length  # type: ignore[no-any-return]
+    return place % length  # type: ignore[no-any-return]  # operator.index gives ints
 
 
 class _Ordered(Module):
@@ -29,13 +28,14 @@ class _Ordered(Module):
     def _replace_all(self, modules: Iterable[Any]) -> None:
         """Hold these modules and no others.  Raises ArgumentTypeError before anything is replaced."""
         for index, module in enumerate(modules):
-            registering.check_child(self._get_name(), str(index), module, Module)
+            check_child(self._get_name(), str(index), module, Module)
         self._modules.clear()
         for index, module in enumerate(modules):
             self.add_module(str(index), module)
 
     def _key(self, index: Any) -> str:
-        return list(self._modules)[_position(index, len(self), self._get_name())]
+        keys: list[str] = list(self._modules)
+        return keys[_position(index, len(self), self._get_name())]
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -43,7 +43,8 @@ class _Ordered(Module):
         return self._modules[self._key(index)]
 
     def _sliced(self, index: slice) -> Any:
-        return type(self)(list(self._modules.values())[index])
+        made: Any = type(self)
+        return made(list(self._modules.values())[index])
 
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._key(index), module)
@@ -51,7 +52,7 @@ class _Ordered(Module):
     def __delitem__(self, index: int | slice) -> None:
         left = list(self._modules.values())
         if not isinstance(index, slice):
-            index = _position(index, len(left), self._get_name())  # type: ignore[assignment]
+            index = _position(index, len(left), self._get_name())
         del left[index]
         self._replace_all(left)
 
@@ -71,7 +72,7 @@ class _Ordered(Module):
         """Add modules at the end, all or none."""
         found = checks.listed("extend", "modules", "modules", modules)
         for index, module in enumerate(found):
-            registering.check_child("extend", str(len(self) + index), module, Module)
+            check_child("extend", str(len(self) + index), module, Module)
         for module in found:
             self.append(module)
         return self
@@ -144,7 +145,7 @@ class ModuleList(_Ordered):
         raise NotSupportedError("it has no forward", hint="call its modules, or use Sequential", operator="ModuleList")
 
     def __repr__(self) -> str:
-        return text.folded(self._get_name(), list(self))
+        return folded(self._get_name(), list(self))
 
 
 class ModuleDict(Module):
@@ -159,8 +160,8 @@ class ModuleDict(Module):
         """Add modules from a mapping or from (name, module) pairs, in place of those of the same name; all or none."""
         pairs = tuple(modules.items()) if isinstance(modules, (Mapping, ModuleDict)) else _pairs(modules)
         for name, module in pairs:
-            registering.check_name("update", self, name, "module", self._modules)
-            registering.check_child("update", name, module, Module)
+            check_name("update", self, name, "module", self._modules)
+            check_child("update", name, module, Module)
         for name, module in pairs:
             self[name] = module
 
@@ -214,7 +215,7 @@ class ModuleDict(Module):
 
 
 def _pairs(modules: Any) -> tuple[Any, ...]:
-    """(name, module) pairs.  Raises ArgumentTypeError, ArgumentError for what is none."""
+    """Check (name, module) pairs.  Raises ArgumentTypeError, ArgumentError."""
     found = checks.listed("update", "modules", "(name, module) pairs", modules)
     for place, each in enumerate(found):
         if not isinstance(each, (tuple, list)):
@@ -276,7 +277,7 @@ class ParameterList(Module):
 
     def __repr__(self) -> str:
         lines = [f"({index}): Parameter containing: [{each.describe()}]" for index, each in enumerate(self)]
-        return text.enclosed("ParameterList", [], lines)
+        return enclosed("ParameterList", [], lines)
 
 
 def _as_parameter(called: str, value: Any) -> Parameter:

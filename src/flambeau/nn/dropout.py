@@ -1,16 +1,15 @@
-"""Dropout: random zeros in training."""
+"""Dropout."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..errors import ArgumentError
 from ..tensor import checks
+from ..tensor.tensor import Tensor
 from . import functional as F
-from .module import Module
+from .module import Layer
 
 
-class Dropout(Module):
+class Dropout(Layer):
     """In training, set each element to 0 with probability p and multiply the others by 1 / (1 - p)."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -25,7 +24,7 @@ class Dropout(Module):
         self.p = p
         self.inplace = inplace
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:

@@ -1,4 +1,4 @@
-"""A table of vectors, looked up by index."""
+"""Embedding: rows of a table, looked up by index."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from ..autograd.mode import GradMode
 from ..errors import ArgumentError, ShapeError, naming
 from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
+from ..tensor.tensor import Tensor
 from . import functional as F
 from . import init
-from .module import Module
+from .module import Layer
 from .parameter import Parameter
 
 _lookup = REGISTRY["embedding"]
@@ -41,7 +42,7 @@ def _table(name: str, weight: Any, shape: list[int]) -> Any:
     return weight
 
 
-class Embedding(Module):
+class Embedding(Layer):
     """The rows of a table at the given indexes.
 
     padding_idx: a row that starts at zero and gets no gradient.
@@ -105,7 +106,8 @@ class Embedding(Module):
         row = _row("from_pretrained", padding_idx, embeddings.shape[0])
         checks.leaf("from_pretrained", embeddings, not freeze)
         with naming("from_pretrained"):
-            return cls(*embeddings.shape, row, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
+            rows, width = embeddings.shape
+            return cls(rows, width, row, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
     def reset_parameters(self) -> None:
         """Draw the starting values anew, from a normal distribution."""
@@ -114,9 +116,10 @@ class Embedding(Module):
             with GradMode(False):
                 self.weight[self.padding_idx].fill_(0)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         if self.max_norm is None:
-            return _lookup(input, self.weight, self.padding_idx)
+            found: Tensor = _lookup(input, self.weight, self.padding_idx)
+            return found
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type)
 
     def extra_repr(self) -> str:

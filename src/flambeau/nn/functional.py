@@ -1,4 +1,4 @@
-"""What modules compute, as functions: the operators under PyTorch's names."""
+"""torch.nn.functional: the operators of modules as functions."""
 
 from __future__ import annotations
 
@@ -30,28 +30,50 @@ scaled_dot_product_attention = REGISTRY["scaled_dot_product_attention"]
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row."""
+    """input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row.
+
+    Example:
+        >>> weight = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+        >>> torch.nn.functional.linear(torch.tensor([3.0, 4.0]), weight, bias=torch.tensor([0.0, 0.5]))
+        tensor([3.0000, 8.5000])
+    """
     if bias is None and isinstance(weight, TensorBase) and len(weight.layout.shape) == 1:
         return REGISTRY["matmul"](input, weight)
     return _LINEAR(input, weight, bias)
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
-    """max(input, 0); inplace: the input is overwritten."""
+    """max(input, 0); inplace: the input is overwritten.
+
+    Example:
+        >>> torch.nn.functional.relu(torch.tensor([-1.0, 0.0, 2.0]))
+        tensor([0., 0., 2.])
+    """
     if not isinstance(input, TensorBase):
         checks.tensor("relu", "input", input)
     return input.relu_() if inplace else input.relu()
 
 
 def relu_(input: Any) -> Any:
-    """max(input, 0), in place."""
+    """max(input, 0), in place.
+
+    Example:
+        >>> x = torch.tensor([-1.0, 2.0])
+        >>> torch.nn.functional.relu_(x) is x, x
+        (True, tensor([0., 2.]))
+    """
     if not isinstance(input, TensorBase):
         checks.tensor("relu_", "input", input)
     return input.relu_()
 
 
 def silu(input: Any, inplace: bool = False) -> Any:
-    """input * sigmoid(input); inplace: the input is overwritten."""
+    """input * sigmoid(input); inplace: the input is overwritten.
+
+    Example:
+        >>> torch.nn.functional.silu(torch.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.2689,  0.0000,  0.7311])
+    """
     if not isinstance(input, TensorBase):
         checks.tensor("silu", "input", input)
     return input.silu_() if inplace else REGISTRY["silu"](input)
@@ -62,6 +84,10 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
     inplace: the input is overwritten.
     Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> x = torch.nn.functional.dropout(torch.ones(1000), p=0.5)
+        >>> sorted(set(x.tolist()))
+        [0.0, 2.0]
     """
     if not isinstance(input, TensorBase):
         checks.tensor("dropout", "input", input)
@@ -85,6 +111,11 @@ def embedding(
     padding_idx: a row that gets no gradient.
     max_norm: rows that are looked up and have a larger norm, of order norm_type, are first scaled to it, in place.
     scale_grad_by_freq, sparse: must be False; gradients are dense.
+    Example:
+        >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+        >>> torch.nn.functional.embedding(torch.tensor([2, 0]), table)
+        tensor([[2., 2.],
+                [0., 0.]])
     """
     if scale_grad_by_freq is not False or sparse is not False:
         checks.absent("embedding", "scale_grad_by_freq", scale_grad_by_freq)
@@ -105,12 +136,22 @@ def _limit_rows(weight: Any, rows: Any, max_norm: float, norm_type: float) -> No
 
 
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect."""
+    """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect.
+
+    Example:
+        >>> torch.nn.functional.softmax(torch.tensor([0.0, 0.0, 1.0]), dim=0)
+        tensor([0.2119, 0.2119, 0.5761])
+    """
     return REGISTRY["softmax"](input, _chosen(dim, input, "softmax"), dtype)
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-    """The logarithm of `softmax`."""
+    """The logarithm of `softmax`.
+
+    Example:
+        >>> torch.nn.functional.log_softmax(torch.tensor([0.0, 0.0, 1.0]), dim=0)
+        tensor([-1.5514, -1.5514, -0.5514])
+    """
     return REGISTRY["log_softmax"](input, _chosen(dim, input, "log_softmax"), dtype)
 
 

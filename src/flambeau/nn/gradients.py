@@ -1,4 +1,4 @@
-"""Gradients and parameters as a whole: limiting their size, and packing them into one vector."""
+"""Clipping of gradients, and conversion between parameters and one vector."""
 
 from __future__ import annotations
 

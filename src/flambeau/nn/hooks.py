@@ -1,4 +1,4 @@
-"""Hooks of a module: what is called around its forward and its backward."""
+"""Module hooks, called around forward and backward."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..tensor import checks
 
 
 class HookError(ArgumentTypeError, RuntimeError):
-    """A hook returned what cannot take the place of what it was given."""
+    """A hook returned a value that cannot replace its argument."""
 
 
 Hooks = OrderedDict[int, "Hook"]  # by the ids of their handles
@@ -42,7 +42,7 @@ def register(called: str, hooks: Hooks, hook: Hook, prepend: bool = False) -> Re
 
 
 class Hooked:
-    """What can be called around a module."""
+    """Base of Module: registration of hooks."""
 
     _forward_pre_hooks: Hooks
     _forward_hooks: Hooks
@@ -53,13 +53,13 @@ class Hooked:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call hook(module, args) before forward; what it returns, if anything, takes the arguments' place."""
+        """Call hook(module, args) before forward; a result other than None replaces the arguments."""
         return register("register_forward_pre_hook", self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """Call hook(module, args, output) after forward; what it returns, if anything, takes the output's place.
+        """Call hook(module, args, output) after forward; a result other than None replaces the output.
 
         always_call: also after a forward that raised, with None for the output.
         """
@@ -67,7 +67,7 @@ class Hooked:
         return register("register_forward_hook", self._forward_hooks, made, prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call hook(module, grad_output) before the module's backward; what it returns takes grad_output's place."""
+        """Call hook(module, grad_output) before the module's backward; a result other than None replaces it."""
         return register("register_full_backward_pre_hook", self._backward_pre_hooks, Hook(hook), prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
@@ -194,7 +194,7 @@ class _Backward:
         return grad_input
 
     def _as_grads(self, what: str, changed: Any, whole: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What a hook returned, as a tuple.  Raises ArgumentTypeError, AutogradError if it cannot take their place."""
+        """The result of a hook as a tuple.  Raises ArgumentTypeError, AutogradError if it cannot replace the values."""
         name = type(self.module).__name__
         found = changed if isinstance(changed, tuple) else (changed,)
         if len(found) != len(whole):

@@ -1,4 +1,4 @@
-"""Setting the values of parameters: every function writes its tensor in place, outside any graph, and returns it.
+"""Initialization of parameters: each function fills its tensor in place without autograd and returns it.
 
 fan_in and fan_out: how many inputs and outputs each element of a layer's weight [out, in, *kernel] serves.
 """

@@ -1,4 +1,4 @@
-"""Linear maps and changes of shape."""
+"""Linear layers and reshaping modules."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 from ..errors import ArgumentTypeError, naming, shown
 from ..tensor import checks, factories
+from ..tensor.tensor import Tensor
 from . import functional as F
 from . import init
-from .module import Module
+from .module import Layer, Module
 from .parameter import Parameter
 
 
@@ -19,11 +20,11 @@ class Identity(Module):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return input
 
 
-class Linear(Module):
+class Linear(Layer):
     """input @ weight.T + bias.
 
     Shapes: input [*, in_features]; result [*, out_features]; weight [out_features, in_features].
@@ -54,14 +55,14 @@ class Linear(Module):
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
-class Flatten(Module):
+class Flatten(Layer):
     """One dimension in place of those from start_dim to end_dim."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
@@ -69,14 +70,14 @@ class Flatten(Module):
         self.start_dim = start_dim
         self.end_dim = end_dim
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-class Unflatten(Module):
+class Unflatten(Layer):
     """Several dimensions in place of one."""
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
@@ -92,7 +93,7 @@ class Unflatten(Module):
         self.dim = dim
         self.unflattened_size = unflattened_size
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import naming
 from ..ops.loss import reduction_of
+from ..tensor.tensor import Tensor
 from . import functional as F
 from .module import Module
 
@@ -16,10 +17,14 @@ class _Loss(Module):
         former = size_average is not None or reduce is not None
         self.reduction = reduction_of(self._get_name(), size_average, reduce, reduction) if former else reduction
 
+    if TYPE_CHECKING:
+
+        def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...
+
 
 class _WeightedLoss(_Loss):
     def __init__(
-        self, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+        self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         with naming(self._get_name()):
@@ -29,14 +34,14 @@ class _WeightedLoss(_Loss):
 class MSELoss(_Loss):
     """The squared difference of input and target."""
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
     """The absolute difference of input and target."""
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
@@ -48,13 +53,13 @@ class NLLLoss(_WeightedLoss):
     """
 
     def __init__(
-        self, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
+        self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
         reduction: str = "mean",
     ) -> None:  # fmt: skip
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
@@ -67,14 +72,14 @@ class CrossEntropyLoss(_WeightedLoss):
     """
 
     def __init__(
-        self, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
+        self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
         reduction: str = "mean", label_smoothing: float = 0.0,
     ) -> None:  # fmt: skip
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.cross_entropy(
             input,
             target,
@@ -92,14 +97,14 @@ class BCEWithLogitsLoss(_WeightedLoss):
     """
 
     def __init__(
-        self, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-        pos_weight: Any = None,
+        self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+        pos_weight: Tensor | None = None,
     ) -> None:  # fmt: skip
         super().__init__(weight, size_average, reduce, reduction)
         with naming(self._get_name()):
             self.register_buffer("pos_weight", pos_weight)
 
-    def forward(self, input: Any, target: Any) -> Any:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy_with_logits(
             input, target, weight=self.weight, reduction=self.reduction, pos_weight=self.pos_weight
         )

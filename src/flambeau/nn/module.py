@@ -1,24 +1,162 @@
-"""Module: parameters, buffers and other modules, with the function that they compute."""
+"""Module: the base class of layers, with parameters, buffers, children and a forward function."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from .. import callers
 from ..autograd.mode import GradMode
 from ..autograd.node import streams_of
+from ..core.tensor import TensorBase
 from ..dtypes import bfloat16, dtype, float16, float32, float64
-from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, naming, shown
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NamingError, NotSupportedError, naming, shown
 from ..runtime import device as devices
 from ..tensor import checks
 from ..tensor.gradient import want
 from ..tensor.placing import to_arguments
-from . import hooks, registering, state, text
+from ..tensor.tensor import Tensor
+from . import hooks
 from .hooks import Hooked
 from .parameter import Buffer, Parameter
-from .state import LoadedKeys
+from .state_dict import LoadedKeys, check_target, load, save_into
+
+
+def check_name(called: str, module: Any, name: Any, kind: str, held: dict[str, Any]) -> None:
+    """Raise ArgumentTypeError or NamingError for a name that `module` cannot give to a parameter, buffer or child."""
+    if not isinstance(name, str):
+        raise ArgumentTypeError(
+            f"{kind} name should be a string, got {shown(name)}", hint="give a str", operator=called
+        )
+    if not name or "." in name:
+        raise NamingError(
+            f"{kind} name can't be empty or contain a dot, got {name!r}",
+            hint=f"use {name.replace('.', '_') or 'a name'!r}",
+            operator=called,
+        )
+    if name not in held and hasattr(module, name):
+        raise NamingError(
+            f"attribute {name!r} already exists in {type(module).__name__}, and is no {kind}",
+            hint="use another name, or delete the attribute first",
+            operator=called,
+        )
+
+
+def check_parameter(called: str, name: str, param: Any) -> None:
+    """Raise ArgumentTypeError or AutogradError unless a value is a parameter of a module or None."""
+    if param is not None and not isinstance(param, Parameter):
+        raise ArgumentTypeError(
+            f"cannot assign {type(param).__name__!r} object to parameter {name!r} (torch.nn.Parameter or "
+            f"None required): {shown(param)}",
+            hint="wrap a tensor in torch.nn.Parameter(...)",
+            operator=called,
+        )
+    if param is not None and param.grad_fn is not None:
+        raise AutogradError(
+            f"parameter {name!r} must be a leaf of the graph, this is {param.describe()} of {param.grad_fn}",
+            hint="make it of tensor.detach()",
+            operator=called,
+        )
+
+
+def check_buffer(called: str, name: str, tensor: Any) -> None:
+    """Raise ArgumentTypeError unless a value is a tensor or None."""
+    if tensor is not None and not isinstance(tensor, TensorBase):
+        raise ArgumentTypeError(
+            f"cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or None required): "
+            f"{shown(tensor)}",
+            hint="make one with torch.tensor(...)",
+            operator=called,
+        )
+
+
+def check_child(called: str, name: str, module: Any, base: type) -> None:
+    """Raise ArgumentTypeError unless a value is a module or None."""
+    if module is not None and not isinstance(module, base):
+        made = isinstance(module, type) and issubclass(module, base)
+        hint = f"make one: {module.__name__}(...)" if made else "derive from torch.nn.Module"
+        hint = "give the modules one by one: Sequential(*modules)" if isinstance(module, (list, tuple)) else hint
+        raise ArgumentTypeError(
+            f"{type(module).__name__} is not a Module subclass, child {name!r} is {shown(module)}",
+            hint=hint,
+            operator=called,
+        )
+
+
+def check_assigned_child(called: str, name: str, value: Any) -> None:
+    """Raise ArgumentTypeError for a value that cannot replace a child."""
+    if value is not None:
+        raise ArgumentTypeError(
+            f"cannot assign {type(value).__name__!r} as child module {name!r} (Module or None expected): "
+            f"{shown(value)}",
+            hint=f"delete the child first: del module.{name}",
+            operator=called,
+        )
+
+
+def child(module: Any, name: str, target: str, base: type) -> Any:
+    """A child of a module on the path `target`.  Raises AttributeError."""
+    found = getattr(module, name, None)
+    if not isinstance(found, base):
+        have = ", ".join(module._modules) or "none"
+        held = f"is {shown(found)}, no Module" if hasattr(module, name) else f"is not in {type(module).__name__}"
+        raise AttributeError(f"get_submodule: {name!r} of {target!r} {held}\nhint: its modules are: {have}")
+    return found
+
+
+def member(module: Any, table: str, name: str) -> Any:
+    """A parameter or a buffer of a module.  Raises AttributeError."""
+    held, kind = module.__dict__[table], table[1:-1]
+    if name not in held:
+        have = ", ".join(held) or "none"
+        raise AttributeError(
+            f"get_{kind}: {type(module).__name__!r} object has no {kind} {name!r}\nhint: its {table[1:]} are: {have}"
+        )
+    return held[name]
+
+
+INDENT = "  "
+
+
+def describe(module: Any) -> str:
+    """`Name(extra)`, or `Name(` with a line for each child."""
+    extra = module.extra_repr()
+    lines = extra.split("\n") if extra else []
+    children = [f"({name}): {indented(repr(child))}" for name, child in module._modules.items()]
+    return enclosed(module._get_name(), lines, children)
+
+
+def indented(text: str) -> str:
+    """`text` with every line but the first moved right."""
+    return text.replace("\n", f"\n{INDENT}")
+
+
+def enclosed(name: str, extra: list[str], children: list[str]) -> str:
+    """A module's text from its own lines and its children's."""
+    if len(extra) == 1 and not children:
+        return f"{name}({extra[0]})"
+    lines = extra + children
+    return f"{name}({''.join(f'{chr(10)}{INDENT}{line}' for line in lines)}{chr(10) if lines else ''})"
+
+
+def folded(name: str, children: list[Any]) -> str:
+    """A list of modules, neighbours that print alike on one line with their number."""
+    runs: list[tuple[int, int, str]] = []
+    for index, child in enumerate(children):
+        text = repr(child)
+        if runs and runs[-1][2] == text:
+            runs[-1] = (runs[-1][0], index, text)
+        else:
+            runs.append((index, index, text))
+    return enclosed(name, [], [_run_text(*each) for each in runs])
+
+
+def _run_text(first: int, last: int, text: str) -> str:
+    label = f"({first})" if first == last else f"({first}-{last})"
+    count = "" if first == last else f"{last - first + 1} x "
+    return f"{label}: {count}{indented(text)}"
+
 
 Visit = Callable[[Any], Any]
 
@@ -54,7 +192,7 @@ class Module(Hooked):
         put("_is_replica", False)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; subclasses define it."""
+        """The computation of the module, defined by subclasses."""
         raise NotSupportedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function',
             hint="define forward(self, ...) in the class",
@@ -71,21 +209,21 @@ class Module(Hooked):
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or None as its placeholder.  Raises NamingError, ArgumentTypeError, AutogradError."""
         held = self._table("_parameters", "parameter")
-        registering.check_name("register_parameter", self, name, "parameter", held)
-        registering.check_parameter("register_parameter", name, param)
+        check_name("register_parameter", self, name, "parameter", held)
+        check_parameter("register_parameter", name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Add a tensor that is part of the state and not trained; persistent: whether state_dict has it."""
-        registering.check_name("register_buffer", self, name, "buffer", self._table("_buffers", "buffer"))
-        registering.check_buffer("register_buffer", name, tensor)
+        check_name("register_buffer", self, name, "buffer", self._table("_buffers", "buffer"))
+        check_buffer("register_buffer", name, tensor)
         self._buffers[name] = tensor
         (self._non_persistent.discard if persistent else self._non_persistent.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child module, or None as its placeholder."""
-        registering.check_name("add_module", self, name, "module", self._table("_modules", "module"))
-        registering.check_child("add_module", name, module, Module)
+        check_name("add_module", self, name, "module", self._table("_modules", "module"))
+        check_child("add_module", name, module, Module)
         self._modules[name] = module
 
     def register_module(self, name: str, module: Module | None) -> None:
@@ -99,7 +237,7 @@ class Module(Hooked):
                 f"{type(self).__name__}: cannot assign {kind} before Module.__init__() call\n"
                 "hint: call super().__init__() first"
             )
-        return self.__dict__[table]  # type: ignore[no-any-return]
+        return self.__dict__[table]  # type: ignore[no-any-return]  # a table
 
     def __getattr__(self, name: str) -> Any:
         for table in ("_parameters", "_buffers", "_modules"):
@@ -132,13 +270,13 @@ class Module(Hooked):
         """Put a plain value in a registered name's place, if it may stand there; False for a name not registered."""
         own = self.__dict__
         if name in own.get("_parameters", ()):
-            registering.check_parameter(type(self).__name__, name, value)
+            check_parameter(type(self).__name__, name, value)
             self._parameters[name] = value
         elif name in own.get("_modules", ()):
-            registering.check_assigned_child(type(self).__name__, name, value)
+            check_assigned_child(type(self).__name__, name, value)
             self._modules[name] = None
         elif name in own.get("_buffers", ()):
-            registering.check_buffer(type(self).__name__, name, value)
+            check_buffer(type(self).__name__, name, value)
             self.register_buffer(name, value, name not in self._non_persistent)
         else:
             return False
@@ -171,7 +309,7 @@ class Module(Hooked):
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Iterator[tuple[str, Parameter]]:
         """(dotted name, parameter) of this module and, if recurse, of all below; each parameter once."""
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
@@ -180,11 +318,11 @@ class Module(Hooked):
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Iterator[tuple[str, Tensor]]:
         """(dotted name, buffer) of this module and, if recurse, of all below; each buffer once."""
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse: bool = True) -> Iterator[Any]:
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         return (each for _, each in self.named_buffers(recurse=recurse))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -219,12 +357,12 @@ class Module(Hooked):
         """The module at a dotted path; itself for "".  Raises AttributeError."""
         found: Any = self
         for name in target.split(".") if target else ():
-            found = registering.child(found, name, target, Module)
-        return found  # type: ignore[no-any-return]
+            found = child(found, name, target, Module)
+        return found  # type: ignore[no-any-return]  # what the path names
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted path.  Raises AttributeError."""
-        return self._member(target, "_parameters")  # type: ignore[no-any-return]
+        return self._member(target, "_parameters")  # type: ignore[no-any-return]  # a parameter
 
     def get_buffer(self, target: str) -> Any:
         """The buffer at a dotted path.  Raises AttributeError."""
@@ -233,7 +371,7 @@ class Module(Hooked):
     def _member(self, target: str, table: str) -> Any:
         path, _, name = target.rpartition(".")
         owner = self.get_submodule(path)
-        return registering.member(owner, table, name)
+        return member(owner, table, name)
 
     # place, type and mode
 
@@ -350,8 +488,8 @@ class Module(Hooked):
     def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
         """Parameters and persistent buffers by dotted name, sharing their memory; detached unless keep_vars."""
         target: dict[str, Any] = OrderedDict() if destination is None else destination
-        state.check_target(target, prefix)
-        state.save_into(self, target, prefix, keep_vars)
+        check_target(target, prefix)
+        save_into(self, target, prefix, keep_vars)
         return target
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> LoadedKeys:
@@ -360,7 +498,7 @@ class Module(Hooked):
         Host:   waits where values cross devices.
         Raises: StateDictError, listing every missing and unexpected name and every wrong shape; nothing is loaded then.
         """
-        return state.load(self, state_dict, strict, assign)
+        return load(self, state_dict, strict, assign)
 
     # text
 
@@ -368,11 +506,11 @@ class Module(Hooked):
         return self.__class__.__name__
 
     def extra_repr(self) -> str:
-        """What stands in the parentheses of this module's text."""
+        """The text in the parentheses of this module's repr."""
         return ""
 
     def __repr__(self) -> str:
-        return text.describe(self)
+        return describe(self)
 
 
 def clear_grad(param: Any, set_to_none: bool) -> None:
@@ -393,3 +531,11 @@ def _move(param: Any, visit: Visit) -> None:
     node = param.accumulator() if param.accumulator is not None else None
     if node is not None and before != param.device_index:
         node.streams = streams_of([param])  # hooks hold the leaf's accumulator, which was made for the former device
+
+
+class Layer(Module):
+    """A module that maps one tensor to one tensor, which type checkers learn here."""
+
+    if TYPE_CHECKING:
+
+        def __call__(self, input: Tensor) -> Tensor: ...

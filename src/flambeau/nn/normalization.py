@@ -1,4 +1,4 @@
-"""Normalization over the last dimensions."""
+"""Layer normalization."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 from ..errors import ArgumentTypeError, naming, shown
 from ..tensor import checks, factories
+from ..tensor.tensor import Tensor
 from . import functional as F
 from . import init
-from .module import Module
+from .module import Layer
 from .parameter import Parameter
 
 
@@ -24,7 +25,7 @@ def _sizes(name: str, shape: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
-class LayerNorm(Module):
+class LayerNorm(Layer):
     """Bring the last dimensions to mean 0 and variance 1, then scale by weight and shift by bias.
 
     normalized_shape: the sizes of those dimensions;  eps: added to the variance.
@@ -59,7 +60,7 @@ class LayerNorm(Module):
         if self.bias is not None:
             init.zeros_(self.bias)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:

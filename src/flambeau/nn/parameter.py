@@ -1,4 +1,4 @@
-"""Tensors that a module owns: parameters, which are trained, and buffers, which are not."""
+"""Parameter and Buffer: tensors registered by the module they are assigned to."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Parameter(Tensor, overrides=False):
         source = _source(data, "Parameter")
         made: Any = new_tensor_of(cls, source.storage, source.layout, source.offset)
         want(made, requires_grad, "Parameter")
-        return made  # type: ignore[no-any-return]
+        return made  # type: ignore[no-any-return]  # new_tensor_of(cls) makes one
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         with GradMode(False):
@@ -58,7 +58,7 @@ class Buffer(Tensor, overrides=False):
         made: Any = new_tensor_of(cls, source.storage, source.layout, source.offset)
         made.requires_grad_(source.requires_grad)
         made.persistent = persistent
-        return made  # type: ignore[no-any-return]
+        return made  # type: ignore[no-any-return]  # new_tensor_of(cls) makes one
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         with GradMode(False):

@@ -31,7 +31,14 @@ def _smooth(cuda: str, samples: Any = singles, cost: float = 10.0) -> Any:
 
 @_smooth("exp(input)")
 def exp(input: Operand) -> Any:
-    """e to the power of the value.  Shapes: as the input's.  Host: returns at once."""
+    """e to the power of the value.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.exp(torch.tensor([0.0, 1.0]))
+        tensor([1.0000, 2.7183])
+    """
     return np.exp(input)
 
 
@@ -42,7 +49,15 @@ def _(grad: Any, out: Any) -> Any:
 
 @_smooth("expm1(input)")
 def expm1(input: Operand) -> Any:
-    """exp(x) - 1, exact near 0.  Shapes: as the input's.  Host: returns at once."""
+    """exp(x) - 1, exact near 0.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> x = torch.tensor([1e-9])
+        >>> (torch.expm1(x), torch.exp(x) - 1)
+        (tensor([1.0000e-09]), tensor([0.]))
+    """
     return np.expm1(input)
 
 
@@ -53,7 +68,14 @@ def _(grad: Any, out: Any) -> Any:
 
 @_smooth("log(input)", positives)
 def log(input: Operand) -> Any:
-    """The natural logarithm.  Shapes: as the input's.  Host: returns at once."""
+    """The natural logarithm.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.log(torch.tensor([1.0, 2.718281828, 0.0]))
+        tensor([0., 1., -inf])
+    """
     return np.log(input)
 
 
@@ -64,7 +86,15 @@ def _(grad: Any, input: Any) -> Any:
 
 @_smooth("log1p(input)", positives)
 def log1p(input: Operand) -> Any:
-    """log(1 + x), exact near 0.  Shapes: as the input's.  Host: returns at once."""
+    """log(1 + x), exact near 0.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> x = torch.tensor([1e-9])
+        >>> (torch.log1p(x), torch.log(1 + x))
+        (tensor([1.0000e-09]), tensor([0.]))
+    """
     return np.log1p(input)
 
 
@@ -75,7 +105,14 @@ def _(grad: Any, input: Any) -> Any:
 
 @_smooth("sin(input)")
 def sin(input: Operand) -> Any:
-    """The sine.  Shapes: as the input's.  Host: returns at once."""
+    """The sine.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.sin(torch.tensor([0.0, 3.14159265 / 6]))
+        tensor([0.0000, 0.5000])
+    """
     return np.sin(input)
 
 
@@ -86,7 +123,14 @@ def _(grad: Any, input: Any) -> Any:
 
 @_smooth("cos(input)")
 def cos(input: Operand) -> Any:
-    """The cosine.  Shapes: as the input's.  Host: returns at once."""
+    """The cosine.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.cos(torch.tensor([0.0, 3.14159265 / 3]))
+        tensor([1.0000, 0.5000])
+    """
     return np.cos(input)
 
 
@@ -133,7 +177,14 @@ def erf_of(x: Any) -> Any:
 
 @_smooth("erf(input)", cost=20.0)
 def erf(input: Operand) -> Any:
-    """The error function.  Shapes: as the input's.  Host: returns at once."""
+    """The error function.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.erf(torch.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.8427])
+    """
     return erf_of(input)
 
 
@@ -151,19 +202,40 @@ def _on_numbers(cuda: str) -> Any:
 
 @_on_numbers("floor_of(input)")
 def floor(input: Operand) -> Any:
-    """The largest integer not above the value; integers stay.  Shapes: as the input's.  Host: returns at once."""
+    """The largest integer not above the value; integers stay.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.floor(torch.tensor([-1.5, 0.2, 2.0]))
+        tensor([-2.,  0.,  2.])
+    """
     return np.floor(input)
 
 
 @_on_numbers("ceil_of(input)")
 def ceil(input: Operand) -> Any:
-    """The smallest integer not below the value; integers stay.  Shapes: as the input's.  Host: returns at once."""
+    """The smallest integer not below the value; integers stay.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.ceil(torch.tensor([-1.5, 0.2, 2.0]))
+        tensor([-1.,  1.,  2.])
+    """
     return np.ceil(input)
 
 
 @_on_numbers("trunc_of(input)")
 def trunc(input: Operand) -> Any:
-    """The value without its fraction; integers stay.  Shapes: as the input's.  Host: returns at once."""
+    """The value without its fraction; integers stay.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.trunc(torch.tensor([-1.5, 0.2, 2.0]))
+        tensor([-1.,  0.,  2.])
+    """
     return np.trunc(input)
 
 
@@ -214,6 +286,11 @@ def round(input: Operand, *, decimals: int = 0) -> Any:
 
     decimals: how many digits are kept behind the point; negative, how many before it become 0.
     Raises: DtypeError for bool, and for integers with decimals.
+    Example:
+        >>> torch.round(torch.tensor([0.5, 1.5, 2.6]))
+        tensor([0., 2., 3.])
+        >>> torch.round(torch.tensor([3.14159]), decimals=2)
+        tensor([3.1400])
     """
     return input if input.dtype.kind in "iu" else np.rint(input)  # type: ignore[attr-defined]
 
@@ -251,7 +328,14 @@ def _(grad: Any, upstream: Any, result: Any, needs: Any) -> Any:
 
 @_smooth("tanh(input)")
 def tanh(input: Operand) -> Any:
-    """The hyperbolic tangent.  Shapes: as the input's.  Host: returns at once."""
+    """The hyperbolic tangent.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.tanh(torch.tensor([0.0, 1.0, 100.0]))
+        tensor([0.0000, 0.7616, 1.0000])
+    """
     return np.tanh(input)
 
 
@@ -278,7 +362,14 @@ def sigmoid_of(x: Any) -> Any:
 
 @_smooth("sigmoid_of(input)")
 def sigmoid(input: Operand) -> Any:
-    """1 / (1 + exp(-x)).  Shapes: as the input's.  Host: returns at once."""
+    """1 / (1 + exp(-x)).
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.sigmoid(torch.tensor([0.0, 100.0]))
+        tensor([0.5000, 1.0000])
+    """
     return sigmoid_of(input)
 
 
@@ -303,10 +394,24 @@ def _(grad: Any, result: Any) -> Any:
     return relu_backward(grad, result), None
 
 
+_zeros: dict[Any, Any] = {}  # per NumPy type, an array without dimensions: NumPy converts a Python 0 in every call
+
+
 @_on_numbers("is_nan(input) || input > 0 ? input : 0")
 def relu(input: Operand) -> Any:
-    """Values below 0 become 0; NaN stays.  Shapes: as the input's.  Host: returns at once."""
-    return np.maximum(input, 0)  # type: ignore[call-overload]
+    """Values below 0 become 0; NaN stays.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.relu(torch.tensor([-1.0, 0.0, 2.0]))
+        tensor([0., 0., 2.])
+    """
+    array: Any = input
+    zero = _zeros.get(array.dtype)
+    if zero is None:
+        zero = _zeros[array.dtype] = np.zeros((), array.dtype)
+    return np.maximum(array, zero)
 
 
 @relu.derivative
@@ -339,7 +444,15 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
     dtypes=dtypes.FLOATING_TYPES, cost=12.0, method=False,
 )  # fmt: skip
 def silu(input: Operand) -> Any:
-    """x times sigmoid(x).  Shapes: as the input's.  Host: returns at once.  Raises: DtypeError for integers."""
+    """x times sigmoid(x).
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> torch.silu(torch.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.2689,  0.0000,  0.7311])
+    """
     return input / (1 + np.exp(-input))  # type: ignore[operator]
 
 
@@ -421,6 +534,9 @@ def _gelu(input: Operand, approximate: str = "none") -> Any:
     Shapes: as the input's.
     Host:   returns at once.
     Raises: ArgumentError for another approximation; DtypeError for integers.
+    Example:
+        >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.0, 1.0]))
+        tensor([-0.1587,  0.0000,  0.8413])
     """
     number = input.dtype.type  # type: ignore[attr-defined]
     return number(0.5) * input * (1 + erf_of(input * number(ONE_OVER_ROOT_2)))

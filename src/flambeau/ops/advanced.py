@@ -262,6 +262,10 @@ def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = 
     Shapes: values broadcast to what the indices select.
     Host:   as `index`.
     Raises: IndexRangeError, ShapeError, DtypeError.
+    Example:
+        >>> torch.index_put(torch.zeros(2, 2), (torch.tensor([0, 1]), torch.tensor([1, 0])), torch.tensor([5.0, 6.0]))
+        tensor([[0., 5.],
+                [6., 0.]])
     """
     at = place(input, indices)
     entries = _entries_to_write(at, values)
@@ -278,6 +282,10 @@ def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) 
 
     Host:   as `index`.
     Raises: IndexRangeError, ShapeError, DtypeError.
+    Example:
+        >>> x = torch.zeros(3)
+        >>> x.index_put_((torch.tensor([1, 1]),), torch.tensor([2.0, 3.0]), accumulate=True)
+        tensor([0., 5., 0.])
     """
     try:
         return _put(input, indices, values, accumulate)
@@ -315,6 +323,10 @@ def masked_select(input: Operand, mask: Operand) -> Any:
     Shapes: input and mask broadcast; the result is a vector.
     Host:   waits for how many there are.
     Raises: DtypeError if the mask is not bool.
+    Example:
+        >>> x = torch.tensor([[1, 8], [9, 2]])
+        >>> torch.masked_select(x, x > 5)
+        tensor([8, 9])
     """
     if mask.dtype is not bool_:
         raise DtypeError(

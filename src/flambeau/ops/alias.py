@@ -52,6 +52,9 @@ def view_dtype(input: Operand, dtype: Any) -> Any:
     Shapes: the last size changes with the size of an element.
     Host:   returns at once.
     Raises: ShapeError if the bytes of the last dimension cannot be divided so.
+    Example:
+        >>> torch.tensor([1.0]).view(torch.int32)
+        tensor([1065353216], dtype=torch.int32)
     """
     source: Any = input
     old, new = input.dtype.itemsize, dtype.itemsize

@@ -152,6 +152,12 @@ def add(input: Value, other: Value, *, alpha: float = 1) -> Any:
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: DtypeError for integers with a fractional alpha.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0, 3.0])
+        >>> torch.add(x, 10)
+        tensor([11., 12., 13.])
+        >>> torch.add(x, torch.tensor([10.0, 20.0, 30.0]), alpha=0.5)
+        tensor([ 6., 12., 18.])
     """
     return input + other
 
@@ -168,6 +174,12 @@ def sub(input: Value, other: Value, *, alpha: float = 1) -> Any:
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: DtypeError for bool, and for integers with a fractional alpha.
+    Example:
+        >>> x = torch.tensor([5, 7, 9])
+        >>> torch.sub(x, torch.tensor([1, 2, 3]))
+        tensor([4, 5, 6])
+        >>> torch.sub(x, 1, alpha=2)
+        tensor([3, 5, 7])
     """
     return input - other
 
@@ -186,6 +198,11 @@ def mul(input: Value, other: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Example:
+        >>> row = torch.tensor([1, 2, 3])
+        >>> torch.mul(row, torch.tensor([[1], [10]]))
+        tensor([[ 1,  2,  3],
+                [10, 20, 30]])
     """
     return input * other
 
@@ -226,6 +243,14 @@ def div(input: Value, other: Value, *, rounding_mode: Any = None) -> Any:
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ModeError for another rounding_mode; DtypeError for bool with one.
+    Example:
+        >>> x = torch.tensor([7, -7])
+        >>> torch.div(x, 2)
+        tensor([ 3.5000, -3.5000])
+        >>> torch.div(x, 2, rounding_mode="floor")
+        tensor([ 3, -4])
+        >>> torch.div(x, 2, rounding_mode="trunc")
+        tensor([ 3, -3])
     """
     return input / other
 
@@ -250,6 +275,9 @@ def floor_divide(input: Value, other: Value) -> Any:
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: DtypeError for bool.
+    Example:
+        >>> torch.floor_divide(torch.tensor([7, -7]), 2)
+        tensor([ 3, -4])
     """
     return np.floor_divide(input, other)
 
@@ -284,6 +312,9 @@ def remainder(input: Value, other: Value) -> Any:
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: DtypeError for bool.
+    Example:
+        >>> torch.remainder(torch.tensor([7, -7]), 3)
+        tensor([1, 2])
     """
     return np.remainder(input, other)
 
@@ -295,7 +326,14 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="1 / input", samples=positives, dtypes=dtypes.ALL)
 def reciprocal(input: Operand) -> Any:
-    """1 over the values; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+    """1 over the values; integers give float32.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.reciprocal(torch.tensor([4, 8]))
+        tensor([0.2500, 0.1250])
+    """
     return 1 / input  # type: ignore[operator]
 
 
@@ -309,7 +347,14 @@ def _(grad: Any, out: Any) -> Any:
 
 @pointwise(dtype=numbers, cuda="-input", samples=singles, errors=one_bool, dtypes=NUMBERS)
 def neg(input: Operand) -> Any:
-    """The values with the other sign.  Shapes: as the input's.  Host: returns at once."""
+    """The values with the other sign.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.neg(torch.tensor([1, -2, 0]))
+        tensor([-1,  2,  0])
+    """
     return np.negative(input)
 
 
@@ -320,7 +365,14 @@ def _(grad: Any) -> Any:
 
 @pointwise(dtype=numbers, cuda="absolute(input)", samples=singles, errors=one_bool, dtypes=NUMBERS)
 def abs(input: Operand) -> Any:
-    """The values without their sign.  Shapes: as the input's.  Host: returns at once."""
+    """The values without their sign.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.abs(torch.tensor([-1.5, 0.0, 2.0]))
+        tensor([1.5000, 0.0000, 2.0000])
+    """
     return np.abs(input)
 
 
@@ -331,7 +383,14 @@ def _(grad: Any, input: Any) -> Any:
 
 @pointwise(dtype=promoted, cuda="sign_of(input)", samples=singles, dtypes=dtypes.ALL)
 def sign(input: Operand) -> Any:
-    """-1, 0 or 1 by the value's sign, 0 for NaN.  Shapes: as the input's.  Host: returns at once."""
+    """-1, 0 or 1 by the value's sign, 0 for NaN.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.sign(torch.tensor([-3.0, 0.0, 0.5]))
+        tensor([-1.,  0.,  1.])
+    """
     return np.subtract(input > 0, input < 0, dtype=np.int8)  # type: ignore[operator]
 
 
@@ -351,7 +410,14 @@ def _counted(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 @pointwise(dtype=_counted, cuda="input * input", samples=singles, dtypes=dtypes.ALL)
 def square(input: Operand) -> Any:
-    """The values times themselves; bool gives int64.  Shapes: as the input's.  Host: returns at once."""
+    """The values times themselves; bool gives int64.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.square(torch.tensor([-3, 2]))
+        tensor([9, 4])
+    """
     return input * input  # type: ignore[operator]
 
 
@@ -362,7 +428,14 @@ def _(grad: Any, input: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="sqrt(input)", samples=positives, dtypes=dtypes.ALL, cost=4.0)
 def sqrt(input: Operand) -> Any:
-    """The square root; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+    """The square root; integers give float32.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.sqrt(torch.tensor([4.0, 2.0, -1.0]))
+        tensor([2.0000, 1.4142,    nan])
+    """
     return np.sqrt(input)
 
 
@@ -373,7 +446,14 @@ def _(grad: Any, out: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="1 / sqrt(input)", samples=positives, dtypes=dtypes.ALL, cost=5.0)
 def rsqrt(input: Operand) -> Any:
-    """1 over the square root; integers give float32.  Shapes: as the input's.  Host: returns at once."""
+    """1 over the square root; integers give float32.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.rsqrt(torch.tensor([4.0, 0.25]))
+        tensor([0.5000, 2.0000])
+    """
     return 1 / np.sqrt(input)
 
 
@@ -431,6 +511,11 @@ def _pow(input: Value, exponent: Value) -> Any:
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: DtypeError for bool, and for integers to a negative number.
+    Example:
+        >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
+        tensor([1., 4., 9.])
+        >>> torch.pow(2, torch.tensor([1, 2, 3]))
+        tensor([2, 4, 8])
     """
     if input.dtype.kind == "f":  # type: ignore[union-attr]
         return np.power(input, exponent)

@@ -314,6 +314,10 @@ def scaled_dot_product_attention(
     Shapes: [*, q, d] with [*, k, d] and [*, k, e] gives [*, q, e]; leading sizes broadcast, and a mask to [*, q, k].
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if types differ, ArgumentError for a causal call with a mask.
+    Example:
+        >>> query, key = torch.tensor([[[1.0, 0.0]]]), torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
+        >>> torch.nn.functional.scaled_dot_product_attention(query, key, torch.tensor([[[10.0], [20.0]]]))
+        tensor([[[13.3024]]])
     """
     _check(query, key, value, attn_mask, is_causal)
     factor = scale if scale is not None else 1 / sqrt(query.shape[-1]) if query.shape[-1] else 1.0

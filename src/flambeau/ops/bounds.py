@@ -24,6 +24,9 @@ def maximum(input: Value, other: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Example:
+        >>> torch.maximum(torch.tensor([1.0, 5.0]), torch.tensor([3.0, float("nan")]))
+        tensor([3., nan])
     """
     return np.maximum(input, other)
 
@@ -34,6 +37,9 @@ def minimum(input: Value, other: Value) -> Any:
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Example:
+        >>> torch.minimum(torch.tensor([1.0, 5.0]), torch.tensor([3.0, float("nan")]))
+        tensor([1., nan])
     """
     return np.minimum(input, other)
 
@@ -80,6 +86,9 @@ def clamp_min(input: Operand, min: Value) -> Any:
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.
+    Example:
+        >>> torch.clamp_min(torch.tensor([-5.0, 0.5]), 0)
+        tensor([0.0000, 0.5000])
     """
     return np.maximum(input, min)  # type: ignore[call-overload]
 
@@ -96,6 +105,9 @@ def clamp_max(input: Operand, max: Value) -> Any:
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.
+    Example:
+        >>> torch.clamp_max(torch.tensor([0.5, 5.0]), 1)
+        tensor([0.5000, 1.0000])
     """
     return np.minimum(input, max)  # type: ignore[call-overload]
 
@@ -141,6 +153,9 @@ def _clamp(input: Operand, min: Value = None, max: Value = None) -> Any:  # type
     Shapes: the inputs broadcast together.
     Host:   returns at once.
     Raises: ValueRangeError if both are None; DtypeError for bool.
+    Example:
+        >>> torch.clamp(torch.tensor([-5.0, 0.5, 5.0]), min=-1, max=1)
+        tensor([-1.0000,  0.5000,  1.0000])
     """
     return np.minimum(np.maximum(input, min), max)  # type: ignore[call-overload]
 

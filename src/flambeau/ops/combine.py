@@ -45,6 +45,9 @@ def lerp(start: Value, end: Value, weight: Value) -> Any:
 
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Example:
+        >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([100.0, 20.0]), 0.25)
+        tensor([25.0000, 12.5000])
     """
     apart = end - start
     return np.where(np.abs(weight) < 0.5, start + weight * apart, end - apart * (1 - weight))
@@ -71,6 +74,10 @@ def addcmul(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> A
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
+    Example:
+        >>> x = torch.tensor([1.0, 1.0])
+        >>> torch.addcmul(x, torch.tensor([2.0, 3.0]), torch.tensor([4.0, 5.0]), value=0.5)
+        tensor([5.0000, 8.5000])
     """
     return input + value * tensor1 * tensor2
 
@@ -106,6 +113,10 @@ def addcdiv(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> A
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: DtypeError for integers.
+    Example:
+        >>> x = torch.tensor([1.0, 1.0])
+        >>> torch.addcdiv(x, torch.tensor([2.0, 3.0]), torch.tensor([4.0, 6.0]), value=2)
+        tensor([2., 2.])
     """
     return input + value * (tensor1 / tensor2)
 

@@ -50,37 +50,79 @@ def _comparison(symbol: str) -> Any:
 
 @_comparison("==")
 def eq(input: Value, other: Value) -> Any:
-    """Whether input == other, as bool; NaN equals nothing.  Shapes: broadcast together.  Host: returns at once."""
+    """Whether input == other, as bool; NaN equals nothing.
+
+    Shapes: broadcast together.
+    Host: returns at once.
+    Example:
+        >>> torch.eq(torch.tensor([1, 2, 3]), torch.tensor([1, 0, 3]))
+        tensor([ True, False,  True])
+    """
     return np.equal(input, other)
 
 
 @_comparison("!=")
 def ne(input: Value, other: Value) -> Any:
-    """Whether input != other, as bool; NaN differs from all.  Shapes: broadcast together.  Host: returns at once."""
+    """Whether input != other, as bool; NaN differs from all.
+
+    Shapes: broadcast together.
+    Host: returns at once.
+    Example:
+        >>> torch.ne(torch.tensor([1, 2, 3]), 2)
+        tensor([ True, False,  True])
+    """
     return np.not_equal(input, other)
 
 
 @_comparison("<")
 def lt(input: Value, other: Value) -> Any:
-    """Whether input < other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+    """Whether input < other, as bool.
+
+    Shapes: broadcast together.
+    Host: returns at once.
+    Example:
+        >>> torch.lt(torch.tensor([1, 2, 3]), 2)
+        tensor([ True, False, False])
+    """
     return np.less(input, other)
 
 
 @_comparison("<=")
 def le(input: Value, other: Value) -> Any:
-    """Whether input <= other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+    """Whether input <= other, as bool.
+
+    Shapes: broadcast together.
+    Host: returns at once.
+    Example:
+        >>> torch.le(torch.tensor([1, 2, 3]), 2)
+        tensor([ True,  True, False])
+    """
     return np.less_equal(input, other)
 
 
 @_comparison(">")
 def gt(input: Value, other: Value) -> Any:
-    """Whether input > other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+    """Whether input > other, as bool.
+
+    Shapes: broadcast together.
+    Host: returns at once.
+    Example:
+        >>> torch.gt(torch.tensor([1, 2, 3]), 2)
+        tensor([False, False,  True])
+    """
     return np.greater(input, other)
 
 
 @_comparison(">=")
 def ge(input: Value, other: Value) -> Any:
-    """Whether input >= other, as bool.  Shapes: broadcast together.  Host: returns at once."""
+    """Whether input >= other, as bool.
+
+    Shapes: broadcast together.
+    Host: returns at once.
+    Example:
+        >>> torch.ge(torch.tensor([1, 2, 3]), 2)
+        tensor([False,  True,  True])
+    """
     return np.greater_equal(input, other)
 
 
@@ -90,19 +132,40 @@ def _test(cuda: str) -> Any:
 
 @_test("is_nan(input)")
 def isnan(input: Operand) -> Any:
-    """Whether the value is NaN.  Shapes: as the input's.  Host: returns at once."""
+    """Whether the value is NaN.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.isnan(torch.tensor([1.0, float("nan"), float("inf")]))
+        tensor([False,  True, False])
+    """
     return np.not_equal(input, input)
 
 
 @_test("is_infinite(input)")
 def isinf(input: Operand) -> Any:
-    """Whether the value is infinite.  Shapes: as the input's.  Host: returns at once."""
+    """Whether the value is infinite.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.isinf(torch.tensor([1.0, float("nan"), -float("inf")]))
+        tensor([False, False,  True])
+    """
     return np.isinf(input)
 
 
 @_test("!is_nan(input) && !is_infinite(input)")
 def isfinite(input: Operand) -> Any:
-    """Whether the value is neither infinite nor NaN.  Shapes: as the input's.  Host: returns at once."""
+    """Whether the value is neither infinite nor NaN.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.isfinite(torch.tensor([1.0, float("nan"), float("inf")]))
+        tensor([ True, False, False])
+    """
     return np.isfinite(input)
 
 
@@ -115,25 +178,53 @@ def _logic(cuda: str, samples: Any = pairs, errors: Any = unbroadcastable) -> An
 
 @_logic("input && other")
 def logical_and(input: Value, other: Value) -> Any:
-    """Whether both values are not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
+    """Whether both values are not 0 (NaN is not).
+
+    Shapes: broadcast together.
+    Host: returns at once.
+    Example:
+        >>> torch.logical_and(torch.tensor([0, 1, 2]), torch.tensor([True, True, False]))
+        tensor([False,  True, False])
+    """
     return np.logical_and(input, other)
 
 
 @_logic("input || other")
 def logical_or(input: Value, other: Value) -> Any:
-    """Whether a value is not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
+    """Whether a value is not 0 (NaN is not).
+
+    Shapes: broadcast together.
+    Host: returns at once.
+    Example:
+        >>> torch.logical_or(torch.tensor([0, 1, 2]), torch.tensor([False, False, True]))
+        tensor([False,  True,  True])
+    """
     return np.logical_or(input, other)
 
 
 @_logic("input != other")
 def logical_xor(input: Value, other: Value) -> Any:
-    """Whether exactly one value is not 0 (NaN is not).  Shapes: broadcast together.  Host: returns at once."""
+    """Whether exactly one value is not 0 (NaN is not).
+
+    Shapes: broadcast together.
+    Host: returns at once.
+    Example:
+        >>> torch.logical_xor(torch.tensor([0, 1, 2]), torch.tensor([True, True, False]))
+        tensor([ True, False,  True])
+    """
     return np.logical_xor(input, other)
 
 
 @_logic("!input", singles, None)
 def logical_not(input: Operand) -> Any:
-    """Whether the value is 0.  Shapes: as the input's.  Host: returns at once."""
+    """Whether the value is 0.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.logical_not(torch.tensor([0, 1, 2]))
+        tensor([ True, False, False])
+    """
     return np.logical_not(input)
 
 
@@ -165,25 +256,55 @@ def _bits(cuda: str, samples: Any = _integer_pairs, errors: Any = _floats) -> An
 
 @_bits("input & other")
 def bitwise_and(input: Value, other: Value) -> Any:
-    """Bits that are set in both; for bool, logical and.  Shapes: broadcast together.  Host: returns at once."""
+    """Bits that are set in both; for bool, logical and.
+
+    Shapes: broadcast together.
+    Host: returns at once.
+    Example:
+        >>> torch.bitwise_and(torch.tensor([0b1100, 0b1010]), 0b0110)
+        tensor([4, 2])
+    """
     return np.bitwise_and(input, other)
 
 
 @_bits("input | other")
 def bitwise_or(input: Value, other: Value) -> Any:
-    """Bits that are set in either; for bool, logical or.  Shapes: broadcast together.  Host: returns at once."""
+    """Bits that are set in either; for bool, logical or.
+
+    Shapes: broadcast together.
+    Host: returns at once.
+    Example:
+        >>> torch.bitwise_or(torch.tensor([0b1100, 0b1010]), 0b0001)
+        tensor([13, 11])
+    """
     return np.bitwise_or(input, other)
 
 
 @_bits("input ^ other")
 def bitwise_xor(input: Value, other: Value) -> Any:
-    """Bits that differ; for bool, logical xor.  Shapes: broadcast together.  Host: returns at once."""
+    """Bits that differ; for bool, logical xor.
+
+    Shapes: broadcast together.
+    Host: returns at once.
+    Example:
+        >>> torch.bitwise_xor(torch.tensor([0b1100, 0b1010]), 0b1111)
+        tensor([3, 5])
+    """
     return np.bitwise_xor(input, other)
 
 
 @_bits("inverted(input)", singles, _one_float)
 def bitwise_not(input: Operand) -> Any:
-    """The bits turned over; for bool, logical not.  Shapes: as the input's.  Host: returns at once."""
+    """The bits turned over; for bool, logical not.
+
+    Shapes: as the input's.
+    Host: returns at once.
+    Example:
+        >>> torch.bitwise_not(torch.tensor([0, 5]))
+        tensor([-1, -6])
+        >>> torch.bitwise_not(torch.tensor([True, False]))
+        tensor([False,  True])
+    """
     return np.invert(input)
 
 
@@ -219,6 +340,9 @@ def bitwise_left_shift(input: Value, other: Value) -> Any:
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: DtypeError for floating point and bool.
+    Example:
+        >>> torch.bitwise_left_shift(torch.tensor([1, 3]), 4)
+        tensor([16, 48])
     """
     bits = 8 * input.dtype.itemsize  # type: ignore[union-attr]
     held = (other >= 0) & (other < bits)  # type: ignore[operator]
@@ -232,6 +356,9 @@ def bitwise_right_shift(input: Value, other: Value) -> Any:
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: DtypeError for floating point and bool.
+    Example:
+        >>> torch.bitwise_right_shift(torch.tensor([48, -16]), 4)
+        tensor([ 3, -1])
     """
     last = 8 * input.dtype.itemsize - 1  # type: ignore[union-attr]
     is_unsigned = input.dtype.kind == "u"  # type: ignore[union-attr]
@@ -284,6 +411,12 @@ def _where(condition: Operand, input: Value, other: Value) -> Any:
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once; with the condition alone, waits for how many elements are not zero.
     Raises: DtypeError if the condition is not bool.
+    Example:
+        >>> x = torch.tensor([-1.0, 2.0, -3.0])
+        >>> torch.where(x > 0, x, 0.0)
+        tensor([0., 2., 0.])
+        >>> torch.where(x < 0)
+        (tensor([0, 2]),)
     """
     return np.where(condition, input, other)
 
@@ -342,6 +475,10 @@ def _masked_fill(input: Operand, mask: Operand, value: Value) -> Any:
     Shapes: input and mask broadcast together.
     Host:   returns at once.
     Raises: DtypeError if the mask is not bool, ValueRangeError if the type cannot hold the number.
+    Example:
+        >>> scores = torch.tensor([0.1, 0.7, 0.2])
+        >>> torch.masked_fill(scores, scores < 0.15, float("-inf"))
+        tensor([  -inf, 0.7000, 0.2000])
     """
     return np.where(mask, value, input)  # type: ignore[call-overload]
 

@@ -141,14 +141,16 @@ def fill(call: Call, input: Operand, value: Number) -> Any:
     out = call.given  # type: ignore[attr-defined]
     if out is None or out.shape != input.shape or out.dtype is not input.dtype:
         out = call.output(input.shape, input.dtype, st.preserved(input.shape, input.strides))
-    numel = prod(input.shape)
+    # an element that is repeated, by a stride of 0, is written once: kernels write neighbours in one access
+    sizes = [size if step or not size else 1 for size, step in zip(out.shape, out.strides)]
+    numel = prod(sizes)
     stored = passed_as(value, partial(converted, call.called, input.dtype))
-    if numel and st.is_compact(out.shape, out.strides):
+    if numel and st.is_compact(sizes, out.strides):
         blocks = -(-numel * input.dtype.itemsize // (ACCESS_BYTES * THREADS))
         call.launch(fill_kernel(input.dtype), Grid((min(blocks, MAX_BLOCKS), 1, 1), THREADS), out, stored, numel)
     elif numel:
         pack = pack_of(out.dtype, [])
-        walk = walked(out.shape, [out.strides], pack)
+        walk = walked(sizes, [out.strides], pack)
         call.launch(strided_fill.kernel(out.dtype, [None], (out.dtype,)), grid_of(walk, pack), out, stored, walk)
     return out
 

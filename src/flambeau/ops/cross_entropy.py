@@ -52,6 +52,10 @@ def cross_entropy(
     Host:   returns at once.
     Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
             ArgumentError, ShapeError, DtypeError.
+    Example:
+        >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
+        >>> torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1]), reduction="none")
+        tensor([0.1269, 0.6931])
     """
     reduction = reduction_of("cross_entropy", size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
@@ -194,6 +198,10 @@ def binary_cross_entropy(
     Host:   returns at once.
     Raises: ArgumentError for different shapes, a bad reduction or, on the CPU, an input outside [0, 1] (a GPU stops as
             at a failed assertion); DtypeError for integers.
+    Example:
+        >>> input, target = torch.tensor([0.9, 0.5]), torch.tensor([1.0, 0.0])
+        >>> torch.nn.functional.binary_cross_entropy(input, target, reduction="none")
+        tensor([0.1054, 0.6931])
     """
     reduction = reduction_of("binary_cross_entropy", size_average, reduce, reduction)
     _check_same_size("binary_cross_entropy", input, target)
@@ -219,6 +227,10 @@ def binary_cross_entropy_with_logits(
     Shapes: input and target have one shape, to which the weights broadcast; the result is () or that shape.
     Host:   returns at once.
     Raises: ArgumentError for different shapes or a bad reduction, DtypeError for integers.
+    Example:
+        >>> input, target = torch.tensor([0.0, 3.0]), torch.tensor([1.0, 1.0])
+        >>> torch.nn.functional.binary_cross_entropy_with_logits(input, target, reduction="none")
+        tensor([0.6931, 0.0486])
     """
     reduction = reduction_of("binary_cross_entropy_with_logits", size_average, reduce, reduction)
     _check_same_size("binary_cross_entropy_with_logits", input, target)

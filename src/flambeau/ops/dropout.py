@@ -98,6 +98,10 @@ def dropout(input: Operand, p: float = 0.5, training: bool = True) -> Any:
     Shapes: as the input's.
     Host:   returns at once.
     Raises: ArgumentError if p is no probability; DtypeError for integers in training.
+    Example:
+        >>> x = torch.dropout(torch.ones(1000), p=0.5, training=True)
+        >>> sorted(set(x.tolist()))
+        [0.0, 2.0]
     """
     if not 0 <= p <= 1:
         raise ArgumentError(

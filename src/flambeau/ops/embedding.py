@@ -152,6 +152,11 @@ def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | Non
     Host:   returns at once.
     Raises: IndexRangeError for an index outside [0, n) on the CPU (a GPU stops as at a failed assertion), DtypeError,
             ShapeError, ArgumentError for a bad padding_idx.
+    Example:
+        >>> table = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+        >>> torch.nn.functional.embedding(torch.tensor([2, 0]), table)
+        tensor([[2., 2.],
+                [0., 0.]])
     """
     if input.dtype not in (int64, int32):
         raise DtypeError(
@@ -258,6 +263,10 @@ def one_hot(tensor: Operand, num_classes: int = -1) -> Any:
     Shapes: [*] of int64 gives [*, num_classes] of int64.
     Host:   waits to find the largest index; returns at once where num_classes is given.
     Raises: IndexRangeError for an index outside [0, num_classes) on the CPU, DtypeError, ArgumentError.
+    Example:
+        >>> torch.nn.functional.one_hot(torch.tensor([0, 2]), num_classes=3)
+        tensor([[1, 0, 0],
+                [0, 0, 1]])
     """
     if num_classes == -1:
         if not tensor.numel():

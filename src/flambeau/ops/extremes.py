@@ -61,6 +61,11 @@ def amax(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> An
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: ShapeError or IndexRangeError if there is nothing to choose from, or for bad dimensions.
+    Example:
+        >>> torch.amax(torch.tensor([[1, 9], [7, 3]]), dim=(0, 1))
+        tensor(9)
+        >>> torch.amax(torch.tensor([[1, 9], [7, 3]]), dim=0)
+        tensor([7, 9])
     """
     return _extreme(call, LARGEST, input, dim, keepdim)
 
@@ -77,6 +82,11 @@ def amin(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> An
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: ShapeError or IndexRangeError if there is nothing to choose from, or for bad dimensions.
+    Example:
+        >>> torch.amin(torch.tensor([[1, 9], [7, 3]]), dim=(0, 1))
+        tensor(1)
+        >>> torch.amin(torch.tensor([[1, 9], [7, 3]]), dim=0)
+        tensor([1, 3])
     """
     return _extreme(call, SMALLEST, input, dim, keepdim)
 
@@ -150,6 +160,13 @@ def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError if there is nothing to choose from.
+    Example:
+        >>> x = torch.tensor([[1, 9], [7, 3]])
+        >>> torch.max(x)
+        tensor(9)
+        >>> values, indices = torch.max(x, dim=1)
+        >>> values, indices
+        (tensor([9, 7]), tensor([1, 0]))
     """
     if hasattr(dim, "is_contiguous"):
         return REGISTRY["maximum"](input, dim)
@@ -167,6 +184,13 @@ def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError if there is nothing to choose from.
+    Example:
+        >>> x = torch.tensor([[1, 9], [7, 3]])
+        >>> torch.min(x)
+        tensor(1)
+        >>> values, indices = torch.min(x, dim=1)
+        >>> values, indices
+        (tensor([1, 3]), tensor([0, 1]))
     """
     if hasattr(dim, "is_contiguous"):
         return REGISTRY["minimum"](input, dim)
@@ -183,6 +207,12 @@ def argmax(call: Any, input: Operand, dim: int | None = None, keepdim: bool = Fa
     Shapes: as `max`.  The result is int64.
     Host:   returns at once.
     Raises: IndexRangeError if there is nothing to choose from.
+    Example:
+        >>> x = torch.tensor([[1, 9, 2], [7, 3, 5]])
+        >>> torch.argmax(x)
+        tensor(1)
+        >>> torch.argmax(x, dim=1)
+        tensor([1, 0])
     """
     return _chosen(call, True, input, dim, keepdim, False)[1]
 
@@ -194,5 +224,11 @@ def argmin(call: Any, input: Operand, dim: int | None = None, keepdim: bool = Fa
     Shapes: as `min`.  The result is int64.
     Host:   returns at once.
     Raises: IndexRangeError if there is nothing to choose from.
+    Example:
+        >>> x = torch.tensor([[1, 9, 2], [7, 3, 5]])
+        >>> torch.argmin(x)
+        tensor(0)
+        >>> torch.argmin(x, dim=1)
+        tensor([0, 1])
     """
     return _chosen(call, False, input, dim, keepdim, False)[1]

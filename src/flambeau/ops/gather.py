@@ -94,6 +94,11 @@ def gather(call: Call, input: Operand, dim: int, index: Operand, *, sparse_grad:
     Shapes: the result is of the index's shape, which fits into the input's apart from `dim`.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
+    Example:
+        >>> x = torch.tensor([[1, 2], [3, 4]])
+        >>> torch.gather(x, 1, torch.tensor([[0, 0], [1, 0]]))
+        tensor([[1, 1],
+                [4, 3]])
     """
     at = _checked("gather", input, dim, index)
     if sparse_grad:
@@ -214,6 +219,11 @@ def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *,
     Shapes: the index fits into the source, and into the input apart from `dim`.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError, ModeError.
+    Example:
+        >>> index = torch.tensor([[0], [2]])
+        >>> torch.scatter(torch.zeros(2, 3), 1, index, 1.0)
+        tensor([[1., 0., 0.],
+                [0., 0., 1.]])
     """
     if reduce is not None:
         _check_reduce(reduce)
@@ -239,6 +249,9 @@ def scatter_add(call: Call, input: Operand, dim: int, index: Operand, src: Opera
     Shapes: the index fits into the source, and into the input apart from `dim`.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
+    Example:
+        >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 2, 2]), torch.tensor([1.0, 5.0, 6.0]))
+        tensor([ 1.,  0., 11.])
     """
     out, places = _scattered(call, "scatter_add", input, dim, index, src)
     if places is not None:
@@ -270,6 +283,10 @@ def take_along_dim(input: Operand, indices: Operand, dim: int | None = None) -> 
     With `dim`, indices are taken modulo its size.
     Host:   returns at once; without `dim`, an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
+    Example:
+        >>> x = torch.tensor([[30, 10, 20]])
+        >>> torch.take_along_dim(x, x.argsort(), dim=1)
+        tensor([[10, 20, 30]])
     """
     if dim is None:
         return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))

@@ -175,6 +175,10 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
 
     Host:   returns at once.
     Raises: DtypeError for integers; ArgumentError if low is above high.
+    Example:
+        >>> x = torch.empty(1000).uniform_(-1, 1)
+        >>> x.min() >= -1, x.max() < 1
+        (tensor(True), tensor(True))
     """
     check_floating("uniform", input)
     if not low <= high:
@@ -194,6 +198,10 @@ def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, gene
 
     Host:   returns at once.
     Raises: DtypeError for integers; ArgumentError for a negative std.
+    Example:
+        >>> x = torch.empty(10000).normal_(mean=10, std=2)
+        >>> round(x.mean().item()), round(x.std().item())
+        (10, 2)
     """
     check_floating("normal", input)
     if not std >= 0:
@@ -220,6 +228,10 @@ def random(call: Call, input: Operand, low: int | None = None, high: int | None 
     Likelihoods differ by less than one part in 2^32 / (high - low); beyond 2^32 values, 2^64 / (high - low).
     Host:   returns at once.
     Raises: ArgumentError if the range is empty, or beyond the type.
+    Example:
+        >>> x = torch.empty(1000, dtype=torch.int64).random_(10)
+        >>> x.min(), x.max()
+        (tensor(0), tensor(9))
     """
     start, end = _random_range(input.dtype, low, high)
     is_narrow = end - start <= 1 << 32
@@ -269,6 +281,9 @@ def bernoulli(call: Call, input: Operand, p: Value = None, generator: Any = None
     Without p the input's own values are the probabilities; written in place, p is then 0.5.
     Host:   returns at once.
     Raises: ArgumentError if p is no probability (for values of a tensor on the CPU only: a GPU traps); ShapeError.
+    Example:
+        >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
+        tensor([0., 1.])
     """
     is_inplace = getattr(call, "given", None) is input
     if p is None and not is_inplace:

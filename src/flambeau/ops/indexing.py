@@ -111,6 +111,10 @@ def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: boo
     Shapes: as the input, with as many along `dim` as the index has entries.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
+    Example:
+        >>> torch.index_select(torch.tensor([[1, 2], [3, 4], [5, 6]]), 0, torch.tensor([2, 0]))
+        tensor([[5, 6],
+                [1, 2]])
     """
     (outer, size, inner), at = _rows("index_select", input, dim, index)
     count = index.numel()
@@ -173,6 +177,9 @@ def index_add(
     Shapes: the source is as the input, with as many along `dim` as the index has entries.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
+    Example:
+        >>> torch.index_add(torch.zeros(3), 0, torch.tensor([1, 1]), torch.tensor([2.0, 3.0]))
+        tensor([0., 5., 0.])
     """
     rows, at = _rows("index_add", input, dim, index)
     _check_source("index_add", input, _replaced(input.shape, at, index.numel()), source)
@@ -205,6 +212,9 @@ def index_copy(
     Shapes: the source is as the input, with as many along `dim` as the index has entries.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
+    Example:
+        >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([7.0, 9.0]))
+        tensor([9., 0., 7.])
     """
     rows, at = _rows("index_copy", input, dim, index)
     shape = _replaced(input.shape, at, index.numel())
@@ -241,6 +251,9 @@ def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any)
 
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
+    Example:
+        >>> torch.index_fill(torch.tensor([1.0, 2.0, 3.0]), 0, torch.tensor([0, 2]), -1)
+        tensor([-1.,  2., -1.])
     """
     rows, at = _rows("index_fill", input, dim, index)
     places = call.contiguous(index, int64)

@@ -51,6 +51,13 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
     Shapes: sizes are equal but along `dim`, where the result has their sum; tensors of shape [0] count for nothing.
     Host:   returns at once.
     Raises: ShapeError if other sizes differ, ArgumentError for no tensors.
+    Example:
+        >>> x = torch.tensor([[1, 2]])
+        >>> torch.cat([x, x * 10])
+        tensor([[ 1,  2],
+                [10, 20]])
+        >>> torch.cat([x, x * 10], dim=1)
+        tensor([[ 1,  2, 10, 20]])
     """
     at, shape, kind = _joined(tensors, dim)
     out = call.output(shape, kind)
@@ -159,6 +166,9 @@ def concat(tensors: Operands, dim: int = 0) -> Any:
     """Another name of `cat`.
 
     Host: returns at once.
+    Example:
+        >>> torch.concat([torch.tensor([1, 2]), torch.tensor([3])])
+        tensor([1, 2, 3])
     """
     return cat(tensors, dim)
 
@@ -180,6 +190,10 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
 
     Host:   returns at once.
     Raises: ShapeError if shapes differ, ArgumentError for no tensors.
+    Example:
+        >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])], dim=1)
+        tensor([[1, 3],
+                [2, 4]])
     """
     if not tensors:
         raise ArgumentError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="stack")
@@ -211,6 +225,10 @@ def hstack(tensors: Operands) -> Any:
     """Tensors side by side: along dimension 1, or 0 where they have only one.
 
     Host: returns at once.
+    Example:
+        >>> torch.hstack([torch.tensor([[1], [2]]), torch.tensor([[3], [4]])])
+        tensor([[1, 3],
+                [2, 4]])
     """
     several: list[Any] = [each if each.shape else unsqueeze(each, 0) for each in tensors]
     return cat(several, 0 if several and len(several[0].shape) == 1 else 1)
@@ -221,6 +239,10 @@ def vstack(tensors: Operands) -> Any:
     """Tensors one below another: along dimension 0, vectors as rows.
 
     Host: returns at once.
+    Example:
+        >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+        tensor([[1, 2],
+                [3, 4]])
     """
     return cat([reshape(each, (1, -1)) if len(each.shape) < 2 else each for each in tensors], 0)
 
@@ -242,6 +264,10 @@ def repeat(input: Operand, repeats: Any) -> Any:
 
     Host:   returns at once.
     Raises: ShapeError for fewer counts than dimensions, ArgumentError for a negative one.
+    Example:
+        >>> torch.tensor([[1, 2]]).repeat(2, 3)
+        tensor([[1, 2, 1, 2, 1, 2],
+                [1, 2, 1, 2, 1, 2]])
     """
     lead = len(repeats) - len(input.shape)
     if lead < 0:
@@ -274,6 +300,10 @@ def tile(input: Operand, dims: Any) -> Any:
     """As `repeat`; missing leading counts are 1.
 
     Host: returns at once.
+    Example:
+        >>> torch.tile(torch.tensor([1, 2]), (2, 2))
+        tensor([[1, 2, 1, 2],
+                [1, 2, 1, 2]])
     """
     return repeat(input, (*[1] * (len(input.shape) - len(dims)), *dims))
 
@@ -309,6 +339,12 @@ def repeat_interleave(
     output_size: how many places the result has, the sum of all counts.
     Host:   waits for the counts of a vector unless output_size is given, else returns at once.
     Raises: ValueRangeError for a negative count or another output_size, DtypeError, ShapeError, IndexRangeError.
+    Example:
+        >>> x = torch.tensor([1, 2])
+        >>> torch.repeat_interleave(x, 2)
+        tensor([1, 1, 2, 2])
+        >>> torch.repeat_interleave(x, torch.tensor([1, 3]))
+        tensor([1, 2, 2, 2])
     """
     if repeats is None:
         return _places_of_counts(input, output_size)
@@ -394,6 +430,10 @@ def flip(call: Call, input: Operand, dims: Any) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is named twice.
+    Example:
+        >>> torch.flip(torch.tensor([[1, 2], [3, 4]]), dims=(0,))
+        tensor([[3, 4],
+                [1, 2]])
     """
     chosen = wrap_dims(st.as_ints(dims), len(input.shape), "flip")
     out = call.output(input.shape, input.dtype, st.preserved(input.shape, input.strides))
@@ -449,6 +489,9 @@ def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
 
     Host:   returns at once.
     Raises: ShapeError if shifts and dims differ in number.
+    Example:
+        >>> torch.roll(torch.tensor([1, 2, 3, 4]), shifts=1)
+        tensor([4, 1, 2, 3])
     """
     if dims is None:
         return reshape(roll(reshape(input, (-1,)), shifts, 0), tuple(input.shape))

@@ -373,6 +373,10 @@ def layer_norm(
     Shapes: the result has the input's shape; weight and bias have normalized_shape.
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if types differ or are not floating point.
+    Example:
+        >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 30.0]]), (3,))
+        tensor([[-1.2247,  0.0000,  1.2247],
+                [-0.7071, -0.7071,  1.4142]])
     """
     shape = tuple(st.as_ints(normalized_shape))
     return native_layer_norm(input, shape, weight, bias, eps)[0]

@@ -150,6 +150,12 @@ def matmul(call: Any, input: Operand, other: Operand) -> Any:
     Shapes: [*A, m, k] with [*B, k, n] gives [*C, m, n], where A and B broadcast to C; without m or n for a vector.
     Host:   returns at once.
     Raises: ShapeError if sizes do not fit, DtypeError if the types differ or are bool.
+    Example:
+        >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> torch.matmul(a, torch.tensor([1.0, 0.0]))
+        tensor([1., 3.])
+        >>> torch.matmul(torch.ones(5, 1, 2, 3), torch.ones(4, 3, 7)).shape
+        torch.Size([5, 4, 2, 7])
     """
     check_types(call.name, input=input, other=other)
     if not input.shape or not other.shape:
@@ -208,6 +214,10 @@ def mm(call: Any, input: Operand, mat2: Operand) -> Any:
     Shapes: [m, k] with [k, n] gives [m, n].
     Host:   returns at once.
     Raises: ShapeError if they are not matrices or do not fit, DtypeError if the types differ or are bool.
+    Example:
+        >>> torch.mm(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[0, 1], [1, 0]]))
+        tensor([[2, 1],
+                [4, 3]])
     """
     check_ndim("mm", input=(input, 2), mat2=(mat2, 2))
     return matmul.lower(call, input, mat2)
@@ -245,6 +255,10 @@ def bmm(call: Any, input: Operand, mat2: Operand) -> Any:
     Shapes: [b, m, k] with [b, k, n] gives [b, m, n].
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
+    Example:
+        >>> x = torch.ones(10, 2, 3)
+        >>> torch.bmm(x, torch.ones(10, 3, 4)).shape
+        torch.Size([10, 2, 4])
     """
     check_ndim("bmm", input=(input, 3), mat2=(mat2, 3))
     wanted = [input.shape[0], input.shape[2]]
@@ -289,6 +303,9 @@ def mv(input: Operand, vec: Operand) -> Any:
     Shapes: [m, k] with [k] gives [m].
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
+    Example:
+        >>> torch.mv(torch.tensor([[1, 2], [3, 4]]), torch.tensor([10, 1]))
+        tensor([12, 34])
     """
     check_ndim("mv", input=(input, 2), vec=(vec, 1))
     return matmul(input, vec)
@@ -301,6 +318,9 @@ def dot(input: Operand, tensor: Operand) -> Any:
     Shapes: [k] with [k] gives ().
     Host:   returns at once.
     Raises: ShapeError if they are not vectors of one size, DtypeError if the types differ or are bool.
+    Example:
+        >>> torch.dot(torch.tensor([1, 2, 3]), torch.tensor([4, 5, 6]))
+        tensor(32)
     """
     check_ndim("dot", input=(input, 1), tensor=(tensor, 1))
     if input.shape != tensor.shape:
@@ -319,6 +339,10 @@ def outer(input: Operand, vec2: Operand) -> Any:
     Shapes: [m] with [n] gives [m, n].
     Host:   returns at once.
     Raises: ShapeError if they are not vectors.
+    Example:
+        >>> torch.outer(torch.tensor([1, 2]), torch.tensor([1, 10, 100]))
+        tensor([[  1,  10, 100],
+                [  2,  20, 200]])
     """
     check_ndim("outer", input=(input, 1), vec2=(vec2, 1))
     return input.reshape((input.shape[0], 1)) * vec2  # type: ignore[attr-defined]

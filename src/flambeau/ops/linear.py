@@ -44,6 +44,10 @@ def addmm(input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: An
     Shapes: [m, k] with [k, n] gives [m, n], to which input broadcasts.
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
+    Example:
+        >>> a, b = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]])
+        >>> torch.addmm(torch.tensor([100.0]), a, b, beta=0.5)
+        tensor([[61.]])
     """
     check_ndim("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
     shape = [mat1.shape[0], mat2.shape[1]]
@@ -86,6 +90,10 @@ def linear(call: Any, input: Operand, weight: Operand, bias: Operand | None = No
     Shapes: [*, k] with weight [n, k] and bias [n] gives [*, n].
     Host:   returns at once.
     Raises: ShapeError if sizes do not fit, DtypeError if the types differ or are bool.
+    Example:
+        >>> weight = torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+        >>> torch.nn.functional.linear(torch.tensor([3.0, 4.0]), weight, bias=torch.tensor([0.0, 0.0, 0.5]))
+        tensor([3.0000, 8.0000, 7.5000])
     """
     return _layer(call, input, weight, bias)
 

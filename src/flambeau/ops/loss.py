@@ -163,6 +163,9 @@ def mse_loss(
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError, DtypeError.
+    Example:
+        >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor(2.)
     """
     reduction = reduction_of("mse_loss", size_average, reduce, reduction)
     _warn_sizes("mse_loss", input, target)
@@ -180,6 +183,9 @@ def l1_loss(
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError, DtypeError.
+    Example:
+        >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor(1.)
     """
     reduction = reduction_of("l1_loss", size_average, reduce, reduction)
     _warn_sizes("l1_loss", input, target)
@@ -201,6 +207,9 @@ def smooth_l1_loss(
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
     Raises: ArgumentError for a bad reduction, ShapeError (also for a negative beta), DtypeError.
+    Example:
+        >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 2.0]), torch.tensor([0.0, 0.0]), reduction="none")
+        tensor([0.1250, 1.5000])
     """
     reduction = reduction_of("smooth_l1_loss", size_average, reduce, reduction)
     if beta < 0:

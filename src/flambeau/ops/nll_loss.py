@@ -367,6 +367,10 @@ def nll_loss(
     Host:   returns at once.
     Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
             ArgumentError, ShapeError, DtypeError.
+    Example:
+        >>> logs = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()
+        >>> torch.nn.functional.nll_loss(logs, torch.tensor([0, 1]), reduction="none")
+        tensor([0.6931, 2.3026])
     """
     reduction = reduction_of("nll_loss", size_average, reduce, reduction)
     target = of_one_row(input, target)

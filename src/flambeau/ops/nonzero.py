@@ -130,6 +130,13 @@ def nonzero(input: Operand, as_tuple: bool = False) -> Any:
 
     Shapes: [found, input dimensions], int64; with as_tuple, one vector per dimension.
     Host:   waits for how many there are.
+    Example:
+        >>> x = torch.tensor([[0, 3], [4, 0]])
+        >>> torch.nonzero(x)
+        tensor([[0, 1],
+                [1, 0]])
+        >>> torch.nonzero(x, as_tuple=True)
+        (tensor([0, 1]), tensor([1, 0]))
     """
     if as_tuple and not input.shape:
         return nonzero(reshape(input, (1,)), True)

@@ -84,6 +84,11 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Example:
+        >>> torch.norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
+        >>> torch.tensor([[3.0, -4.0], [0.0, 2.0]]).norm(1, dim=1)
+        tensor([7., 2.])
     """
     values: Any = input if dtype is None else input.to(dtype)  # type: ignore[attr-defined]
     p = 2.0 if p == "fro" else float(p)

@@ -71,6 +71,9 @@ class Call(Protocol):
     def contiguous(self, operand: Operand, dtype: dtype | None = None) -> Any:
         """The operand itself if it is contiguous and of that dtype, else a copy that is."""
 
+    def make_on_host(self, body: Callable[..., Any], *operands: Any) -> None:
+        """On the CPU, make the result of this call's only launch by a function of the operands' arrays."""
+
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
         """Queue a kernel on `values`, one per parameter.
 

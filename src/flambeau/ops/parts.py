@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
+from ..core import views as core
 from ..errors import ArgumentError, AutogradError, IndexRangeError, ShapeError
 from .dims import bad_dims
 from .operator import Array, Call, ErrorSample, Operand, Operator, Sample, composite, operator, view
@@ -87,6 +88,10 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
 
     Host:   returns at once.
     Raises: ArgumentError for negative numbers, ShapeError if the view would leave the storage.
+    Example:
+        >>> torch.as_strided(torch.arange(6), size=(2, 2), stride=(3, 1))
+        tensor([[0, 1],
+                [3, 4]])
     """
     source: Any = input
     start = source.offset if storage_offset is None else storage_offset
@@ -143,6 +148,9 @@ def select(input: Operand, dim: int, index: int) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or the index is out of range.
+    Example:
+        >>> torch.select(torch.tensor([[1, 2], [3, 4]]), dim=1, index=0)
+        tensor([1, 3])
     """
     shape, strides = input.shape, input.strides
     at, total = sized(input, dim, "select")
@@ -153,6 +161,9 @@ def select(input: Operand, dim: int, index: int) -> Any:
             operator="select",
         )
     return (*shape[:at], *shape[at + 1 :]), (*strides[:at], *strides[at + 1 :]), index % total * strides[at]
+
+
+select.quick = core.select
 
 
 @select.derivative
@@ -191,6 +202,9 @@ def slice_(input: Operand, dim: int = 0, start: int | None = None, end: int | No
     return (*shape[:at], count, *shape[at + 1 :]), walked, first * strides[at]
 
 
+slice_.quick = core.slice_
+
+
 @slice_.derivative
 def _(grad: Any, dim: int, start: Any, end: Any, step: int, input_shape: Any) -> Any:
     return embedded(slice_, grad, input_shape, dim, start, end, step)
@@ -213,6 +227,9 @@ def narrow(input: Operand, dim: int, start: int, length: int) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or start is out of range, ShapeError if the length does not fit.
+    Example:
+        >>> torch.narrow(torch.arange(10), 0, start=2, length=3)
+        tensor([2, 3, 4])
     """
     _, size = sized(input, dim, "narrow")
     if not -size <= start <= size:
@@ -250,6 +267,11 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit it.
+    Example:
+        >>> torch.split(torch.arange(5), 2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+        >>> torch.split(torch.arange(5), [1, 4])
+        (tensor([0]), tensor([1, 2, 3, 4]))
     """
     at, total = sized(input, dim, "split")
     wanted = split_size_or_sections
@@ -274,6 +296,9 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
     return tuple(slice_(input, at, start, start + size) for start, size in zip(starts, pieces))
 
 
+split.quick = core.split
+
+
 def _chunk_samples() -> Iterator[Sample]:
     yield Sample((Array((5, 2)), 2))
     yield Sample((Array((2, 3)), 5, 1))
@@ -289,6 +314,9 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if chunks is not positive.
+    Example:
+        >>> torch.chunk(torch.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
     """
     if chunks <= 0:
         raise ShapeError(
@@ -298,6 +326,9 @@ def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
         )
     _, total = sized(input, dim, "chunk")
     return split(input, -(-total // chunks), dim) if total else split(input, (0,) * chunks, dim)
+
+
+chunk.quick = core.chunk
 
 
 def _unbind_errors() -> Iterator[ErrorSample]:
@@ -316,9 +347,15 @@ def unbind(input: Operand, dim: int = 0) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.
+    Example:
+        >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
     """
     at, total = sized(input, dim, "unbind")
     return tuple(select(input, at, index) for index in range(total))
+
+
+unbind.quick = core.unbind
 
 
 def _diagonal_samples() -> Iterator[Sample]:
@@ -339,6 +376,9 @@ def diagonal(input: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A
     Shapes: offset 0 is the main diagonal; above it offsets are positive.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if both are the same.
+    Example:
+        >>> torch.diagonal(torch.arange(9).reshape(3, 3), offset=1)
+        tensor([1, 5])
     """
     shape, strides = input.shape, input.strides
     a, b = st.wrap_dim(dim1, len(shape), "diagonal"), st.wrap_dim(dim2, len(shape), "diagonal")
@@ -375,6 +415,9 @@ def trace(input: Operand) -> Any:
 
     Host:   returns at once.
     Raises: ShapeError for another number of dimensions.
+    Example:
+        >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
+        tensor(5)
     """
     if len(input.shape) != 2:
         raise ShapeError(
@@ -401,6 +444,10 @@ def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
 
     Host:   returns at once.
     Raises: ShapeError if no window fits, ArgumentError for a step below 1.
+    Example:
+        >>> torch.arange(6).unfold(0, size=3, step=2)
+        tensor([[0, 1, 2],
+                [2, 3, 4]])
     """
     shape, strides = input.shape or (1,), input.strides or (1,)
     at = st.wrap_dim(dimension, len(shape), "unfold")

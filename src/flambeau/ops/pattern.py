@@ -81,6 +81,11 @@ def tril(call: Call, input: Operand, diagonal: int = 0) -> Any:
     Shapes: [..., n, m], as the input.
     Host:   returns at once.
     Raises: ShapeError for fewer than two dimensions.
+    Example:
+        >>> torch.tril(torch.ones(3, 3))
+        tensor([[1., 0., 0.],
+                [1., 1., 0.],
+                [1., 1., 1.]])
     """
     return _triangle(call, "tril", input, diagonal)
 
@@ -97,6 +102,11 @@ def triu(call: Call, input: Operand, diagonal: int = 0) -> Any:
     Shapes: [..., n, m], as the input.
     Host:   returns at once.
     Raises: ShapeError for fewer than two dimensions.
+    Example:
+        >>> torch.triu(torch.ones(3, 3), diagonal=1)
+        tensor([[0., 1., 1.],
+                [0., 0., 1.],
+                [0., 0., 0.]])
     """
     return _triangle(call, "triu", input, diagonal)
 

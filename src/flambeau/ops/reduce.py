@@ -36,6 +36,15 @@ def sum_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dty
     Shapes: the input's without the summed dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is given twice.
+    Example:
+        >>> x = torch.tensor([[1, 2], [3, 4]])
+        >>> torch.sum(x)
+        tensor(10)
+        >>> torch.sum(x, dim=0)
+        tensor([4, 6])
+        >>> torch.sum(x, dim=1, keepdim=True)
+        tensor([[3],
+                [7]])
     """
     return _total(call, SUM, ANY, input, dim, keepdim, dtype)
 
@@ -73,6 +82,9 @@ def prod_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dt
     Shapes: the input's without the multiplied dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is given twice.
+    Example:
+        >>> torch.prod(torch.tensor([[1, 2], [3, 4]]), dim=1)
+        tensor([ 2, 12])
     """
     return _total(call, PROD, ALL, input, dim, keepdim, dtype)
 
@@ -100,6 +112,12 @@ def mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dty
     Shapes: the input's without the averaged dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: DtypeError for integers unless dtype says a floating type; IndexRangeError, ShapeError for bad dimensions.
+    Example:
+        >>> x = torch.tensor([[1.0, 2.0], [3.0, 6.0]])
+        >>> torch.mean(x)
+        tensor(3.)
+        >>> torch.mean(x, dim=1)
+        tensor([1.5000, 4.5000])
     """
     kind = _floating(call.name, input, dtype)
     count = count_of(input.shape, dims_of(call.name, dim, len(input.shape)))
@@ -169,6 +187,12 @@ def var(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])
+        >>> torch.var(x)
+        tensor(1.6667)
+        >>> torch.var(x, correction=0)
+        tensor(1.2500)
     """
     dim, correction = _correction(dim, unbiased, correction)
     return variance(input, dim, keepdim, correction)
@@ -181,6 +205,12 @@ def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
     Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Example:
+        >>> x = torch.tensor([[1.0, 3.0], [2.0, 8.0]])
+        >>> torch.std(x, dim=1)
+        tensor([1.4142, 4.2426])
+        >>> torch.std(x, dim=1, unbiased=False)
+        tensor([1., 3.])
     """
     dim, correction = _correction(dim, unbiased, correction)
     return deviation(input, dim, keepdim, correction)
@@ -206,6 +236,12 @@ def all_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> 
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is given twice.
+    Example:
+        >>> x = torch.tensor([[True, True], [True, False]])
+        >>> torch.all(x)
+        tensor(False)
+        >>> torch.all(x, dim=1)
+        tensor([ True, False])
     """
     return _truth(call, ALL, input, dim, keepdim)
 
@@ -218,5 +254,11 @@ def any_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> 
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if one is given twice.
+    Example:
+        >>> x = torch.tensor([[False, False], [True, False]])
+        >>> torch.any(x)
+        tensor(True)
+        >>> torch.any(x, dim=1)
+        tensor([False,  True])
     """
     return _truth(call, ANY, input, dim, keepdim)

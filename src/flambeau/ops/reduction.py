@@ -284,6 +284,9 @@ def run_fold(call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, w
     if walk.work.parts == 1:
         kernel = fold_kernel(fold, input.dtype, wide, out.dtype, across)
         call.launch(kernel, walk.work.grid(walk.outputs), out, input, scale, walk.layout, *walk.numbers())
+        is_alike = input.dtype is wide is out.dtype and fold.mapped is None and input.is_contiguous()
+        if call.is_on_host and is_alike and sorted(dims) == list(range(len(input.shape) - len(dims), len(input.shape))):
+            call.make_on_host(_row_fold(fold, walk.outputs, walk.length, out, scale), input)
         return
     pieces = call.scratch((walk.work.parts, walk.outputs), wide)
     kernel = fold_kernel(fold.of_pieces(), input.dtype, wide, wide, across)
@@ -291,6 +294,19 @@ def run_fold(call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, w
     last = last_walk(pieces)
     kernel = fold_kernel(fold._replace(map="x", mapped=None), wide, wide, out.dtype, last.work.across)
     call.launch(kernel, last.work.grid(last.outputs), out, pieces, scale, last.layout, *last.numbers())
+
+
+def _row_fold(fold: Fold, outputs: int, count: int, out: Any, scale: float) -> Callable[[Any], Any]:
+    """As the kernel's reference, for a contiguous array whose last dimensions are folded: an array with the result."""
+    join, shape, kind = getattr(np, fold.ufunc).reduce, tuple(out.shape), out.dtype.numpy
+    is_finished = fold.finished is None or fold.finish == OVER and scale == 1
+
+    def made(array: Any) -> Any:
+        found = np.empty(shape, kind)
+        join(array.reshape(outputs, count), 1, None, found.reshape(outputs))
+        return found if is_finished else fold.finished(found, scale)  # type: ignore[misc]  # it is set there
+
+    return made
 
 
 def run_select(call: Any, largest: bool, input: Any, dims: Sequence[int], values: Any, indexes: Any) -> None:

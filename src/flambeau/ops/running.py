@@ -81,5 +81,9 @@ def cumsum(input: Operand, dim: int, dtype: Any = None) -> Any:
     Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range.
+    Example:
+        >>> torch.cumsum(torch.tensor([[1, 2, 3], [4, 5, 6]]), dim=1)
+        tensor([[ 1,  3,  6],
+                [ 4,  9, 15]])
     """
     return running_sum(input, dim, dtype)

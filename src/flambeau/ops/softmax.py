@@ -204,6 +204,10 @@ def softmax(call: Any, input: Operand, dim: int, dtype: Any = None) -> Any:
     Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, DtypeError for integers.
+    Example:
+        >>> torch.softmax(torch.tensor([[0.0, 0.0], [0.0, 1.0]]), dim=1)
+        tensor([[0.5000, 0.5000],
+                [0.2689, 0.7311]])
     """
     return _run_softmax(call, False, input, dim, dtype)
 
@@ -221,6 +225,10 @@ def log_softmax(call: Any, input: Operand, dim: int, dtype: Any = None) -> Any:
     Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, DtypeError for integers.
+    Example:
+        >>> torch.log_softmax(torch.tensor([[0.0, 0.0], [0.0, 1.0]]), dim=1)
+        tensor([[-0.6931, -0.6931],
+                [-1.3133, -0.3133]])
     """
     return _run_softmax(call, True, input, dim, dtype)
 

@@ -152,6 +152,10 @@ def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool =
     Shapes: both results are of the input's shape; indices are int64.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.
+    Example:
+        >>> values, indices = torch.sort(torch.tensor([3, 1, 2]), descending=True)
+        >>> values, indices
+        (tensor([3, 2, 1]), tensor([0, 2, 1]))
     """
     at = st.wrap_dim(dim, len(input.shape), "sort")
     last = len(input.shape) - 1
@@ -168,6 +172,11 @@ def argsort(input: Operand, dim: int = -1, descending: bool = False, stable: boo
     Shapes: as the input, int64.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.
+    Example:
+        >>> x = torch.tensor([3, 1, 2])
+        >>> order = torch.argsort(x)
+        >>> order, x[order]
+        (tensor([1, 2, 0]), tensor([1, 2, 3]))
     """
     return sort(input, dim, descending).indices
 
@@ -189,6 +198,10 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
     Shapes: both results have size k along `dim`; indices are int64.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or k is out of range.
+    Example:
+        >>> values, indices = torch.topk(torch.tensor([4, 1, 9, 7]), k=2)
+        >>> values, indices
+        (tensor([9, 7]), tensor([2, 3]))
     """
     at = st.wrap_dim(dim, len(input.shape), "topk")
     size = input.shape[at] if input.shape else 1

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from .. import strides as st
+from ..core import views as core
 from ..errors import IndexRangeError, ShapeError
 from .dims import bad_last, bad_new, bad_second
 from .operator import Array, ErrorSample, Operand, Sample, composite, view
@@ -45,6 +46,12 @@ def view_(input: Operand, size: Any) -> Any:
     Shapes: the result has shape `size`, with as many elements as the input.
     Host:   returns at once.
     Raises: ShapeError if the number of elements differs, or the strides cannot show that shape.
+    Example:
+        >>> x = torch.arange(6)
+        >>> y = x.view(2, 3)
+        >>> y[0, 0] = 100
+        >>> x
+        tensor([100,   1,   2,   3,   4,   5])
     """
     target = st.infer(size, input.numel())
     strides = st.view(input.shape, input.strides, target)
@@ -59,6 +66,9 @@ def view_(input: Operand, size: Any) -> Any:
     return target, strides, 0
 
 
+view_.quick = core.reshape
+
+
 @view_.derivative
 def _(grad: Any, input_shape: Any) -> Any:
     return grad.reshape(input_shape)
@@ -71,6 +81,10 @@ def reshape(input: Operand, shape: Any) -> Any:
     Shapes: the result has shape `shape` (one size may be -1), with as many elements as the input.
     Host:   returns at once.
     Raises: ShapeError if the number of elements differs.
+    Example:
+        >>> torch.reshape(torch.arange(6), (2, -1))
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
     """
     source: Any = input
     if source.is_contiguous() and -1 not in shape and prod(shape) == source.numel():
@@ -78,6 +92,9 @@ def reshape(input: Operand, shape: Any) -> Any:
     target = st.infer(shape, input.numel(), "reshape")
     fits = st.view(input.shape, input.strides, target) is not None
     return view_(source if fits else source.contiguous(), target)
+
+
+reshape.quick = core.reshape
 
 
 def _flatten_samples() -> Iterator[Sample]:
@@ -100,6 +117,9 @@ def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
     Shapes: their sizes are multiplied; a zero-dimensional input becomes one-dimensional.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if start_dim comes after end_dim.
+    Example:
+        >>> torch.flatten(torch.zeros(2, 3, 5), start_dim=1).shape
+        torch.Size([2, 15])
     """
     ndim = len(input.shape)
     first, last = st.wrap_dim(start_dim, ndim, "flatten"), st.wrap_dim(end_dim, ndim, "flatten")
@@ -117,6 +137,9 @@ def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
     return reshape(input, (*input.shape[:first], merged, *input.shape[last + 1 :]))
 
 
+flatten.quick = core.flatten
+
+
 def _ravel_samples() -> Iterator[Sample]:
     yield Sample((Array((3, 4), layout="transposed"),))
 
@@ -126,6 +149,9 @@ def ravel(input: Operand) -> Any:
     """Every element in one dimension: a view of a contiguous input, else a copy.
 
     Host: returns at once.
+    Example:
+        >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
+        tensor([1, 2, 3, 4])
     """
     return view_(input.contiguous(), (-1,))  # type: ignore[attr-defined]
 
@@ -147,6 +173,9 @@ def unflatten(input: Operand, dim: int, sizes: Any) -> Any:
     Shapes: dimension `dim` is replaced by `sizes`, whose product is its size.
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit.
+    Example:
+        >>> torch.unflatten(torch.zeros(2, 15), 1, (3, -1)).shape
+        torch.Size([2, 3, 5])
     """
     at = st.wrap_dim(dim, len(input.shape), "unflatten")
     if not input.shape:
@@ -170,11 +199,19 @@ def squeeze(input: Operand, dim: Any = None) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range.
+    Example:
+        >>> torch.squeeze(torch.zeros(1, 3, 1)).shape
+        torch.Size([3])
+        >>> torch.squeeze(torch.zeros(1, 3, 1), dim=0).shape
+        torch.Size([3, 1])
     """
     ndim = len(input.shape)
     named = range(ndim) if dim is None else wrap_dims(st.as_ints(dim), ndim, "squeeze")
     kept = [i for i in range(ndim) if i not in named or input.shape[i] != 1]
     return [input.shape[i] for i in kept], [input.strides[i] for i in kept], 0
+
+
+squeeze.quick = core.squeeze
 
 
 @squeeze.derivative
@@ -195,12 +232,18 @@ def unsqueeze(input: Operand, dim: int) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.
+    Example:
+        >>> torch.unsqueeze(torch.tensor([1, 2, 3]), 1).shape
+        torch.Size([3, 1])
     """
     ndim = len(input.shape)
     at = st.wrap_dim(dim, ndim + 1, "unsqueeze")
     step = input.shape[at] * input.strides[at] if at < ndim else 1
     shape, strides = input.shape, input.strides
     return (*shape[:at], 1, *shape[at:]), (*strides[:at], step, *strides[at:]), 0
+
+
+unsqueeze.quick = core.unsqueeze
 
 
 @unsqueeze.derivative
@@ -222,6 +265,11 @@ def transpose(input: Operand, dim0: int, dim1: int) -> Any:
     Shapes: as the input's, with sizes dim0 and dim1 swapped.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range.
+    Example:
+        >>> torch.transpose(torch.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1)
+        tensor([[1, 4],
+                [2, 5],
+                [3, 6]])
     """
     ndim = len(input.shape)
     a, b = st.wrap_dim(dim0, ndim, "transpose"), st.wrap_dim(dim1, ndim, "transpose")
@@ -229,6 +277,9 @@ def transpose(input: Operand, dim0: int, dim1: int) -> Any:
     if ndim:
         order[a], order[b] = order[b], order[a]
     return [input.shape[i] for i in order], [input.strides[i] for i in order], 0
+
+
+transpose.quick = core.transpose
 
 
 @transpose.derivative
@@ -241,6 +292,9 @@ def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
     """Another name of `transpose`.
 
     Host: returns at once.
+    Example:
+        >>> torch.swapaxes(torch.zeros(2, 3, 5), 0, 2).shape
+        torch.Size([5, 3, 2])
     """
     return transpose(input, axis0, axis1)
 
@@ -250,6 +304,9 @@ def swapdims(input: Operand, dim0: int, dim1: int) -> Any:
     """Another name of `transpose`.
 
     Host: returns at once.
+    Example:
+        >>> torch.swapdims(torch.zeros(2, 3, 5), 0, 2).shape
+        torch.Size([5, 3, 2])
     """
     return transpose(input, dim0, dim1)
 
@@ -269,6 +326,11 @@ def t(input: Operand) -> Any:
 
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions.
+    Example:
+        >>> torch.t(torch.tensor([[1, 2, 3], [4, 5, 6]]))
+        tensor([[1, 4],
+                [2, 5],
+                [3, 6]])
     """
     ndim = len(input.shape)
     if ndim > 2:
@@ -276,6 +338,9 @@ def t(input: Operand) -> Any:
             f"expects at most 2 dimensions, but the input has {ndim}", hint="use transpose(-2, -1)", operator="t"
         )
     return transpose(input, 0, ndim - 1) if ndim else input
+
+
+t.quick = core.t
 
 
 def _permute_samples() -> Iterator[Sample]:
@@ -296,6 +361,9 @@ def permute(input: Operand, dims: Any) -> Any:
     Shapes: size i of the result is size dims[i] of the input.
     Host:   returns at once.
     Raises: ShapeError if `dims` is not an order of all dimensions.
+    Example:
+        >>> torch.permute(torch.zeros(2, 3, 5), (2, 0, 1)).shape
+        torch.Size([5, 2, 3])
     """
     ndim = len(input.shape)
     if len(dims) != ndim:
@@ -307,6 +375,9 @@ def permute(input: Operand, dims: Any) -> Any:
         )
     order = wrap_dims(dims, ndim, "permute")
     return [input.shape[i] for i in order], [input.strides[i] for i in order], 0
+
+
+permute.quick = core.permute
 
 
 @permute.derivative
@@ -332,6 +403,9 @@ def movedim(input: Operand, source: Any, destination: Any) -> Any:
 
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if the two differ in number.
+    Example:
+        >>> torch.movedim(torch.zeros(2, 3, 5), 0, -1).shape
+        torch.Size([3, 5, 2])
     """
     ndim = len(input.shape)
     sources = wrap_dims(st.as_ints(source), ndim, "movedim")
@@ -367,6 +441,10 @@ def expand(input: Operand, size: Any) -> Any:
 
     Host:   returns at once.
     Raises: ShapeError if a dimension that is not of size 1 would change.
+    Example:
+        >>> torch.tensor([[1], [2]]).expand(2, 3)
+        tensor([[1, 1, 1],
+                [2, 2, 2]])
     """
     lead = len(size) - len(input.shape)
     if lead < 0:
@@ -394,6 +472,9 @@ def expand(input: Operand, size: Any) -> Any:
     return target, st.expand(input.shape, input.strides, target), 0
 
 
+expand.quick = core.expand
+
+
 @expand.derivative
 def _(grad: Any, input_shape: Any) -> Any:
     return grad.sum_to_size(input_shape)
@@ -404,6 +485,10 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 
     Host:   returns at once.
     Raises: ShapeError if there is no such shape.
+    Example:
+        >>> a, b = torch.broadcast_tensors(torch.tensor([[1], [2]]), torch.tensor([10, 20, 30]))
+        >>> a.shape, b.shape
+        (torch.Size([2, 3]), torch.Size([2, 3]))
     """
     several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     shape = st.broadcast([each.shape for each in several], "broadcast_tensors")
@@ -415,5 +500,10 @@ def broadcast_to(input: Operand, size: Any) -> Any:
     """Another name of `expand`.
 
     Host: returns at once.
+    Example:
+        >>> torch.broadcast_to(torch.tensor([1, 2]), (3, 2))
+        tensor([[1, 2],
+                [1, 2],
+                [1, 2]])
     """
     return expand(input, size)

@@ -51,6 +51,7 @@ class Adam(Optimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:
         if isinstance(betas, (tuple, list)):
+            # ignored: tensors here are Tensors
             betas = tuple([each.item() if isinstance(each, TensorBase) else each for each in betas])  # type: ignore
         defaults = {
             "lr": lr,

@@ -80,7 +80,7 @@ class LBFGS(Optimizer):
                 operator="check",
             )
 
-    def step(self, closure: Closure) -> Any:  # type: ignore[override]
+    def step(self, closure: Closure) -> Any:  # type: ignore[override]  # it needs the closure
         """Take up to max_iter iterations.  closure: computes the loss anew, with gradients; the first loss."""
         checks.function("step", "closure", closure)
         with GradMode(False):
@@ -249,7 +249,8 @@ def _is_too_high(now: Point, start: Point) -> bool:
 
 def _next_step(bracket: list[Point], is_slow: bool) -> tuple[float, bool]:
     """Where to look in a bracket, and whether that is close to its end; twice in a row it is moved away from there."""
-    step = _cubic_minimum(*bracket)
+    one, other = bracket
+    step = _cubic_minimum(one, other)
     least, most = min(each.step for each in bracket), max(each.step for each in bracket)
     margin = 0.1 * (most - least)
     if min(most - step, step - least) >= margin:

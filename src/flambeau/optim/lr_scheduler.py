@@ -24,7 +24,7 @@ from .optimizer import Optimizer, number
 
 
 class LRScheduler:
-    """Sets the "lr" of an optimizer's groups at each `step`; the first one is taken when the scheduler is made.
+    """Sets the "lr" of an optimizer's groups at each `step`; the constructor takes the first step.
 
     Subclasses define `get_lr` and, for `step(epoch)`, `_get_closed_form_lr`, which need not know the step before.
 
@@ -133,7 +133,7 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict gave."""
+        """Load a state_dict."""
         self.__dict__.update(_checked_state(state_dict))
 
 
@@ -146,7 +146,7 @@ def set_option(group: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _copied(value: Any) -> Any:
-    return value.clone() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]
+    return value.clone() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]  # a Tensor
 
 
 def _checked_state(state_dict: Any) -> dict[str, Any]:
@@ -222,7 +222,7 @@ class _Functions(LRScheduler):
         return super().state_dict() | {"lr_lambdas": [_attributes(each) for each in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict gave; functions stay, and objects take over their attributes."""
+        """Load a state_dict; functions are kept, and objects restore their attributes."""
         state = dict(_checked_state(state_dict))
         for function, attributes in zip(self.lr_lambdas, state.pop("lr_lambdas", ())):
             if attributes is not None:
@@ -443,7 +443,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         height = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
-    def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
+    def step(self, epoch: float | None = None) -> None:
         """Go on by one step, or to step `epoch`, which may be a fraction, and set the rates."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
@@ -518,7 +518,7 @@ class _Composed(LRScheduler):
         return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict gave."""
+        """Load a state_dict."""
         state = dict(_checked_state(state_dict))
         for scheduler, given in zip(self._schedulers, state.pop("_schedulers")):
             scheduler.load_state_dict(given)
@@ -550,7 +550,7 @@ class SequentialLR(_Composed):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:  # type: ignore[override]  # it takes no epoch
         """Go on by one step and set the rates."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
@@ -563,7 +563,7 @@ class SequentialLR(_Composed):
 
 
 def _undo(schedulers: Iterable[Any]) -> None:
-    """Take back the first step that each scheduler took when it was made."""
+    """Undo the first step that each scheduler's constructor took."""
     for each in schedulers:
         if isinstance(each, _Composed):
             _undo(each._schedulers)
@@ -572,7 +572,7 @@ def _undo(schedulers: Iterable[Any]) -> None:
 
 
 class ChainedScheduler(_Composed):
-    """Schedulers whose steps are taken together, each from the rates that the one before has set."""
+    """Steps several schedulers together, each starting from the rates that the previous one set."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         chosen = optimizer or (getattr(schedulers[0], "optimizer", None) if schedulers else None)
@@ -582,7 +582,7 @@ class ChainedScheduler(_Composed):
         self.optimizer = chosen
         self._last_lr = self._rates()
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:  # type: ignore[override]  # it takes no epoch
         """Go on by one step and set the rates."""
         for each in self._schedulers:
             each.step()
@@ -641,7 +641,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Whether steps do not count yet."""
         return self.cooldown_counter > 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # it reads a metric
         """Take a metric, and reduce the rates if it has not improved for long enough."""
         current = float(metrics)
         if epoch is not None:
@@ -681,7 +681,7 @@ class ReduceLROnPlateau(LRScheduler):
                 set_option(group, "lr", new)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict gave."""
+        """Load a state_dict."""
         super().load_state_dict(state_dict)
         self.mode_worse = math.inf if self.mode == "min" else -math.inf
 
@@ -769,7 +769,7 @@ class CyclicLR(_Momentum):
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
-    def scale_fn(self, x: float) -> float:
+    def scale_fn(self, x: float) -> Any:
         """The height of a cycle, or of a step, as a share of the first one's."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
@@ -793,7 +793,7 @@ class CyclicLR(_Momentum):
         return super().state_dict() | {"_scale_fn_custom": None if function is None else _attributes(function)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict gave; scale_fn stays."""
+        """Load a state_dict; scale_fn is kept."""
         state = dict(_checked_state(state_dict))
         attributes = state.pop("_scale_fn_custom", None)
         if attributes is not None and self._scale_fn_custom is not None:
@@ -907,6 +907,7 @@ def _phases(total: int, share: float, three: bool) -> list[dict[str, Any]]:
     """The phases of OneCycleLR: where each ends, and the options of a group that it goes from and to."""
     keys = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
     up = (float(share * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
+    rest: list[tuple[float, str, str, str, str]]
     if not three:
         rest = [(total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
     else:

@@ -50,7 +50,7 @@ class Optimizer:
         """Call the hooks around a subclass's own `step`, too."""
         super().__init_subclass__()
         if "step" in cls.__dict__:
-            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]  # its class wraps it
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         name = type(self).__name__
@@ -168,7 +168,7 @@ class Optimizer:
         self.has_stepped = True
 
     def _before_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Call the hooks before a step; the arguments as they leave them."""
+        """Call the hooks before a step; return the arguments as modified."""
         for hook in list(self._step_pre_hooks.values()):
             result = hook(self, args, kwargs)
             if result is not None:
@@ -290,7 +290,7 @@ class Optimizer:
         return found
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict gave, copied to each parameter's device and type.
+        """Load a state_dict, copied to each parameter's device and dtype.
 
         Raises: ArgumentError if the groups are of other numbers or sizes; nothing is loaded then.
         """
@@ -416,7 +416,7 @@ def _tensors(params: Any) -> tuple[list[Any], list[str]]:
             hint="use a list instead",
             operator="add_param_group",
         )
-    whole = [params] if isinstance(params, TensorBase) else list(_checked("add_param_group", params))
+    whole: list[Any] = [params] if isinstance(params, TensorBase) else list(_checked("add_param_group", params))
     named = [isinstance(each, tuple) and len(each) == 2 for each in whole]
     if any(named) and not all(named):
         raise ArgumentError(
@@ -443,7 +443,7 @@ def _tensors(params: Any) -> tuple[list[Any], list[str]]:
 
 
 def _checked(name: str, params: Any) -> Iterable[Any]:
-    """What holds parameters, if it can be gone through.  Raises ArgumentTypeError."""
+    """Check that parameters are an iterable.  Raises ArgumentTypeError."""
     if isinstance(params, TensorBase) or hasattr(params, "parameters"):
         raise ArgumentTypeError(
             "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -487,7 +487,7 @@ def _copied(value: Any, param: Any) -> Any:
     if isinstance(value, TensorBase):
         kind = param.dtype if value.dtype.is_floating_point else value.dtype
         with GradMode(False):
-            return value.to(param.device, kind, copy=True)  # type: ignore[attr-defined]
+            return value.to(param.device, kind, copy=True)  # type: ignore[attr-defined]  # every tensor is a Tensor
     if isinstance(value, dict):
         return {key: deepcopy(each) if key == "step" else _copied(each, param) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -498,7 +498,7 @@ def _copied(value: Any, param: Any) -> Any:
 def counter_beside(step: Any, param: Any) -> Any:
     """A number of steps as a float32 tensor on a parameter's device."""
     if isinstance(step, TensorBase):
-        return step.to(param.device, float32)  # type: ignore[attr-defined]
+        return step.to(param.device, float32)  # type: ignore[attr-defined]  # every tensor is a Tensor
     return factories.full((), float(step), dtype=float32, device=param.device)
 
 
@@ -521,7 +521,7 @@ def rate_for(group: dict[str, Any], device: int) -> tuple[float, Any]:
     """A group's learning rate for parameters of a device: (the number, None), or (0, the tensor) if it lies there."""
     rate = group["lr"]
     if isinstance(rate, TensorBase) and rate.device_index == device >= 0:
-        return 0.0, rate.reshape(()).to(float32)  # type: ignore[attr-defined]
+        return 0.0, rate.reshape(()).to(float32)  # type: ignore[attr-defined]  # every tensor is a Tensor
     return number(rate), None
 
 
@@ -548,7 +548,7 @@ def check_not_negative(group: dict[str, Any], names: dict[str, str]) -> None:
 
 def shown_number(value: Any) -> Any:
     """An option's value as errors show it."""
-    return value.item() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]
+    return value.item() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]  # a Tensor
 
 
 def check_pair(group: dict[str, Any], name: str, example: str) -> None:

@@ -1,21 +1,23 @@
-"""Copies and sums between the devices of one process.
+"""Copies and sums between the devices of one process; small tensors are packed into buckets.
 
-Order, everywhere: a copy between devices is put on its source's current stream, after the work already queued on both
-devices' current streams, and the destination's current stream goes on after it.  Sums are made in the order of the
-inputs, so results are the same every run.  Nothing here is recorded for autograd.
+A copy between devices is queued on its source's current stream, after the work already queued on both devices' current
+streams; the destination's current stream follows it.  Sums are computed in the order of the inputs, so results repeat
+exactly.  Nothing here is recorded for autograd.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import strides as st
 from .. import transfer
 from ..autograd.mode import GradMode
 from ..core import thread
-from ..core.tensor import empty_tensor, tensor_over
+from ..core.storage import Storage, owning
+from ..core.tensor import TensorBase, empty_tensor, tensor_over
+from ..dtypes import uint8
 from ..errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -25,13 +27,139 @@ from ..errors import (
     ShapeError,
     ValueRangeError,
     naming,
+    shown,
 )
 from ..ops.operator import REGISTRY
 from ..runtime import device as devices
-from ..runtime.stream_guard import StreamGuard
+from ..runtime.copy import copy_bytes
+from ..runtime.stream import Stream, StreamGuard
 from ..tensor import checks
-from . import splitting
-from .parts import chunks, pack, unpack
+
+ALIGNMENT = 256  # bytes: where each tensor of a buffer starts, as the driver aligns blocks
+
+
+class _Kept:
+    """Allocator of views of a bucket: the bucket's memory lives as long as the last view."""
+
+    def record_stream(self, buffer: Storage, stream: Any) -> None:
+        buffer.record_stream(buffer.device.machine.streams[stream])
+
+    def free(self, buffer: Storage) -> None:
+        """Nothing: the part drops the buffer by itself."""
+
+
+_KEPT = _Kept()
+
+
+def _bucket_view(buffer: TensorBase, start: int, like: TensorBase) -> TensorBase:
+    """A dense tensor of the shape and dtype of `like`, `start` bytes into a bucket, with its own version."""
+    whole, nbytes = buffer.storage, like.numel() * like.dtype.itemsize
+    memory = owning(whole.device, nbytes, whole.address() + start, whole, _KEPT)
+    return tensor_over(memory, like.dtype, like.shape, st.contiguous(like.shape))
+
+
+def _pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorBase:
+    """Pack tensors of one device into a uint8 bucket; clear_gaps: zero the padding.  Host: returns at once."""
+    starts, nbytes = _bucket_layout(tensors)
+    buffer = empty_tensor((nbytes,), uint8, tensors[0].device_index, name="pack")
+    if clear_gaps:
+        buffer.zero_()  # type: ignore[attr-defined]  # every tensor is a Tensor
+    for start, each in zip(starts, tensors):
+        dense = transfer.dense(each, each.dtype)
+        size = dense.dtype.itemsize
+        copy_bytes(buffer.storage, start, dense.storage, dense.offset * size, dense.numel() * size, True)
+    return buffer
+
+
+def _unpack(buffer: TensorBase, likes: Sequence[TensorBase]) -> list[TensorBase]:
+    """Unpack a bucket of `_pack` into tensors like these."""
+    starts, _ = _bucket_layout(likes)
+    return [_bucket_view(buffer, start, each) for start, each in zip(starts, likes)]
+
+
+def _bucket_layout(tensors: Sequence[TensorBase]) -> tuple[list[int], int]:
+    """The start of each tensor in a bucket, and the bucket's size, in bytes."""
+    starts, end = [], 0
+    for each in tensors:
+        starts.append(end)
+        end += -(-each.numel() * each.dtype.itemsize // ALIGNMENT) * ALIGNMENT
+    return starts, end
+
+
+def _buckets(tensors: Sequence[TensorBase], nbytes: int) -> Iterator[list[int]]:
+    """Group tensors by dtype into buckets of at most `nbytes` bytes, as indexes; a larger tensor is alone."""
+    open_groups: dict[Any, tuple[list[int], int]] = {}
+    for place, each in enumerate(tensors):
+        size = each.numel() * each.dtype.itemsize
+        group, taken = open_groups.get(each.dtype, ([], 0))
+        if group and taken + size > nbytes:
+            yield group
+            group, taken = [], 0
+        open_groups[each.dtype] = ([*group, place], taken + size)
+    yield from (group for group, _ in open_groups.values())
+
+
+def _chosen_streams(streams: Any, indexes: Sequence[int]) -> Sequence[Stream | None]:
+    """The stream of each device, None for its current one."""
+    if streams is None:
+        return [None] * len(indexes)
+    found = checks.listed("scatter", "streams", "streams", streams)
+    if len(found) != len(indexes):
+        fact = f"streams must have one stream or None per device, got {len(found)} for {len(indexes)} devices"
+        raise ArgumentError(fact, operator="scatter", hint="None stands for the device's current stream")
+    for place, (each, index) in enumerate(zip(found, indexes)):
+        if each is None:
+            continue
+        if not isinstance(each, Stream):
+            fact = f"streams[{place}] must be a Stream or None, got {shown(each)}"
+            raise ArgumentTypeError(fact, operator="scatter", hint="make one with cuda.Stream()")
+        if each.device_index != index:
+            fact = f"streams[{place}] is {each!r}, its part goes to cuda:{index}"
+            raise DeviceMismatchError(fact, operator="scatter", hint=f"make it with cuda.Stream({index})")
+    return found
+
+
+def _split(tensor: Any, indexes: Sequence[int], sizes: Sequence[int] | None, dim: int) -> list[Any]:
+    with GradMode(False):
+        if sizes is None:
+            return list(tensor.chunk(len(indexes), dim))
+        sizes = checks.listed("scatter", "chunk_sizes", "ints", sizes)
+        for place, each in enumerate(sizes):
+            checks.integer("scatter", f"chunk_sizes[{place}]", each)
+        if len(sizes) != len(indexes):
+            fact = f"got len(devices)={len(indexes)} and len(chunk_sizes)={len(sizes)}"
+            raise ShapeError(
+                f"Expected devices and chunk_sizes to be of same length, but {fact}",
+                hint="give one size per device",
+                operator="scatter",
+            )
+        if sum(sizes) != tensor.shape[dim] or any(each < 0 for each in sizes):
+            fact = f"chunk_sizes {list(sizes)} do not sum to size {tensor.shape[dim]} of dimension {dim}"
+            raise ShapeError(fact, operator="scatter", hint="leave out chunk_sizes for even parts")
+        return _narrowed(tensor, sizes, dim)
+
+
+def _narrowed(tensor: Any, sizes: Sequence[int], dim: int) -> list[Any]:
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(tensor.narrow(dim, start, size))
+        start += size
+    return parts
+
+
+def _sizes_of(out: Sequence[Any], tensor: Any, dim: int) -> list[int]:
+    """The sizes along `dim` of tensors that a tensor is split into."""
+    for index, each in enumerate(out):
+        wanted = [*tensor.shape[:dim], each.shape[dim] if each.ndim > dim else 0, *tensor.shape[dim + 1 :]]
+        if list(each.shape) != wanted:
+            fact = f"out[{index}] has shape {list(each.shape)}, expected {wanted}"
+            raise ShapeError(fact, operator="scatter", hint=f"it may differ from the source in dimension {dim} alone")
+    sizes = [each.shape[dim] for each in out]
+    if sum(sizes) != tensor.shape[dim]:
+        fact = f"out's sizes {sizes} do not sum to size {tensor.shape[dim]} of dimension {dim}"
+        raise ShapeError(fact, operator="scatter", hint="give tensors that hold the whole source together")
+    return sizes
+
 
 BUFFER_BYTES = 10 << 20  # bytes that small tensors share in one copy
 MOVE_HINT = "move it with .cuda()"
@@ -139,12 +267,12 @@ def broadcast_coalesced(
             )
     copies: list[list[Any]] = [[None] * len(tensors) for _ in indexes]
     copies[0] = list(tensors)
-    for group in chunks(tensors, buffer_size) if len(indexes) > 1 else ():
+    for group in _buckets(tensors, buffer_size) if len(indexes) > 1 else ():
         likes = [tensors[place] for place in group]
-        buffer = pack(likes)
+        buffer = _pack(likes)
         for copied, index in zip(copies[1:], indexes[1:]):
             moved = transfer.to_device(buffer, index, True)
-            for place, each in zip(group, unpack(moved, likes)):
+            for place, each in zip(group, _unpack(moved, likes)):
                 copied[place] = each
     return [tuple(each) for each in copies]
 
@@ -207,11 +335,11 @@ def reduce_add_coalesced(
     if len(inputs) == 1:
         return tuple(inputs[0])
     totals: list[Any] = [None] * len(inputs[0])
-    for group in chunks(inputs[0], buffer_size):
+    for group in _buckets(inputs[0], buffer_size):
         flats = [_flat([each[place] for place in group]) for each in inputs]
         total = reduce_add(flats, target)
         likes = [inputs[0][place] for place in group]
-        for place, each in zip(group, unpack(total, likes)):
+        for place, each in zip(group, _unpack(total, likes)):
             totals[place] = each
     return tuple(totals)
 
@@ -232,7 +360,7 @@ def _groups(inputs: Any) -> list[tuple[Any, ...]]:
 
 def _flat(tensors: Sequence[Any]) -> Any:
     """A packed buffer seen as numbers of its tensors' type."""
-    buffer, kind = pack(tensors, clear_gaps=True), tensors[0].dtype
+    buffer, kind = _pack(tensors, clear_gaps=True), tensors[0].dtype
     count = buffer.numel() // kind.itemsize
     return tensor_over(buffer.storage, kind, (count,), (1,))
 
@@ -270,9 +398,9 @@ def scatter(
     indexes = _indexes("scatter", devices)
     if not indexes:
         raise ShapeError("got no devices", hint="give at least one", operator="scatter")
-    chosen = splitting.streams(streams, indexes)
+    chosen = _chosen_streams(streams, indexes)
     moved = []
-    parts = splitting.split(tensor, indexes, chunk_sizes, dim)  # maybe fewer than devices
+    parts = _split(tensor, indexes, chunk_sizes, dim)  # maybe fewer than devices
     for each, index, stream in zip(parts, indexes, chosen):
         with StreamGuard(stream):
             moved.append(to_index(each, index))
@@ -281,10 +409,10 @@ def scatter(
 
 def _scattered_into(tensor: Any, out: Sequence[Any], dim: int, streams: Any) -> tuple[Any, ...]:
     out = _outputs("scatter", out)
-    sizes = splitting.sizes_of(out, tensor, dim)
-    chosen = splitting.streams(streams, [each.device_index for each in out])
+    sizes = _sizes_of(out, tensor, dim)
+    chosen = _chosen_streams(streams, [each.device_index for each in out])
     with GradMode(False):
-        for each, part, stream in zip(out, splitting.narrowed(tensor, sizes, dim), chosen):
+        for each, part, stream in zip(out, _narrowed(tensor, sizes, dim), chosen):
             with StreamGuard(stream):
                 each.copy_(part, non_blocking=True)
     return out
@@ -314,7 +442,7 @@ def gather(tensors: Sequence[Any], dim: int = 0, destination: Any = None, *, out
         fact = f"out has shape {list(out.shape)}, expected {shape}"
         raise ShapeError(fact, operator="gather", hint=f"make it with torch.empty({shape}, ...)")
     with GradMode(False):
-        for part, each in zip(splitting.narrowed(out.detach(), [each.shape[dim] for each in tensors], dim), tensors):
+        for part, each in zip(_narrowed(out.detach(), [each.shape[dim] for each in tensors], dim), tensors):
             part.copy_(each)
     return out
 

@@ -132,7 +132,7 @@ def _indexes(name: str, device_ids: Sequence[Any] | None, count: int) -> list[in
 
 
 def _output(name: str, output_device: Any, gpus: Sequence[int]) -> Any:
-    """Where outputs are joined: an index, or the CPU's device object."""
+    """The output device: an index, or the CPU's device object."""
     if output_device is None:
         return gpus[0]
     with naming(name):

@@ -49,7 +49,7 @@ class ReduceAddCoalesced(Function):
 
 
 def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
-    """Copies of a module on several devices, the first of which has its parameters and buffers.
+    """Copy a module to several devices; the first copy shares the parameters and buffers of the module.
 
     Host:   returns at once.
     Raises: DeviceMismatchError if a parameter or buffer is not on the first device.

@@ -81,7 +81,7 @@ class Gather(Function):
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
-    """Split nested inputs over GPUs: one like them per device, fewer where a tensor has not enough rows for all."""
+    """Split nested inputs over GPUs: one copy of the structure per device, fewer if a tensor has too few rows."""
     checks.integer("scatter", "dim", dim)
     with naming("scatter"):
         gpus = [devices.cuda_index(each) for each in checks.listed("scatter", "target_gpus", "devices", target_gpus)]
@@ -139,6 +139,7 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
         return None
     if isinstance(first, Mapping):
         _check_lengths("dicts", outputs)
+        # ignored: a mapping is made of pairs
         return type(first)((key, gather([each[key] for each in outputs], target_device, dim)) for key in first)  # type: ignore[call-arg]
     if not isinstance(first, (tuple, list)):
         raise ArgumentTypeError(

@@ -1,1 +1,1 @@
-"""Devices, streams, events, storages and copies over the door."""
+"""Devices, streams, events, graphs, copies and IPC on top of the Driver."""

@@ -1,6 +1,6 @@
-"""The devices of a program that does not say which kind it uses: torch.accelerator.
+"""torch.accelerator: devices, events and graphs under names that do not mention CUDA.
 
-flambeau has one kind, CUDA.  What waits or frees does nothing before the machine has started.
+The only accelerator is CUDA.  Functions that wait or free do nothing before the machine has started.
 """
 
 from __future__ import annotations
@@ -9,8 +9,12 @@ from typing import Any
 
 from .. import dtypes
 from ..core import thread
-from . import control, usage
+from ..core.native import whole
+from ..memory.private import PoolId
+from . import control, memory_stats
 from . import device as devices
+from .graph import CUDAGraph, hand_idle_memory_back
+from .stream import Event
 
 
 def is_available() -> bool:
@@ -56,12 +60,80 @@ def synchronize(device: Any = None) -> None:
 
 
 def empty_cache() -> None:
-    """Hand idle memory back; nothing before the machine has started."""
+    """Return idle memory to the driver; does nothing before the machine has started."""
     if control.is_initialized():
-        usage.empty_cache()
+        memory_stats.empty_cache()
 
 
 def get_device_capability(device: Any = None) -> dict[str, Any]:
-    """What a device can do: `supported_dtypes`, the types that tensors on it can have."""
+    """A device's capabilities: `supported_dtypes`, the dtypes of its tensors."""
     devices.cuda_index(device)
     return {"supported_dtypes": set(dtypes.ALL)}
+
+
+class _AsCuda(type):
+    """Metaclass of AnyEvent: every CUDA event counts as an instance."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Event)
+
+    def __call__(
+        cls, device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+    ) -> Event:
+        if device is not None:
+            devices.cuda_index(device)
+        return Event(enable_timing=enable_timing, blocking=blocking, interprocess=interprocess)
+
+
+class AnyEvent(metaclass=_AsCuda):
+    """torch.Event: an event of the current accelerator; see torch.cuda.Event.  device: its device type, or None.
+
+    Example:
+        >>> event = torch.Event("cuda")
+        >>> event.record()
+        >>> event.synchronize()
+        >>> event.query()
+        True
+    """
+
+
+DEFAULT_MODE = "global"
+
+
+class AnyGraph(CUDAGraph):
+    """torch.accelerator.Graph: `with stream, g:` captures the work that the block submits; see torch.cuda.CUDAGraph.
+
+    keep_graph: as there.  pool, capture_error_mode: as in its `capture_begin`; "default" is "global".
+    """
+
+    def __init__(
+        self, keep_graph: bool = False, *, pool: PoolId | None = None, capture_error_mode: str = "default"
+    ) -> None:
+        super().__init__(keep_graph)
+        self.graph_pool = pool
+        self.capture_error_mode = capture_error_mode
+
+    def capture_begin(
+        self, pool: PoolId | None = None, capture_error_mode: str = "", check_input_liveness: bool = False
+    ) -> None:
+        """Capture what the current stream gets from now on, with what the graph was made with."""
+        mode = capture_error_mode or self.capture_error_mode
+        mode = DEFAULT_MODE if mode == "default" else mode
+        super().capture_begin(pool or self.graph_pool, mode, check_input_liveness)
+
+    def debug_dump(self, path: str) -> None:
+        """As `CUDAGraph.debug_dump`."""
+        super().debug_dump(path)
+
+    def __enter__(self) -> AnyGraph:
+        control.synchronize()
+        hand_idle_memory_back()
+        self.capture_begin()
+        return self
+
+    @whole
+    def __exit__(self, kind: Any, *error: object) -> None:
+        if kind is None:
+            self.capture_end()
+        else:
+            self.abandon()

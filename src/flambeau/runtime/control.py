@@ -1,20 +1,61 @@
-"""What a program asks of its devices as a whole: are there any, which is current, wait for all of it."""
+"""Device management: availability, the current device and stream, properties, synchronization."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 from .. import callers, driver
 from ..config import virtual_gpus
 from ..core import thread
+from ..driver.api import DeviceProperties
 from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError, ModeError
 from ..hooks import hooks
 from . import device as devices
 from . import machine as machines
-from .properties import Properties, properties_of
-from .report import Report
+from .ipc_report import Report
 from .stream import Stream, check_alive
+
+# The same on every GPU since compute capability 3.0.
+THREADS_PER_BLOCK = 1024
+SHARED_MEMORY_PER_BLOCK = 48 << 10  # bytes, without asking for more
+
+
+@dataclass(frozen=True)
+class Uuid:
+    """A device's 16 bytes; as text, 36 characters."""
+
+    bytes: bytes
+
+    def __str__(self) -> str:
+        digits = self.bytes.hex()
+        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+@dataclass(frozen=True)
+class Properties:
+    """Properties of one device.  Sizes in bytes."""
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+    max_threads_per_multi_processor: int
+    warp_size: int
+    L2_cache_size: int
+    uuid: Uuid
+    max_threads_per_block: int = THREADS_PER_BLOCK
+    shared_memory_per_block: int = SHARED_MEMORY_PER_BLOCK
+
+
+def properties_of(found: DeviceProperties) -> Properties:
+    """Convert the driver's device properties to PyTorch's names."""
+    kept: dict[str, Any] = {name: value for name, value in vars(found).items() if name in Properties.__annotations__}
+    kept["uuid"] = Uuid(bytes.fromhex(found.uuid.removeprefix("GPU-").replace("-", "")))
+    return Properties(**kept, L2_cache_size=found.l2_cache_size)
+
 
 STRAY_HINT = "choose the device before memory is pinned or anything is put on a GPU"
 
@@ -22,39 +63,67 @@ STRAY_HINT = "choose the device before memory is pinned or anything is put on a 
 def virtual(
     count: int = 1, *, preset: str = "h200", memory: int | str = 0, races: str = "poison", schedule: str = "submission"
 ) -> None:
-    """Use virtual GPUs in this process, from now on.
+    """Use virtual GPUs in this process.
 
     memory: bytes of each, as a number or as "2GiB"; 0 for the preset's.  races: "poison", "error" or "real".
     Raises: ConfigError for a bad value, or once the machine has started.
+    Example:
+        >>> torch.virtual(2, memory="16GiB")
+        >>> torch.cuda.device_count(), torch.cuda.get_device_properties(0).total_memory == 16 * 2**30
+        (2, True)
     """
     machines.choose(virtual_gpus(count, preset=preset, memory=memory, races=races, schedule=schedule))
 
 
 def is_available() -> bool:
-    """Whether there is a GPU, real or virtual.  Never raises."""
+    """Whether there is a GPU, real or virtual.  Never raises.
+
+    Example:
+        >>> torch.cuda.is_available()
+        True
+    """
     return device_count() > 0
 
 
 def device_count() -> int:
-    """How many CUDA devices there are; 0 if none.  Never raises, and starts no virtual GPU."""
+    """How many CUDA devices there are; 0 if none.  Never raises, and starts no virtual GPU.
+
+    Example:
+        >>> torch.cuda.device_count()
+        2
+    """
     return thread.machine().device_count()
 
 
 def init() -> None:
-    """Start the machine now instead of at its first use.  Raises NoDeviceError if there is no GPU."""
+    """Start the machine now instead of at its first use.  Raises NoDeviceError if there is no GPU.
+
+    Example:
+        >>> torch.cuda.init()
+        >>> torch.cuda.is_initialized()
+        True
+    """
     thread.machine().start()
 
 
 def is_initialized() -> bool:
-    """Whether the machine has started; False in a process that was forked from one where it had."""
+    """Whether the machine has started; False in a process that was forked from one where it had.
+
+    Example:
+        >>> x = torch.ones(1, device="cuda")
+        >>> torch.cuda.is_initialized()
+        True
+    """
     return thread.has_machine() and thread.machine().is_started
 
 
 def ipc_collect() -> None:
-    """Give back to other processes what was dropped here, and take back what they have given back.
+    """Release dropped imports, and reclaim exports that other processes released.
 
     Both happen by themselves soon after; this is for when it must have happened.
     Host: waits for the work of this process that uses what was dropped.
+    Example:
+        >>> torch.cuda.ipc_collect()
     """
     exchange = thread.machine().exchange if thread.has_machine() else None
     if exchange is not None:
@@ -62,7 +131,12 @@ def ipc_collect() -> None:
 
 
 def ipc_report() -> Report:
-    """Who holds what: this process's tensors that others hold, theirs that it holds, and those on their way."""
+    """Report memory shared with other processes: exported, imported and in flight.
+
+    Example:
+        >>> torch.cuda.ipc_report()
+        Report(lent=[], borrowed=[], in_flight=[])
+    """
     exchange = thread.machine().exchange if thread.has_machine() else None
     return Report([], [], []) if exchange is None else exchange.report()
 
@@ -73,7 +147,15 @@ def is_in_bad_fork() -> bool:
 
 
 def current_device() -> int:
-    """The index of this thread's current device."""
+    """The index of this thread's current device.
+
+    Example:
+        >>> with torch.cuda.device(1):
+        ...     torch.cuda.current_device()
+        1
+        >>> torch.cuda.current_device()
+        0
+    """
     return devices.cuda_index()
 
 
@@ -81,6 +163,11 @@ def set_device(device: Any) -> None:
     """Make a device current for this thread; nothing for a negative index.
 
     Raises: ModeError if the process has used another one, with TORCH_CUDA_CHECK_STRAY_CONTEXT=error.
+    Example:
+        >>> torch.cuda.set_device(1)
+        >>> torch.ones(1, device="cuda").device
+        device(type='cuda', index=1)
+        >>> torch.cuda.set_device(0)
     """
     if isinstance(device, int) and device < 0:
         return
@@ -91,7 +178,7 @@ def set_device(device: Any) -> None:
 
 
 def _report_stray_contexts(chosen: int) -> None:
-    """Say which other devices this process uses.  Raises ModeError if that is what was asked for."""
+    """Warn about contexts on other devices.  Raises ModeError if configured to."""
     machine = thread.machine()
     stray = [index for index in range(len(machine.devices)) if index != chosen and machine.driver.has_context(index)]
     if not stray:
@@ -105,7 +192,17 @@ def _report_stray_contexts(chosen: int) -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until all work on a device, the current one if none is named, is done.  Host: waits."""
+    """Wait until all work on a device, the current one if none is named, is done.
+
+    Host: waits.
+    Example:
+        >>> x = torch.ones(1000, device="cuda") * 2
+        >>> torch.cuda.current_stream().query()
+        False
+        >>> torch.cuda.synchronize()
+        >>> torch.cuda.current_stream().query()
+        True
+    """
     index = devices.index_or_current(device)
     if hooks.on_wait is not None:
         hooks.on_wait(None, devices.cuda(index))
@@ -113,18 +210,38 @@ def synchronize(device: Any = None) -> None:
 
 
 def current_stream(device: Any = None) -> Stream:
-    """This thread's current stream on a device."""
+    """This thread's current stream on a device.
+
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> with torch.cuda.stream(side):
+        ...     torch.cuda.current_stream() == side
+        True
+    """
     return thread.current_stream(devices.index_or_current(device))
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The default stream of a device."""
+    """The default stream of a device.
+
+    Example:
+        >>> torch.cuda.default_stream() == torch.cuda.current_stream()
+        True
+    """
     index = devices.cuda_index(device)
     return thread.machine().devices[index].default_stream
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Make a stream, and its device, current for this thread; nothing for None."""
+    """Make a stream, and its device, current for this thread; nothing for None.
+
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> torch.cuda.set_stream(side)
+        >>> torch.cuda.current_stream() == side
+        True
+        >>> torch.cuda.set_stream(torch.cuda.default_stream())
+    """
     if stream is not None:
         if not isinstance(stream, Stream):
             raise ArgumentTypeError(
@@ -135,24 +252,45 @@ def set_stream(stream: Stream | None) -> None:
 
 
 def get_device_properties(device: Any = None) -> Properties:
-    """What a device is.  Raises DeviceQueryError if there is no such device."""
+    """The properties of a device.  Raises DeviceQueryError if there is no such device.
+
+    Example:
+        >>> properties = torch.cuda.get_device_properties(0)
+        >>> properties.name, properties.multi_processor_count
+        ('Virtual H200', 132)
+    """
     index = _known(device)
     return properties_of(thread.machine().devices[index].properties)
 
 
 def get_device_name(device: Any = None) -> str:
-    """The name that a device's maker gave it, such as "NVIDIA H200"."""
+    """The product name of a device, such as "NVIDIA H200".
+
+    Example:
+        >>> torch.cuda.get_device_name(0)
+        'Virtual H200'
+    """
     return get_device_properties(device).name
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """(major, minor) compute capability."""
+    """(major, minor) compute capability.
+
+    Example:
+        >>> torch.cuda.get_device_capability()
+        (9, 0)
+    """
     found = get_device_properties(device)
     return found.major, found.minor
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Whether a device can reach another one's memory directly.  Raises DeviceQueryError for an unknown device."""
+    """Whether a device can reach another one's memory directly.  Raises DeviceQueryError for an unknown device.
+
+    Example:
+        >>> torch.cuda.can_device_access_peer(0, 1)
+        True
+    """
     one, other = _known(device), _known(peer_device)
     if one == other:
         raise DeviceIndexError(
@@ -166,38 +304,63 @@ def current_blas_handle() -> int:
 
     On a virtual GPU it is a number that no library takes.  Host: returns at once.
     Raises: NotSupportedError if cuBLAS is not installed.
+    Example:
+        >>> torch.cuda.current_blas_handle() == torch.cuda.current_blas_handle()
+        True
     """
     stream = thread.current_stream(devices.cuda_index())
     return stream.driver.blas_handle(stream.handle)
 
 
 def get_arch_list() -> list[str]:
-    """The architectures that kernels can be had for, such as "sm_90": shipped, or compiled when needed.
+    """The architectures that kernels are available for, such as "sm_90": prebuilt or compiled on demand.
 
     Empty without a GPU.  Starts nothing.
+    Example:
+        >>> "sm_90" in torch.cuda.get_arch_list()
+        True
     """
     return driver.architectures(thread.machine().choice)
 
 
 def get_gencode_flags() -> str:
-    """The flags by which nvcc compiles for the architectures of `get_arch_list`."""
+    """The flags by which nvcc compiles for the architectures of `get_arch_list`.
+
+    Example:
+        >>> "-gencode compute=compute_90,code=sm_90" in torch.cuda.get_gencode_flags()
+        True
+    """
     numbers = [each.removeprefix("sm_") for each in get_arch_list()]
     return " ".join(f"-gencode compute=compute_{number},code=sm_{number}" for number in numbers)
 
 
 def check_error(res: int) -> None:
-    """Raise CudaError unless a code of CUDA's runtime is 0, which is success."""
+    """Raise CudaError unless a code of CUDA's runtime is 0, which is success.
+
+    Example:
+        >>> torch.cuda.check_error(torch.cuda.cudaStatus.SUCCESS)
+    """
     if res != 0:
         raise CudaError(res)
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the current device computes in bfloat16; emulation always can.  False without a GPU."""
+    """Whether the current device computes in bfloat16; emulation always can.  False without a GPU.
+
+    Example:
+        >>> torch.cuda.is_bf16_supported()
+        True
+    """
     return is_available() and (including_emulation or get_device_capability()[0] >= 8)
 
 
 def is_tf32_supported() -> bool:
-    """Whether the current device multiplies float32 matrices with inputs of 10 bits of mantissa, if allowed to."""
+    """Whether the current device multiplies float32 matrices with inputs of 10 bits of mantissa, if allowed to.
+
+    Example:
+        >>> torch.cuda.is_tf32_supported()
+        True
+    """
     return is_available() and get_device_capability()[0] >= 8
 
 

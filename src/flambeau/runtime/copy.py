@@ -2,7 +2,7 @@
 
 - Host to device: on the destination's current stream.  The pinned block of an asynchronous one is kept until it is
   done.
-- Device to host: on the source's current stream.  What an asynchronous one writes can be waited for: arrival.py.
+- Device to host: on the source's current stream.  What an asynchronous one writes can be waited for: pending_copies.py.
 - On one device: on its current stream, at once.
 - While the stream is capturing, host memory must be pinned and the copy non_blocking; the graph keeps the memory.
 - Between devices: on the *source's* current stream, with a barrier both ways: the copy follows what the
@@ -20,9 +20,9 @@ from ..core.thread import CPU
 from ..driver.api import CopyKind
 from ..errors import AcceleratorError
 from ..hooks import hooks
-from . import arrival, sync_debug
-from .arrival import HostUse
+from . import pending_copies, sync_debug
 from .generator import CAPTURE_UNSUPPORTED
+from .pending_copies import HostUse
 from .route import BETWEEN_DEVICES, ON_DEVICE, ON_HOST, Route, route_of
 from .stream import Stream
 
@@ -103,14 +103,14 @@ def _keep_until_done(memory: Storage, low: int, nbytes: int, is_written: bool, s
     """Keep pinned memory until the copy is done, or as long as the graph that captured it lives."""
     capture = stream.machine.capture
     is_captured = capture is not None and stream.is_capturing()
-    if is_captured or not is_written:  # else the arrival keeps it
+    if is_captured or not is_written:  # else the pending copy keeps it
         memory.record_stream(stream)
     if is_captured:
         capture.keep(HostUse(memory, low, nbytes, is_written))
     elif stream.machine.strict is not None:
-        arrival.expect((HostUse(memory, low, nbytes, is_written),), stream)
+        pending_copies.expect((HostUse(memory, low, nbytes, is_written),), stream)
     elif is_written:
-        arrival.add(memory, low, nbytes, stream, stream.record_event())
+        pending_copies.add(memory, low, nbytes, stream, stream.record_event())
 
 
 def _between_devices(to: int, start: int, nbytes: int, src: Storage, dst: Storage) -> None:

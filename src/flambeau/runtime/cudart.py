@@ -1,4 +1,4 @@
-"""torch.cuda.cudart(): calls of CUDA's runtime library that programs make by hand.  They return codes and never raise.
+"""torch.cuda.cudart(): functions of the CUDA runtime.  They return error codes and never raise.
 
 Registered memory is host memory that something else owns, pinned in place.  Who registered it keeps it until it is
 unregistered, and the work that uses it is done.
@@ -17,13 +17,18 @@ from . import device as devices
 
 
 class cudaError(IntEnum):  # noqa: N801  (the field's name for it)
-    """Codes of CUDA's runtime library."""
+    """Error codes of the CUDA runtime."""
 
     success = 0
 
 
 class cudaStatus:  # noqa: N801  (the field's name for it)
-    """Codes that `check_error` takes."""
+    """Error codes that `check_error` accepts.
+
+    Example:
+        >>> torch.cuda.cudaStatus.SUCCESS
+        0
+    """
 
     SUCCESS = 0
     ERROR_NOT_READY = 34
@@ -51,7 +56,7 @@ class HostRegistry:
 
 
 class Cudart:
-    """The runtime library, as far as programs call it by hand."""
+    """The subset of the CUDA runtime that `cudart()` offers."""
 
     cudaError = cudaError
 
@@ -88,6 +93,12 @@ class Cudart:
 
 
 def cudart() -> type[Cudart]:
-    """The runtime library; starts the machine."""
+    """Return the CUDA runtime interface.  Starts the machine.
+
+    Example:
+        >>> free, total = torch.cuda.cudart().cudaMemGetInfo(0)
+        >>> free <= total
+        True
+    """
     thread.machine().start()
     return Cudart

@@ -20,7 +20,7 @@ INDEX_HINT = "give a torch.device, a string or an index"
 
 
 class _Chosen(threading.local):
-    """What each thread has told set_default_device."""
+    """The default device that each thread set."""
 
     default: device | None = None
 
@@ -29,10 +29,13 @@ _chosen = _Chosen()
 
 
 class device:  # noqa: N801  (the field's name for it)
-    """Where a tensor lives: device("cpu"), device("cuda"), device("cuda:1"), device("cuda", 1) or device(1).
+    """A device: device("cpu"), device("cuda"), device("cuda:1"), device("cuda", 1) or device(1).
 
     `cuda` without an index means the current device at the time of use.  As a context manager, or on a
     function as a decorator, it makes factories use this device.
+    Example:
+        >>> torch.device("cuda:1"), torch.device("cuda", 1) == torch.device("cuda:1")
+        (device(type='cuda', index=1), True)
     """
 
     __slots__ = ("index", "type")
@@ -106,7 +109,7 @@ def cuda(index: int) -> device:
 
 
 def as_device(value: Any) -> device:
-    """Read any form in which a device is given.  Raises DeviceNameError, ArgumentError or ArgumentTypeError."""
+    """Convert any form of a device argument.  Raises DeviceNameError, ArgumentError or ArgumentTypeError."""
     known = _known.get(value) if type(value) is str else None
     if known is not None:
         return known
@@ -146,7 +149,7 @@ def resolve(value: Any) -> int:
 
 
 def _place_of(value: Any) -> int:
-    """What `_places` holds, of any form in which a device is given."""
+    """The cached index of any form of a device argument."""
     chosen = _default() if value is None else as_device(value)
     index = _CURRENT if chosen.index is None else chosen.index
     place = _CPU if chosen.type == "cpu" else index
@@ -178,12 +181,12 @@ def cuda_index(value: Any = None) -> int:
 
 
 def is_integer(value: object) -> bool:
-    """Whether it is an integer, also one of NumPy's; a bool is none."""
+    """Whether a value is an integer, NumPy's included and bool excluded."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def named_by(value: Any) -> Any:
-    """What names the device of a tensor, stream or event; anything else names one itself."""
+    """The device argument that a tensor, stream or event stands for; other values are returned unchanged."""
     found = getattr(value, "device", value)
     return value if isinstance(found, str) else found  # NumPy's numbers say "cpu"
 
@@ -194,15 +197,25 @@ def _default() -> device:
 
 
 def get_default_device() -> device:
-    """Where factories that name no device put tensors; `cuda` with the index of the current device."""
+    """The default device of factories; `cuda` is returned with the current index.
+
+    Example:
+        >>> torch.get_default_device()
+        device(type='cpu')
+    """
     chosen = _default()
     return cuda(cuda_index(chosen)) if chosen.type == "cuda" else chosen
 
 
 def set_default_device(device: Any) -> None:
-    """Let factories of this thread that name no device use this one; None is the CPU again.
+    """Set this thread's default device of factories; None is the CPU.
 
     `cuda` without an index follows the current device.  A `with torch.device(...)` block goes before it.
+    Example:
+        >>> torch.set_default_device("cuda")
+        >>> torch.ones(2).device
+        device(type='cuda', index=0)
+        >>> torch.set_default_device(None)
     """
     _chosen.default = None if device is None else as_device(device)
 
@@ -238,6 +251,11 @@ class DeviceGuard:
     """`with cuda.device(i):` makes device i current for this thread, and restores on exit.
 
     A negative index changes nothing, also on exit; None stays on the device that is current.
+    Example:
+        >>> with torch.cuda.device(1):
+        ...     x = torch.ones(1, device="cuda")
+        >>> x.device
+        device(type='cuda', index=1)
     """
 
     def __init__(self, device: Any) -> None:
@@ -262,7 +280,13 @@ class DeviceGuard:
 
 
 class DeviceOfGuard(DeviceGuard):
-    """`with cuda.device_of(tensor):` makes the tensor's device current; nothing for a CPU tensor."""
+    """`with cuda.device_of(tensor):` makes the tensor's device current; nothing for a CPU tensor.
+
+    Example:
+        >>> with torch.cuda.device_of(torch.ones(1, device="cuda:1")):
+        ...     print(torch.cuda.current_device())
+        1
+    """
 
     def __init__(self, obj: Any) -> None:
         where = obj.device  # of a storage, the core's own

@@ -23,7 +23,7 @@ CAPTURE_UNSUPPORTED = 900  # CUresult
 
 
 class State:
-    """A seed, and how many counters were taken.  Generators may share one."""
+    """Generator state: a seed and the number of counters taken.  Generators may share one."""
 
     __slots__ = ("_lock", "counter", "seed")
 
@@ -45,7 +45,7 @@ class State:
 
 
 class Tensors:
-    """What makes a tensor of bytes, and what reads one for an operation; the tensor layer registers itself here."""
+    """Functions that convert between bytes and tensors, registered by the tensor layer."""
 
     of_bytes: Callable[[bytes], Any]
     to_bytes: Callable[[str, Any], bytes]
@@ -55,6 +55,12 @@ class Generator:
     """A source of random numbers for one device; None is the CPU, whatever the default device is.
 
     A generator made by hand starts from a fixed seed; the default ones start from a random seed.
+    Example:
+        >>> generator = torch.Generator().manual_seed(3)
+        >>> first = torch.rand(2, generator=generator)
+        >>> _ = generator.manual_seed(3)
+        >>> torch.equal(first, torch.rand(2, generator=generator))
+        True
     """
 
     device_index: int
@@ -186,18 +192,18 @@ def _made(index: int, state: State) -> Generator:
 
 
 def new_default(index: int) -> Generator:
-    """What a machine has as the default generator of a device, CPU_INDEX or a CUDA index: its seed is random."""
+    """Create the default generator of a device (CPU_INDEX or a CUDA index), with a random seed."""
     return _made(index, State(secrets.randbits(63)))
 
 
 def default_generator(index: int) -> Generator:
-    """The generator that calls on a device use when none is given."""
+    """The default generator of a device."""
     machine = thread.machine()
     return machine.cpu_generator if index == devices.CPU_INDEX else machine.devices[index].generator
 
 
 def check_generator(name: str, value: object) -> None:
-    """Raises ArgumentTypeError if what an operation was given is no generator."""
+    """Raise ArgumentTypeError unless a value is a generator."""
     if not isinstance(value, Generator):
         raise ArgumentTypeError(
             f"{shown(value)} is not a Generator", hint="make one: torch.Generator(device)", operator=name
@@ -205,7 +211,7 @@ def check_generator(name: str, value: object) -> None:
 
 
 def _as_seed(name: str, value: Any) -> int:
-    """The integer that a value converts to.  Raises ArgumentTypeError or ArgumentError for what is no seed."""
+    """Convert a value to a seed.  Raises ArgumentTypeError or ArgumentError."""
     try:
         seed = int(value)
     except (TypeError, ValueError, OverflowError) as failure:
@@ -219,7 +225,7 @@ def _as_seed(name: str, value: Any) -> int:
 
 
 def _seed(name: str, generators: Sequence[Generator], seed: int) -> None:
-    """Let generators, all of them or none, start over; one that is captured keeps the seed that it has."""
+    """Reseed all given generators, or none if one fails; a captured one keeps its seed."""
     for each in generators:
         if seed != each.random_state.seed:
             each._check_not_captured(name)
@@ -229,7 +235,7 @@ def _seed(name: str, generators: Sequence[Generator], seed: int) -> None:
 
 
 def set_states(name: str, generators: Sequence[Generator], states: Sequence[bytes]) -> None:
-    """Restore what `state_bytes` gave, in all generators or in none.
+    """Restore states from `state_bytes` in all generators, or in none if one fails.
 
     Raises: ArgumentError for what is no state; AcceleratorError in a capture.
     """
@@ -241,7 +247,7 @@ def set_states(name: str, generators: Sequence[Generator], states: Sequence[byte
 
 
 def _read_state(name: str, data: bytes) -> tuple[int, int]:
-    """Seed and counter."""
+    """Read seed and counter from state bytes."""
     if len(data) not in (8, STATE_BYTES):
         raise ArgumentError(
             f"a state has {STATE_BYTES} bytes, got {len(data)}", hint="pass what get_state() returned", operator=name
@@ -257,7 +263,15 @@ def _read_state(name: str, data: bytes) -> tuple[int, int]:
 
 
 def manual_seed_all(seed: Any) -> None:
-    """Seed every CUDA device's generator, now or when the machine starts.  Raises what Generator.manual_seed does."""
+    """Seed every CUDA device's generator, now or when the machine starts.  Raises what Generator.manual_seed does.
+
+    Example:
+        >>> torch.cuda.manual_seed_all(7)
+        >>> first = torch.rand(2, device="cuda:1")
+        >>> torch.cuda.manual_seed_all(7)
+        >>> torch.equal(first, torch.rand(2, device="cuda:1"))
+        True
+    """
     _seed_devices("manual_seed_all", _as_seed("manual_seed_all", seed))
 
 
@@ -270,6 +284,12 @@ def manual_seed(seed: Any) -> Generator:
     """Seed the CPU's generator and every CUDA device's; the CPU's generator.
 
     Raises what Generator.manual_seed does.
+    Example:
+        >>> _ = torch.manual_seed(7)
+        >>> first = torch.rand(2)
+        >>> _ = torch.manual_seed(7)
+        >>> torch.equal(first, torch.rand(2))
+        True
     """
     chosen = _as_seed("manual_seed", seed)
     _seed_devices("manual_seed", chosen)
@@ -285,6 +305,12 @@ def seed_current(seed: Any) -> None:
     """Seed the current CUDA device's generator, now or when the machine starts.
 
     Raises what Generator.manual_seed does.
+    Example:
+        >>> torch.cuda.manual_seed(7)
+        >>> first = torch.rand(2, device="cuda")
+        >>> torch.cuda.manual_seed(7)
+        >>> torch.equal(first, torch.rand(2, device="cuda"))
+        True
     """
     chosen = _as_seed("manual_seed", seed)
     machine = thread.machine()
@@ -292,27 +318,58 @@ def seed_current(seed: Any) -> None:
 
 
 def seed() -> int:
-    """Seed the CPU's generator and every CUDA device's from one random seed; the seed."""
+    """Seed the CPU's generator and every CUDA device's from one random seed; the seed.
+
+    Example:
+        >>> torch.seed() == torch.initial_seed()
+        True
+    """
     chosen = secrets.randbits(63)
     manual_seed(chosen)
     return chosen
 
 
 def seed_current_randomly() -> None:
-    """Seed the current CUDA device's generator from a random seed, now or when the machine starts."""
+    """Seed the current CUDA device's generator from a random seed, now or when the machine starts.
+
+    Example:
+        >>> torch.cuda.manual_seed(7)
+        >>> torch.cuda.seed()
+        >>> torch.cuda.initial_seed() == 7
+        False
+    """
     seed_current(secrets.randbits(63))
 
 
 def seed_all() -> None:
-    """Seed every CUDA device's generator from one random seed, now or when the machine starts."""
+    """Seed every CUDA device's generator from one random seed, now or when the machine starts.
+
+    Example:
+        >>> torch.cuda.manual_seed_all(7)
+        >>> torch.cuda.seed_all()
+        >>> torch.cuda.initial_seed() == 7
+        False
+    """
     manual_seed_all(secrets.randbits(63))
 
 
 def initial_seed() -> int:
-    """The seed of the CPU's generator."""
+    """The seed of the CPU's generator.
+
+    Example:
+        >>> _ = torch.manual_seed(7)
+        >>> torch.initial_seed()
+        7
+    """
     return default_generator(devices.CPU_INDEX).initial_seed()
 
 
 def cuda_initial_seed() -> int:
-    """The seed of the current CUDA device's generator."""
+    """The seed of the current CUDA device's generator.
+
+    Example:
+        >>> torch.cuda.manual_seed(7)
+        >>> torch.cuda.initial_seed()
+        7
+    """
     return cuda_generator().initial_seed()

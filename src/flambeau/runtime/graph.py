@@ -1,35 +1,222 @@
-"""CUDA graphs: work that is captured once and replayed at the cost of one launch.
+"""CUDA graphs: capture work once, replay it with one launch.
 
-- One capture at a time in the machine.  From its begin to its end the allocators ask nothing of events and hand nothing
-  back, capturing streams get their memory from the graph's private pool, and what must be loaded or allocated on the
-  way is, with the thread's capture mode relaxed.
-- The graph keeps its pool, its random states and the pinned memory that its copies use; inputs are for others to keep.
+- A machine has one capture at a time.  During it the allocators query no events and return nothing to the driver,
+  capturing streams allocate from the graph's private pool, and loading or allocating uses the relaxed capture mode.
+- A graph keeps its pool, its random states and the pinned memory of its copies alive; the program keeps the inputs.
+- A captured random operation counts from a state in device memory, {seed, first counter} of its generator.  A replay
+  reserves the draws of the whole graph and queues a kernel that writes the state: replays and calls share a sequence.
 """
 
 from __future__ import annotations
 
 import gc
 import itertools
+import weakref
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .. import callers
-from ..core import thread
+from .. import callers, config, host
+from ..core import storage, thread
 from ..core.native import whole
+from ..core.storage import Storage
 from ..driver.api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle
+from ..dtypes import int64
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError
+from ..kernel import Grid, Kernel, Pointer, Scalar
 from ..memory.private import PoolId
-from . import arrival, control, usage
+from . import control, memory_stats, pending_copies
 from . import device as devices
-from .arrival import HostUse
-from .generator import CAPTURE_UNSUPPORTED, Generator
-from .graph_inputs import StaticInputs
-from .graph_inside import GraphInside
-from .graph_random import RandomStates
-from .stream import Event, Stream
-from .stream_guard import StreamGuard
+from .generator import CAPTURE_UNSUPPORTED, Generator, State, check_generator
+from .pending_copies import HostUse
+from .stream import Event, Stream, StreamGuard
 
 if TYPE_CHECKING:
     from .machine import Machine
+
+POISON = 0xFF
+
+
+@dataclass
+class Input:
+    """version: of the storage, at the last replay or the capture."""
+
+    name: str
+    memory: weakref.ref[Storage]
+    version: int
+
+
+class StaticInputs:
+    """Static inputs of one graph, checked for new values before each replay; empty unless checks are on."""
+
+    def __init__(self) -> None:
+        self._inputs: list[Input] = []
+
+    def declare(self, tensor: Any) -> None:
+        """Check a tensor from now on, if FLAMBEAU_STRICT says so."""
+        if config.strict():
+            name = f"static input {len(self._inputs)}, {tensor.describe()}, declared at {callers.call_site()}"
+            self._inputs.append(Input(name, weakref.ref(tensor.storage), tensor.storage.version))
+
+    def note(self) -> None:
+        """What is written from now on is new."""
+        for each in self._inputs:
+            if (memory := each.memory()) is not None:
+                each.version = memory.version
+
+    def check(self) -> None:
+        """Raises AcceleratorError if an input was freed, or has no new values."""
+        for each in self._inputs:
+            memory = each.memory()
+            if memory is None:
+                raise AcceleratorError(
+                    f"{each.name}, was freed",
+                    hint="keep a reference to every tensor that the graph reads",
+                    error_code=CAPTURE_UNSUPPORTED,
+                    operator="replay",
+                )
+            if memory.version == each.version:
+                raise AcceleratorError(
+                    f"{each.name}, was not written since the last replay, or the capture",
+                    hint="copy_() new values into it before each replay",
+                    error_code=CAPTURE_UNSUPPORTED,
+                    operator="replay",
+                )
+
+    def use_up(self, stream: Stream) -> None:
+        """Leave poison where the values of a replay were, so that a part that is not written again shows."""
+        self.note()
+        for each in self._inputs:
+            memory = each.memory()
+            if memory is not None and memory.device.index == stream.device_index:
+                stream.fill(memory.address(), POISON, memory.nbytes)
+
+
+DEBUG_HINT = "call enable_debug_mode() before the capture, or make it with CUDAGraph(keep_graph=True)"
+
+
+class GraphDebugging:
+    """Debugging methods of CUDAGraph: dumps and raw handles."""
+
+    keep_graph: bool
+    _graph: GraphHandle
+    _launchable: GraphExecHandle
+    _in_debug_mode = False
+
+    if TYPE_CHECKING:
+
+        def _captured(self, name: str) -> Machine: ...
+
+    def enable_debug_mode(self) -> None:
+        """Keep what is captured from now on, so that `debug_dump` can write it."""
+        self._in_debug_mode = True
+
+    def debug_dump(self, debug_path: str) -> None:
+        """Write the graph to a file, in the language of Graphviz; a warning where it was not kept.
+
+        Raises: AcceleratorError before the end of a capture, or if the file cannot be written.
+        """
+        machine = self._captured("debug_dump")
+        if not self._graph:
+            callers.warn(f"debug_dump: nothing is written, for the graph was not kept: {DEBUG_HINT}")
+            return
+        machine.driver.graph_write(self._graph, str(debug_path))
+
+    def raw_cuda_graph(self) -> int:
+        """The CUgraph, as an int, for other libraries.  Raises AcceleratorError without keep_graph=True."""
+        machine = self._captured("raw_cuda_graph")
+        if not self.keep_graph:
+            raise AcceleratorError(
+                "the graph was not kept",
+                hint="make it with CUDAGraph(keep_graph=True)",
+                error_code=CAPTURE_UNSUPPORTED,
+                operator="raw_cuda_graph",
+            )
+        return machine.driver.graph_raw(self._graph)
+
+    def raw_cuda_graph_exec(self) -> int:
+        """The CUgraphExec, as an int, for other libraries.  Raises AcceleratorError before `instantiate`."""
+        machine = self._captured("raw_cuda_graph_exec")
+        if not self._launchable:
+            raise AcceleratorError(
+                "the graph is not instantiated",
+                hint="call instantiate() first",
+                error_code=CAPTURE_UNSUPPORTED,
+                operator="raw_cuda_graph_exec",
+            )
+        return machine.driver.graph_raw(self._launchable)
+
+
+STATE_BYTES = 16  # {seed, first counter} of one generator
+MAX_GENERATORS = 32  # per graph
+ONE_THREAD = Grid((1, 1, 1), 1)
+
+
+def _set_state(out: Any, seed: int, first: int) -> None:
+    out[...] = host.numpy().array([seed, first], "uint64").view("int64")
+
+
+SET_STATE = Kernel(
+    "set_random_state",
+    """
+extern "C" __global__ void set_random_state(long long* out, unsigned long long seed, unsigned long long first) {
+  out[0] = seed;
+  out[1] = first;
+}
+""",
+    [Pointer("out", int64, "w", (2,)), Scalar("seed", "uint64"), Scalar("first", "uint64")],
+    _set_state,
+)
+
+
+class RandomStates:
+    """Device copies of the generator states that one graph uses."""
+
+    def __init__(self) -> None:
+        self._memory: storage.Storage | None = None
+        self._draws: dict[State, int] = {}  # counters drawn by one replay; a state's place is its number here
+
+    def allocate(self, stream: Stream) -> None:
+        """Take the memory, for good: replays on any stream follow the taking.  Host: waits for `stream`."""
+        nbytes = STATE_BYTES * MAX_GENERATORS
+        self._memory = storage.on_device(stream.machine.devices[stream.device_index], nbytes, stream.handle)
+        stream.synchronize()
+
+    def register(self, generator: Generator) -> None:
+        """Let the graph draw from a generator.  Raises: ArgumentError if there are too many, ArgumentTypeError."""
+        check_generator("register_generator_state", generator)
+        if generator.random_state not in self._draws and len(self._draws) == MAX_GENERATORS:
+            raise ArgumentError(
+                f"{MAX_GENERATORS} generators are drawn from, and no more can be",
+                hint="draw from fewer generators in one graph",
+                operator="CUDAGraph",
+            )
+        self._draws.setdefault(generator.random_state, 0)
+
+    def draw(self, generator: Generator, count: int) -> tuple[int, int, int]:
+        """Draw `count` counters in each replay: (address of the generator's state, 0, place of the first)."""
+        self.register(generator)
+        state = generator.random_state
+        first = self._draws[state]
+        self._draws[state] = first + count
+        return self._address(list(self._draws).index(state)), 0, first
+
+    def _address(self, place: int) -> int:
+        assert self._memory is not None
+        return self._memory.address() + STATE_BYTES * place
+
+    def write(self, stream: Stream, last: Stream | None) -> None:
+        """Reserve what a replay on `stream` draws, and queue the writing of the states.  last: of the last replay."""
+        if not any(self._draws.values()):
+            return
+        assert self._memory is not None
+        if last is not None and last != stream:
+            stream.wait_stream(last)
+        self._memory.record_stream(stream)
+        kernel = stream.machine.devices[stream.device_index].kernel(SET_STATE)
+        for place, (state, count) in enumerate(self._draws.items()):
+            _, seed, first = state.reserve(count)
+            stream.launch(kernel, ONE_THREAD, SET_STATE.pack([self._address(place), seed, first]))
+
 
 MODES = {mode.value: mode for mode in CaptureMode}
 
@@ -37,19 +224,44 @@ _pool_numbers = itertools.count(1)
 
 
 def graph_pool_handle() -> PoolId:
-    """A name for a memory pool that several graphs are to share: `pool=` of their captures."""
+    """A new memory pool id, to be shared by graphs through `pool=`.
+
+    Example:
+        >>> pool = torch.cuda.graph_pool_handle()
+        >>> first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        >>> x = torch.ones(2, device="cuda")
+        >>> with torch.cuda.graph(first, pool=pool):
+        ...     y = x * 2
+        >>> with torch.cuda.graph(second, pool=pool):
+        ...     z = y + 1
+        >>> first.replay()
+        >>> second.replay()
+        >>> z
+        tensor([3., 3.], device='cuda:0')
+    """
     return 0, next(_pool_numbers)
 
 
 def is_current_stream_capturing() -> bool:
-    """Whether the current stream is capturing.  Starts nothing.  Host: returns at once."""
+    """Whether the current stream is capturing.  Starts nothing.
+
+    Host: returns at once.
+    Example:
+        >>> graph, x = torch.cuda.CUDAGraph(), torch.ones(2, device="cuda")
+        >>> with torch.cuda.graph(graph):
+        ...     y = x * 2
+        ...     print(torch.cuda.is_current_stream_capturing())
+        True
+        >>> torch.cuda.is_current_stream_capturing()
+        False
+    """
     if not control.is_initialized() or thread.machine().capture is None:
         return False
     return thread.current_stream(thread.current_device()).is_capturing()
 
 
 def refuse_capture(name: str, why: str, hint: str) -> None:
-    """Raise AcceleratorError if the current stream is capturing: a replay would not do what a call does."""
+    """Raise AcceleratorError if the current stream is capturing and the call cannot be replayed."""
     if is_current_stream_capturing():
         raise AcceleratorError(
             f"cannot be captured: {why}; called by {callers.caller()}",
@@ -59,10 +271,18 @@ def refuse_capture(name: str, why: str, hint: str) -> None:
         )
 
 
-class CUDAGraph(GraphInside):
-    """Captured work.  `with cuda.graph(g):` captures into it, `g.replay()` does the work again.
+class CUDAGraph(GraphDebugging):
+    """A CUDA graph: `with cuda.graph(g):` captures into it, `g.replay()` launches it.
 
     keep_graph: instantiate at the first replay, or when asked, instead of at the end of the capture.
+    Example:
+        >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
+        >>> with torch.cuda.graph(graph):
+        ...     y = x * 2
+        >>> _ = x.fill_(5)
+        >>> graph.replay()
+        >>> y
+        tensor([10., 10.], device='cuda:0')
     """
 
     def __init__(self, keep_graph: bool = False) -> None:
@@ -267,14 +487,14 @@ class CUDAGraph(GraphInside):
             raise _error(f"replay: {stream!r} is capturing", "a graph cannot be part of another one")
         self._inputs.check()
         if self._checks_inputs:
-            usage.allocated_bytes()  # the driver learns what was dropped
+            memory_stats.allocated_bytes()  # the driver learns what was dropped
         if stream is not self._last:
             for use in self._kept:
                 use.memory.record_stream(stream)
         self._random.write(stream, self._last)
         stream.graph_launch(self._launchable)
         self._last = stream
-        arrival.expect(self._kept, stream)
+        pending_copies.expect(self._kept, stream)
         self._inputs.use_up(stream)
 
     def _captured(self, name: str) -> Machine:
@@ -333,6 +553,13 @@ class graph:  # noqa: N801  (the field's name for it)
     pool, capture_error_mode, check_input_liveness: as in `CUDAGraph.capture_begin`.  stream: to capture on instead.
     Host:   waits for the device, and hands idle memory back, on entry.
     Raises: AcceleratorError as capture_begin and capture_end do.
+    Example:
+        >>> x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
+        >>> with torch.cuda.graph(graph):
+        ...     y = x + 1
+        >>> graph.replay()
+        >>> y
+        tensor([2., 2.], device='cuda:0')
     """
 
     def __init__(
@@ -374,10 +601,10 @@ class graph:  # noqa: N801  (the field's name for it)
 
 
 def hand_idle_memory_back() -> None:
-    """Collect what cycles hold, and hand back what the allocators keep idle, so that graphs have room for theirs."""
+    """Run the garbage collector and return idle memory to the driver, before a capture."""
     gc.collect()
-    usage.empty_cache()
-    usage.empty_host_cache()
+    memory_stats.empty_cache()
+    memory_stats.empty_host_cache()
 
 
 def _capture_stream(index: int) -> Stream:

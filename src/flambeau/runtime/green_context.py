@@ -1,4 +1,4 @@
-"""Green contexts: streams that run on some of a device's multiprocessors, so that others keep the rest."""
+"""Green contexts: streams confined to a subset of a device's multiprocessors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ SIZE_HINT = "ask for 1 to cuda.get_device_properties().multi_processor_count"
 
 
 class GreenContext:
-    """A part of a device's multiprocessors: `GreenContext.create(num_sms=16)`.
+    """A subset of a device's multiprocessors: `GreenContext.create(num_sms=16)`.
 
     num_sms: how many it has.  Contexts of one size are the same multiprocessors; a larger one has those of a smaller.
+    Example:
+        >>> context = torch.cuda.GreenContext.create(num_sms=16)
+        >>> context.num_sms
+        16
     """
 
     def __init__(self, machine: Machine, index: int, partition: PartitionHandle, num_sms: int) -> None:

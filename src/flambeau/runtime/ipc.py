@@ -1,13 +1,13 @@
-"""Device memory that several processes use: sent by handle, never copied.
+"""CUDA IPC: sharing device memory between processes by handle, without copies.
 
-- What travels is a fixed struct: whom to ask, and the number of a ticket.  The receiver asks the sender, and where the
-  sender has the memory from a third process, that one too; it then opens the whole segment, once per process.
+- A message is a fixed struct: the address of the sender and the number of a handle.  The receiver asks the sender, and
+  the owner if that is a third process; it then opens the whole segment, once per process.
 - Every transfer is ordered: the sender records an interprocess event on its current stream, and the receiver's current
   stream waits for it, also for a storage that the receiver knows already.
-- The owner keeps the memory until every holder has given it back (ledger.py); a holder that ends has given it back.
-- An owner that ends takes its memory along.  Virtual GPUs then raise AccessError; on hardware the bytes are undefined.
-- Where a thread waits for another process, it holds no lock.
-- Nothing is sent or received in a capture: a replay would not do it again.
+- The owner keeps the memory until every holder has released it (ipc_exports.py) or ended.
+- The memory of an owner that ends is gone.  Virtual GPUs then raise AccessError; on hardware the bytes are undefined.
+- A thread holds no lock while it waits for another process.
+- Nothing is sent or received in a capture: a replay would not repeat it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from ..core.native import Lock
 from ..core.storage import Storage, owning
 from ..driver.api import Address, EventHandle, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, DeviceIndexError, NotSupportedError
-from .borrowing import GIVE_BACK, REQUEST, Place, Returner, Share, tell_given_back
 from .generator import CAPTURE_UNSUPPORTED
-from .ledger import Ledger, Terms, Ticket, ask
+from .ipc_exports import Exports, Handle, Terms, ask
+from .ipc_imports import GIVE_BACK, REQUEST, Place, Returner, Share, tell_given_back
+from .ipc_report import Borrowed, InFlight, Lent, Report
 from .machine import Machine
-from .report import Borrowed, InFlight, Lent, Report
 
 MAGIC = b"flmb-ten"
 _MESSAGE = struct.Struct(f"<8s{NAME_BYTES}s{SERVICE_BYTES}sQ")
@@ -35,10 +35,10 @@ _NOTHING: Answer = (b"", ())
 
 
 class Exchange:
-    """What one machine shares with other processes."""
+    """IPC state of one machine: exports, imports and the endpoint."""
 
     def __init__(self, machine: Machine) -> None:
-        self.ledger = Ledger()
+        self.exports = Exports()
         self._machine = machine
         self._endpoint = channel.endpoint()
         self._service = self._endpoint.serve(self)
@@ -62,8 +62,8 @@ class Exchange:
         """
         self._refuse_capture(f"send, at {site}")
         with self._machine.loading():
-            ticket = self._ticket(storage, route, site)
-        return _MESSAGE.pack(MAGIC, self._endpoint.name, self._service, self.ledger.issue(ticket))
+            handle = self._handle(storage, route, site)
+        return _MESSAGE.pack(MAGIC, self._endpoint.name, self._service, self.exports.issue(handle))
 
     def _refuse_capture(self, name: str) -> None:
         if self._machine.capture is None:
@@ -76,7 +76,7 @@ class Exchange:
                 operator=name,
             )
 
-    def _ticket(self, storage: Storage, route: object, site: str) -> Ticket:
+    def _handle(self, storage: Storage, route: object, site: str) -> Handle:
         driver, device = self._machine.driver, storage.device.index
         if not driver.capabilities.ipc:
             raise NotSupportedError(
@@ -88,14 +88,14 @@ class Exchange:
         if isinstance(share, Share):  # the receiver asks its owner for the segment
             terms, place, segment = None, share.place, b""
         else:
-            terms = self.ledger.terms(storage) or self._first_terms(storage, site)
+            terms = self.exports.terms(storage) or self._first_terms(storage, site)
             place = Place.unpack(terms.place)
             segment = place.segment
         driver.block_shared(device, Address(storage.address()), storage.nbytes, stream.handle)
         storage.record_stream(stream)
         event = self._idle_event(device)
         stream.record(event)
-        return Ticket(storage, terms, place.pack(segment, self._event_handles[event]), event, route, site)
+        return Handle(storage, terms, place.pack(segment, self._event_handles[event]), event, route, site)
 
     def _first_terms(self, storage: Storage, site: str) -> Terms:
         segment = storage.block.segment.address
@@ -105,16 +105,16 @@ class Exchange:
         uuid = device.properties.uuid
         offset = storage.address() - segment
 
-        def pack(loan: int) -> bytes:
-            place = Place(self._endpoint.name, self._service, loan, uuid, offset, storage.nbytes, handle, b"")
+        def pack(reference: int) -> bytes:
+            place = Place(self._endpoint.name, self._service, reference, uuid, offset, storage.nbytes, handle, b"")
             return place.pack(handle, b"")
 
-        return self.ledger.agree(storage, pack, site)
+        return self.exports.agree(storage, pack, site)
 
     def _idle_event(self, device: int) -> EventHandle:
         """An interprocess event that nobody has still to wait for."""
         with self._lock:
-            for where, event in self.ledger.take_spent():
+            for where, event in self.exports.take_spent():
                 self._idle_events.setdefault(where, []).append(EventHandle(event))
             idle = self._idle_events.get(device)
             if idle:
@@ -129,21 +129,21 @@ class Exchange:
             raise ArgumentError(f"a request of {len(request)} bytes", operator="multiprocessing")
         kind, number = REQUEST.unpack(request)
         if kind == _TAKE:
-            return self.ledger.take(number, peer).answer, ()
+            return self.exports.take(number, peer).answer, ()
         if kind == _HOLD:
-            return self.ledger.hold(number, peer).terms.place, ()
+            return self.exports.hold(number, peer).terms.place, ()
         if kind == _DONE:
-            self.ledger.done(number, peer)
+            self.exports.done(number, peer)
         elif kind == _ABANDON:
-            self.ledger.abandon(number, peer)
+            self.exports.abandon(number, peer)
         elif kind == GIVE_BACK:
-            self.ledger.give_back(number, peer)
+            self.exports.give_back(number, peer)
         else:
             raise ArgumentError(f"request {kind!r} is unknown", operator="multiprocessing")
         return _NOTHING
 
     def lost(self, peer: Peer) -> None:
-        self.ledger.lost(peer)
+        self.exports.lost(peer)
 
     # receiving
     def receive(self, message: bytes) -> Storage:
@@ -174,18 +174,18 @@ class Exchange:
     def _receive_own(self, service: bytes, number: int) -> Storage:
         if service != self._service:
             raise ArgumentError("the tensor belongs to another machine of this process", operator="receive")
-        ticket = self.ledger.take(number, None)
-        storage = ticket.storage
+        handle = self.exports.take(number, None)
+        storage = handle.storage
         assert storage is not None
         try:
-            thread.current_stream(storage.device.index).wait(EventHandle(ticket.event))
+            thread.current_stream(storage.device.index).wait(EventHandle(handle.event))
         finally:
-            self.ledger.done(number, None)
+            self.exports.done(number, None)
         return storage
 
     def _receive_share(self, sender: Connection, place: Place) -> Storage:
         if place.owner == self._endpoint.name:
-            storage = self.ledger.loan(place.loan).storage
+            storage = self.exports.reference(place.reference).storage
         else:
             storage = self._borrow(sender, place)
         event = self._opened_event(sender, storage.device.index, place.event)
@@ -199,9 +199,9 @@ class Exchange:
         owner = sender
         if not place.segment:
             owner = self._endpoint.connect(place.owner)
-            answer, _ = owner.ask(place.service, REQUEST.pack(_HOLD, place.loan))
+            answer, _ = owner.ask(place.service, REQUEST.pack(_HOLD, place.reference))
             place = Place.unpack(answer)
-        known = self._received.get((place.owner, place.service, place.loan))
+        known = self._received.get((place.owner, place.service, place.reference))
         if known is not None:
             tell_given_back(owner, place)
             return known
@@ -219,7 +219,7 @@ class Exchange:
         storage = owning(self._machine.devices[device], place.nbytes, base + place.offset, share, self)
         self._shares.add(share)
         self._returner.start()
-        self._received[place.owner, place.service, place.loan] = storage
+        self._received[place.owner, place.service, place.reference] = storage
         return storage
 
     def _device(self, uuid: str) -> int:
@@ -268,17 +268,17 @@ class Exchange:
     def report(self) -> Report:
         """Who holds what, as far as this process knows."""
         self._endpoint.settle()
-        tickets, loans = self.ledger.accounts()
+        handles, references = self.exports.accounts()
         return Report(
             [
                 Lent(each.storage.device.index, each.storage.nbytes, _by_pid(each.holders), each.terms.site)
-                for each in loans
+                for each in references
             ],
             [
                 Borrowed(each.device, each.place.nbytes, each.owner.pid, each.owner.is_lost)
                 for each in list(self._shares)
             ],
-            [InFlight(each.device, each.nbytes, each.taker.pid if each.taker else None, each.site) for each in tickets],
+            [InFlight(each.device, each.nbytes, each.taker.pid if each.taker else None, each.site) for each in handles],
         )
 
 
@@ -287,7 +287,7 @@ def _by_pid(holders: dict[Peer, int]) -> dict[int, int]:
 
 
 def of(machine: Machine) -> Exchange:
-    """What a machine shares.  Starts it.  Raises NoDeviceError if there is no GPU."""
+    """The IPC state of a machine; starts it.  Raises NoDeviceError if there is no GPU."""
     machine.start()
     with machine.lock:
         if machine.exchange is None:

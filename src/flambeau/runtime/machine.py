@@ -1,7 +1,14 @@
-"""The machine: everything that a process has of its GPUs hangs here, so that a test can make thousands of them."""
+"""The machine: all GPU state of a process.  A test can create many.
+
+- Queued work runs before the process ends, as it does on a GPU.  A forked child of `multiprocessing` ends without
+  `atexit` and drops finalizers registered before its `run`, so the finalizer is registered again in the child.
+- With races="error", host accesses to pinned memory are checked like any other.  Accesses through NumPy arrays made
+  before a copy, and by other libraries, are not seen.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import warnings
@@ -16,7 +23,8 @@ from ..core import thread
 from ..core.native import ReentrantLock, whole
 from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
-from ..kernel import Kernel
+from ..hooks import subscribe
+from ..kernel import Access, Kernel
 from ..memory import settings
 from ..memory.caching import CachingAllocator
 from ..memory.pinned import PinnedCache
@@ -24,7 +32,7 @@ from ..memory.private import relaxed
 from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
 from ..problem import Problem
-from . import forked, host_races, shutdown, strict
+from . import fork, strict
 from .cudart import HostRegistry
 from .device import CPU_INDEX, device
 from .generator import new_default
@@ -116,7 +124,7 @@ class Accelerator(thread.Device):
 
 
 class Machine(thread.Machine):
-    """The process's GPUs.  Nothing is started, and no driver call made, before `start`."""
+    """The GPUs of a process.  No driver call is made before `start`."""
 
     devices: list[Accelerator]
     settings: Settings
@@ -135,7 +143,7 @@ class Machine(thread.Machine):
         self._on_start: list[tuple[Callable[[], object], list[str]]] = []  # and where each was asked for
         self.stray_contexts = ""  # what set_device does about them
         self._starting: int | None = None
-        self.forked: forked.Refusal | None = None  # set in a child that has its parent's machine
+        self.forked: fork.Refusal | None = None  # set in a child that has its parent's machine
         self.exchange: Any = None  # ipc.Exchange, once something is shared with another process
 
     @staticmethod
@@ -186,12 +194,12 @@ class Machine(thread.Machine):
         self.stray_contexts = config.stray_contexts()
         self.pinned = PinnedCache(self.driver, self.record_event, self.settings.pinned_max_cached)
         self.devices = [Accelerator(self, index) for index in range(self.driver.device_count())]
-        forked.watch(self)
+        fork.watch(self)
         if config.strict():
             self.strict = strict.watch()
         if self.choice.races == "error" and self.driver.capabilities.finds_races:
-            host_races.watch()
-        shutdown.watch()
+            watch_host_accesses()
+        drain_at_exit()
         signals.replace_handlers()
 
     def _no_device(self) -> NoDeviceError:
@@ -257,10 +265,56 @@ thread.make_machines_by(Machine.from_environment)
 
 
 def choose(gpus: Gpus) -> None:
-    """Make these the process's GPUs.  Raises ConfigError once the machine has started."""
+    """Select the process's GPUs.  Raises ConfigError after the machine has started."""
     if thread.has_machine() and thread.machine().is_started:
         raise ConfigError(
             f"virtual: the machine has started already, with {thread.machine().device_count()} devices",
             hint="call it before the first use of CUDA, or use flambeau.testing.machine(...) in tests",
         )
     thread.swap_machine(Machine(gpus))
+
+
+DRAIN_PRIORITY = 100  # the priority: before what queues and pools do at the end
+
+_drains_in = 0  # the process that is watched already
+
+
+def drain_at_exit() -> None:
+    """Run the queued work of the process's machine at exit."""
+    global _drains_in
+    if _drains_in != os.getpid():
+        from multiprocessing import util  # importing flambeau must not load it
+
+        _drains_in = os.getpid()
+        atexit.register(_drain)
+        _finalize(_drain)
+        util.register_after_fork(_drain, _finalize)
+
+
+def _finalize(drain: object) -> None:
+    from multiprocessing import util
+
+    util.Finalize(None, _drain, exitpriority=DRAIN_PRIORITY)
+
+
+def _drain() -> None:
+    machine = thread.machine() if thread.has_machine() else None
+    if machine is not None and machine.is_started and machine.forked is None and _drains_in == os.getpid():
+        machine.driver.drain()
+
+
+_watches_host_accesses = False
+
+
+def watch_host_accesses() -> None:
+    """Report host memory accesses to machines with races="error"."""
+    global _watches_host_accesses
+    if not _watches_host_accesses:
+        subscribe(on_host_read=_host_accessed, on_host_write=_host_accessed)
+        _watches_host_accesses = True
+
+
+def _host_accessed(access: Access) -> None:
+    machine = thread.machine() if thread.has_machine() else None
+    if machine is not None and machine.is_started and machine.choice.races == "error":
+        machine.driver.host_accessed(access)

@@ -1,4 +1,4 @@
-"""What a device is doing, seen from outside of its streams: torch.cuda's queries of load, memory, heat and power.
+"""Device monitoring: utilization, memory, temperature, power and clock, as in torch.cuda.
 
 Nothing here starts CUDA.  On NVIDIA GPUs the answers are NVML's, of all processes; a virtual GPU answers what its model
 knows.
@@ -17,43 +17,88 @@ BYTES_PER_MB = 1 << 20
 
 
 def utilization(device: Any = None) -> int:
-    """Percent of the last sampling period, a second or less, in which kernels ran on a device."""
+    """Percent of the last sampling period, a second or less, in which kernels ran on a device.
+
+    Example:
+        >>> 0 <= torch.cuda.utilization() <= 100
+        True
+    """
     monitor, index = _of(device)
     return monitor.utilization(index)
 
 
 def memory_usage(device: Any = None) -> int:
-    """Percent of the last sampling period, a second or less, in which a device's memory was read or written."""
+    """Percent of the last sampling period, a second or less, in which a device's memory was read or written.
+
+    Example:
+        >>> 0 <= torch.cuda.memory_usage() <= 100
+        True
+    """
     monitor, index = _of(device)
     return monitor.memory_usage(index)
 
 
 def device_memory_used(device: Any = None) -> int:
-    """Bytes in use on a device, by all processes; on a virtual GPU, by this one."""
+    """Bytes in use on a device, by all processes; on a virtual GPU, by this one.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.device_memory_used() >= torch.cuda.memory_reserved()
+        True
+    """
     monitor, index = _of(device)
     return monitor.memory_used(index)
 
 
 def temperature(device: Any = None) -> int:
-    """Degrees Celsius of a device's core.  Raises NotSupportedError on a virtual GPU."""
+    """Degrees Celsius of a device's core.
+
+    Raises: NotSupportedError on a virtual GPU.
+    Example:
+        >>> torch.cuda.temperature()
+        Traceback (most recent call last):
+            ...
+        flambeau.errors.NotSupportedError: temperature: virtual GPUs have none: their model is of work and time
+        hint: ask for it on an NVIDIA GPU: FLAMBEAU_GPUS=nvidia
+    """
     monitor, index = _of(device)
     return monitor.temperature(index)
 
 
 def power_draw(device: Any = None) -> int:
-    """Milliwatts that a device draws.  Raises NotSupportedError on a virtual GPU."""
+    """Milliwatts that a device draws.
+
+    Raises: NotSupportedError on a virtual GPU.
+    Example:
+        >>> torch.cuda.power_draw()
+        Traceback (most recent call last):
+            ...
+        flambeau.errors.NotSupportedError: power_draw: virtual GPUs draw none: their model is of work and time
+        hint: ask for it on an NVIDIA GPU: FLAMBEAU_GPUS=nvidia
+    """
     monitor, index = _of(device)
     return monitor.power_draw(index)
 
 
 def clock_rate(device: Any = None) -> int:
-    """Megahertz at which a device's multiprocessors run; on a virtual GPU, those of the GPU that it models."""
+    """Megahertz at which a device's multiprocessors run; on a virtual GPU, those of the GPU that it models.
+
+    Example:
+        >>> torch.cuda.clock_rate()
+        1980
+    """
     monitor, index = _of(device)
     return monitor.clock_rate(index)
 
 
 def list_gpu_processes(device: Any = None) -> str:
-    """The processes that use a device and their memory, for people; or why that cannot be told."""
+    """Text listing the processes on a device and their memory, or the reason why they are unknown.
+
+    Example:
+        >>> print(torch.cuda.list_gpu_processes())
+        GPU:0
+        no processes are running
+    """
     try:
         monitor, index = _of(device)
     except NoDeviceError as missing:
@@ -66,7 +111,7 @@ def list_gpu_processes(device: Any = None) -> str:
 
 
 def _of(device: Any) -> tuple[Monitor, int]:
-    """Whom to ask, and for which index.  Raises NoDeviceError, ArgumentError or DeviceIndexError."""
+    """The monitor and the index of a device argument.  Raises NoDeviceError, ArgumentError or DeviceIndexError."""
     machine = thread.machine()
     monitor = machine.monitor()
     if isinstance(device, devices.DeviceGuard):

@@ -1,4 +1,4 @@
-"""A stream as the driver knows it: every call that puts work in order goes through here.
+"""Queue: submits all work of a stream to the driver, and calls the hooks.
 
 The hooks of `callers` are called after what they tell of.  Addresses are plain numbers here: to make each an Address is
 a call.

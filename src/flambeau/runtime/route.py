@@ -1,4 +1,4 @@
-"""Which way the bytes of a copy take, and what that costs the host.  `route_of` decides for every copy.
+"""Routes of copies: the copy kind, and whether the host waits.  `route_of` chooses one for every copy.
 
 | from | to | non_blocking | the host |
 | --- | --- | --- | --- |
@@ -21,7 +21,7 @@ from ..driver.api import CopyKind
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One way.  kind: the driver's name for it, None where the host moves the bytes itself.
+    """A route.  kind: the driver's copy kind, None where the host moves the bytes itself.
 
     waits: the host waits for the copy's stream;  is_staged: the driver reads the host's bytes during the call.
     reason: why it is asynchronous, or is not;  hint: how it becomes so.
@@ -95,7 +95,7 @@ _TO_HOST = {
 
 
 def route_of(target: Storage, source: Storage, non_blocking: bool) -> Route:
-    """The way from one storage to another."""
+    """The route from one storage to another."""
     here, there = source.device, target.device
     if here is there:
         return ON_HOST if here is CPU else ON_DEVICE

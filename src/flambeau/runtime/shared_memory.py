@@ -1,14 +1,14 @@
-"""Host memory that several processes use.
+"""Host memory shared between processes, through file descriptors or files.
 
-- A storage's bytes lie in a file without a name that its receivers get by descriptor (strategy "file_descriptor"), or
-  in a named one in a private directory, which needs no open descriptor (strategy "file_system").  Either is made when
-  the storage is first shared; the storage moves there, with every tensor over it.
-- A file's size is sealed, so that no process can take bytes away under another one.  A named file is deleted by the
-  process that made it, when its storage goes or the process ends; files of processes that were killed go when the next
-  one is made.
-- What travels is a fixed struct: whom to ask, and the number of a ticket.  The sender keeps the storage until then.
-- A receiver checks owner, kind and size of what it gets.  Whoever knows a storage already gets that one.
-- The processes' writes are ordered by nothing here.
+- A storage lies in an unnamed file whose descriptor is sent to receivers (strategy "file_descriptor"), or in a named
+  file in a private directory, which needs no open descriptor (strategy "file_system").  The file is made when the
+  storage is first shared; the storage moves there, with every tensor over it.
+- A file's size is sealed against shrinking.  A named file is deleted by the process that made it, when its storage is
+  freed or the process ends; files of killed processes are deleted when the next one is made.
+- A message is a fixed struct: the address of the sender and the number of a handle.  The sender keeps the storage until
+  it is received.
+- A receiver checks owner, type and size of a file.  A storage that it knows already is reused.
+- Writes of the processes are not ordered.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..dtypes import uint8
 from ..errors import ArgumentError, ConfigError
 from ..hooks import hooks
 from ..kernel import Access
-from .ledger import Ledger, Ticket, ask
+from .ipc_exports import Exports, Handle, ask
 
 STRATEGIES = ("file_descriptor", "file_system")
 MAGIC = b"flmb-hst"
@@ -46,7 +46,7 @@ _PRIVATE = 0o700
 
 
 class SharedFile:
-    """A file that holds a storage.  descriptor: -1 for a file with a name."""
+    """A file that holds a storage.  descriptor: -1 for a named file."""
 
     __slots__ = ("_maker", "array", "descriptor", "identity", "name", "nbytes")
 
@@ -71,11 +71,11 @@ class SharedFile:
 
 
 class Host:
-    """What this process shares of its host memory."""
+    """Shared host memory of this process."""
 
     def __init__(self) -> None:
         self.strategy = STRATEGIES[0]
-        self.ledger = Ledger()
+        self.exports = Exports()
         self.files: weakref.WeakKeyDictionary[Storage, SharedFile] = weakref.WeakKeyDictionary()
         self._known: weakref.WeakValueDictionary[tuple[int, int], Storage] = weakref.WeakValueDictionary()
         self._lock = threading.RLock()
@@ -106,7 +106,7 @@ class Host:
         if self._service not in endpoint.services:
             self._service = endpoint.serve(self)
         answer = _ANSWER.pack(file.nbytes, file.name.encode())
-        number = self.ledger.issue(Ticket(storage, None, answer, 0, route, site))
+        number = self.exports.issue(Handle(storage, None, answer, 0, route, site))
         return _MESSAGE.pack(MAGIC, endpoint.name, self._service, number)
 
     def asked(self, peer: Peer, request: bytes) -> Answer:
@@ -114,19 +114,19 @@ class Host:
             raise ArgumentError(f"a request of {len(request)} bytes", operator="multiprocessing")
         kind, number = _REQUEST.unpack(request)
         if kind == _DONE:
-            self.ledger.done(number, peer)
+            self.exports.done(number, peer)
             return b"", ()
-        ticket = self.ledger.take(number, peer)
-        assert ticket.storage is not None
-        file = self.files[ticket.storage]
+        handle = self.exports.take(number, peer)
+        assert handle.storage is not None
+        file = self.files[handle.storage]
         try:
-            return ticket.answer, () if file.name else (os.dup(file.descriptor),)
+            return handle.answer, () if file.name else (os.dup(file.descriptor),)
         except OSError:  # no more files can be opened
-            self.ledger.put_back(ticket)
+            self.exports.put_back(handle)
             raise
 
     def lost(self, peer: Peer) -> None:
-        self.ledger.lost(peer)
+        self.exports.lost(peer)
 
     def receive(self, message: bytes) -> Storage:
         """The storage that a message stands for; each message is received once.
@@ -141,10 +141,10 @@ class Host:
         _, name, service, number = _MESSAGE.unpack(message)
         name = name.rstrip(b"\0")
         if name == channel.endpoint().name:
-            ticket = self.ledger.take(number, None)
-            storage = ticket.storage
+            handle = self.exports.take(number, None)
+            storage = handle.storage
             assert storage is not None
-            self.ledger.done(number, None)
+            self.exports.done(number, None)
             return storage
         sender = channel.endpoint().connect(name)
         done = _REQUEST.pack(_DONE, number)
@@ -175,7 +175,7 @@ class Host:
 
     def after_fork(self) -> None:
         """In a forked child: what is shared stays so; what is on its way is the parent's business."""
-        self.ledger, self._lock, self._service = Ledger(), threading.RLock(), b""
+        self.exports, self._lock, self._service = Exports(), threading.RLock(), b""
 
 
 _host = Host()
@@ -183,12 +183,12 @@ os.register_at_fork(after_in_child=_host.after_fork)
 
 
 def host_side() -> Host:
-    """What this process shares of its host memory."""
+    """Shared host memory of this process."""
     return _host
 
 
 def set_strategy(new_strategy: str) -> None:
-    """How storages are shared that are not yet: "file_descriptor" or "file_system".  Raises ConfigError."""
+    """Set the sharing strategy of storages shared later: "file_descriptor" or "file_system".  Raises ConfigError."""
     if new_strategy not in STRATEGIES:
         raise ConfigError(f"sharing strategy {new_strategy!r} is unknown", hint=f"use one of {', '.join(STRATEGIES)}")
     _host.strategy = new_strategy
@@ -219,7 +219,7 @@ def _open_named(name: str) -> int:
 
 
 def _check(descriptor: int, nbytes: int, sealed: bool) -> None:
-    """Raises ArgumentError unless it is a file of this user, of that size, which nobody can shorten."""
+    """Raise ArgumentError unless a file belongs to this user, has that size and is sealed against shrinking."""
     found = os.fstat(descriptor)
     seals = fcntl.fcntl(descriptor, fcntl.F_GET_SEALS) if sealed else SEALS
     if (
@@ -236,7 +236,7 @@ def _check(descriptor: int, nbytes: int, sealed: bool) -> None:
 
 
 def _directory() -> Path:
-    """This user's private directory for shared files.  Raises ConfigError if somebody else made it."""
+    """This user's private directory for shared files.  Raises ConfigError if another user owns it."""
     parent = Path("/dev/shm") if os.path.isdir("/dev/shm") else Path(tempfile.gettempdir())
     directory = parent / f"flambeau-{os.geteuid()}"
     directory.mkdir(_PRIVATE, exist_ok=True)
@@ -251,7 +251,7 @@ def _directory() -> Path:
 
 
 def _sweep(directory: Path) -> None:
-    """Delete the files of processes that are gone, once per process; at its end, this one's."""
+    """Delete the files of ended processes, once per process; at exit, this process's files."""
     global _swept_by
     if _swept_by == os.getpid():
         return

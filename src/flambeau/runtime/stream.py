@@ -1,8 +1,7 @@
-"""Streams and events.  Every call that puts work in order reaches the driver through here.
+"""Streams, events and the stream context manager.
 
-A side stream comes from a pool of 32 per device and priority, round robin, and lives as long as the machine.
-An event becomes real when it is first recorded; until then it has no device, waiting for it does nothing and
-`query` is True.
+- A side stream comes from a pool of 32 per device and priority, round robin, and lives as long as the machine.
+- An event is created at its first record.  Before, it has no device, waiting for it does nothing and `query` is True.
 """
 
 from __future__ import annotations
@@ -26,13 +25,12 @@ from .queue import Queue
 if TYPE_CHECKING:
     from .machine import Machine
 
-
 INVALID_HANDLE = 400  # CUresult
 STREAMS_PER_POOL = 32
 
 
 class Stream(Queue):
-    """A queue of one device's work, done in the order in which it is put there.
+    """An in-order queue of one device's work.
 
     device: the device, None or a negative number for the current one.
     priority: lower is more urgent, from 0 to -3; others are clamped.
@@ -40,6 +38,15 @@ class Stream(Queue):
     no pool: the same name gives the same stream.
     handed_out: how often the pool gave it as a new stream; from the second time on, two owners share one queue.
     made_at: the line that got it last from there, "" for streams that no program made.
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> x = torch.ones(2, device="cuda")
+        >>> side.wait_stream(torch.cuda.current_stream())
+        >>> with torch.cuda.stream(side):
+        ...     y = x * 2
+        >>> side.synchronize()
+        >>> y
+        tensor([2., 2.], device='cuda:0')
     """
 
     __slots__ = ("__weakref__", "_restore", "handed_out", "made_at", "name", "priority")
@@ -202,6 +209,14 @@ class Event:
     enable_timing: it can be used with `elapsed_time`.  blocking: `synchronize` sleeps instead of spinning.
     interprocess: it can be sent to another process (needs enable_timing False).
     external: in a capture, a record or a wait is made by each replay, and orders nothing inside the capture.
+    Example:
+        >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        >>> start.record()
+        >>> x = torch.ones(1000, device="cuda") * 2
+        >>> end.record()
+        >>> end.synchronize()
+        >>> start.elapsed_time(end) > 0
+        True
     """
 
     __slots__ = (
@@ -352,14 +367,14 @@ class Event:
 
 
 def check_alive(stream: Stream, machine: Machine, name: str) -> None:
-    """Raise AcceleratorError if a stream is not of that machine, as one that was made before `testing.machine`."""
+    """Raise AcceleratorError if a stream belongs to another machine, as one created before `testing.machine`."""
     if stream.machine is not machine:
         fact = f"the stream with handle {stream.handle} belongs to a machine that is gone"
         raise AcceleratorError(fact, operator=name, hint="make a new one with cuda.Stream()", error_code=INVALID_HANDLE)
 
 
 def _stream_or_current(stream: Any, name: str) -> Stream:
-    """The stream that a call was given, or the current one."""
+    """The given stream, or the current one."""
     if stream is None:
         return thread.current_stream(devices.cuda_index())
     if not isinstance(stream, Stream):
@@ -370,3 +385,73 @@ def _stream_or_current(stream: Any, name: str) -> Stream:
         )
     check_alive(stream, thread.machine(), name)
     return stream
+
+
+class StreamGuard:
+    """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing.
+
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> with torch.cuda.stream(side):
+        ...     print(torch.cuda.current_stream() == side)
+        True
+    """
+
+    __slots__ = ("_device", "_stream", "stream")
+
+    def __init__(self, stream: Stream | None) -> None:
+        if stream is not None and not isinstance(stream, Stream):
+            raise ArgumentTypeError(
+                f"expected a Stream or None, got {stream!r}", hint="make one with cuda.Stream()", operator="stream"
+            )
+        self.stream = stream
+        self._device = -1
+        self._stream: Stream | None = None
+
+    def __enter__(self) -> Stream | None:
+        stream = self.stream
+        if stream is not None:
+            check_alive(stream, thread.machine(), "stream")
+            self._device = thread.current_device()
+            self._stream = thread.current_stream(stream.device_index)
+            thread.enter(stream)
+        return stream
+
+    @whole
+    def __exit__(self, *error: object) -> None:
+        if self._stream is not None:
+            thread.set_stream(self._stream)
+            thread.set_device(self._device)
+
+
+def external_stream(stream_ptr: Any, device: Any = None) -> Stream:
+    """Wrap a stream of another library: a CUstream as an int, or an object with `__cuda_stream__`.
+
+    Its owner keeps it alive.
+    Raises: ArgumentTypeError for anything else; AcceleratorError if a virtual GPU has no such stream.
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> torch.cuda.ExternalStream(side.cuda_stream).cuda_stream == side.cuda_stream
+        True
+    """
+    raw = stream_ptr.__cuda_stream__()[1] if hasattr(stream_ptr, "__cuda_stream__") else stream_ptr
+    if isinstance(raw, bool) or not isinstance(raw, int):
+        raise ArgumentTypeError(
+            f"expected a CUstream as an int, or an object with __cuda_stream__, got {raw!r}",
+            hint="pass its address, for example stream.ptr or stream.cuda_stream",
+            operator="ExternalStream",
+        )
+    index = devices.cuda_index(device)
+    machine = thread.machine()
+    return Stream.adopt(machine, index, machine.driver.stream_adopt(index, raw))
+
+
+def stream_from_external(data_ptr: Any, device: Any = None) -> Stream:
+    """The same as `external_stream`.
+
+    Example:
+        >>> side = torch.cuda.Stream()
+        >>> torch.cuda.get_stream_from_external(side.cuda_stream).cuda_stream == side.cuda_stream
+        True
+    """
+    return external_stream(data_ptr, device)

@@ -1,21 +1,33 @@
-"""FLAMBEAU_STRICT=1: what a machine watches to find mistakes that are silent otherwise.
+"""FLAMBEAU_STRICT=1: checks that turn silent mistakes into errors.
 
-It hangs on `callers`'s hooks, beside what has subscribed already; machines that are not strict are left alone.
+- The checks subscribe to `hooks` once per process and ignore machines that are not strict.
+- Use before completion: host memory that a pending copy writes may not be read or written; memory that it reads may not
+  be written.  A copy is complete when the host has waited for it, or queried it as done, through an event or stream
+  ordered after it.  That the copy happens to be done is not enough, so every run gives the same answer.
+- Only copies of pinned memory count as operations of streams.  Event points are dropped when no copy is pending.
+- Recent launches: a driver that reports an asynchronous failure cannot name the launch, so those that the host has not
+  waited for are listed as suspects.
 """
 
 from __future__ import annotations
 
+import weakref
+from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import callers
+from ..byte_ranges import ByteRange, byte_range
 from ..core import thread
+from ..core.native import Lock
+from ..core.storage import Storage
 from ..driver.api import CopyKind, EventHandle, StreamHandle
+from ..errors import EarlyAccessError
 from ..hooks import subscribe, unsubscribe
 from ..kernel import Access
+from ..vector_clock import Clock, VectorClocks
 from .device import device
-from .early import EarlyUses
-from .launches import Launches
+from .pending_copies import HostUse
 from .stream import Event, Stream
 from .threads import Parents
 
@@ -26,16 +38,16 @@ _hooks: dict[str, Callable[..., None]] = {}
 
 
 class Strict:
-    """The watchers of one machine."""
+    """The strict checks of one machine."""
 
     def __init__(self) -> None:
-        self.host = EarlyUses()
-        self.launches = Launches()
+        self.host = UsesBeforeCompletion()
+        self.launches = RecentLaunches()
         self.parents = Parents()
 
 
 def watch() -> Strict:
-    """The watchers of a machine that starts, subscribed."""
+    """Create the checks of a machine that starts, and subscribe them."""
     if callers.suspects is not _suspects:  # once in a process
         subscribe(**_hooks)
     callers.suspects = _suspects
@@ -43,7 +55,7 @@ def watch() -> Strict:
 
 
 def unwatch() -> None:
-    """Have nothing called any more, until a strict machine starts."""
+    """Unsubscribe until a strict machine starts."""
     if callers.suspects is _suspects:
         unsubscribe(**_hooks)
         callers.suspects = None
@@ -112,7 +124,7 @@ def _host_knows(awaited: Stream | Event | device) -> None:
 
 
 def _streams_of(machine: Machine, awaited: Stream | Event | device) -> list[StreamHandle]:
-    """The streams of which all is awaited."""
+    """The streams that this wait fully synchronizes."""
     if isinstance(awaited, Stream):
         return [awaited.handle]
     if isinstance(awaited, Event):
@@ -132,3 +144,161 @@ def _touched(access: Access) -> None:
     strict = thread.machine().strict if thread.has_machine() else None
     if strict is not None:
         strict.host.check(access)
+
+
+WRITTEN_HINT = (
+    "call wait() on the tensor that the copy returned or wrote, or synchronize with an event or a stream that comes "
+    "after the copy"
+)
+READ_HINT = "synchronize with an event or a stream that comes after the copy before its source is written again"
+
+
+class PendingUse(NamedTuple):
+    """Bytes [low, high) that operation `number` of a stream reads or writes.  site: the source line of the copy."""
+
+    memory: weakref.ref[Storage]
+    low: int
+    high: int
+    is_written: bool
+    stream: Stream
+    number: int
+    site: str
+
+
+class UsesBeforeCompletion:
+    """Asynchronous copies of pinned memory that the host has not waited for."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._clocks = VectorClocks()
+        self._points: dict[EventHandle, Clock] = {}
+        self._expected: list[PendingUse] = []
+
+    def expect(self, use: HostUse, stream: Stream) -> None:
+        """Register a submitted copy, before the event after it is recorded."""
+        with self._lock:
+            number = self._clocks.advance(stream.handle).number
+            memory, high = weakref.ref(use.memory), use.low + use.nbytes
+            made = PendingUse(memory, use.low, high, use.is_written, stream, number, callers.call_site())
+            self._expected.append(made)
+
+    def recorded(self, event: EventHandle, stream: Stream) -> None:
+        if self._expected:
+            with self._lock:
+                self._points[event] = self._clocks.snapshot(stream.handle)
+
+    def stream_waits(self, stream: Stream, event: EventHandle) -> None:
+        if self._expected:
+            with self._lock:
+                if (point := self._points.get(event)) is not None:
+                    self._clocks.learn(stream.handle, point)
+
+    def host_knows_event(self, event: EventHandle) -> None:
+        """The host synchronized with an event, or queried it as done."""
+        if self._expected:
+            with self._lock:
+                if (point := self._points.get(event)) is not None:
+                    self._host_learns(point)
+
+    def host_knows_streams(self, streams: list[StreamHandle]) -> None:
+        """The host synchronized with streams, or queried them as done."""
+        if self._expected:
+            with self._lock:
+                for stream in streams:
+                    self._host_learns(self._clocks.snapshot(stream))
+
+    def _host_learns(self, clock: Clock) -> None:
+        self._clocks.host_learn(clock)
+        self._expected = [
+            each
+            for each in self._expected
+            if each.memory() is not None and not self._clocks.host_knows(each.stream.handle, each.number)
+        ]
+        if not self._expected:
+            self._points.clear()
+
+    def check(self, access: Access) -> None:
+        """Raise EarlyAccessError if a host access conflicts with a pending copy."""
+        for each in list(self._expected):
+            has_to_wait = each.is_written or access.mode != "r"
+            if has_to_wait and each.memory() is not None and _overlaps(access, each):
+                raise _use_error(access, each)
+
+
+def _overlaps(access: Access, expected: PendingUse) -> bool:
+    if access.address >= expected.high or expected.low >= access.address + access.nbytes:
+        return False
+    return access.strides is None or byte_range(access).overlaps(
+        ByteRange.dense(expected.low, expected.high - expected.low)
+    )
+
+
+def _use_error(access: Access, expected: PendingUse) -> EarlyAccessError:
+    verb = "reads" if access.mode == "r" else "writes"
+    use = "writes" if expected.is_written else "reads"
+    return EarlyAccessError(
+        f"{verb} host memory that a non_blocking copy {use}, and has not waited for the copy, which "
+        f"was made at {expected.site} on {expected.stream!r}",
+        hint=WRITTEN_HINT if expected.is_written else READ_HINT,
+        operator=callers.caller(),
+    )
+
+
+MAX_SUSPECTS = 16  # launches of one stream that are remembered
+
+
+class LaunchRecord(NamedTuple):
+    number: int
+    what: str
+    site: str
+    stream: Stream
+
+
+class RecentLaunches:
+    """Recent launches of one machine that the host has not waited for."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._of: dict[StreamHandle, deque[LaunchRecord]] = {}
+        self._waited: set[StreamHandle] = set()
+        self._names: dict[int, str] = {}
+        self._count = 0
+
+    def launched(self, stream: Stream, handle: Any) -> None:
+        """Remember the line that put a kernel or a library's call on a stream."""
+        site, called = callers.call()
+        self._keep(stream, callers.operator_of(self.name_of(stream, handle), called), site)
+
+    def put(self, stream: Stream, what: str) -> None:
+        """Remember the line that put something else on a stream."""
+        self._keep(stream, what, callers.call_site())
+
+    def _keep(self, stream: Stream, what: str, site: str) -> None:
+        with self._lock:
+            kept = self._of.setdefault(stream.handle, deque(maxlen=MAX_SUSPECTS))
+            if stream.handle in self._waited:  # and the wait met no failure, or nothing would come after it
+                self._waited.remove(stream.handle)
+                kept.clear()
+            self._count += 1
+            kept.append(LaunchRecord(self._count, what, site, stream))
+
+    def host_waits(self, streams: list[StreamHandle]) -> None:
+        """The host is about to wait for everything on some streams."""
+        with self._lock:
+            self._waited.update(streams)
+
+    def name_of(self, stream: Stream, handle: Any) -> str:
+        """The entry of a kernel, or the kind of a library's plan."""
+        found = self._names.get(handle)
+        if found is None:
+            device = stream.machine.devices[stream.device_index]
+            self._names |= {known: kernel.entry for kernel, known in device.kernels.items()}
+            self._names |= {plan: problem.kind for problem, (plan, _) in device._library_plans.items()}
+            found = self._names.setdefault(handle, "a launch")
+        return found
+
+    def suspects(self) -> list[str]:
+        """Launches that may have failed, the latest first: `operator at file:line on stream`."""
+        with self._lock:
+            found = sorted((each for kept in self._of.values() for each in kept), reverse=True)
+        return [f"{each.what} at {each.site} on {each.stream!r}" for each in found[:MAX_SUSPECTS]]

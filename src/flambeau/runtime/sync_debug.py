@@ -1,4 +1,4 @@
-"""Finding hidden waits: what `cuda.set_sync_debug_mode` reports, and where.
+"""Sync debug mode: reports implicit host synchronization (cuda.set_sync_debug_mode).
 
 Hidden is a wait that a program did not write as one: `item()`, a copy that waits, an index by mask.  Calls of
 `synchronize` say what they do and are never reported.
@@ -16,7 +16,7 @@ LEVELS = ("default", "warn", "error")
 
 
 class SyncDebug:
-    """The process's mode: an index of LEVELS."""
+    """The mode of the process, an index of LEVELS."""
 
     def __init__(self) -> None:
         self.mode = 0
@@ -26,9 +26,14 @@ setting = SyncDebug()
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Say what happens when a call makes the host wait: "default" or 0 nothing, "warn" or 1, "error" or 2.
+    """Set the reaction to an implicit host wait: "default" or 0 for none, "warn" or 1, "error" or 2.
 
     Raises: ModeError for another text or number, ArgumentTypeError for another type.
+    Example:
+        >>> torch.cuda.set_sync_debug_mode("error")
+        >>> torch.cuda.get_sync_debug_mode()
+        2
+        >>> torch.cuda.set_sync_debug_mode("default")
     """
     if isinstance(debug_mode, bool) or not isinstance(debug_mode, (int, str)):
         raise ArgumentTypeError(
@@ -48,12 +53,17 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """0 for nothing, 1 for a warning, 2 for an error, when a call makes the host wait."""
+    """The sync debug mode: 0 for none, 1 for a warning, 2 for an error.
+
+    Example:
+        >>> torch.cuda.get_sync_debug_mode()
+        0
+    """
     return setting.mode
 
 
 def about_to_wait(device_index: int) -> None:
-    """The host will wait for a device in a call that does not say so.  Raises SynchronizationError if asked to."""
+    """Report an implicit host wait for a device.  Raises SynchronizationError in "error" mode."""
     if not setting.mode:
         return
     where = callers.call_site()

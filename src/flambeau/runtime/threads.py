@@ -1,4 +1,4 @@
-"""Current device and streams in other threads: carried there, or missed there.
+"""The current device and streams of other threads: carrying them over, and a strict-mode check.
 
 - A thread starts at device 0 and on default streams, whatever the thread that started it had chosen.
 - `carry` takes a thread's choice to where a function is called, or to all that a pool's thread does.
@@ -59,9 +59,18 @@ class Choice(NamedTuple):
 
 
 def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """`function` with the device and the streams that are current here, in whatever thread it is called.
+    """Wrap a function so that it runs with this thread's current device and streams in any thread.
 
     Without a function: what makes them current for the rest of a thread, as a pool's `initializer`.
+    Example:
+        >>> side, found = torch.cuda.Stream(), []
+        >>> from threading import Thread
+        >>> with torch.cuda.stream(side):
+        ...     thread = Thread(target=torch.cuda.carry(lambda: found.append(torch.cuda.current_stream())))
+        >>> thread.start()
+        >>> thread.join()
+        >>> found == [side]
+        True
     """
     choice = Choice.here()
     if function is None:
@@ -83,13 +92,13 @@ def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
 
 
 class Parents:
-    """Tells the threads of one machine what they do not have.  `watch` lets threads remember their parent's choice."""
+    """Warns threads of one machine that did not inherit their parent's device and streams."""
 
     def __init__(self) -> None:
         _remember_parents()
 
     def worked(self, stream: Stream) -> None:
-        """The calling thread put work on a stream."""
+        """Check the calling thread, which submitted work to a stream."""
         current = threading.current_thread()
         parent = current.__dict__.pop(_PARENT, None)
         if parent is None or parent[1].machine is not stream.machine or thread.has_chosen():
@@ -108,7 +117,7 @@ def _missed(child: str, parent: str, choice: Choice, stream: Stream) -> str:
 
 
 def _remember_parents() -> None:
-    """Let every thread that is started from now on remember what its parent had chosen."""
+    """Make threads started from now on remember their parent's choice."""
     start = threading.Thread.start
     if getattr(start, "is_strict", False):
         return

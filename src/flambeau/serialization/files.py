@@ -79,6 +79,13 @@ def save(
     Host:   waits for tensors on GPUs.
     Raises: PicklingError (ArgumentTypeError) for an object that cannot be stored, naming where it is; StorageTypeError
             (RuntimeError) if tensors of different types view one storage.  Nothing is written then.
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save({"weight": torch.tensor([1.0, 2.0])}, file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file)
+        {'weight': tensor([1., 2.])}
     """
     from .pickler import Pickler
 
@@ -126,6 +133,13 @@ def load(
     Host:   waits.
     Raises: FileFormatError if the file is damaged or has another format; UnpicklingError, one of these, if it contains
             something else, which it names; DeviceIndexError if a device does not exist.
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.save([torch.tensor([1, 2]), "text"], file)
+        >>> _ = file.seek(0)
+        >>> torch.load(file, map_location="cpu")
+        [tensor([1, 2]), 'text']
     """
     _check_pickle_module("load", pickle_module)
     encoding, errors = _decoding(pickle_load_args)

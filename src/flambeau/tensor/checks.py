@@ -141,7 +141,7 @@ def sizes(name: str, values: Any) -> None:
         )
     whole = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
     for place, each in enumerate(whole):
-        if isinstance(each, (bool, str)) or not hasattr(each, "__index__") or getattr(each, "ndim", 0):
+        if isinstance(each, (bool, str)) or not hasattr(each, "__index__") or getattr(each, "ndim", False):
             raise ArgumentTypeError(
                 f"sizes must be ints, size {place} is {shown(each)} (all: {list(whole)})",
                 hint="as in (2, 3)",

@@ -47,6 +47,7 @@ def reduce_storage(storage: Storage) -> tuple[Any, ...]:
 
 def _restored(values: bytes, device: str) -> Storage:
     found = factories.from_array(np.frombuffer(bytearray(values), np.uint8))
+    # ignored: a tensor of bytes
     return (found if device == "cpu" else found.to(devices.as_device(device))).storage  # type: ignore[no-any-return]
 
 
@@ -64,7 +65,7 @@ def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
         )
     storage = memo.get(id(self.storage))
     if storage is None:
-        storage = memo[id(self.storage)] = _bytes_of(self.storage).clone().storage  # type: ignore[attr-defined]
+        storage = memo[id(self.storage)] = _bytes_of(self.storage).clone().storage
     made = memo[id(self)] = _rebuilt(
         type(self), storage, self.dtype.name, self.shape, self.strides, self.offset, self._requires_grad, {}
     )

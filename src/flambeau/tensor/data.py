@@ -98,7 +98,7 @@ def _without_tensors(data: Any, name: str, place: tuple[int, ...]) -> Any:
                 hint="stack() joins tensors",
                 operator=name,
             )
-        return data.item()  # type: ignore[attr-defined]
+        return data.item()  # type: ignore[attr-defined]  # every tensor is a Tensor
     if not isinstance(data, (list, tuple)) or len(place) > MAX_DEPTH:
         return data
     return [_without_tensors(each, name, (*place, at)) for at, each in enumerate(data)]
@@ -110,6 +110,7 @@ def _common_type(data: Any) -> dtype | None:
         return data.dtype
     if isinstance(data, (list, tuple)):
         found = [_common_type(each) for each in data]
+        # ignored: None is excluded
         return None if None in found or not found else reduce(dtypes.promote, found)  # type: ignore[arg-type]
     if isinstance(data, np.generic):
         return dtypes.from_numpy(data.dtype)

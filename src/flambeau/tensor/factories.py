@@ -53,6 +53,13 @@ def from_numpy(ndarray: Any) -> Any:
     """A CPU tensor that shares the memory of a NumPy array, strides included.
 
     Raises: ArgumentTypeError if it is no array or of an unknown type, ArgumentError for negative strides.
+    Example:
+        >>> import numpy
+        >>> array = numpy.zeros(3)
+        >>> x = torch.from_numpy(array)
+        >>> array[0] = 7
+        >>> x
+        tensor([7., 0., 0.], dtype=torch.float64)
     """
     return _sharing(ndarray, "from_numpy")
 
@@ -92,6 +99,12 @@ def tensor(
     dtype: None takes NumPy's for arrays, and bool, int64 or float32 for Python values.
     Host: waits if the device is a GPU.
     Raises: ArgumentError, ArgumentTypeError, DtypeError or ValueRangeError for what is no data of one type and shape.
+    Example:
+        >>> torch.tensor([[1, 2], [3, 4]])
+        tensor([[1, 2],
+                [3, 4]])
+        >>> torch.tensor([0.5, 1], dtype=torch.float64, requires_grad=True)
+        tensor([0.5000, 1.0000], dtype=torch.float64, requires_grad=True)
     """
     made = _copied("tensor", data, dtype, device, pin_memory)
     return made if requires_grad is False else as_leaf("tensor", made, requires_grad)
@@ -101,7 +114,7 @@ def _copied(name: str, data: Any, wanted: dtype | None, device: Any, pin_memory:
     wanted = checks.kind(name, wanted)
     try:
         if isinstance(data, TensorBase):
-            source = data.detach()  # type: ignore[attr-defined]
+            source = data.detach()  # type: ignore[attr-defined]  # every tensor is a Tensor
             where = source.device_index if device is None else resolve(device)
             return transfer.to(source, where, wanted or source.dtype, copy=True)
         where = resolve(device)
@@ -125,6 +138,12 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Any:
     """`data` as a tensor: itself, or sharing a NumPy array's memory, where type and device allow it, else a copy.
 
     Host: waits if host data goes to a GPU.
+    Example:
+        >>> x = torch.ones(2)
+        >>> torch.as_tensor(x) is x
+        True
+        >>> torch.as_tensor([1, 2], dtype=torch.float32)
+        tensor([1., 2.])
     """
     return _as_tensor("as_tensor", data, dtype, device)
 
@@ -146,9 +165,16 @@ def asarray(
     """As as_tensor; copy=True always copies.  A leaf's requires_grad is that of the argument.
 
     Raises: ArgumentError if copy=False and a copy is needed.
+    Example:
+        >>> x = torch.ones(2)
+        >>> torch.asarray(x).data_ptr() == x.data_ptr()
+        True
+        >>> torch.asarray(x, copy=True).data_ptr() == x.data_ptr()
+        False
     """
     if copy is not None:
         checks.flag("asarray", "copy", copy)
+    # ignored: every tensor is a Tensor
     data = obj.detach() if isinstance(obj, TensorBase) and not requires_grad else obj  # type: ignore[attr-defined]
     made = _as_tensor("asarray", data, dtype, device)
     is_new = made is not data and not isinstance(data, np.ndarray)
@@ -283,7 +309,14 @@ def empty(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """A tensor with unset values.  Host: returns at once."""
+    """A tensor with unset values.
+
+    Host: returns at once.
+    Example:
+        >>> x = torch.empty(2, 3, dtype=torch.int64)
+        >>> x.shape, x.dtype
+        (torch.Size([2, 3]), torch.int64)
+    """
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)
         return into(empty, out, layout, options, *sizes, size=size, memory_format=memory_format)
@@ -306,7 +339,13 @@ def empty_strided(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """A tensor with unset values and the given strides, in elements.  Host: returns at once."""
+    """A tensor with unset values and the given strides, in elements.
+
+    Host: returns at once.
+    Example:
+        >>> torch.empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
     layouts.check("empty_strided", layout)
     checks.strided("empty_strided", size, stride)
     flat = unset("empty_strided", (extent(size, stride),), dtype, device, pin_memory)
@@ -324,7 +363,14 @@ def zeros(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """A tensor of zeros.  Host: returns at once."""
+    """A tensor of zeros.
+
+    Host: returns at once.
+    Example:
+        >>> torch.zeros(2, 3)
+        tensor([[0., 0., 0.],
+                [0., 0., 0.]])
+    """
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)
         return into(zeros, out, layout, options, *sizes, size=size)
@@ -344,7 +390,14 @@ def ones(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """A tensor of ones.  Host: returns at once."""
+    """A tensor of ones.
+
+    Host: returns at once.
+    Example:
+        >>> torch.ones((2, 2), dtype=torch.int64)
+        tensor([[1, 1],
+                [1, 1]])
+    """
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)
         return into(ones, out, layout, options, *sizes, size=size)
@@ -369,6 +422,10 @@ def full(
 
     dtype: None takes the value's: bool, int64 or float32 for a number.
     Host: returns at once.
+    Example:
+        >>> torch.full((2, 3), 7)
+        tensor([[7, 7, 7],
+                [7, 7, 7]])
     """
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)
@@ -397,7 +454,7 @@ def of_number(name: str, what: str, value: Any, device: Any) -> Any:
             operator=name,
         )
     plain = checks.plain(value)
-    kind = dtypes.of_scalar(plain, dtypes.float64)  # type: ignore[arg-type]
+    kind = dtypes.of_scalar(plain, dtypes.float64)
     return run_into("fill", name, unset(name, ((),), kind, device), plain)
 
 
@@ -419,6 +476,11 @@ def arange(
     Host:   returns at once.
     Raises: ArgumentTypeError for what is no number, ValueRangeError for a step of 0 or of the wrong sign and for bounds
             that are not finite, NotSupportedError for bool.
+    Example:
+        >>> torch.arange(4)
+        tensor([0, 1, 2, 3])
+        >>> torch.arange(1, 2, 0.25)
+        tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)
@@ -452,7 +514,13 @@ def linspace(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """`steps` numbers evenly spaced from start to end, both included.  Host: returns at once."""
+    """`steps` numbers evenly spaced from start to end, both included.
+
+    Host: returns at once.
+    Example:
+        >>> torch.linspace(0, 1, steps=5)
+        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)
         return into(linspace, out, layout, options, start, end, steps)
@@ -476,7 +544,14 @@ def eye(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere.  Host: returns at once."""
+    """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere.
+
+    Host: returns at once.
+    Example:
+        >>> torch.eye(2, 3)
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
+    """
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)
         return into(eye, out, layout, options, n, m)

@@ -39,7 +39,7 @@ class PrintOptions:
 
 
 options = PrintOptions()
-_PROFILES = {
+_PROFILES: dict[str, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
@@ -57,6 +57,11 @@ def set_printoptions(
     """Change how tensors print (see PrintOptions).  profile: "default", "short" or "full".
 
     Raises: ArgumentError for an unknown profile.
+    Example:
+        >>> torch.set_printoptions(precision=2)
+        >>> torch.tensor([3.14159])
+        tensor([3.14])
+        >>> torch.set_printoptions(profile="default")
     """
     if profile is not None and profile not in _PROFILES:
         raise ArgumentError(

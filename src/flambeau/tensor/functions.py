@@ -25,7 +25,14 @@ globals().update(_FUNCTIONS)
 def embedding(
     weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Any:
-    """The rows of `weight` that `indices` names; a padding_idx below 0 is none.  Host: returns at once."""
+    """The rows of `weight` that `indices` names; a padding_idx below 0 is none.
+
+    Host: returns at once.
+    Example:
+        >>> torch.embedding(torch.tensor([[0.0, 0.0], [1.0, 1.0]]), torch.tensor([1, 0]))
+        tensor([[1., 1.],
+                [0., 0.]])
+    """
     checks.absent("embedding", "scale_grad_by_freq", scale_grad_by_freq)
     checks.absent("embedding", "sparse", sparse)
     return REGISTRY["embedding"](indices, weight, padding_idx if padding_idx >= 0 else None)
@@ -34,7 +41,13 @@ def embedding(
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1
 ) -> Any:
-    """The function of `nn.functional`.  reduction: 0 for "none", 1 for "mean", 2 for "sum".  Host: returns at once."""
+    """The function of `nn.functional`.  reduction: 0 for "none", 1 for "mean", 2 for "sum".
+
+    Host: returns at once.
+    Example:
+        >>> torch.binary_cross_entropy_with_logits(torch.tensor([0.0]), torch.tensor([1.0]), reduction=1)
+        tensor(0.6931)
+    """
     if type(reduction) is not int or not 0 <= reduction < len(REDUCTIONS):
         raise ArgumentError(
             f"reduction must be 0, 1 or 2, got {shown(reduction)}",
@@ -49,12 +62,24 @@ def layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-05,
     cudnn_enable: bool = True,
 ) -> Any:  # fmt: skip
-    """The function of `nn.functional`.  cudnn_enable has no effect.  Host: returns at once."""
+    """The function of `nn.functional`.  cudnn_enable has no effect.
+
+    Host: returns at once.
+    Example:
+        >>> torch.layer_norm(torch.tensor([[1.0, 2.0, 3.0]]), (3,))
+        tensor([[-1.2247,  0.0000,  1.2247]])
+    """
     return REGISTRY["layer_norm"](input, normalized_shape, weight, bias, eps)
 
 
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
-    """The method `Tensor.norm`, with out=.  Host: returns at once."""
+    """The method `Tensor.norm`, with out=.
+
+    Host: returns at once.
+    Example:
+        >>> torch.norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
+    """
     return REGISTRY["norm"](input, p, dim, keepdim, dtype, out=out)
 
 

@@ -104,7 +104,7 @@ def register_accumulated(tensor: TensorBase, hook: Callable[[Any], None]) -> Rem
             hint=WANTED,
             operator=name,
         )
-    if not tensor.is_leaf:  # type: ignore[attr-defined]
+    if not tensor.is_leaf:  # type: ignore[attr-defined]  # every tensor is a Tensor
         raise AutogradError(
             f"post accumulate grad hooks cannot be registered on non-leaf tensors: {tensor.describe()}",
             hint="register_hook() is called with the gradient of any tensor",

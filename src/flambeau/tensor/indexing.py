@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from .. import callers, dtypes
 from ..core import call as calls
+from ..core import views
 from ..core.tensor import TensorBase, check_own_overlap
 from ..dtypes import int32, int64
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, name_error, shown
@@ -34,6 +35,12 @@ def get(tensor: Any, index: Any) -> Any:
     Host:   waits for masks, and for zero-dimensional index tensors on a GPU; else returns at once.
     Raises: IndexRangeError, ArgumentError, ArgumentTypeError.
     """
+    try:
+        found = views.get_item(tensor, index)
+    except OverflowError:  # an index that no dimension has
+        found = None
+    if found is not None:
+        return found
     try:
         return _selected(tensor, index)
     except FlambeauError as error:
@@ -109,7 +116,7 @@ def _as_values(value: Any, view: Any) -> Any:
     """The values to write as a tensor of the view's type, without leading dimensions of size 1."""
     if isinstance(value, TensorBase):
         lead = next((at for at, size in enumerate(value.shape) if size != 1), value.ndim)
-        return value.reshape(value.shape[lead:]).to(view.device, view.dtype)  # type: ignore[attr-defined]
+        return value.reshape(value.shape[lead:]).to(view.device, view.dtype)  # type: ignore[attr-defined]  # a Tensor
     return factories.full((), value, dtype=view.dtype, device=view.device)
 
 
@@ -125,7 +132,7 @@ def _fill_masked(view: Any, place: tuple[int, Any], value: Any) -> None:
     check_mask(view, mask, dim)
     spread = mask.reshape((*mask.shape, *[1] * (view.ndim - dim - mask.ndim)))
     if isinstance(value, TensorBase):
-        value = value.to(view.device, view.dtype)  # type: ignore[attr-defined]
+        value = value.to(view.device, view.dtype)  # type: ignore[attr-defined]  # every tensor is a Tensor
     view.masked_fill_(spread, value)
 
 

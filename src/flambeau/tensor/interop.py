@@ -94,6 +94,12 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
     device: where the tensor shall be.  copy: True always copies, False never, None where it must.
     Raises: what the exporter raises; ArgumentError if copy is False and the device is another.
+    Example:
+        >>> import numpy
+        >>> array = numpy.arange(3)
+        >>> x = torch.from_dlpack(array)
+        >>> x
+        tensor([0, 1, 2])
     """
     if not hasattr(ext_tensor, "__dlpack__"):
         raise ValueRangeError(

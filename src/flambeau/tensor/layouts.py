@@ -8,7 +8,12 @@ from ..errors import ArgumentTypeError, shown
 
 
 class layout:  # noqa: N801  (PyTorch's name for it)
-    """The kind of storage of a tensor's elements: dense memory that strides walk through."""
+    """The kind of storage of a tensor's elements: dense memory that strides walk through.
+
+    Example:
+        >>> isinstance(torch.strided, torch.layout)
+        True
+    """
 
     __slots__ = ("name",)
 

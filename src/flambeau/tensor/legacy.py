@@ -110,7 +110,7 @@ def make(kind: TensorType, args: tuple[Any, ...], device: Any = None, **other: A
 def make_tensor(*args: Any, **options: Any) -> Any:
     """Make a tensor as `Tensor(...)` does: as FloatTensor, but sharing a CPU tensor of any type."""
     if len(args) == 1 and not options and isinstance(args[0], TensorBase) and not args[0].is_cuda:
-        return args[0].detach()  # type: ignore[attr-defined]
+        return args[0].detach()  # type: ignore[attr-defined]  # every tensor is a Tensor
     return make(TYPES["FloatTensor"], args, **options)
 
 

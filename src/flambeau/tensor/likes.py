@@ -50,67 +50,143 @@ def _laid_out(made: Any, strides: tuple[int, ...], has_values: bool) -> Any:
     seen = alias_of(made, made.shape, strides, 0)
     if not has_values:
         return seen
-    return alias_of(empty(made.shape, dtype=made.dtype, device=made.device), made.shape, strides, 0).copy_(made)
+    copied: Any = alias_of(empty(made.shape, dtype=made.dtype, device=made.device), made.shape, strides, 0)
+    return copied.copy_(made)
 
 
 def empty_like(input: Any, **options: Any) -> Any:
-    """As `empty`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `empty`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.empty_like(torch.zeros(2, 3, dtype=torch.int32)).dtype
+        torch.int32
+    """
     return _laid_like("empty_like", empty, input, (), options)
 
 
 def zeros_like(input: Any, **options: Any) -> Any:
-    """As `zeros`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `zeros`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.zeros_like(torch.tensor([1, 2, 3]))
+        tensor([0, 0, 0])
+    """
     return _laid_like("zeros_like", zeros, input, (), options)
 
 
 def ones_like(input: Any, **options: Any) -> Any:
-    """As `ones`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `ones`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.ones_like(torch.tensor([1, 2, 3]), dtype=torch.float32)
+        tensor([1., 1., 1.])
+    """
     return _laid_like("ones_like", ones, input, (), options)
 
 
 def rand_like(input: Any, **options: Any) -> Any:
-    """As `rand`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `rand`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> x = torch.rand_like(torch.zeros(1000))
+        >>> bool((x >= 0).all() and (x < 1).all())
+        True
+    """
     return _laid_like("rand_like", rand, input, (), options)
 
 
 def randn_like(input: Any, **options: Any) -> Any:
-    """As `randn`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `randn`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.randn_like(torch.zeros(2, 3, dtype=torch.float64)).dtype
+        torch.float64
+    """
     return _laid_like("randn_like", randn, input, (), options)
 
 
 def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
-    """As `full`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `full`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.full_like(torch.tensor([1, 2, 3]), 9)
+        tensor([9, 9, 9])
+    """
     return _laid_like("full_like", full, input, (), {**options, "fill_value": fill_value})
 
 
 def randint_like(input: Any, *bounds: int, low: int | None = None, high: int | None = None, **options: Any) -> Any:
-    """As `randint`, with the shape, type and device of `input` unless others are named.  Host: returns at once."""
+    """As `randint`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> x = torch.randint_like(torch.zeros(1000), 5)
+        >>> x.min(), x.max()
+        (tensor(0.), tensor(4.))
+    """
     bounds += tuple([each for each in (low, high) if each is not None])
     return _laid_like("randint_like", randint, input, bounds, options)
 
 
 def new_tensor(self: Any, data: Any, **options: Any) -> Any:
-    """A copy of `data` with this tensor's type and device unless others are named.  Host: waits if that is a GPU."""
+    """A copy of `data` with this tensor's type and device unless others are named.
+
+    Host: waits if that is a GPU.
+    Example:
+        >>> torch.zeros(2, dtype=torch.float64).new_tensor([1, 2])
+        tensor([1., 2.], dtype=torch.float64)
+    """
     return _like("new_tensor", tensor, self, (data,), options)
 
 
 def new_empty(self: Any, *size: Any, **options: Any) -> Any:
-    """As `empty`, with this tensor's type and device unless others are named.  Host: returns at once."""
+    """As `empty`, with this tensor's type and device unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.zeros(2, dtype=torch.int32).new_empty(3, 4).dtype
+        torch.int32
+    """
     return _like("new_empty", empty, self, size, options)
 
 
 def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
-    """As `zeros`, with this tensor's type and device unless others are named.  Host: returns at once."""
+    """As `zeros`, with this tensor's type and device unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.tensor([1, 2]).new_zeros(3)
+        tensor([0, 0, 0])
+    """
     return _like("new_zeros", zeros, self, size, options)
 
 
 def new_ones(self: Any, *size: Any, **options: Any) -> Any:
-    """As `ones`, with this tensor's type and device unless others are named.  Host: returns at once."""
+    """As `ones`, with this tensor's type and device unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.tensor([1, 2]).new_ones(2, 2)
+        tensor([[1, 1],
+                [1, 1]])
+    """
     return _like("new_ones", ones, self, size, options)
 
 
 def new_full(self: Any, size: Any, fill_value: Any, **options: Any) -> Any:
-    """As `full`, with this tensor's type and device unless others are named.  Host: returns at once."""
+    """As `full`, with this tensor's type and device unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.tensor([1, 2]).new_full((3,), 9)
+        tensor([9, 9, 9])
+    """
     return _like("new_full", full, self, (size, fill_value), options)
 
 

@@ -37,7 +37,10 @@ def _conversion(name: str, kind: dtype) -> Callable[[Any], Any]:
         return transfer.to(self, self.device_index, kind, False, False, memory_format)
 
     method.__name__ = name
-    method.__doc__ = f"This tensor as {kind.name}; itself if it is.  Host: returns at once."
+    method.__doc__ = (
+        f"This tensor as {kind.name}; itself if it is.\n\nHost: returns at once.\n"
+        f"Example:\n    >>> torch.tensor([0, 1]).{name}().dtype\n    {kind}\n"
+    )
     return method
 
 
@@ -58,6 +61,9 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
     """A tensor of this one's type and device: unset values for sizes, or a copy of data.
 
     Host: waits for data on a GPU, else returns at once.
+    Example:
+        >>> torch.tensor([1, 2]).new([3, 4])
+        tensor([3, 4])
     """
     with naming("new"):
         index = self.device_index if device is None else devices.resolve(device)
@@ -65,7 +71,14 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
 
 
 def where(self: Any, condition: Any, other: Any) -> Any:
-    """This tensor where the condition holds, else `other`.  Host: returns at once."""
+    """This tensor where the condition holds, else `other`.
+
+    Host: returns at once.
+    Example:
+        >>> x = torch.tensor([-1.0, 2.0])
+        >>> x.where(x > 0, 0.0)
+        tensor([0., 2.])
+    """
     return compare.where(condition, self, other)
 
 

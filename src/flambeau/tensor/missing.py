@@ -39,6 +39,11 @@ unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsq
 xlogy_ xpu
 """
 
+INTERNAL = {  # attributes of tensors that are the library's own
+    "accumulator", "address", "arange_", "array", "base", "describe", "device_index", "hooks", "is_aligned", "layout",
+    "offset", "origin", "output_index", "randperm_", "shown_as", "storage", "strides", "view_version",
+}  # fmt: skip
+
 
 class Missing:
     """A descriptor that raises AttributeError with a hint."""
@@ -62,6 +67,8 @@ def install(cls: Any) -> None:
 
 
 def without(names: Any, cls: type) -> list[str]:
-    """Filter names: drop those that a `Missing` stands for."""
-    missing = {name for each in cls.__mro__ for name, found in vars(each).items() if isinstance(found, Missing)}
+    """Filter names: drop those that a `Missing` stands for, and the library's own."""
+    missing = INTERNAL | {
+        name for each in cls.__mro__ for name, found in vars(each).items() if isinstance(found, Missing)
+    }
     return [name for name in names if name not in missing]

@@ -91,21 +91,44 @@ def _inplace_method(operator: Operator) -> Callable[..., Any]:
         return calls.call_inplace(operator, args, kwargs)
 
     method.__name__ = operator.called
-    method.__doc__ = f"In-place version of `{operator.name}`."
-    method.__wrapped__ = operator  # type: ignore[attr-defined]
+    method.__doc__ = _inplace_text(operator)
+    method.__wrapped__ = operator  # type: ignore[attr-defined]  # whose signature is the method's
     return method
+
+
+def _inplace_text(operator: Operator) -> str | None:
+    """The documentation of `name_`; that of the operator itself where there is no `name`."""
+    if not (operator.method or operator.function):
+        return operator.__doc__
+    return (
+        f"In-place version of `{operator.name}`: overwrites this tensor with the result, and returns it.\n\n"
+        "Raises: AutogradError for a leaf that requires a gradient, ShapeError if the result has another shape,\n"
+        "DtypeError if this tensor's type cannot hold it."
+    )
 
 
 def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
     def view(self: Any, *shape: Any, **named: Any) -> Any:
-        """The same memory as another shape (one size may be -1), or as another type of the same size."""
+        """The same memory as another shape (one size may be -1), or as another type.
+
+        Shapes: as many elements as this tensor; for a type of another size, the last dimension grows or shrinks.
+        Host:   returns at once.
+        Raises: ShapeError if the number of elements differs, or the strides cannot show that shape.
+        Example:
+            >>> x = torch.arange(6)
+            >>> x.view(2, -1)
+            tensor([[0, 1, 2],
+                    [3, 4, 5]])
+            >>> torch.tensor([1.0]).view(torch.int32)
+            tensor([1065353216], dtype=torch.int32)
+        """
         if named:
             return calls.call(as_dtype if "dtype" in named else as_shape, (self, *shape), named)
         if len(shape) == 1 and isinstance(shape[0], (dtype, type)):
             return calls.call(as_dtype, (self, meant(shape[0])), NO_NAMES)
         return calls.call(as_shape, (self, sizes(shape, "view")), NO_NAMES)
 
-    view.__wrapped__ = as_shape  # type: ignore[attr-defined]
+    view.__wrapped__ = as_shape  # type: ignore[attr-defined]  # whose signature is the method's
     view.other_names = ("dtype",)  # type: ignore[attr-defined]  # beside those of its signature
     return view
 

@@ -21,6 +21,12 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
 
     Forms: to(dtype), to(device), to(device, dtype), to(other), with non_blocking=, copy= and memory_format=.
     Host: waits, except non_blocking from pinned memory, to pinned memory, or between devices.
+    Example:
+        >>> x = torch.tensor([1, 2])
+        >>> x.to(torch.float32)
+        tensor([1., 2.])
+        >>> x.to("cpu") is x
+        True
     """
     return _placed(self, args, kwargs)
 
@@ -42,7 +48,13 @@ def _placed(tensor: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
-    """This tensor on a CUDA device, the current one if none is named; itself if it is there."""
+    """This tensor on a CUDA device, the current one if none is named; itself if it is there.
+
+    Example:
+        >>> x = torch.tensor([1, 2])
+        >>> x.cuda()
+        tensor([1, 2], device='cuda:0')
+    """
     try:
         index = cuda_index(device)
     except FlambeauError as error:
@@ -56,7 +68,13 @@ def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_forma
 
 
 def cpu(self: Any, memory_format: Any = None) -> Any:
-    """This tensor on the CPU.  Host: waits if it is on a GPU."""
+    """This tensor on the CPU.
+
+    Host: waits if it is on a GPU.
+    Example:
+        >>> torch.tensor([1, 2]).cpu()
+        tensor([1, 2])
+    """
     if memory_format is not None:
         formats.check("cpu", memory_format)
     return transfer.to(self, CPU_INDEX, self.dtype, False, False, memory_format)
@@ -109,7 +127,7 @@ def _named(args: tuple[Any, ...]) -> dict[str, Any]:
     first, rest = args[0], list(args[1:])
     named = {}
     if isinstance(first, TensorBase):
-        named = {"device": first.device, "dtype": first.dtype}  # type: ignore[attr-defined]
+        named = {"device": first.device, "dtype": first.dtype}
     elif isinstance(first, TYPES):
         named = {"dtype": first}
     elif not isinstance(first, bool):
@@ -125,7 +143,7 @@ def _named(args: tuple[Any, ...]) -> dict[str, Any]:
 def _flag(name: str, value: Any) -> bool:
     if value is not True and value is not False:
         raise _no_flag("to", name, value)
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _no_flag(name: str, what: str, value: Any) -> ArgumentTypeError:

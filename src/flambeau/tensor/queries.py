@@ -10,24 +10,46 @@ from . import checks
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether `obj` is a tensor."""
+    """Whether `obj` is a tensor.
+
+    Example:
+        >>> torch.is_tensor(torch.ones(1)), torch.is_tensor([1.0])
+        (True, False)
+    """
     return isinstance(obj, TensorBase)
 
 
 def is_floating_point(input: TensorBase) -> bool:
-    """Whether a tensor's type is a floating point type."""
+    """Whether a tensor's type is a floating point type.
+
+    Example:
+        >>> torch.is_floating_point(torch.tensor([1.0])), torch.is_floating_point(torch.tensor([1]))
+        (True, False)
+    """
     checks.tensor("is_floating_point", "input", input)
     return input.dtype.is_floating_point
 
 
 def is_inference(input: Any) -> bool:
-    """Whether a tensor was made in inference mode, so that autograd cannot save it."""
+    """Whether a tensor was made in inference mode, so that autograd cannot save it.
+
+    Example:
+        >>> with torch.inference_mode():
+        ...     x = torch.ones(1)
+        >>> torch.is_inference(x)
+        True
+    """
     checks.tensor("is_inference", "input", input)
-    return input.is_inference()  # type: ignore[no-any-return]
+    return input.is_inference()  # type: ignore[no-any-return]  # the input was checked
 
 
 def numel(input: TensorBase) -> int:
-    """How many elements a tensor has."""
+    """How many elements a tensor has.
+
+    Example:
+        >>> torch.numel(torch.zeros(2, 3))
+        6
+    """
     checks.tensor("numel", "input", input)
     return input.numel()
 
@@ -37,6 +59,10 @@ def equal(input: Any, other: Any) -> bool:
 
     Host:   waits if they are on a GPU.
     Raises: DeviceMismatchError if they are on different devices.
+    Example:
+        >>> x = torch.tensor([1, 2])
+        >>> torch.equal(x, torch.tensor([1, 2])), torch.equal(x, torch.tensor([1, 3]))
+        (True, False)
     """
     _check_both("equal", input, other)
     with naming("equal"):
@@ -49,6 +75,9 @@ def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, eq
     Shapes: the inputs broadcast together.
     Host:   returns at once.
     Raises: DtypeError if the types differ, ArgumentError for a negative tolerance.
+    Example:
+        >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0 + 1e-9, 2.1]))
+        tensor([ True, False])
     """
     with naming("isclose"):
         return _isclose(input, other, rtol, atol, equal_nan)
@@ -89,6 +118,9 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
 
     Host:   waits if they are on a GPU.
     Raises: as isclose.
+    Example:
+        >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))
+        True
     """
     with naming("allclose"):
         return bool(_isclose(input, other, rtol, atol, equal_nan).all().item())

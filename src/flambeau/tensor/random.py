@@ -34,7 +34,7 @@ def _to_bytes(name: str, value: Any) -> bytes:
             hint="give what get_state or get_rng_state returned",
             operator=name,
         )
-    return bytes(value.cpu().reshape(-1).tolist())  # type: ignore[attr-defined]
+    return bytes(value.cpu().reshape(-1).tolist())  # type: ignore[attr-defined]  # every tensor is a Tensor
 
 
 Tensors.of_bytes = _of_bytes
@@ -42,7 +42,15 @@ Tensors.to_bytes = _to_bytes
 
 
 def get_rng_state(device: Any = None) -> Any:
-    """The state of a CUDA device's generator (None: of the CPU's), a uint8 tensor of 16 bytes on the CPU."""
+    """The state of a CUDA device's generator (None: of the CPU's), a uint8 tensor of 16 bytes on the CPU.
+
+    Example:
+        >>> state = torch.get_rng_state()
+        >>> first = torch.rand(2)
+        >>> torch.set_rng_state(state)
+        >>> torch.equal(first, torch.rand(2))
+        True
+    """
     return _generator_of("get_rng_state", device).get_state()
 
 
@@ -52,23 +60,53 @@ def _generator_of(name: str, device: Any) -> Any:
 
 
 def set_rng_state(new_state: Any, device: Any = None) -> None:
-    """Restore what get_rng_state gave.  Raises: ArgumentError for another size, ArgumentTypeError for another type."""
+    """Restore what get_rng_state gave.
+
+    Raises: ArgumentError for another size, ArgumentTypeError for another type.
+    Example:
+        >>> state = torch.get_rng_state()
+        >>> first = torch.rand(2)
+        >>> torch.set_rng_state(state)
+        >>> torch.equal(first, torch.rand(2))
+        True
+    """
     generator = _generator_of("set_rng_state", device)
     set_states("set_rng_state", [generator], [_to_bytes("set_rng_state", new_state)])
 
 
 def cuda_get_rng_state(device: Any = "cuda") -> Any:
-    """As get_rng_state, of the current CUDA device if none is named."""
+    """As get_rng_state, of the current CUDA device if none is named.
+
+    Example:
+        >>> state = torch.cuda.get_rng_state()
+        >>> first = torch.rand(2, device="cuda")
+        >>> torch.cuda.set_rng_state(state)
+        >>> torch.equal(first, torch.rand(2, device="cuda"))
+        True
+    """
     return get_rng_state(device)
 
 
 def cuda_set_rng_state(new_state: Any, device: Any = "cuda") -> None:
-    """As set_rng_state, of the current CUDA device if none is named."""
+    """As set_rng_state, of the current CUDA device if none is named.
+
+    Example:
+        >>> state = torch.cuda.get_rng_state()
+        >>> first = torch.rand(2, device="cuda")
+        >>> torch.cuda.set_rng_state(state)
+        >>> torch.equal(first, torch.rand(2, device="cuda"))
+        True
+    """
     set_rng_state(new_state, device)
 
 
 def get_rng_state_all() -> list[Any]:
-    """The states of all CUDA devices' generators."""
+    """The states of all CUDA devices' generators.
+
+    Example:
+        >>> [state.numel() for state in torch.cuda.get_rng_state_all()]
+        [16, 16]
+    """
     thread.machine().start()
     return [each.generator.get_state() for each in thread.machine().devices]
 
@@ -77,6 +115,12 @@ def set_rng_state_all(new_states: Iterable[Any]) -> None:
     """Restore what get_rng_state_all gave, on every device or on none.
 
     Raises: what set_rng_state does; DeviceIndexError for more states than devices.
+    Example:
+        >>> states = torch.cuda.get_rng_state_all()
+        >>> first = torch.rand(2, device="cuda:1")
+        >>> torch.cuda.set_rng_state_all(states)
+        >>> torch.equal(first, torch.rand(2, device="cuda:1"))
+        True
     """
     given = checks.listed("set_rng_state_all", "new_states", "states", new_states)
     data = [_to_bytes("set_rng_state_all", each) for each in given]
@@ -97,6 +141,12 @@ def fork_rng(
     devices: those that are restored; None for every one, with a warning, the first time, if there are several.
     _caller, _devices_kw: the names of the operation and of `devices` in texts.
     Raises: DeviceNameError for another device_type than "cuda" or None.
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> with torch.fork_rng(devices=[]):
+        ...     inside = torch.rand(2)
+        >>> torch.equal(inside, torch.rand(2))
+        True
     """
     if device_type not in (None, "cuda"):
         raise DeviceNameError(

@@ -21,7 +21,14 @@ def rand(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Random numbers, uniform in [0, 1).  Host: returns at once."""
+    """Random numbers, uniform in [0, 1).
+
+    Host: returns at once.
+    Example:
+        >>> x = torch.rand(1000)
+        >>> x.min() >= 0, x.max() < 1
+        (tensor(True), tensor(True))
+    """
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)
         return into(rand, out, layout, options, *sizes, size=size, generator=generator)
@@ -42,7 +49,14 @@ def randn(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Random numbers of the standard normal distribution.  Host: returns at once."""
+    """Random numbers of the standard normal distribution.
+
+    Host: returns at once.
+    Example:
+        >>> x = torch.randn(10000)
+        >>> round(x.mean().item(), 1) == 0, round(x.std().item(), 1)
+        (True, 1.0)
+    """
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)
         return into(randn, out, layout, options, *sizes, size=size, generator=generator)
@@ -69,6 +83,10 @@ def randint(
 
     Host:   returns at once.
     Raises: ValueRangeError if there is no such integer, ArgumentTypeError.
+    Example:
+        >>> x = torch.randint(1, 7, (1000,))
+        >>> x.min(), x.max()
+        (tensor(1), tensor(6))
     """
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)
@@ -118,6 +136,9 @@ def randperm(
     Host:   returns at once.
     Raises: ArgumentTypeError or ValueRangeError for an n that is no number of integers, ArgumentError if the type does
             not hold n - 1.
+    Example:
+        >>> torch.randperm(5).sort().values
+        tensor([0, 1, 2, 3, 4])
     """
     if out is not None or layout is not None:
         options = (dtype, device, requires_grad, pin_memory)

@@ -8,7 +8,15 @@ from ..core.storage import Storage
 
 
 def is_shared(self: Any) -> bool:
-    """Whether other processes can have this tensor's memory: a GPU's always, the CPU's once it was shared."""
+    """Whether other processes can have this tensor's memory: a GPU's always, the CPU's once it was shared.
+
+    Example:
+        >>> x = torch.ones(2)
+        >>> x.is_shared()
+        False
+        >>> x.share_memory_().is_shared()
+        True
+    """
     from ..runtime import shared_memory
 
     storage: Storage = self.storage
@@ -19,6 +27,10 @@ def share_memory_(self: Any) -> Any:
     """Move a CPU tensor, and every tensor over the same memory, to where other processes can have it; itself.
 
     Nothing for a tensor on a GPU.  NumPy arrays that were made from it before keep the former memory.
+    Example:
+        >>> x = torch.ones(2).share_memory_()
+        >>> x.is_shared()
+        True
     """
     from ..runtime import shared_memory
 

@@ -17,6 +17,9 @@ class UntypedStorage:
     """The memory of one or more tensors as bytes; `UntypedStorage(8)` has 8 unset ones.
 
     Two are equal if they are the same memory.
+    Example:
+        >>> torch.UntypedStorage(16).nbytes()
+        16
     """
 
     __slots__ = ("_storage",)
@@ -31,7 +34,7 @@ class UntypedStorage:
 
     @property
     def device(self) -> devices.device:
-        return self._storage.device.public  # type: ignore[no-any-return]
+        return self._storage.device.public  # type: ignore[no-any-return]  # a device
 
     @property
     def is_cuda(self) -> bool:
@@ -82,7 +85,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """The bytes as numbers.  Host: waits if they are on a GPU."""
-        return self._bytes().tolist()  # type: ignore[no-any-return]
+        return self._bytes().tolist()  # type: ignore[no-any-return]  # tolist has no type
 
     def fill_(self, value: int) -> UntypedStorage:
         """Set every byte; itself."""

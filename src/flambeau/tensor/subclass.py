@@ -58,6 +58,11 @@ def as_subclass(self: Any, cls: type) -> Any:
     """Return an alias of this tensor as a tensor of a subclass; gradients flow through it.
 
     Raises: ArgumentTypeError for what is no subclass of Tensor.
+    Example:
+        >>> class Meters(torch.Tensor):
+        ...     pass
+        >>> type(torch.ones(2).as_subclass(Meters)).__name__
+        'Meters'
     """
     if not isinstance(cls, type) or not issubclass(cls, TensorBase):
         raise ArgumentTypeError(
@@ -104,6 +109,7 @@ def call_override(function: Any, kinds: list[type], args: tuple[Any, ...], kwarg
     Raises: ArgumentTypeError if every one returns NotImplemented.
     """
     for kind in kinds:
+        # ignored: subclasses have __torch_function__
         result = kind.__torch_function__(function, tuple(kinds), args, kwargs)  # type: ignore[attr-defined]
         if result is not NotImplemented:
             return result
@@ -147,6 +153,9 @@ class _Overriding(Caller):
     """Runs operators called as functions, and calls `__torch_function__` where an argument is of a subclass."""
 
     __slots__ = ()
+
+    def derive(self, operator: Operator, bound: list[Any]) -> Any:
+        return calls.derive(operator, bound)
 
     def call(self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kinds = [] if _running.default else _overriding_types((*args, *kwargs.values()))
@@ -210,7 +219,7 @@ def _is_overridable(name: str) -> bool:
     return name in FUNCTION_OF or name in ALSO_METHODS or not name.startswith("_") and name not in NOT_METHODS
 
 
-def _name_in_text(cls: Any, **options: Any) -> None:
+def _name_in_text(cls: Any, /, **options: Any) -> None:
     """Print tensors of a subclass under its name."""
     cls.shown_as = cls.__name__
 

@@ -52,7 +52,7 @@ class _TensorClass(type):
     @property
     def __signature__(cls) -> inspect.Signature:
         """The parameters of `__new__` or `__init__`, for `inspect.signature`."""
-        init = cls.__init__  # type: ignore[misc]
+        init = cls.__init__  # type: ignore[misc]  # of a class, not of an instance
         made_by = cls.__new__ if inspect.isfunction(cls.__new__) and not inspect.isfunction(init) else init
         return inspect.Signature(list(inspect.signature(made_by).parameters.values())[1:])
 
@@ -63,7 +63,15 @@ class _TensorClass(type):
 
 
 class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
-    """An array of one type on one device, that remembers how it was computed where a gradient is wanted."""
+    """An array of one type on one device, that remembers how it was computed where a gradient is wanted.
+
+    Example:
+        >>> x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+        >>> y = (x * x).sum()
+        >>> y.backward()
+        >>> y.item(), x.grad
+        (5.0, tensor([[2., 4.]]))
+    """
 
     __array_priority__ = 1000  # NumPy scalars leave binary operators to the tensor
 
@@ -101,7 +109,12 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.base is not None
 
     def is_inference(self) -> bool:
-        """Whether it was made in inference mode, so that autograd cannot save it."""
+        """Whether it was made in inference mode, so that autograd cannot save it.
+
+        Example:
+            >>> torch.ones(1).is_inference()
+            False
+        """
         return self.storage.version < 0
 
     @property
@@ -124,7 +137,13 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         gradient.want(self, value, "requires_grad")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Say whether this leaf collects a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers."""
+        """Say whether this leaf collects a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers.
+
+        Example:
+            >>> weight = torch.tensor([1.0, 2.0]).requires_grad_()
+            >>> weight
+            tensor([1., 2.], requires_grad=True)
+        """
         is_plain = requires_grad is True and self.layout.is_floating and self.storage.version >= 0
         if self._grad_fn is None and (requires_grad is False or is_plain):
             self._requires_grad = requires_grad
@@ -143,11 +162,24 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         self.storage, self.layout, self.offset = value.storage, value.layout, value.offset
 
     def detach(self) -> Tensor:
-        """The same memory, outside any graph."""
-        return alias_of(self, self.shape, self.strides, self.offset)  # type: ignore[return-value]
+        """The same memory, outside any graph.
+
+        Example:
+            >>> x = torch.tensor([1.0], requires_grad=True)
+            >>> (x * 2).detach()
+            tensor([2.])
+        """
+        return alias_of(self, self.shape, self.strides, self.offset)  # type: ignore[return-value]  # a Tensor
 
     def detach_(self) -> Tensor:
-        """Take this tensor out of its graph.  Raises AutogradError for a view."""
+        """Take this tensor out of its graph.  Raises AutogradError for a view.
+
+        Example:
+            >>> x = torch.tensor([1.0], requires_grad=True)
+            >>> y = x * 2
+            >>> y.detach_().requires_grad
+            False
+        """
         if self.base is not None:
             raise AutogradError(
                 f"Can't detach views in-place: {self.describe()} of {self.base.describe()}",
@@ -173,15 +205,39 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         _GRAD.__set__(self, None)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in `grad` during backward, as its hooks leave it."""
+        """Keep the gradient of this non-leaf in `grad` during backward, as its hooks leave it.
+
+        Example:
+            >>> x = torch.tensor([3.0], requires_grad=True)
+            >>> y = x * 2
+            >>> y.retain_grad()
+            >>> (y * y).backward()
+            >>> y.grad
+            tensor([12.])
+        """
         gradient.retain(self)
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
-        """Call `hook` with this tensor's gradient during backward; what it returns, if anything, takes its place."""
+        """Call `hook` with this tensor's gradient during backward; what it returns, if anything, takes its place.
+
+        Example:
+            >>> x = torch.tensor([3.0], requires_grad=True)
+            >>> handle = x.register_hook(lambda grad: grad * 10)
+            >>> (x * 2).backward()
+            >>> x.grad
+            tensor([20.])
+        """
         return gradient.register(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
-        """Call `hook` with this leaf after a gradient was added to its `grad`.  Raises AutogradError for a non-leaf."""
+        """Call `hook` with this leaf after a gradient was added to its `grad`.  Raises AutogradError for a non-leaf.
+
+        Example:
+            >>> x = torch.tensor([3.0], requires_grad=True)
+            >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print("gradient:", leaf.grad))
+            >>> (x * 2).backward()
+            gradient: tensor([2.])
+        """
         return gradient.register_accumulated(self, hook)
 
     def backward(
@@ -193,13 +249,24 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         Host:  returns at once.
         Order: each node runs on the stream of its forward; the current streams wait for the leaves'.
         Raises: AutogradError if the graph was freed or a saved value was overwritten.
+        Example:
+            >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+            >>> (x * x).sum().backward()
+            >>> x.grad
+            tensor([2., 4.])
         """
         functional.backward([self], [gradient], retain_graph, create_graph, None, inputs)
 
     # shape
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or one dimension of it."""
+        """The shape, or one dimension of it.
+
+        Example:
+            >>> x = torch.zeros(2, 3)
+            >>> x.size(), x.size(-1)
+            (torch.Size([2, 3]), 3)
+        """
         try:
             return self.shape if dim is None else self.shape[dim]
         except (IndexError, TypeError):
@@ -207,7 +274,12 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             raise
 
     def stride(self, dim: int | None = None) -> Any:
-        """Steps between neighbours, in elements; of one dimension if given."""
+        """Steps between neighbours, in elements; of one dimension if given.
+
+        Example:
+            >>> torch.zeros(2, 3).stride(), torch.zeros(2, 3).t().stride()
+            ((3, 1), (1, 3))
+        """
         try:
             return self.strides if dim is None else self.strides[dim]
         except (IndexError, TypeError):
@@ -215,60 +287,135 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             raise
 
     def dim(self) -> int:
+        """The number of dimensions.
+
+        Example:
+            >>> torch.zeros(2, 3).dim()
+            2
+        """
         return len(self.shape)
 
     ndimension = dim
 
     def nelement(self) -> int:
+        """The number of elements.
+
+        Example:
+            >>> torch.zeros(2, 3).nelement()
+            6
+        """
         return self.numel()
 
     def storage_offset(self) -> int:
+        """How many elements of the storage come before the first element.
+
+        Example:
+            >>> torch.arange(5)[2:].storage_offset()
+            2
+        """
         return self.offset
 
     def element_size(self) -> int:
+        """The bytes of one element.
+
+        Example:
+            >>> torch.zeros(2, dtype=torch.float64).element_size()
+            8
+        """
         return self.dtype.itemsize
 
     @property
     def itemsize(self) -> int:
+        """The bytes of one element."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
+        """The bytes of all elements, without gaps between them."""
         return self.numel() * self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element, 0 if there is none."""
+        """The address of the first element, 0 if there is none.
+
+        Example:
+            >>> x = torch.arange(4)
+            >>> x[1:].data_ptr() - x.data_ptr()
+            8
+        """
         return self.address() if self.numel() else 0
 
     def untyped_storage(self) -> storages.UntypedStorage:
-        """The memory of this tensor as bytes."""
+        """The memory of this tensor as bytes.
+
+        Example:
+            >>> torch.zeros(3)[1:].untyped_storage().nbytes()
+            12
+        """
         return storages.of(self.storage)
 
     @property
     def T(self) -> Any:  # noqa: N802
+        """A view with the dimensions in reverse order."""
         return REGISTRY["permute"](self, tuple(range(self.ndim - 1, -1, -1)))
 
     @property
     def mT(self) -> Any:  # noqa: N802
+        """A view with the last two dimensions swapped."""
         return self.transpose(-2, -1) if self.shape else self
 
     def is_floating_point(self) -> bool:
+        """Whether the type is a floating point type.
+
+        Example:
+            >>> torch.tensor([1.0]).is_floating_point()
+            True
+        """
         return self.dtype.is_floating_point
 
     def view_as(self, other: Tensor) -> Any:
+        """`view` with the shape of another tensor.
+
+        Raises: as `view`.
+        Example:
+            >>> torch.arange(4).view_as(torch.zeros(2, 2))
+            tensor([[0, 1],
+                    [2, 3]])
+        """
         checks.tensor("view_as", "other", other)
         return self.view(other.shape)
 
     def reshape_as(self, other: Tensor) -> Any:
+        """`reshape` to the shape of another tensor.
+
+        Raises: as `reshape`.
+        Example:
+            >>> torch.arange(4).reshape_as(torch.zeros(2, 2))
+            tensor([[0, 1],
+                    [2, 3]])
+        """
         checks.tensor("reshape_as", "other", other)
         return self.reshape(other.shape)
 
     def expand_as(self, other: Tensor) -> Any:
+        """`expand` to the shape of another tensor.
+
+        Raises: as `expand`.
+        Example:
+            >>> torch.tensor([1, 2]).expand_as(torch.zeros(2, 2))
+            tensor([[1, 2],
+                    [1, 2]])
+        """
         checks.tensor("expand_as", "other", other)
         return self.expand(other.shape)
 
     def contiguous(self, *, memory_format: Any = contiguous_format) -> Any:
-        """The tensor itself if it lies in that format, contiguous_format by default, else a copy that does."""
+        """The tensor itself if it lies in that format, contiguous_format by default, else a copy that does.
+
+        Example:
+            >>> x = torch.zeros(2, 3).t()
+            >>> x.is_contiguous(), x.contiguous().is_contiguous()
+            (False, True)
+        """
         if memory_format is contiguous_format:
             return self if self.layout.dense else _CONVERT(self, None, contiguous_format)
         formats.check("contiguous", memory_format)
@@ -284,7 +431,15 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             return _CONVERT(self, None, memory_format)
 
     def clone(self, *, memory_format: Any = None) -> Any:
-        """A copy without gaps, in the graph; its dimensions lie in the same order unless a format says otherwise."""
+        """A copy without gaps, in the graph; its dimensions lie in the same order unless a format says otherwise.
+
+        Example:
+            >>> x = torch.tensor([1, 2])
+            >>> y = x.clone()
+            >>> y[0] = 9
+            >>> x, y
+            (tensor([1, 2]), tensor([9, 2]))
+        """
         if memory_format is None:
             return _CONVERT(self)
         formats.check("clone", memory_format)
@@ -292,7 +447,12 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             return _CONVERT(self, None, memory_format)
 
     def sum_to_size(self, *sizes: Any, size: Any = None) -> Any:
-        """Sum over the dimensions that broadcasting the sizes to this shape repeats."""
+        """Sum over the dimensions that broadcasting the sizes to this shape repeats.
+
+        Example:
+            >>> torch.ones(2, 3).sum_to_size(1, 3)
+            tensor([[2., 2., 2.]])
+        """
         wanted = sizes_of(sizes if size is None else checks.named("sum_to_size", sizes, size), "sum_to_size")
         checks.expandable("sum_to_size", wanted, self.shape)
         if not wanted:
@@ -308,30 +468,61 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     to, cuda, cpu = placing.to, placing.cuda, placing.cpu
 
     def copy_(self, other: Any, non_blocking: bool = False) -> Any:
-        """Overwrite this tensor with `other`, broadcast and converted.  Host: as `to`."""
+        """Overwrite this tensor with `other`, broadcast and converted.
+
+        Host: as `to`.
+        Example:
+            >>> torch.zeros(2, 3).copy_(torch.tensor([1, 2, 3]))
+            tensor([[1., 2., 3.],
+                    [1., 2., 3.]])
+        """
         if not isinstance(other, TensorBase):
             other = factories.of_number("copy_", "other", other, self.device)
         return transfer.copy_(self, other, non_blocking)
 
     def type(self, dtype: Any = None, non_blocking: bool = False, *, memory_format: Any = None) -> Any:
-        """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
+        """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name.
+
+        Example:
+            >>> torch.ones(2).type()
+            'torch.FloatTensor'
+            >>> torch.ones(2).type(torch.int64)
+            tensor([1, 1])
+        """
         if dtype is None:
             return legacy.name_of(self)
         made = legacy.convert(self, dtype, non_blocking)
         return made if memory_format is None else made.to(memory_format=memory_format)
 
     def type_as(self, other: Tensor) -> Any:
+        """This tensor with the type and on the device of another one; itself if it is so.
+
+        Host: as `to`.
+        Example:
+            >>> torch.tensor([1.5]).type_as(torch.tensor([1]))
+            tensor([1])
+        """
         checks.tensor("type_as", "other", other)
         return self.to(other.device, other.dtype)
 
     def get_device(self) -> int:
-        """The index of the CUDA device, -1 on the CPU."""
+        """The index of the CUDA device, -1 on the CPU.
+
+        Example:
+            >>> torch.ones(1).get_device()
+            -1
+            >>> torch.ones(1, device="cuda").get_device()
+            0
+        """
         return self.device_index
 
     def pin_memory(self, device: Any = None) -> Any:
         """A copy in pinned memory; itself if it is there.  device: any CUDA device: pinned memory serves all.
 
         Raises: ArgumentError for a tensor on a GPU, or for another kind of device.
+        Example:
+            >>> torch.ones(2).pin_memory().is_pinned()
+            True
         """
         checks.accelerator("pin_memory", device)
         if self.is_cuda:
@@ -342,10 +533,16 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             )
         if self.is_pinned():
             return self
+        # ignored: every tensor is a Tensor
         return empty_tensor(self.shape, self.dtype, -1, pin_memory=True).copy_(self)  # type: ignore[attr-defined]
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Whether it lies in pinned host memory.  device: as `pin_memory`.  Starts nothing."""
+        """Whether it lies in pinned host memory.  device: as `pin_memory`.  Starts nothing.
+
+        Example:
+            >>> torch.ones(2).is_pinned(), torch.ones(2, pin_memory=True).is_pinned()
+            (False, True)
+        """
         checks.accelerator("is_pinned", device)
         return self.storage.is_pinned
 
@@ -353,6 +550,13 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         """Keep the memory from reuse, once it is freed, until what stream `s` then has queued is done.
 
         Raises: NotSupportedError on the CPU.
+        Example:
+            >>> side = torch.cuda.Stream()
+            >>> x = torch.ones(2, device="cuda")
+            >>> side.wait_stream(torch.cuda.current_stream())
+            >>> with torch.cuda.stream(side):
+            ...     y = x * 2
+            >>> x.record_stream(side)  # x's memory is not reused before side has come so far
         """
         if not isinstance(s, Stream):
             fact = f"expected a Stream, got {shown(s)}"
@@ -371,19 +575,34 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
     # values
 
     def item(self) -> Any:
-        """The value of a tensor of one element, as a Python number.  Host: waits if it is on a GPU."""
+        """The value of a tensor of one element, as a Python number.
+
+        Host: waits if it is on a GPU.
+        Example:
+            >>> torch.tensor([2.5]).item()
+            2.5
+        """
         if self.numel() != 1:
             raise checks.no_scalar("item", self)
         return transfer.read(self).reshape(()).astype(self.dtype.wide.numpy, copy=False).item()
 
     def tolist(self) -> Any:
-        """The values as nested lists.  Host: waits if it is on a GPU."""
+        """The values as nested lists.
+
+        Host: waits if it is on a GPU.
+        Example:
+            >>> torch.tensor([[1, 2], [3, 4]]).tolist()
+            [[1, 2], [3, 4]]
+        """
         return transfer.read(self).astype(self.dtype.wide.numpy, copy=False).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
         """A NumPy array over the same memory.
 
         Raises: ArgumentTypeError on a GPU; AutogradError if it requires a gradient, and gradients are recorded.
+        Example:
+            >>> torch.tensor([1, 2]).numpy()
+            array([1, 2])
         """
         if force is not False:
             checks.flag("numpy", "force", force)
@@ -404,16 +623,27 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return self.array()
 
     def fill_(self, value: Any) -> Any:
-        """Set every element to a number, or to the value of a tensor of one element."""
+        """Set every element to a number, or to the value of a tensor of one element.
+
+        Example:
+            >>> torch.zeros(3).fill_(7)
+            tensor([7., 7., 7.])
+        """
         if type(value) not in PLAIN:
             checks.fill(value)
             value = checks.plain(value)
         if isinstance(value, TensorBase):
+            # ignored: every tensor is a Tensor
             return self.copy_(value.clone() if value.storage is self.storage else value)  # type: ignore[attr-defined]
         return calls.call_inplace(_FILL, (self, value), {})
 
     def zero_(self) -> Any:
-        """Set every element to 0."""
+        """Set every element to 0.
+
+        Example:
+            >>> torch.ones(3).zero_()
+            tensor([0., 0., 0.])
+        """
         return self.fill_(0)
 
     def __len__(self) -> int:
@@ -421,7 +651,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             raise ArgumentTypeError(
                 f"len() of a 0-d tensor, {self.describe()}", hint="numel() is 1; use item()", operator="len"
             )
-        return self.shape[0]  # type: ignore[return-value]
+        return self.shape[0]  # type: ignore[return-value]  # sizes are ints
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
@@ -453,7 +683,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
             raise ArgumentTypeError(
                 f"iteration over a 0-d tensor, {self.describe()}", hint="use item()", operator="iter"
             )
-        return iter([self[index] for index in range(self.shape[0])])  # type: ignore[index]
+        return iter([self[index] for index in range(self.shape[0])])  # type: ignore[index]  # sizes are ints
 
     def __reversed__(self) -> Any:
         """The tensor with its first dimension reversed."""

@@ -1,6 +1,6 @@
 """`python -m flambeau.testing.build`: compile ahead what the package ships.  Needs NVRTC and no GPU.
 
-Two things are made beside the nvidia driver, which says how they are used (shipped.py and ahead.py):
+It writes two things beside the nvidia driver (see prebuilt_cubins.py and background_compilation.py):
 
 - one archive of machine code per architecture, for the kernels that ordinary programs use first;
 - the file of which kernels follow which, with their sources.  It needs no compiler, and is all that `--pure` makes.
@@ -20,8 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from ..autograd.functional import backward
-from ..driver.nvidia import ahead, gemm, shipped
-from ..driver.nvidia.ahead import Source
+from ..driver.nvidia import background_compilation, gemm, prebuilt_cubins
+from ..driver.nvidia.background_compilation import Source
 from ..driver.nvidia.compile import Compiler
 from ..driver.nvidia.nvrtc import nvrtc_version
 from ..dtypes import ALL, bfloat16, bool_, dtype, float16, float32, int64
@@ -43,7 +43,7 @@ THREADS = 2
 
 
 class Run(NamedTuple):
-    """What one program, or one sample, launched: each kernel once, in the order of first launch."""
+    """The kernels of one program or sample, in the order of first launch."""
 
     kernels: list[Kernel]
     leading: int  # how many of them, from the first, tell what comes next: those of a call, not of its gradient
@@ -89,8 +89,9 @@ def _called(operator: Operator, kind: dtype, sample: Sample) -> list[Any]:
 
 
 def chosen(runs: list[Run]) -> list[Source]:
-    """What is compiled ahead: the first MAX_ENTRIES in the order of the module's rule."""
+    """The kernels to ship: the first MAX_ENTRIES in the order given above."""
     steps: list[Callable[[Run], bool]] = [lambda run: run.kind is None]
+    # ignored: a lambda with a default
     steps += [lambda run, kind=kind: run.kind is kind and run.is_first for kind in MAIN_TYPES]  # type: ignore[misc]
     steps.append(lambda run: run.kind is MAIN_TYPES[0])
     found = {each.entry: _source(each) for wanted in steps for run in runs if wanted(run) for each in run.kernels}
@@ -116,8 +117,8 @@ def build_archive(sources: list[Source], arch: str) -> tuple[int, int]:
     compiler = Compiler(use_shipped=False)
     with ThreadPoolExecutor(THREADS) as pool:
         cubins = pool.map(lambda each: compiler.cubin(Kernel(each.entry, each.text, (), _nothing), arch), sources)
-        named = {shipped.cache_key(each.text, arch, None): cubin for each, cubin in zip(sources, cubins)}
-    return len(named), shipped.write_archive(shipped.DIRECTORY / f"{arch}.zip", named, nvrtc_version())
+        named = {prebuilt_cubins.cache_key(each.text, arch, None): cubin for each, cubin in zip(sources, cubins)}
+    return len(named), prebuilt_cubins.write_archive(prebuilt_cubins.DIRECTORY / f"{arch}.zip", named, nvrtc_version())
 
 
 def _nothing(*_: Any) -> None:
@@ -130,12 +131,13 @@ def main(argv: list[str] | None = None, out: Callable[[str], Any] = print) -> in
     parser.add_argument("--arch", action="append", help=f"default {' '.join(ARCHITECTURES)}; may be given again")
     parser.add_argument("--pure", action="store_true", help="no machine code: compiled when needed")
     options = parser.parse_args(argv)
-    for path in shipped.DIRECTORY.glob("sm_*.zip"):
+    for path in prebuilt_cubins.DIRECTORY.glob("sm_*.zip"):
         path.unlink()
     start = time.perf_counter()
     runs = [*program_runs(), *sample_runs()]
     sources = {each.entry: each.source for run in runs for each in run.kernels}
-    nbytes = ahead.write_following(sources, followers(runs), shipped.DIRECTORY / ahead.NAME)
+    path = prebuilt_cubins.DIRECTORY / background_compilation.NAME
+    nbytes = background_compilation.write_following(sources, followers(runs), path)
     out(f"{len(sources)} sources, {nbytes:,} bytes, {time.perf_counter() - start:.0f} s")
     architectures = () if options.pure else options.arch or ARCHITECTURES
     try:

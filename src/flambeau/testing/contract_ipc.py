@@ -1,4 +1,4 @@
-"""What every Driver whose `capabilities.ipc` is True must do, with a second process at the other end.
+"""The contract suite for drivers with `capabilities.ipc`, with a second process.
 
     class TestMine(IpcContract):
         gpus = "virtual:1"             # what FLAMBEAU_GPUS says in the other process
@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from .. import host
@@ -121,11 +122,11 @@ def _open(driver: Driver, handle: bytes) -> str:
 
 
 def main(what: str, *handles: str) -> None:
-    """What the other process does: "read" or "open", with handles as hexadecimal digits."""
+    """Main of the second process: "read" or "open", with handles in hexadecimal."""
     driver = make(parse_gpus(os.environ["FLAMBEAU_GPUS"]))
     driver.start()
-    do = {"read": _read_and_answer, "open": _open}[what]
-    print(do(driver, *map(bytes.fromhex, handles)))
+    do: dict[str, Callable[..., Any]] = {"read": _read_and_answer, "open": _open}
+    print(do[what](driver, *map(bytes.fromhex, handles)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Derivatives checked against differences: the functions of `torch.autograd`."""
+"""Gradient checks against finite differences, as in torch.autograd."""
 
 from ..autograd.gradcheck import gradcheck, gradgradcheck
 

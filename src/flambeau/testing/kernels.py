@@ -20,7 +20,7 @@ from ..errors import FlambeauError
 from ..kernel import Kernel
 from ..ops.convert import strided_fill
 from ..ops.operator import REGISTRY, Operator, Sample
-from ..runtime.graph_random import SET_STATE
+from ..runtime.graph import SET_STATE
 from ..tensor.factories import tensor
 from .machine import machine
 from .samples import cases, made

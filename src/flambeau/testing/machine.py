@@ -1,4 +1,4 @@
-"""Fresh virtual machines for tests: as many as wanted, one after another or nested."""
+"""machine(): fresh virtual GPUs for a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operator samples made into tensors: what the sweep, the kernel check and the benchmarks of counts run on."""
+"""Operator samples as tensors, for the sweep, the kernel check and the benchmarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every order in which a small program may run, one after another.
+"""Runs a small program under every schedule of its streams.
 
 def program(schedule):
     driver = VirtualDriver(virtual_gpus(1, races="real"), schedule)
@@ -44,7 +44,7 @@ def every_schedule(limit: int = MAX_SCHEDULES) -> Iterator[Replay]:
 
 
 def outcomes(program: Callable[[Replay], Value], limit: int = MAX_SCHEDULES) -> set[Value]:
-    """What `program` may return: its results under every schedule.
+    """The set of results of `program` under every schedule.
 
     Raises: ArgumentError if there are more than `limit` schedules.
     """

@@ -1,4 +1,4 @@
-"""Why a call lets the host go on, or makes it wait.
+"""Explains why a call lets the host continue, or makes it wait.
 
 The call is made, once; the code that decides how bytes travel says what it decided, to `callers`'s hooks.  What other
 threads do meanwhile is left out.
@@ -46,10 +46,17 @@ class Explanation:
 
 
 def explain(call: Callable[[], Any]) -> Explanation:
-    """Make a call, and tell whether it made the host wait, for what, and why: explain(lambda: x.to("cuda")).
+    """Run a call and explain whether, for what and why the host waited: explain(lambda: x.to("cuda")).
 
     Host:   as the call.
     Raises: what the call raises.
+    Example:
+        >>> x = torch.ones(2)
+        >>> torch.explain(lambda: x.to("cuda")).asynchronous
+        False
+        >>> pinned = x.pin_memory()
+        >>> torch.explain(lambda: pinned.to("cuda", non_blocking=True)).asynchronous
+        True
     """
     checks.function("explain", "call", call)
     watcher = _Watcher()
@@ -59,7 +66,7 @@ def explain(call: Callable[[], Any]) -> Explanation:
 
 
 class _Watcher:
-    """Writes down what the calls of one thread do.  The answer's is the first of the heaviest waits."""
+    """Records the calls of one thread; the explanation is the first of the heaviest waits."""
 
     def __init__(self) -> None:
         self.steps: list[str] = []
@@ -74,7 +81,7 @@ class _Watcher:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Subscribe inside the block."""
-        wanted = {
+        wanted: dict[str, Callable[..., None]] = {
             "on_route": self._route,
             "on_convert": self._convert,
             "on_launch": self._launch,
@@ -148,7 +155,7 @@ def _way(route: Route, stream: Stream | None, other: Stream | None) -> str:
 
 
 def named(awaited: Any) -> str:
-    """A stream, an event or a device in words."""
+    """Text of a stream, an event or a device."""
     if isinstance(awaited, Stream):
         place = named_device(awaited.device_index)
         return f"{awaited.label} of {place}"

@@ -1,4 +1,4 @@
-"""What is kept of earlier calls."""
+"""Cache statistics: entries kept of earlier calls."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from ..core.thread import CPU, MAX_ENTRIES, Device
 
 
 def statistics() -> dict[str, dict[str, Any]]:
-    """What is kept of earlier calls and used again, for the CPU and every device of a started machine.
+    """Counts of cached plans, loaded kernels and library plans, for the CPU and each device of a started machine.
 
     {device: {"plans": {operator: the number of its plans}, "max_plans": how many calls of all devices are kept,
     "kernels": loaded ones, "library_plans": those of cuBLAS and cuDNN}}.  Host: returns at once, and starts nothing.
+    Example:
+        >>> x = torch.ones(2, device="cuda") + 1
+        >>> torch.statistics()["cuda:0"]["plans"]["add"]
+        1
     """
     machine = thread.machine()
     entries = list(machine.plans.entries.items())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flambeau.driver.nvidia import library, nvml, shipped
+from flambeau.driver.nvidia import library, nvml, prebuilt_cubins
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.driver.nvidia.nvrtc import nvrtc_version
 from flambeau.errors import AcceleratorError, NoDeviceError
@@ -139,10 +139,10 @@ def nvrtc(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     except (AcceleratorError, NoDeviceError) as missing:
         pytest.skip(str(missing))
     monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
-    monkeypatch.setattr(shipped, "DIRECTORY", tmp_path / "shipped")
-    shipped.archive.cache_clear()
+    monkeypatch.setattr(prebuilt_cubins, "DIRECTORY", tmp_path / "shipped")
+    prebuilt_cubins.archive.cache_clear()
     yield library.nvrtc_bindings()
-    shipped.archive.cache_clear()
+    prebuilt_cubins.archive.cache_clear()
 
 
 NVML_NOT_SUPPORTED, NVML_INSUFFICIENT_SIZE, NVML_NOT_FOUND = 3, 7, 6

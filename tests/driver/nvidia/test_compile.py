@@ -11,8 +11,8 @@ import pytest
 
 from flambeau import dtypes, errors
 from flambeau.driver.nvidia import compile as compiling
-from flambeau.driver.nvidia import nvrtc, shipped
-from flambeau.driver.nvidia.ahead import Following
+from flambeau.driver.nvidia import nvrtc, prebuilt_cubins
+from flambeau.driver.nvidia.background_compilation import Following
 from flambeau.driver.nvidia.compile import Compiler, compile_cubin
 from flambeau.kernel import Kernel, Pointer
 
@@ -57,7 +57,7 @@ assert "cuda.bindings.nvrtc" not in sys.modules, "the compiler was loaded"
 
 def test_a_process_with_a_warm_cache_loads_no_compiler(real):
     compile_cubin(kernel(), ARCH)
-    subprocess.run([sys.executable, "-c", WARM, SOURCE], check=True, timeout=60)
+    assert subprocess.run([sys.executable, "-c", WARM, SOURCE], timeout=60).returncode == 0
 
 
 @pytest.fixture
@@ -94,14 +94,14 @@ def fake(tmp_path, monkeypatch):
     made = Nvrtc(tmp_path / "libnvrtc.so")
     made.path.write_bytes(b"library")
     monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
-    monkeypatch.setattr(shipped, "DIRECTORY", tmp_path / "shipped")
+    monkeypatch.setattr(prebuilt_cubins, "DIRECTORY", tmp_path / "shipped")
     monkeypatch.setattr(nvrtc, "nvrtc_version", made.nvrtc_version)
     monkeypatch.setattr(nvrtc, "compiled", made.compile)
     monkeypatch.setattr(nvrtc, "_library_path", lambda: str(made.path))
     monkeypatch.setattr(nvrtc, "_memory_name", lambda: "nvrtc-here")
-    shipped.archive.cache_clear()
+    prebuilt_cubins.archive.cache_clear()
     yield made
-    shipped.archive.cache_clear()
+    prebuilt_cubins.archive.cache_clear()
 
 
 @pytest.fixture
@@ -116,10 +116,10 @@ MADE = b"a for sm_90 by (13, 5)"
 
 
 def ship(text, cubin=b"shipped", version=(13, 5)):
-    key = shipped.cache_key(text, ARCH, None)
-    shipped.write_archive(shipped.DIRECTORY / f"{ARCH}.zip", {key: cubin}, version)
-    shipped.archive.cache_clear()
-    return shipped.DIRECTORY / f"{ARCH}.zip"
+    key = prebuilt_cubins.cache_key(text, ARCH, None)
+    prebuilt_cubins.write_archive(prebuilt_cubins.DIRECTORY / f"{ARCH}.zip", {key: cubin}, version)
+    prebuilt_cubins.archive.cache_clear()
+    return prebuilt_cubins.DIRECTORY / f"{ARCH}.zip"
 
 
 def test_the_second_time_nothing_is_compiled(fake, path):
@@ -341,7 +341,7 @@ def test_a_failure_in_the_background_is_raised_when_the_kernel_is_needed(fake, l
 FORKED = """
 import os, sys, threading, types
 from flambeau.driver.nvidia import nvrtc, compile
-from flambeau.driver.nvidia.ahead import Following
+from flambeau.driver.nvidia.background_compilation import Following
 is_running, may_go_on = threading.Event(), threading.Event()
 def compiled(entry, source, arch):
     if source == "b":

@@ -11,7 +11,7 @@ import pytest
 
 from flambeau import dtypes, errors
 from flambeau.driver.nvidia import dnn
-from flambeau.driver.nvidia import dnn_graph as dg
+from flambeau.driver.nvidia import dnn as dg
 from flambeau.driver.nvidia.handles import Stream
 from flambeau.host import address_of, bytes_at
 from flambeau.problem import Attention, AttentionBackward

@@ -8,7 +8,7 @@ import pytest
 
 from flambeau import dtypes, errors
 from flambeau.driver.api import CopyKind
-from flambeau.driver.nvidia import blas, blas_handles
+from flambeau.driver.nvidia import blas
 from flambeau.driver.nvidia import gemm as own
 from flambeau.driver.nvidia.compile import Compiler
 from flambeau.driver.nvidia.driver import NvidiaDriver
@@ -397,7 +397,7 @@ class FakeCublas:
 
 def test_a_handle_of_cublas_goes_with_thread_device_and_stream(driver, monkeypatch):
     library = FakeCublas()
-    monkeypatch.setattr(blas_handles, "load", lambda: library)
+    monkeypatch.setattr(blas, "load_cublas", lambda: library)
     stream = driver.stream_create(1, 0)
     first, other = driver.blas_handle(driver.stream_adopt(1, 0)), driver.blas_handle(driver.stream_adopt(0, 0))
     assert first != other and library.streams == {first: 0, other: 0}

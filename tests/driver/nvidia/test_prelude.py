@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 
 from flambeau import dtypes
-from flambeau.driver.nvidia.shipped import OPTIONS
+from flambeau.driver.nvidia.prebuilt_cubins import OPTIONS
 from flambeau.kernel import Kernel, Pointers, Strided
 
 PRELUDE = resources.files("flambeau").joinpath("ops/kernels/prelude.cu").read_text()
@@ -50,6 +50,7 @@ def test_every_storage_type_with_its_compute_type(nvrtc, arch, types):
     assert log_of(nvrtc, PRELUDE + "".join(kernels), arch) == (0, "")
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_every_storage_type_with_every_compute_type(nvrtc):
     kernels = [convert(index, each.cuda, *COMPUTE) for index, each in enumerate(dtypes.ALL)]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from flambeau.driver.api import CopyKind
-from flambeau.driver.virtual.history import FEW_GROUPS
+from flambeau.driver.virtual.access import FEW_GROUPS
 from flambeau.driver.virtual.schedule import Delay, Submission
 from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError, RaceError

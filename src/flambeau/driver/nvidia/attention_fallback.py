@@ -1,4 +1,4 @@
-"""Attention without cuDNN: where it is not installed, and for what it does not do (float32, float64, odd strides).
+"""Attention kernels without cuDNN: where it is missing, and for float32, float64 and odd strides.
 
 It needs no more memory than cuDNN does, is correct for every stride and size of up to MAX_HEAD_DIM, and is many times
 slower.  The gradients are two launches, one for the queries and one for the keys and values, so nothing is added up

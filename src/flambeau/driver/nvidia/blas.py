@@ -1,11 +1,12 @@
-"""Matrix products by cuBLASLt, through ctypes.
+"""Matrix products by cuBLASLt, through ctypes, and cuBLAS handles for other libraries.
 
-- cuBLASLt is column-major.  A row-major [m, n] array is a column-major [n, m] one, so out = a b is asked for as
-  out^T = b^T a^T: our b is its A, our a is its B, and our bias [n] runs along the rows, as its epilogue wants.
-- An algorithm is chosen per alignment of the addresses, the first time that one occurs, and kept in the plan.  A plan's
-  workspace is what its algorithm for the best alignment needs, mostly none; the others make do with that.
+- cuBLASLt is column-major.  A row-major [m, n] array is a column-major [n, m] one, so out = a b is computed as
+  out^T = b^T a^T: our b is its A, our a is its B, and our bias [n] runs along the rows, as its epilogue expects.
+- An algorithm is chosen per alignment of the addresses, at its first occurrence, and kept in the plan.  A plan's
+  workspace fits the algorithm of the best alignment, mostly none; the others use no more.
 - Plans are used by any thread.  The address of the bias is a field of the descriptor, so such a run holds a lock.
 - The device's context is current whenever a function here is called.
+- cuBLAS handles are given to other libraries only; flambeau's own products use cuBLASLt.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import POINTER, byref, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
 
 from ...dtypes import bfloat16, dtype, float16, float32, float64
-from ...errors import AcceleratorError
+from ...errors import AcceleratorError, NotSupportedError
 from ...problem import GELU, RELU, Gemm
+from ..per_thread import PerThread
 from . import library
 from .handles import Stream
 from .library import SUCCESS, check_blas
@@ -50,7 +53,7 @@ DATA_TYPES: dict[dtype, int] = {float16: R_16F, bfloat16: R_16BF, float32: R_32F
 
 
 class HeuristicResult(ctypes.Structure):
-    """cublasLtMatmulHeuristicResult_t; `algo` is its opaque cublasLtMatmulAlgo_t.  address: where that lies."""
+    """cublasLtMatmulHeuristicResult_t; `algo` is its opaque cublasLtMatmulAlgo_t.  address: its address."""
 
     _fields_ = (
         ("algo", c_uint64 * 8),
@@ -103,7 +106,7 @@ def _find() -> ctypes.CDLL | None:
 
 
 def packaged(name: str) -> tuple[str, ...]:
-    """Where NVIDIA's wheels, or a toolkit, have a library."""
+    """The path of a library in NVIDIA's wheels or a toolkit."""
     try:
         found: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib(name)
     except (ImportError, RuntimeError):  # no pathfinder, or it finds none
@@ -358,3 +361,47 @@ def _compute_type(problem: Gemm) -> int:
     if problem.dtype is float64:
         return COMPUTE_64F
     return COMPUTE_32F_FAST_TF32 if problem.dtype is float32 and problem.allow_tf32 else COMPUTE_32F
+
+
+CUBLAS_SONAMES = ("libcublas.so.13", "libcublas.so.12")
+CUBLAS_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cublasCreate_v2": (ctypes.POINTER(c_void_p),),
+    "cublasSetStream_v2": (c_void_p, c_void_p),
+}
+
+
+@cache
+def load_cublas() -> Any:
+    """The library with its signatures declared.  Raises NotSupportedError if it is not installed."""
+    for path in (*packaged("cublas"), *CUBLAS_SONAMES):
+        try:
+            library = ctypes.CDLL(path)
+        except OSError:  # not there: the next one may be
+            continue
+        for name, argtypes in CUBLAS_SIGNATURES.items():
+            function = getattr(library, name)
+            function.argtypes, function.restype = argtypes, c_int
+        return library
+    raise NotSupportedError(
+        "cuBLAS is not installed", hint='pip install "nvidia-cublas"', operator="current_blas_handle"
+    )
+
+
+class BlasHandles:
+    """One handle per thread and device.  They live as long as the process."""
+
+    def __init__(self) -> None:
+        self._handles: PerThread[int, int] = PerThread()
+
+    def of(self, stream: Stream) -> int:
+        """The calling thread's, which puts its work on a stream.  The stream's device is current."""
+        library = load_cublas()
+        handle = self._handles.get(stream.device, lambda: _make_handle(library, stream.device))
+        check_blas(library.cublasSetStream_v2(handle, stream.raw), "cublasSetStream", device=stream.device)
+        return handle
+
+
+def _make_handle(library: Any, device: int) -> int:
+    made = c_void_p()
+    check_blas(library.cublasCreate_v2(byref(made)), "cublasCreate", device=device)
+    return int(made.value or 0)

@@ -32,7 +32,7 @@ CLAIM_POLL_S = 0.005
 
 
 class PrivateFiles:
-    """Named contents in a private directory, which is made when first written to."""
+    """Files by name in a private directory, which is created at the first write."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -111,7 +111,7 @@ class PrivateFiles:
 
 
 class NoFiles(PrivateFiles):
-    """Where nothing is kept."""
+    """A file store that keeps nothing."""
 
     def read(self, name: str) -> bytes | None:
         return None
@@ -135,7 +135,7 @@ def sealed(content: bytes, name: str) -> bytes:
 
 
 def unsealed(whole: bytes, name: str) -> bytes | None:
-    """What was sealed under `name`, or None if it is damaged."""
+    """The sealed content of `name`, or None if it is damaged."""
     content = whole[HEADER_BYTES:]
     return content if whole[:HEADER_BYTES] == _header(content, name) else None
 

@@ -4,7 +4,7 @@
 - A cached file is named by everything that decides its content: source, options, architecture, NVRTC's version.
 - A kernel is compiled once: threads wait for the one that compiles it, processes for the one that holds its claim.
 - A process whose kernels are all there loads no compiler.
-- What cannot be trusted, shipped or cached, is compiled again: see shipped.py and cache.py.
+- What cannot be trusted, shipped or cached, is compiled again: see prebuilt_cubins.py and cache.py.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 from ... import config
 from ...core.native import Lock
 from ...kernel import Kernel
-from . import library, nvrtc, shipped
-from .ahead import Ahead, Source, following, spare_cores
+from . import library, nvrtc, prebuilt_cubins
+from .background_compilation import BackgroundCompiler, Source, following, spare_cores
 from .cache import PrivateFiles, files_of
-from .shipped import Version, cache_key
+from .prebuilt_cubins import Version, cache_key
 
 ANY_MAJOR = 1 << 30
 
@@ -39,8 +39,8 @@ def cache_files() -> PrivateFiles:
 
 
 def architectures() -> list[str]:
-    """What kernels are shipped for, and what the compiler compiles for, the oldest first."""
-    found = {*shipped.architectures(), *nvrtc.supported()}
+    """The architectures of prebuilt cubins and of the compiler, the oldest first."""
+    found = {*prebuilt_cubins.architectures(), *nvrtc.supported()}
     return sorted(found, key=lambda arch: int(arch.removeprefix("sm_")))
 
 
@@ -51,7 +51,7 @@ def of_driver(cu: Any) -> Compiler:
 
 
 class Turn:
-    """One kernel's compilation in this process: its lock, and what came of it."""
+    """The compilation of one kernel in this process: its lock and result."""
 
     __slots__ = ("cubin", "failure", "lock")
 
@@ -62,18 +62,18 @@ class Turn:
 
 
 class Compiler:
-    """Finds or makes machine code.  Any thread may call."""
+    """Finds or compiles machine code.  Thread-safe."""
 
     def __init__(self, cuda_major: int = ANY_MAJOR, ahead: bool = False, use_shipped: bool = True) -> None:
         """cuda_major: the newest that the driver reads;  ahead: compile what comes next in the background."""
         self._cuda_major = cuda_major
         self._use_shipped = use_shipped
-        self.ahead = Ahead(self._prepare, following, spare_cores() if ahead else 0)
+        self.ahead = BackgroundCompiler(self._prepare, following, spare_cores() if ahead else 0)
         self.reset()
         _compilers.add(self)
 
     def reset(self) -> None:
-        """Forget what other threads were doing: what a forked child does."""
+        """Reset the state of other threads in a forked child."""
         self._lock = Lock()
         self._turns: dict[str, Turn] = {}
         self._version: Version | None = None
@@ -86,7 +86,7 @@ class Compiler:
         return found if found is not None else self._asked(Source(kernel.entry, kernel.source), arch)
 
     def _shipped(self, text: str, arch: str) -> bytes | None:
-        found = shipped.archive(arch)
+        found = prebuilt_cubins.archive(arch)
         if not self._use_shipped or not found or found.version[0] > self._cuda_major:
             return None
         return found.read(cache_key(text, arch, None))
@@ -103,7 +103,7 @@ class Compiler:
             return turn.cubin
 
     def _prepare(self, source: Source, arch: str) -> None:
-        """Compile in the background what is not there yet; a failure is raised when the kernel is needed."""
+        """Compile missing kernels in the background; a failure is raised when the kernel is used."""
         if self._shipped(source.text, arch) is not None:
             return
         turn = self._turn(source, arch)

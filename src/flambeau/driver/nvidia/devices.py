@@ -1,18 +1,23 @@
-"""The devices, and which one's context is current.
+"""Devices and contexts: the primary context of each device, peer access and green contexts.
 
-- A device's primary context, which all libraries of the process share, is taken when the device is first used.
-- The current context is asked of the driver each time and set where it differs, never remembered: other libraries
-  change it.  It is not set back.
+- A device's primary context, which all libraries of the process share, is retained when the device is first used.
+- The current context is queried from the driver each time and set where it differs, never cached: other libraries
+  change it.  It is not restored.
+- A partition is a green context.  It shares everything with the primary context except the multiprocessors, so kernels
+  loaded there run on its streams too.  Partitions live as long as the driver: few sizes are possible.
+- Addresses identify their device, so copies between devices need no peer access.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any, NamedTuple
 
 from ...errors import AcceleratorError
-from ..api import DeviceProperties
-from .library import INVALID_DEVICE, check
+from ..api import DeviceProperties, PartitionHandle, StreamHandle
+from .handles import Stream, Table
+from .library import INVALID_DEVICE, PEER_ACCESS_ALREADY_ENABLED, check
 
 NAME_BYTES = 256
 
@@ -25,7 +30,7 @@ class Context(NamedTuple):
 
 
 class Devices:
-    """The devices that the driver shows.  Any thread may call."""
+    """The devices visible to the driver.  Thread-safe."""
 
     def __init__(self, cu: Any, count: int) -> None:
         self._cu = cu
@@ -71,7 +76,7 @@ class Devices:
         )
 
     def uuid(self, device: int) -> str:
-        """What names the device in every process, as `GPU-…` text of 40 characters."""
+        """The UUID of a device, as `GPU-…` text of 40 characters."""
         result = self._cu.cuDeviceGetUuid(self.handle(device))
         return _uuid_text(check(result, "cuDeviceGetUuid", device=device).bytes)
 
@@ -103,3 +108,95 @@ class Devices:
 def _uuid_text(raw: bytes) -> str:
     digits = raw.hex()
     return f"GPU-{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def can_access_peer(cu: Any, devices: Devices, device: int, peer: int) -> bool:
+    """Whether kernels and copies of `device` can use the memory of `peer` directly; never its own."""
+    here, there = devices.handle(device), devices.handle(peer)
+    if device == peer:
+        return False
+    return bool(check(cu.cuDeviceCanAccessPeer(here, there), "cuDeviceCanAccessPeer", device=device, peer=peer))
+
+
+def enable_peer(cu: Any, devices: Devices, device: int, peer: int) -> None:
+    """Let `device` use the memory of `peer`."""
+    other = devices.context(peer)
+    devices.use(device)
+    result = cu.cuCtxEnablePeerAccess(other.cu, 0)
+    if result[0] != PEER_ACCESS_ALREADY_ENABLED:
+        check(result, "cuCtxEnablePeerAccess", device=device, peer=peer)
+
+
+# cuda.h
+STREAM_NON_BLOCKING = 1
+GREEN_DEFAULT_STREAM = 1  # CU_GREEN_CTX_DEFAULT_STREAM, without which none can be made
+
+
+class Partition(NamedTuple):
+    """cu: the CUgreenCtx."""
+
+    device: int
+    multiprocessors: int
+    cu: Any
+
+
+class ContextCalls:
+    """Context and partition calls of the Driver."""
+
+    _cu: Any
+    _devices: Devices
+    _lock: Lock
+    _streams: Table[Stream]
+    _stream_by_raw: dict[tuple[int, int], StreamHandle]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._partitions: Table[Partition] = Table("partition")
+        self._partition_handles: dict[tuple[int, int], PartitionHandle] = {}
+
+    def _add_stream(self, stream: Stream) -> StreamHandle:
+        handle = StreamHandle(self._streams.add(stream))
+        self._stream_by_raw[stream.device, stream.raw] = handle
+        return handle
+
+    def has_context(self, device: int) -> bool:
+        """Whether a device has a context, also one created by another library."""
+        result = self._cu.cuDevicePrimaryCtxGetState(self._devices.handle(device))
+        _, is_active = check(result, "cuDevicePrimaryCtxGetState", device=device)
+        return bool(is_active)
+
+    def partition(self, device: int, multiprocessors: int) -> tuple[PartitionHandle, int]:
+        with self._lock:
+            handle = self._partition_handles.get((device, multiprocessors))
+            if handle is None:
+                handle = PartitionHandle(self._partitions.add(self._make_partition(device, multiprocessors)))
+                self._partition_handles[device, multiprocessors] = handle
+        return handle, self._partitions[handle].multiprocessors
+
+    def _make_partition(self, device: int, multiprocessors: int) -> Partition:
+        cu, of = self._cu, self._devices.handle(device)
+        if multiprocessors < 1:
+            raise AcceleratorError(
+                f"{multiprocessors} multiprocessors are no part of device {device}", operator="partition"
+            )
+        facts: dict[str, Any] = {"device": device, "multiprocessors": multiprocessors}
+        self._devices.use(device)
+        kind = cu.CUdevResourceType.CU_DEV_RESOURCE_TYPE_SM
+        every = check(cu.cuDeviceGetDevResource(of, kind), "cuDeviceGetDevResource", **facts)
+        split = cu.cuDevSmResourceSplitByCount(1, every, 0, multiprocessors)
+        parts, count, _ = check(split, "cuDevSmResourceSplitByCount", **facts)
+        if not count:
+            raise AcceleratorError(
+                f"device {device} has fewer than {multiprocessors} multiprocessors to part", operator="partition"
+            )
+        part = parts[0]
+        description = check(cu.cuDevResourceGenerateDesc([part], 1), "cuDevResourceGenerateDesc", **facts)
+        made = check(cu.cuGreenCtxCreate(description, of, GREEN_DEFAULT_STREAM), "cuGreenCtxCreate", **facts)
+        return Partition(device, int(part.sm.smCount), made)
+
+    def partition_stream(self, partition: PartitionHandle) -> StreamHandle:
+        of = self._partitions[partition]
+        self._devices.use(of.device)
+        made = self._cu.cuGreenCtxStreamCreate(of.cu, STREAM_NON_BLOCKING, 0)
+        created = check(made, "cuGreenCtxStreamCreate", partition=partition, device=of.device)
+        return self._add_stream(Stream(of.device, created, is_ours=True))

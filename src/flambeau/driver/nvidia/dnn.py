@@ -1,12 +1,16 @@
-"""Attention by cuDNN, through the backend interface of its graph library and ctypes.
+"""Attention by cuDNN, through ctypes and the backend interface of its graph library.
 
-- A plan is chosen and compiled by cuDNN once per problem and device (0.2 to 0.8 s), and kept on disk as cuDNN writes
-  it, with its machine code.
-- A handle of cuDNN has one current stream.  Each device has one handle, and a run holds the device's lock for as long
-  as it takes to queue the work.
-- A run's addresses are a descriptor of cuDNN's.  The last PACKS of a plan are kept, for addresses come again.
-- Releases before OLDEST give wrong gradients for some numbers of keys; they are not used.
+- A plan is chosen and compiled by cuDNN once per problem and device (0.2 to 0.8 s), and kept on disk as serialized by
+  cuDNN, with its machine code.
+- A cuDNN handle has one current stream.  Each device has one handle; a run holds the device's lock while it queues.
+- The addresses of a run are a cuDNN descriptor.  The last PACKS of a plan are kept, since addresses repeat.
+- Releases before OLDEST compute wrong gradients for some numbers of keys and are not used.
 - The device's context is current whenever a function here is called.
+- A descriptor is created and finalized in one call, and never changed.  Tensors have four dimensions;
+  those with a uid are memory named by a run, the others are values between two operations.
+- cuDNN matches these graphs as a whole and runs fused kernels, without a score matrix in memory.  It matches only this
+  decomposition and order.  Keys, and values for the gradients, are transposed.
+- The gradients accumulate the query's in float32 and need one float32 sum per query; both lie in the workspace.
 """
 
 from __future__ import annotations
@@ -14,37 +18,313 @@ from __future__ import annotations
 import ctypes
 import importlib
 import warnings
-from ctypes import POINTER, byref, c_char, c_char_p, c_float, c_int, c_int64, c_size_t, c_void_p
+from collections.abc import Sequence
+from ctypes import POINTER, byref, c_bool, c_char, c_char_p, c_float, c_int, c_int64, c_size_t, c_void_p
 from functools import cache
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core.native import Lock
-from ...dtypes import dtype
+from ...dtypes import bfloat16, bool_, dtype, float16, float32, int32
 from ...errors import NotSupportedError
 from ...problem import Attention, AttentionBackward
 from . import library
-from .attention_graph import Program, attention, attention_backward
 from .cache import files_of
-from .dnn_graph import (
-    ADDRESS,
-    ALIGNMENT,
-    CHAR,
-    DATA_TYPES,
-    ENGINE_CONFIG,
-    ENGINE_HEURISTIC,
-    HANDLE,
-    HEURISTIC,
-    INT64,
-    PACK,
-    PLAN,
-    Backend,
-    choice,
-    descriptors,
-    numbers,
-)
 from .handles import Stream
-from .shipped import cache_key
+from .library import check_dnn
+from .prebuilt_cubins import cache_key
+
+# cudnn_graph.h: cudnnDataType_t
+DATA_TYPES: dict[dtype, int] = {float32: 0, float16: 2, int32: 4, bfloat16: 9, bool_: 11}
+# cudnn_graph.h: cudnnBackendAttributeType_t
+HANDLE, DATA_TYPE, BOOLEAN, INT64, ADDRESS, HEURISTIC, MODE = 0, 1, 2, 3, 6, 8, 14
+DESCRIPTOR, REDUCTION, CHAR = 15, 18, 24
+# cudnn_graph.h: cudnnBackendDescriptorType_t
+POINTWISE_DESC, ENGINE_CONFIG, ENGINE_HEURISTIC, PLAN, POINTWISE, GRAPH, PACK, TENSOR = 0, 3, 4, 5, 13, 15, 16, 17
+MATMUL_DESC, MATMUL, REDUCE_DESC, REDUCE, RESHAPE = 18, 19, 21, 22, 31
+# cudnn_graph.h: cudnnPointwiseMode_t, cudnnReduceTensorOp_t
+ADD, MUL, DIV, SUB, EXP, LOG, IDENTITY, GREATER_EQUAL, INDEX, SELECT = 0, 1, 6, 9, 13, 15, 21, 303, 501, 601
+SUM, MAX = 0, 3
+# cudnn_graph.h: cudnnBackendAttributeName_t
+TENSOR_ALIGNMENT, TENSOR_TYPE, TENSOR_SIZES, TENSOR_STRIDES, TENSOR_UID, TENSOR_VIRTUAL, TENSOR_BY_VALUE = (
+    900, 901, 902, 903, 906, 907, 908,
+)  # fmt: skip
+POINTWISE_MODE, POINTWISE_PRECISION, POINTWISE_AXIS = 0, 1, 9
+POINTWISE_OF, POINTWISE_X, POINTWISE_B, POINTWISE_Y, POINTWISE_T = 750, 751, 752, 753, 758
+MATMUL_PRECISION, MATMUL_A, MATMUL_B, MATMUL_C, MATMUL_OF = 1500, 1520, 1521, 1522, 1523
+REDUCE_OPERATOR, REDUCE_PRECISION, REDUCE_X, REDUCE_Y, REDUCE_OF = 1600, 1601, 1610, 1611, 1612
+RESHAPE_X, RESHAPE_Y = 2200, 2201
+GRAPH_HANDLE, GRAPH_OPERATIONS = 800, 801
+
+MESSAGE_BYTES = 1024
+ALIGNMENT = 16  # bytes: of every operand's first element
+
+Setting = tuple[int, Any]  # the type of an attribute, and a C array of its elements
+Sizes = Sequence[int]
+
+
+def numbers(*values: int) -> Setting:
+    return INT64, (c_int64 * len(values))(*values)
+
+
+def choice(kind: int, value: int) -> Setting:
+    """One member of an enumeration; kind: its attribute type."""
+    return kind, (c_int * 1)(value)
+
+
+def flag(value: bool) -> Setting:
+    return BOOLEAN, (c_bool * 1)(value)
+
+
+def descriptors(*values: int) -> Setting:
+    return DESCRIPTOR, (c_void_p * len(values))(*values)
+
+
+class Backend:
+    """The calls on descriptors, of a loaded library."""
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+
+    def make(self, kind: int, attributes: dict[int, Setting]) -> int:
+        """A finalized descriptor.  Raises NotSupportedError if cuDNN refuses it, else as `check_dnn`."""
+        descriptor = self.create(kind)
+        for attribute, setting in attributes.items():
+            self.set(descriptor, attribute, setting)
+        self.call("cudnnBackendFinalize", descriptor)
+        return descriptor
+
+    def create(self, kind: int) -> int:
+        made = c_void_p()
+        self.call("cudnnBackendCreateDescriptor", kind, byref(made))
+        return int(made.value or 0)
+
+    def set(self, descriptor: int, attribute: int, setting: Setting) -> None:
+        kind, elements = setting
+        self.call("cudnnBackendSetAttribute", descriptor, attribute, kind, len(elements), elements)
+
+    def get(self, descriptor: int, attribute: int, setting: Setting) -> int:
+        """Read up to as many elements as the setting holds into it; returns how many there are."""
+        kind, elements = setting
+        count = c_int64()
+        self.call("cudnnBackendGetAttribute", descriptor, attribute, kind, len(elements), byref(count), elements)
+        return count.value
+
+    def destroy(self, descriptor: int) -> None:
+        self.call("cudnnBackendDestroyDescriptor", descriptor)
+
+    def call(self, name: str, *arguments: Any) -> None:
+        status = getattr(self.library, name)(*arguments)
+        if status:
+            self.fail(status, name)
+
+    def fail(self, status: int, name: str) -> None:
+        """Raise the error of a status of the call `name`."""
+        message = ctypes.create_string_buffer(MESSAGE_BYTES)
+        self.library.cudnnGetLastErrorString(message, len(message))
+        check_dnn(status, name, " ".join(message.value.decode(errors="replace").split()))
+
+
+class Tensor:
+    """One tensor of a graph."""
+
+    __slots__ = ("descriptor", "sizes", "type")
+
+    def __init__(self, descriptor: int, sizes: Sizes, type: dtype) -> None:
+        self.descriptor = descriptor
+        self.sizes = tuple(sizes)
+        self.type = type
+
+
+class Graph:
+    """Operations, in the order in which they were added.  Arithmetic is in float32."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._operations: list[int] = []
+        self._unnamed = 1000  # numbers of tensors that only exist between operations
+
+    def tensor(
+        self, uid: int, sizes: Sizes, type: dtype, strides: Sizes | None = None, by_value: bool = False
+    ) -> Tensor:
+        """Memory of a run; by_value: it is one number in host memory."""
+        return self._tensor(uid, sizes, type, strides, False, by_value)
+
+    def value(self, sizes: Sizes, type: dtype = float32, strides: Sizes | None = None) -> Tensor:
+        """An intermediate tensor between two operations."""
+        self._unnamed += 1
+        return self._tensor(self._unnamed, sizes, type, strides, True, False)
+
+    def pointwise(
+        self, mode: int, x: Tensor, b: Tensor | None = None, *, where: Tensor | None = None, out: Tensor | None = None,
+        type: dtype = float32, precision: dtype = float32, axis: int | None = None,
+    ) -> Tensor:  # fmt: skip
+        """A pointwise operation.  SELECT returns x where `where` holds, else b."""
+        out = out or self.value(x.sizes, type)
+        described = {POINTWISE_MODE: choice(MODE, mode), POINTWISE_PRECISION: choice(DATA_TYPE, DATA_TYPES[precision])}
+        if axis is not None:
+            described[POINTWISE_AXIS] = numbers(axis)
+        operands = {POINTWISE_X: x, POINTWISE_B: b, POINTWISE_T: where, POINTWISE_Y: out}
+        self._add(POINTWISE, operands, {POINTWISE_OF: self._backend.make(POINTWISE_DESC, described)})
+        return out
+
+    def matmul(self, a: Tensor, b: Tensor, out: Tensor) -> Tensor:
+        of = self._backend.make(MATMUL_DESC, {MATMUL_PRECISION: choice(DATA_TYPE, DATA_TYPES[float32])})
+        self._add(MATMUL, {MATMUL_A: a, MATMUL_B: b, MATMUL_C: out}, {MATMUL_OF: of})
+        return out
+
+    def reduce(self, operator: int, x: Tensor, out: Tensor) -> Tensor:
+        """Reduce the dimensions that have size 1 in `out`."""
+        precision = choice(DATA_TYPE, DATA_TYPES[float32])
+        described = {REDUCE_OPERATOR: choice(REDUCTION, operator), REDUCE_PRECISION: precision}
+        self._add(REDUCE, {REDUCE_X: x, REDUCE_Y: out}, {REDUCE_OF: self._backend.make(REDUCE_DESC, described)})
+        return out
+
+    def reshape(self, x: Tensor, out: Tensor) -> Tensor:
+        self._add(RESHAPE, {RESHAPE_X: x, RESHAPE_Y: out}, {})
+        return out
+
+    def finish(self, handle: int | None) -> int:
+        """The descriptor of the whole graph."""
+        attributes = {GRAPH_OPERATIONS: descriptors(*self._operations)}
+        if handle is not None:
+            attributes[GRAPH_HANDLE] = HANDLE, (c_void_p * 1)(handle)
+        return self._backend.make(GRAPH, attributes)
+
+    def _tensor(
+        self, uid: int, sizes: Sizes, type: dtype, strides: Sizes | None, is_virtual: bool, by_value: bool
+    ) -> Tensor:
+        attributes = {
+            TENSOR_UID: numbers(uid),
+            TENSOR_TYPE: choice(DATA_TYPE, DATA_TYPES[type]),
+            TENSOR_SIZES: numbers(*sizes),
+            TENSOR_STRIDES: numbers(*(strides or packed(sizes))),
+            TENSOR_ALIGNMENT: numbers(ALIGNMENT),
+            TENSOR_VIRTUAL: flag(is_virtual),
+            TENSOR_BY_VALUE: flag(by_value),
+        }
+        return Tensor(self._backend.make(TENSOR, attributes), sizes, type)
+
+    def _add(self, kind: int, operands: dict[int, Tensor | None], of: dict[int, int]) -> None:
+        attributes = {name: descriptors(descriptor) for name, descriptor in of.items()}
+        attributes |= {name: descriptors(each.descriptor) for name, each in operands.items() if each is not None}
+        self._operations.append(self._backend.make(kind, attributes))
+
+
+def packed(sizes: Sizes) -> list[int]:
+    """Row-major strides.  Never 0, which cuDNN takes for a broadcast."""
+    strides = [1] * len(sizes)
+    for index in range(len(sizes) - 1, 0, -1):
+        strides[index - 1] = strides[index] * max(sizes[index], 1)
+    return strides
+
+
+ONE = (1, 1, 1, 1)
+# numbers of the tensors
+OUT, LOGSUMEXP, QUERY, KEY, VALUE, GRAD, QUERY_GRAD, KEY_GRAD, VALUE_GRAD = range(1, 10)
+SCALE, NOTHING, UNIT, ALONG, SUM_OF_QUERY = range(10, 15)
+
+
+class Program(NamedTuple):
+    """An operation graph and the tensors that a run binds.
+
+    operands: the tensors' numbers, in the order of the problem's operands.  scalars: values of the tensors that are
+    one number.  scratch: bytes that other tensors need.
+    """
+
+    graph: Graph
+    operands: tuple[int, ...]
+    scalars: dict[int, float]
+    scratch: dict[int, int]
+
+
+def attention(backend: Backend, problem: Attention) -> Program:
+    """The graph of (out, logsumexp, query, key, value)."""
+    graph, kind = Graph(backend), problem.dtype
+    rows = (*problem.out_shape[:3], 1)
+    query = graph.tensor(QUERY, problem.query_shape, kind, problem.query_strides)
+    key = _transposed(graph, KEY, problem.key_shape, problem.key_strides, problem)
+    value = graph.tensor(VALUE, problem.value_shape, kind, problem.value_strides)
+    scale = graph.tensor(SCALE, ONE, float32, by_value=True)
+    scores = graph.matmul(query, key, graph.value(_square(problem)))
+    scores = graph.pointwise(MUL, scores, scale)
+    scores = _causal(graph, scores) if problem.is_causal else scores
+    top = graph.reduce(MAX, scores, graph.value(rows))
+    powers = graph.pointwise(EXP, graph.pointwise(SUB, scores, top))
+    total = graph.reduce(SUM, powers, graph.value(rows))
+    graph.pointwise(ADD, top, graph.pointwise(LOG, total), out=graph.tensor(LOGSUMEXP, rows, float32))
+    weights = graph.pointwise(DIV, powers, total, type=kind)
+    graph.matmul(weights, value, graph.tensor(OUT, problem.out_shape, kind, problem.out_strides))
+    return Program(graph, (OUT, LOGSUMEXP, QUERY, KEY, VALUE), _scalars(problem), {})
+
+
+def attention_backward(backend: Backend, problem: AttentionBackward) -> Program:
+    """The graph of (query_grad, key_grad, value_grad, grad, out, logsumexp, query, key, value)."""
+    graph, of = Graph(backend), problem.forward
+    kind, rows, square = of.dtype, (*of.out_shape[:3], 1), _square(of)
+    query = graph.tensor(QUERY, of.query_shape, kind, of.query_strides)
+    key = _transposed(graph, KEY, of.key_shape, of.key_strides, of)
+    value = _transposed(graph, VALUE, of.value_shape, of.value_strides, of)
+    scale, unit = (graph.tensor(uid, ONE, float32, by_value=True) for uid in (SCALE, UNIT))
+    grad = graph.tensor(GRAD, of.out_shape, kind, problem.grad_strides)
+    out = graph.tensor(OUT, of.out_shape, kind, of.out_strides)
+    along = graph.reduce(SUM, graph.pointwise(MUL, grad, out), graph.value(rows))
+    along = graph.pointwise(MUL, along, unit, out=graph.tensor(ALONG, rows, float32))
+
+    scores = graph.pointwise(MUL, graph.matmul(query, key, graph.value(square)), scale)
+    scores = graph.pointwise(SUB, scores, graph.tensor(LOGSUMEXP, rows, float32))
+    weights = graph.pointwise(EXP, _causal(graph, scores) if of.is_causal else scores)
+    value_grad = graph.tensor(VALUE_GRAD, of.value_shape, kind, problem.value_grad_strides)
+    _sum_over_queries(graph, weights, grad, value_grad, of)
+
+    slopes = graph.pointwise(SUB, graph.matmul(grad, value, graph.value(square)), along)
+    slopes = graph.pointwise(MUL, graph.pointwise(MUL, slopes, weights), scale)
+    key_grad = graph.tensor(KEY_GRAD, of.key_shape, kind, problem.key_grad_strides)
+    _sum_over_queries(graph, slopes, query, key_grad, of)
+
+    rows_of_key = graph.reshape(key, graph.value(of.key_shape, kind, of.key_strides))
+    summed = graph.matmul(slopes, rows_of_key, graph.tensor(SUM_OF_QUERY, of.query_shape, float32))
+    graph.pointwise(IDENTITY, summed, out=graph.tensor(QUERY_GRAD, of.query_shape, kind, problem.query_grad_strides))
+    operands = QUERY_GRAD, KEY_GRAD, VALUE_GRAD, GRAD, OUT, LOGSUMEXP, QUERY, KEY, VALUE
+    queries = of.batch * of.heads * of.queries
+    scratch = {ALONG: queries * float32.itemsize, SUM_OF_QUERY: queries * of.head_dim * float32.itemsize}
+    return Program(graph, operands, {**_scalars(of), UNIT: 1.0}, scratch)
+
+
+def _scalars(problem: Attention) -> dict[int, float]:
+    return {SCALE: problem.scale, NOTHING: -inf} if problem.is_causal else {SCALE: problem.scale}
+
+
+def _square(problem: Attention) -> Sizes:
+    return problem.batch, problem.heads, problem.queries, problem.keys
+
+
+def _transposed(graph: Graph, uid: int, sizes: Sizes, strides: Sizes, problem: Attention) -> Tensor:
+    batch, heads, rows, columns = sizes
+    swapped = (*strides[:2], strides[3], strides[2])
+    return graph.tensor(uid, (batch, heads, columns, rows), problem.dtype, swapped)
+
+
+def _causal(graph: Graph, scores: Tensor) -> Tensor:
+    """Minus infinity where the key comes after the query."""
+    row = graph.pointwise(INDEX, scores, type=int32, axis=2)
+    column = graph.pointwise(INDEX, scores, type=int32, axis=3)
+    seen = graph.pointwise(GREATER_EQUAL, row, column, type=bool_, precision=bool_)
+    return graph.pointwise(SELECT, scores, graph.tensor(NOTHING, ONE, float32, by_value=True), where=seen)
+
+
+def _sum_over_queries(graph: Graph, matrix: Tensor, other: Tensor, out: Tensor, problem: Attention) -> None:
+    """out = matrix^T @ other, summed over the heads of a group."""
+    batch, heads, queries, keys = matrix.sizes
+    swapped = batch, heads, keys, queries
+    steps = packed(matrix.sizes)
+    turned = graph.reshape(matrix, graph.value(swapped, problem.dtype, (*steps[:2], steps[3], steps[2])))
+    if problem.heads == problem.kv_heads:
+        graph.matmul(turned, other, out)
+        return
+    per_head = graph.value((batch, heads, keys, out.sizes[3]), problem.dtype)
+    graph.reduce(SUM, graph.matmul(turned, other, per_head), out)
+
 
 SONAMES = ("libcudnn.so.9",)
 OLDEST = 91_600  # 9.16.0
@@ -106,7 +386,7 @@ def _find() -> ctypes.CDLL | None:
 
 
 def _packaged() -> tuple[str, ...]:
-    """Where NVIDIA's wheels, or a toolkit, have the library."""
+    """The path of the library in NVIDIA's wheels or a toolkit."""
     try:
         found: Any = importlib.import_module("cuda.pathfinder").load_nvidia_dynamic_lib("cudnn")
     except (ImportError, RuntimeError):  # no pathfinder, or it finds none
@@ -115,7 +395,7 @@ def _packaged() -> tuple[str, ...]:
 
 
 def _has_blas(major: int) -> bool:
-    """Whether the cuBLASLt that cuDNN opens by its name can be had: where it cannot, cuDNN ends the process."""
+    """Whether the cuBLASLt that cuDNN opens by name can be loaded: without it cuDNN aborts the process."""
     try:
         ctypes.CDLL(f"libcublasLt.so.{major}")
     except OSError:
@@ -125,7 +405,7 @@ def _has_blas(major: int) -> bool:
 
 @cache
 def warn(reason: str) -> None:
-    """Say once per process and reason that attention is slow, and what helps."""
+    """Warn once per process and reason that attention is slow, with a hint."""
     warnings.warn(
         f"{reason}, so attention runs many times slower on flambeau's own kernel: "
         "pip install nvidia-cudnn-cu13 (nvidia-cudnn-cu12 for CUDA 12)",
@@ -135,7 +415,7 @@ def warn(reason: str) -> None:
 
 
 def takes(problem: AttentionProblem) -> bool:
-    """Whether cuDNN can be asked for a problem at all.  It may still refuse it."""
+    """Whether a problem is within known limits of cuDNN, which may still refuse it."""
     if isinstance(problem, AttentionBackward):
         forward = problem.forward
         grads = problem.query_grad_strides, problem.key_grad_strides, problem.value_grad_strides, problem.grad_strides

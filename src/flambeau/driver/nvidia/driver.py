@@ -29,10 +29,9 @@ from ..api import (
     StreamHandle,
 )
 from ..hot_calls import HotCalls
-from . import compile, library, peers
-from .blas_handles import BlasHandles
-from .contexts import STREAM_NON_BLOCKING, ContextCalls
-from .devices import Devices
+from . import compile, devices, library
+from .blas import BlasHandles
+from .devices import STREAM_NON_BLOCKING, ContextCalls, Devices
 from .gemm import Launch
 from .graphs import GraphCalls
 from .handles import Event, Stream, Table
@@ -91,7 +90,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         self._call_natively()
 
     def _call_natively(self) -> None:
-        """Let compiled calls take the place of the methods that they are named after, which remain for what fails."""
+        """Use compiled calls in place of the methods of the same names, which remain for error handling."""
         native = library.native()
         if native is not None and self._shared_library:
             tables = self._kernels, self._streams, self._events, self._devices.contexts, self._library_calls
@@ -156,11 +155,11 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     def host_taken(self, address: Address, nbytes: int) -> None:
         """Nothing, as of `block_given`."""
 
-    def host_touched(self, access: Access) -> None:
+    def host_accessed(self, access: Access) -> None:
         """Nothing, as of `block_given`."""
 
     def drain(self) -> None:
-        """Nothing: the device goes on with what is queued."""
+        """Do nothing: the device continues with the queued work."""
 
     def stream_named(self, stream: StreamHandle, name: str, site: str) -> None:
         """Nothing: no report of the driver's names a stream."""
@@ -305,10 +304,10 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
             check(result, "cuMemsetD8Async", dst=hex(dst), value=value, nbytes=nbytes, device=of.device)
 
     def peer_can(self, device: int, peer: int) -> bool:
-        return peers.can_reach(self._cu, self._devices, device, peer)
+        return devices.can_access_peer(self._cu, self._devices, device, peer)
 
     def peer_enable(self, device: int, peer: int) -> None:
-        peers.enable(self._cu, self._devices, device, peer)
+        devices.enable_peer(self._cu, self._devices, device, peer)
 
     def kernel_load(self, device: int, kernel: Kernel) -> KernelHandle:
         known = self._kernel_handles.get((device, kernel))
@@ -371,7 +370,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         self._launcher.launch(kernel, grid, arguments, stream)
 
     def _load_for_plan(self, device: int, kernel: Kernel) -> Launch:
-        """What puts a kernel on a stream, once it is loaded.  The lock is held."""
+        """The launch function of a loaded kernel.  The lock is held."""
         return partial(self._launch, self._kernels[self._load(device, kernel)])
 
     def _prepare(self, device: int, kernel: Kernel, grid: Grid, arguments: bytes, places: tuple[int, ...]) -> Any:

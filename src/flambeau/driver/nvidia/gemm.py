@@ -1,4 +1,4 @@
-"""Matrix products on flambeau's own kernels: what cuBLAS does not do, and what is too small for it.
+"""Matrix products on flambeau's own kernels: for types that cuBLAS lacks, and for small products.
 
 - `small_kernel`: few elements and terms.  A launch takes the host 2 us less than cuBLAS's call, and an H200 1.5 to
   2.1 us, where cuBLAS takes 1.8 to 2.7, and for float32 up to 4.7.
@@ -127,7 +127,7 @@ def grid_of(problem: Gemm) -> Grid | None:
 
 @cache
 def warn_cublas_is_missing() -> None:
-    """Say once per process what to install."""
+    """Warn once per process that cuBLAS is missing, with the package to install."""
     warnings.warn(
         "cuBLAS was not found, so matrix products run many times slower on flambeau's own kernel: "
         "pip install nvidia-cublas (nvidia-cublas-cu12 for CUDA 12)",

@@ -1,4 +1,4 @@
-"""What the nvidia driver's handles stand for.
+"""Handle tables of the nvidia driver.
 
 Handles are counted up over the whole process and never used twice, so a destroyed one is recognized.
 """
@@ -17,7 +17,7 @@ _next = itertools.count(1).__next__
 
 
 class Table(dict[int, Entry]):
-    """Handles of one kind.  Any thread may call: each method is one dict operation."""
+    """A table of handles of one kind.  Thread-safe: each method is one dict operation."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()

@@ -90,7 +90,7 @@ def nvrtc_bindings() -> Any:
 
 
 def native() -> Any | None:
-    """The module with the compiled calls, or None where the package was built without."""
+    """The module with compiled calls, or None in a build without them."""
     try:
         return importlib.import_module(".native", __package__)
     except ModuleNotFoundError:
@@ -130,7 +130,7 @@ def first_initialized() -> tuple[int, list[str]] | None:
 
 
 def check(result: tuple[Any, ...], what: str, /, **values: Any) -> Any:
-    """What a cuda.bindings call returned beside its code: nothing, one value, or a tuple of several.
+    """The result of a cuda.bindings call beside its code: None, one value, or a tuple.
 
     what: the call's name;  values: what it was given, for the message.
     Raises: OutOfMemoryError, NoDeviceError or AcceleratorError, according to the code.

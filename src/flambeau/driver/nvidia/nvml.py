@@ -1,9 +1,11 @@
-"""NVML, which says what NVIDIA's devices are doing, through ctypes.  It starts no CUDA, so that a fork stays possible.
+"""NVML through ctypes: device count, UUIDs and monitoring, without starting CUDA, so that the process can still fork.
 
-- The library is looked for when something is first asked of it, once in each process.
-- Which devices there are, and whether they are divided, is asked once: neither changes while a process runs.
-- Devices are numbered as they are on the bus, whatever CUDA_VISIBLE_DEVICES says; a UUID is the same for CUDA and NVML.
+- The library is loaded at the first query, once per process.
+- The list of devices, and whether they are partitioned (MIG), is queried once: neither changes while a process runs.
+- Devices are numbered as on the bus, regardless of CUDA_VISIBLE_DEVICES; a UUID is the same for CUDA and NVML.
 - Every code passes through `library.check_nvml`.
+- The device count reads CUDA_VISIBLE_DEVICES itself.  Without NVML, or with MIG, CUDA is initialized and queried.  Any
+  failure counts as no device: the program has not chosen to use a GPU yet.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from ctypes import byref, c_char, c_uint, c_ulonglong, c_void_p
 from functools import cache, cached_property
 from typing import Any
 
-from ...errors import AcceleratorError, NoDeviceError, NotSupportedError
-from ..api import GpuProcess
+from ... import config
+from ...errors import AcceleratorError, DeviceIndexError, NoDeviceError, NotSupportedError
+from ..api import Driver, GpuProcess
 from . import library
 
 LIBRARY = "libnvidia-ml.so.1"
@@ -151,9 +154,83 @@ def _of_process(pid: int) -> Nvml:
 
 
 def whole_devices() -> tuple[str, ...] | None:
-    """The UUIDs of all devices; None where NVML is missing or some are divided, for then CUDA alone knows them."""
+    """The UUIDs of all devices; None if NVML is missing or a device is partitioned (only CUDA knows them)."""
     try:
         found = load()
         return None if found.has_divided else found.uuids
     except (AcceleratorError, NoDeviceError, NotSupportedError):
         return None
+
+
+class NvidiaMonitor:
+    """An implementation of `driver.api.Monitor`.
+
+    started: the process's driver, whose devices are asked for their UUIDs; without one, CUDA_VISIBLE_DEVICES is read.
+    Raises: NoDeviceError if there is no NVML.
+    """
+
+    def __init__(self, started: Driver | None) -> None:
+        self._nvml = load()
+        self._started = started
+
+    def utilization(self, device: int) -> int:
+        return int(self._nvml.utilization(self._handle(device)).gpu)
+
+    def memory_usage(self, device: int) -> int:
+        return int(self._nvml.utilization(self._handle(device)).memory)
+
+    def memory_used(self, device: int) -> int:
+        return int(self._nvml.memory(self._handle(device)).used)
+
+    def temperature(self, device: int) -> int:
+        return self._nvml.temperature(self._handle(device))
+
+    def power_draw(self, device: int) -> int:
+        return self._nvml.power(self._handle(device))
+
+    def clock_rate(self, device: int) -> int:
+        return self._nvml.clock(self._handle(device))
+
+    def processes(self, device: int) -> list[GpuProcess]:
+        return self._nvml.processes(self._handle(device))
+
+    def _handle(self, device: int) -> c_void_p:
+        return self._nvml.device(self._uuid(device))
+
+    def _uuid(self, device: int) -> str:
+        if self._started is not None:
+            return self._started.properties(device).uuid
+        every = self._nvml.uuids
+        visible = config.visible_devices(every)
+        if device >= len(visible):
+            raise DeviceIndexError(
+                f"cuda:{device} is not visible: this process sees {len(visible)} of {len(every)} devices",
+                hint="CUDA_VISIBLE_DEVICES says which",
+            )
+        return every[visible[device]]
+
+
+def device_count() -> int:
+    """How many devices can be used, or 0.  Never raises."""
+    try:
+        bindings = library.driver_bindings()
+        uuids = visible_uuids()
+        return library.initialize(bindings) if uuids is None else len(uuids)
+    except Exception:  # noqa: BLE001
+        return 0
+
+
+def visible_uuids() -> list[str] | None:
+    """The UUIDs of the devices visible to this process; None if only CUDA knows them."""
+    every = None if config.names_instances() else whole_devices()
+    return None if every is None else [every[ordinal] for ordinal in config.visible_devices(every)]
+
+
+def has_device() -> bool:
+    """Whether any device could be used if CUDA_VISIBLE_DEVICES let it.  Never raises."""
+    try:
+        library.driver_bindings()
+        uuids = whole_devices()
+    except Exception:  # noqa: BLE001
+        return False
+    return device_count() > 0 if uuids is None else bool(uuids)

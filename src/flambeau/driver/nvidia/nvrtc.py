@@ -17,7 +17,7 @@ from typing import Any
 from ...errors import AcceleratorError
 from . import library
 from .cache import PrivateFiles
-from .shipped import OPTIONS, Version
+from .prebuilt_cubins import OPTIONS, Version
 
 SEARCHED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX")  # besides packages
 
@@ -79,14 +79,14 @@ def remembered(files: PrivateFiles) -> Version | None:
 
 
 def remember(files: PrivateFiles, version: Version) -> None:
-    """Keep the loaded compiler's version beside what it makes."""
+    """Store the loaded compiler's version in the cache."""
     path = _library_path()
     if path is not None and remembered(files) != version:
         files.write(_memory_name(), json.dumps({"version": version, "library": _state_of(path)}).encode())
 
 
 def _memory_name() -> str:
-    """One file for each place where the compiler may be looked for."""
+    """The file name for this process's search path of the compiler."""
     packages = importlib.util.find_spec("nvidia")
     places = [*((packages and packages.submodule_search_locations) or ())]
     places += [os.environ.get(name, "") for name in SEARCHED]
@@ -94,7 +94,7 @@ def _memory_name() -> str:
 
 
 def _library_path() -> str | None:
-    """Where the loaded compiler lies, or None if the bindings do not say."""
+    """The path of the loaded compiler, or None if the bindings do not report it."""
     try:
         from cuda.pathfinder import load_nvidia_dynamic_lib
     except ImportError:  # the bindings of CUDA 12.8 and before

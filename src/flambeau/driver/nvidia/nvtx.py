@@ -24,7 +24,7 @@ SIGNATURES: dict[str, tuple[tuple[Any, ...], Any]] = {
 
 
 class NvtxMarkers:
-    """An implementer of `driver.api.Markers`."""
+    """An implementation of `driver.api.Markers`."""
 
     def __init__(self, library: Any) -> None:
         self._library = library
@@ -60,7 +60,7 @@ def load() -> NvtxMarkers | None:
 
 
 def _packaged() -> list[str]:
-    """Where NVIDIA's wheels have the library."""
+    """The path of the library in NVIDIA's wheels."""
     packages = importlib.util.find_spec("nvidia")
     places = (packages.submodule_search_locations if packages else None) or ()
     return [str(each) for place in places for each in sorted(Path(place).glob(f"*/lib/{LIBRARY}"))]

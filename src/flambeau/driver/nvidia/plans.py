@@ -21,7 +21,7 @@ LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
 
 
 class Plan(Protocol):
-    """A library call that is ready to run.  native: what runs it without Python in between, or None."""
+    """A prepared library call.  native: its compiled runner, or None."""
 
     @property
     def workspace_nbytes(self) -> int: ...
@@ -52,7 +52,7 @@ class Planner:
         self._dnn: dict[int, dnn.Dnn | None] = {}
 
     def plan(self, device: int, problem: Problem) -> Plan:
-        """Raises NotSupportedError if nobody solves the problem."""
+        """Raises NotSupportedError if no library or kernel supports the problem."""
         if isinstance(problem, Gemm):
             library = None if gemm.is_small(problem) else self._cublas_plan(device, problem)
             return library or self._own_product(device, problem)

@@ -1,4 +1,4 @@
-"""What all calls of virtual GPUs share: the machine's state, its lock, and the checks that come first."""
+"""State and argument checks shared by the call groups of the virtual driver."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from .clock import HostClocks
 from .copies import Copies
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events
-from .faults import Faults
 from .queue import Queue
-from .schedule import Schedule, from_text
+from .schedule import Faults, Schedule, from_text
 from .work import Loaded
 
 INVALID_DEVICE = 101  # CUresult
@@ -95,7 +94,7 @@ class Calls:
         self._engine.clock.spend(self._engine.preset.call_ns if host_ns is None else host_ns)
 
     def _use_any(self) -> None:
-        """Host memory is pinned by some context: by that of the first device, where there is none."""
+        """Pinning needs a context: create the first device's if there is none."""
         if not self._contexts:
             self._contexts.add(0)
 

@@ -1,4 +1,4 @@
-"""Capturing: streams whose work is written down instead of queued.
+"""Stream capture: work of capturing streams is recorded instead of queued.
 
 - A capture begins on one stream, its origin.  A stream that waits for an event of the capture joins it; by the end, all
   that joined must have been waited for by the origin, directly or not.
@@ -18,11 +18,11 @@ from typing import Any, NamedTuple, NoReturn
 from ... import callers
 from ...errors import AcceleratorError
 from ..api import CaptureMode
+from .access import MemoryAccess
 from .clock import CopyEngine
-from .faults import Countdown
 from .memory import Block, Memory, Segment
 from .queue import Queue, Work
-from .touch import Touch
+from .schedule import Countdown
 
 CAPTURE_UNSUPPORTED = 900  # CUresult
 CAPTURE_INVALIDATED = 901  # CUresult
@@ -36,7 +36,7 @@ MOVE = "move the call out of the capture"
 
 
 class Home(NamedTuple):
-    """Where a captured touch lies: a segment that belongs to graphs, or a block as it was taken the n-th time."""
+    """The memory of a captured access: a segment of graphs, or a block at its n-th allocation."""
 
     block: Block
     takes: int
@@ -44,22 +44,22 @@ class Home(NamedTuple):
 
 
 class Node:
-    """One captured piece of work.  lane: which of the capture's streams;  after: nodes of other lanes it follows."""
+    """A captured operation.  branch: the index of its stream;  after: nodes of other branches that it follows."""
 
     __slots__ = (
-        "after", "called", "detail", "device", "duration_ns", "engines", "homes", "lane",
-        "name", "site", "touches", "work",
+        "after", "called", "detail", "device", "duration_ns", "engines", "homes", "branch",
+        "name", "site", "accesses", "work",
     )  # fmt: skip
 
-    def __init__(self, lane: int, device: int, name: str, work: Work, detail: Any) -> None:
-        self.lane = lane
+    def __init__(self, branch: int, device: int, name: str, work: Work, detail: Any) -> None:
+        self.branch = branch
         self.device = device
         self.name = name
         self.work = work
         self.detail = detail
         self.site = self.called = ""
         self.after: tuple[int, ...] = ()
-        self.touches: Sequence[Touch] = ()
+        self.accesses: Sequence[MemoryAccess] = ()
         self.homes: list[Home] = []
         self.duration_ns = 0
         self.engines: Sequence[CopyEngine] = ()
@@ -70,17 +70,17 @@ class EventNode(Node):
 
     __slots__ = ("event",)
 
-    def __init__(self, lane: int, device: int, name: str, event: Any) -> None:
-        super().__init__(lane, device, name, nothing, None)
+    def __init__(self, branch: int, device: int, name: str, event: Any) -> None:
+        super().__init__(branch, device, name, nothing, None)
         self.event = event
 
 
 def nothing(command: object) -> None:
-    """What an event does on a device."""
+    """Does nothing: the work of an event on a device."""
 
 
 class Capture:
-    """One capture underway.  nodes: in the order of the calls;  lanes: its streams, the origin first.
+    """One capture underway.  nodes: in the order of the calls;  branches: its streams, the origin first.
 
     fault: says when to break, in tests.
     """
@@ -92,7 +92,7 @@ class Capture:
         self.mode = mode
         self.thread = threading.get_ident()
         self.nodes: list[Node] = []
-        self.lanes: list[Queue] = []
+        self.branches: list[Queue] = []
         self.broken = ""
         self.join(origin, ())
 
@@ -104,12 +104,12 @@ class Capture:
         if queue.capture is None:
             queue.capture = self
             queue.tails = ()
-            self.lanes.append(queue)
+            self.branches.append(queue)
         queue.tails = tuple(sorted({*queue.tails, *after}))
 
     def leave(self) -> None:
         """All streams go back to queueing their work."""
-        for queue in self.lanes:
+        for queue in self.branches:
             queue.capture = None
             queue.tails = ()
 
@@ -126,7 +126,7 @@ class Capture:
         name: str,
         work: Work,
         detail: Any,
-        touches: Sequence[Touch],
+        accesses: Sequence[MemoryAccess],
         blocks: Sequence[Block],
         duration_ns: int,
         engines: Sequence[CopyEngine],
@@ -135,19 +135,19 @@ class Capture:
         if self.fault.strikes():
             self.broken = self.broken or f"{name}: the capture is broken on demand, as by a call of another thread"
         self.check(name)
-        node = Node(self.lanes.index(queue), queue.device, name, work, detail)
-        node.touches, node.duration_ns, node.engines = touches, duration_ns, engines
+        node = Node(self.branches.index(queue), queue.device, name, work, detail)
+        node.accesses, node.duration_ns, node.engines = accesses, duration_ns, engines
         node.homes = [Home(each, each.takes, self.memory.graph_segment(each)) for each in blocks]
         self._write_down(queue, node)
 
     def note(self, queue: Queue, name: str, event: Any) -> None:
         """Write down that each launch records an event, or waits for it."""
         self.check(name)
-        self._write_down(queue, EventNode(self.lanes.index(queue), queue.device, name, event))
+        self._write_down(queue, EventNode(self.branches.index(queue), queue.device, name, event))
 
     def _write_down(self, queue: Queue, node: Node) -> None:
         node.site, node.called = callers.call()
-        node.after = tuple(at for at in queue.tails if self.nodes[at].lane != node.lane)
+        node.after = tuple(at for at in queue.tails if self.nodes[at].branch != node.branch)
         self.nodes.append(node)
         queue.tails = (len(self.nodes) - 1,)
 
@@ -160,16 +160,16 @@ class Capture:
             if at not in reached:
                 reached.add(at)
                 stack += self._before(at)
-        return [queue for queue in self.lanes[1:] if not set(queue.tails) <= reached]
+        return [queue for queue in self.branches[1:] if not set(queue.tails) <= reached]
 
     def _before(self, at: int) -> list[int]:
         node = self.nodes[at]
-        same = next((each for each in range(at - 1, -1, -1) if self.nodes[each].lane == node.lane), None)
+        same = next((each for each in range(at - 1, -1, -1) if self.nodes[each].branch == node.branch), None)
         return [*node.after, *([] if same is None else [same])]
 
 
 class Captures:
-    """The captures underway on a machine, and who may call what meanwhile."""
+    """The active captures of a machine, and the calls that they forbid."""
 
     def __init__(self) -> None:
         self.active: list[Capture] = []
@@ -177,7 +177,7 @@ class Captures:
 
     @property
     def mode(self) -> CaptureMode:
-        """What the calling thread said about its unsafe calls."""
+        """The calling thread's capture mode."""
         return getattr(self._thread, "mode", CaptureMode.GLOBAL)
 
     @mode.setter
@@ -192,7 +192,7 @@ class Captures:
         capture.leave()
 
     def check_unsafe(self, name: str) -> None:
-        """Refuse a call that may wait or change memory, if a capture forbids it to this thread."""
+        """Raise if a capture forbids this thread a call that may wait or change memory."""
         forbidding = [each for each in self.active if self._is_forbidden(each)]
         if forbidding:
             hint = "call it outside of captures, or capture in mode thread_local (own calls) or relaxed (any)"
@@ -212,14 +212,14 @@ class Captures:
         self.check_unsafe(name)
 
     def check_device(self, device: int, name: str) -> None:
-        """Refuse a call that waits for a device of which a stream is capturing."""
-        capturing = [each for each in self.active if any(queue.device == device for queue in each.lanes)]
+        """Raise for a wait for a device with a capturing stream."""
+        capturing = [each for each in self.active if any(queue.device == device for queue in each.branches)]
         if capturing:
             self.break_all(capturing, f"{name}: not permitted on device {device}", CAPTURE_UNSUPPORTED)
         self.check_unsafe(name)
 
     def break_all(self, captures: Sequence[Capture], what: str, code: int, hint: str = MOVE) -> NoReturn:
-        """Break captures, and say why."""
+        """Invalidate captures, with the reason."""
         reason = f"{what} during {captures[0]!r}; called by {callers.caller()}"
         for each in captures:
             each.broken = each.broken or reason

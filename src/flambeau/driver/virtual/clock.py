@@ -1,4 +1,4 @@
-"""Modelled time: how long work takes on a GPU that is not there.
+"""The time model of virtual GPUs: durations of work by GPU preset, and the clocks of host threads.
 
 - Times are whole nanoseconds since the machine was made.  They depend on the calls made, never on the schedule.
 - Each host thread has a clock: every driver call costs it a fixed time, and a wait moves it to the awaited completion.
@@ -50,18 +50,18 @@ class Preset:
         return f"sm_{self.major}{self.minor}"
 
     def kernel_ns(self, nbytes: int, operations: float) -> int:
-        """Device time of a kernel that touches `nbytes` bytes."""
+        """Device time of a kernel that accesses `nbytes` bytes."""
         return self.kernel_start_ns + int(max(nbytes / self.memory_rate, operations / self.elementwise_rate))
 
     def gemm_ns(self, problem: Gemm, nbytes: int) -> int:
-        """Device time of a matrix product that touches `nbytes` bytes."""
+        """Device time of a matrix product that accesses `nbytes` bytes."""
         rate = self.gemm_rates.get(problem.dtype.name, self.elementwise_rate)
         if problem.allow_tf32 and problem.dtype.name == "float32":
             rate = self.tf32_rate
         return self.kernel_start_ns + int(max(nbytes / self.memory_rate, problem.operations / rate))
 
     def attention_ns(self, problem: Attention | AttentionBackward, nbytes: int) -> int:
-        """Device time of attention, or of its gradients, that touches `nbytes` bytes."""
+        """Device time of attention, or of its gradients, that accesses `nbytes` bytes."""
         forward = problem.forward if isinstance(problem, AttentionBackward) else problem
         rate = self.gemm_rates.get(forward.dtype.name, self.elementwise_rate)
         if forward.dtype.itemsize == 2:
@@ -69,13 +69,13 @@ class Preset:
         return self.kernel_start_ns + int(max(nbytes / self.memory_rate, problem.operations / rate))
 
     def within(self, share: float, duration_ns: int) -> int:
-        """Device time on a part of the multiprocessors of what takes `duration_ns` on all of them."""
+        """Device time on some of the multiprocessors for work that takes `duration_ns` on all of them."""
         if share == 1:
             return duration_ns
         return self.kernel_start_ns + int((duration_ns - self.kernel_start_ns) / share)
 
     def library_ns(self, problem: Problem, nbytes: int) -> int:
-        """Device time of a library call that touches `nbytes` bytes."""
+        """Device time of a library call that accesses `nbytes` bytes."""
         if isinstance(problem, Gemm):
             return self.gemm_ns(problem, nbytes)
         if isinstance(problem, (Attention, AttentionBackward)):
@@ -151,7 +151,7 @@ class HostClocks:
         return now
 
     def reach(self, time_ns: int) -> None:
-        """The calling thread was blocked until `time_ns`, if that is to come."""
+        """Advance the calling thread's clock to `time_ns` if that is later."""
         late = time_ns - self.now()
         if late > 0:
             self.spend(late)

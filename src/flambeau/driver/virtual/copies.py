@@ -1,4 +1,4 @@
-"""Copies and fills, by where their bytes lie.
+"""Copies and fills of virtual GPUs.
 
 - Pinned host memory is read and written when the copy runs.
 - Pageable host memory is read at the call; the host waits for a copy that writes it.
@@ -11,20 +11,20 @@ from ...dtypes import uint8
 from ...errors import AcceleratorError
 from ...kernel import Access
 from ..api import CopyKind
+from .access import MemoryAccess
 from .capture import CAPTURE_UNSUPPORTED, nothing
 from .engine import Engine
-from .faults import Faults
 from .memory import INVALID_VALUE, device_of
 from .queue import Queue
-from .touch import Touch
+from .schedule import Faults
 from .work import run_copy, run_copy_from_host, run_copy_to_host, run_fill
 
 PEER_ACCESS_UNSUPPORTED = 217  # CUresult
 
 
-def span(address: int, nbytes: int, mode: str, name: str) -> Touch:
-    """The touch of plain bytes."""
-    return Touch(Access(address, uint8, mode, (nbytes,), None), name)
+def span(address: int, nbytes: int, mode: str, name: str) -> MemoryAccess:
+    """The access of plain bytes."""
+    return MemoryAccess(Access(address, uint8, mode, (nbytes,), None), name)
 
 
 class Copies:
@@ -50,7 +50,7 @@ class Copies:
         else:
             self._between(queue, target, source, name)
 
-    def _from_host(self, queue: Queue, target: Touch, source: Touch, name: str) -> None:
+    def _from_host(self, queue: Queue, target: MemoryAccess, source: MemoryAccess, name: str) -> None:
         engine, nbytes = self._engine, source.high - source.low
         preset, copies = engine.preset, (engine.copies_in[queue.device],)
         block = engine.memory.find(queue.device, target.low, target.high, name)
@@ -65,7 +65,7 @@ class Copies:
         staging = preset.launch_ns + int(nbytes / preset.pageable_in_rate)
         engine.submit(queue, name, run_copy_from_host, staged, (target,), (block,), duration, staging, copies)
 
-    def _to_host(self, queue: Queue, target: Touch, source: Touch, name: str) -> None:
+    def _to_host(self, queue: Queue, target: MemoryAccess, source: MemoryAccess, name: str) -> None:
         engine, nbytes = self._engine, source.high - source.low
         preset, copies = engine.preset, (engine.copies_out[queue.device],)
         block = engine.memory.find(queue.device, source.low, source.high, name)
@@ -93,13 +93,13 @@ class Copies:
             what = f"{name}: host memory that is not pinned cannot be copied"
             self._engine.captures.break_all([queue.capture], what, CAPTURE_UNSUPPORTED)
 
-    def _within(self, queue: Queue, target: Touch, source: Touch, name: str) -> None:
+    def _within(self, queue: Queue, target: MemoryAccess, source: MemoryAccess, name: str) -> None:
         engine = self._engine
         blocks = [engine.memory.find(queue.device, each.low, each.high, name) for each in (target, source)]
         duration = engine.preset.kernel_ns(2 * (source.high - source.low), 0)
         engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.preset.launch_ns)
 
-    def _between(self, queue: Queue, target: Touch, source: Touch, name: str) -> None:
+    def _between(self, queue: Queue, target: MemoryAccess, source: MemoryAccess, name: str) -> None:
         engine = self._engine
         to, origin = self._device(target, name), self._device(source, name)
         if not self._faults.is_linked(to, origin):
@@ -116,11 +116,11 @@ class Copies:
         copies = (engine.copies_out[origin], engine.copies_in[to]) if to != origin else ()
         engine.submit(queue, name, run_copy, None, (target, source), blocks, duration, engine.preset.launch_ns, copies)
 
-    def _device(self, touch: Touch, name: str) -> int:
-        device = device_of(touch.low)
+    def _device(self, access: MemoryAccess, name: str) -> int:
+        device = device_of(access.low)
         if device is None or device >= len(self._engine.memory.devices):
             raise AcceleratorError(
-                f"{touch.low:#x} is not an address of a device", error_code=INVALID_VALUE, operator=name
+                f"{access.low:#x} is not an address of a device", error_code=INVALID_VALUE, operator=name
             )
         self._engine.runner.check(device)
         return device

@@ -1,31 +1,183 @@
-"""Virtual GPUs: the Driver calls on an exact, repeatable model of a machine.
+"""The virtual driver: the Driver calls on an exact, repeatable model of GPUs.
 
-- One lock around every call; host threads are ordered by it.
-- A call checks everything before it changes anything: handles, devices that failed, grids, bytes against live blocks,
-  and races.  Work runs when something waits for it (queue.py).
+- One lock around every call orders host threads.
+- A call checks everything before it changes anything: handles, failed devices, grids, bytes against live blocks, and
+  races.  Work runs when something waits for it (queue.py).
 - Handles come from one counter of the process.  A created stream's handle is its raw value; a default stream's is 0.
+- Memory calls, except those on blocks, are unsafe while a stream is capturing.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import NamedTuple
 
 from ... import signals
-from ...errors import AcceleratorError, NotSupportedError
+from ...config import Gpus
+from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
 from ...kernel import Access, Buffer, Grid, Kernel
 from ...problem import Problem
-from ..api import Address, CopyKind, DeviceProperties, EventHandle, KernelHandle, PlanHandle, StreamHandle
+from ..api import (
+    Address,
+    CopyKind,
+    DeviceProperties,
+    EventHandle,
+    GpuProcess,
+    KernelHandle,
+    PartitionHandle,
+    PlanHandle,
+    StreamHandle,
+)
 from ..hot_calls import HotCalls
-from .base import LIBRARIES, next_handle
-from .contexts import ContextCalls
+from .access import MemoryAccess
+from .base import LIBRARIES, Calls, next_handle
+from .clock import preset
 from .copies import PEER_ACCESS_UNSUPPORTED
 from .events import INVALID_HANDLE, Event
 from .graphs import GraphCalls
 from .ipc import IpcCalls
 from .memory import INVALID_VALUE
-from .memory_calls import MemoryCalls
 from .queue import Queue
+from .races import HOST
 from .work import Loaded, run_failure, run_reference
+
+STEP = 8  # multiprocessors: parts of the modelled GPU are multiples of it
+
+
+class Partition(NamedTuple):
+    device: int
+    multiprocessors: int
+
+
+class ContextCalls(Calls):
+    """Context and partition calls of the Driver."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)  # type: ignore[arg-type]
+        self._partitions: dict[PartitionHandle, Partition] = {}
+        self._partition_handles: dict[Partition, PartitionHandle] = {}
+
+    def has_context(self, device: int) -> bool:
+        self._check_index(device)
+        return device in self._contexts
+
+    def partition(self, device: int, multiprocessors: int) -> tuple[PartitionHandle, int]:
+        with self._lock:
+            self._call(device)
+            there_are = self._engine.preset.multi_processor_count
+            if not 1 <= multiprocessors <= there_are:
+                raise AcceleratorError(
+                    f"{multiprocessors} multiprocessors; device {device} has {there_are}",
+                    error_code=INVALID_VALUE,
+                    operator="partition",
+                )
+            part = Partition(device, min(-(-multiprocessors // STEP) * STEP, there_are))
+            handle = self._partition_handles.get(part)
+            if handle is None:
+                handle = self._partition_handles[part] = PartitionHandle(next_handle())
+                self._partitions[handle] = part
+            return handle, part.multiprocessors
+
+    def partition_stream(self, partition: PartitionHandle) -> StreamHandle:
+        with self._lock:
+            part = self._lookup(self._partitions, partition, "partition")
+            self._call(part.device)
+            queue = self._add_queue(part.device, 0, is_default=False)
+            queue.share = part.multiprocessors / self._engine.preset.multi_processor_count
+            return queue.handle
+
+    def _add_queue(self, device: int, priority: int, is_default: bool) -> Queue:
+        queue = Queue(StreamHandle(next_handle()), device, priority, is_default)
+        self._streams[queue.handle] = queue
+        self._engine.runner.add(queue)
+        return queue
+
+
+class MemoryCalls(Calls):
+    """Segments, pinned memory and blocks."""
+
+    def mem_alloc(self, device: int, nbytes: int) -> Address:
+        with self._lock:
+            self._captures.check_unsafe("mem_alloc")
+            self._call(device, self._engine.preset.mem_alloc_ns)
+            if self.faults.allocation.strikes():
+                raise OutOfMemoryError(
+                    f"{nbytes} bytes on virtual device {device} fail on demand", operator="mem_alloc"
+                )
+            return self._engine.memory.devices[device].allocate(nbytes)
+
+    def mem_free(self, device: int, address: Address) -> None:
+        with self._lock:
+            self._captures.check_unsafe("mem_free")
+            self._call(device)
+            memory = self._engine.memory.devices[device]
+            segment = memory.segment(address, "mem_free")
+            self._engine.wait_for_users(memory.blocks_in(segment))
+            memory.release(segment)
+
+    def host_alloc(self, nbytes: int) -> Address:
+        with self._lock:
+            self._captures.check_unsafe("host_alloc")
+            self._use_any()
+            self._engine.clock.spend(self._engine.preset.mem_alloc_ns)
+            return self._engine.memory.pinned.allocate(nbytes)
+
+    def host_free(self, address: Address) -> None:
+        self._unpin(address, "host_free")
+
+    def host_register(self, address: Address, nbytes: int) -> None:
+        with self._lock:
+            self._captures.check_unsafe("host_register")
+            self._use_any()
+            self._engine.clock.spend(self._engine.preset.mem_alloc_ns)
+            self._engine.memory.pinned.register(address, nbytes)
+
+    def host_unregister(self, address: Address) -> None:
+        self._unpin(address, "host_unregister")
+
+    def _unpin(self, address: Address, name: str) -> None:
+        with self._lock:
+            self._captures.check_unsafe(name)
+            self._engine.clock.spend(self._engine.preset.call_ns)
+            pinned = self._engine.memory.pinned
+            block = pinned.block(address, name)
+            self._engine.wait_for_users([block])
+            pinned.blocks.remove(block)
+
+    def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        with self._inner_lock:  # an allocator calls it, in a critical section
+            queue = self._queue(stream)
+            if queue.device != device:
+                raise AcceleratorError(
+                    f"stream {stream} belongs to device {queue.device}, the block to device {device}",
+                    error_code=INVALID_HANDLE,
+                    operator="block_taken",
+                )
+            self._engine.take_block(queue, address, address + nbytes)
+
+    def block_given(self, device: int, address: Address, nbytes: int) -> None:
+        self._check_index(device)  # what is given back on a device that is lost counts too
+        self._engine.memory.devices[device].give(address, address + nbytes)
+
+    def block_finished(self, address: Address, event: EventHandle) -> None:
+        with self._lock:
+            latest = self._event(event).latest
+            block = self._engine.memory.around(address)
+            if latest is not None and block is not None:
+                self._engine.races.forget(block.history, latest.clock, block.low, block.high)
+
+    def host_taken(self, address: Address, nbytes: int) -> None:
+        with self._lock:
+            self._engine.take_pinned(self._engine.memory.pinned.block(address, "host_taken"), nbytes)
+
+    def host_accessed(self, access: Access) -> None:
+        if not access.nbytes or not self._engine.memory.pinned.blocks:
+            return
+        with self._lock:
+            for block in self._engine.memory.pinned.blocks.overlapping(access.address, access.address + access.nbytes):
+                self._engine.check_host(MemoryAccess(access, HOST), block)
+
 
 MAX_X = 2**31 - 1  # blocks
 MAX_YZ = 65_535  # blocks
@@ -35,7 +187,7 @@ PRIORITIES = (-5, 0)  # most and least urgent
 
 
 class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
-    """An implementer of `driver.api.Driver`.
+    """An implementation of `driver.api.Driver`.
 
     schedule: in which order ready streams run, instead of the one that `choice` names.
     faults: what will fail;  log: (stream, number, name) of every command that ran, in order;  clock: modelled time.
@@ -65,7 +217,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             return memory.total - memory.used, memory.total
 
     def memory_used(self, device: int) -> int:
-        """Bytes that are allocated.  Costs no modelled time, as the other figures for who watches from outside."""
+        """Allocated bytes.  Costs no modelled time, like all monitoring."""
         self._check_index(device)
         return self._engine.memory.devices[device].used
 
@@ -125,7 +277,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             return queue.handle
 
     def stream_destroy(self, stream: StreamHandle) -> None:
-        """Its work goes on; the handle is gone."""
+        """Destroy the handle; queued work continues."""
         with self._lock:
             queue = self._queue(stream)
             if queue.is_default:
@@ -287,10 +439,10 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             )
         bound = loaded.bound(arguments)
         find = engine.memory.find
-        blocks = [find(device, touch.low, touch.high, name) for touch in bound.touches]
+        blocks = [find(device, access.low, access.high, name) for access in bound.accesses]
         work = run_failure if self.faults.launch.left and self.faults.launch.strikes() else run_reference
         duration = bound.duration_ns if queue.share == 1.0 else engine.preset.within(queue.share, bound.duration_ns)
-        engine.submit(queue, name, work, (loaded, bound), bound.touches, blocks, duration, engine.preset.launch_ns)
+        engine.submit(queue, name, work, (loaded, bound), bound.accesses, blocks, duration, engine.preset.launch_ns)
 
     def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
         if problem.kind not in LIBRARIES:
@@ -325,3 +477,41 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         with self._lock:
             queue = self._queue(stream)
             self._enqueue(queue, self._lookup(self._plans, plan, "plan"), tuple(addresses))
+
+
+HINT = "ask for it on an NVIDIA GPU: FLAMBEAU_GPUS=nvidia"
+
+
+class VirtualMonitor:
+    """An implementation of `driver.api.Monitor`.  Devices that have not started are idle and empty."""
+
+    def __init__(self, choice: Gpus, started: VirtualDriver | None) -> None:
+        self._preset = preset(choice.preset)
+        self._started = started
+
+    def utilization(self, device: int) -> int:
+        return 0 if self._started is None else self._started.busy_percent(device)
+
+    def memory_usage(self, device: int) -> int:
+        return 0 if self._started is None else self._started.memory_busy_percent(device)
+
+    def memory_used(self, device: int) -> int:
+        return 0 if self._started is None else self._started.memory_used(device)
+
+    def temperature(self, device: int) -> int:
+        raise NotSupportedError(
+            "virtual GPUs have none: their model is of work and time", hint=HINT, operator="temperature"
+        )
+
+    def power_draw(self, device: int) -> int:
+        raise NotSupportedError(
+            "virtual GPUs draw none: their model is of work and time", hint=HINT, operator="power_draw"
+        )
+
+    def clock_rate(self, device: int) -> int:
+        return self._preset.clock_mhz
+
+    def processes(self, device: int) -> list[GpuProcess]:
+        """This one, if it has memory there: each process has virtual GPUs of its own."""
+        used = self.memory_used(device)
+        return [GpuProcess(os.getpid(), used)] if used else []

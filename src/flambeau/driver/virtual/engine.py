@@ -1,4 +1,4 @@
-"""Submitting work and waiting for it: where queues, memory, happens-before and the clock meet."""
+"""The engine of virtual GPUs: submits commands, waits for them, and models their time."""
 
 from __future__ import annotations
 
@@ -12,30 +12,59 @@ from ...config import Gpus
 from ...errors import AcceleratorError
 from ...hooks import hooks
 from ...vector_clock import Clock, VectorClocks
-from .activity import Activity
+from .access import TAKING, History, MemoryAccess, Overlap, Taken
 from .capture import Captures
 from .clock import CopyEngine, HostClocks, preset
-from .history import History, Taken
 from .memory import Block, Memory
 from .queue import WAITS_KEPT, Awaited, Command, Join, Queue, Runner, Work, place_of
-from .race_report import race_error
-from .races import HOST, Found, Races, unfinished
+from .races import HOST, Found, Races, race_error, unfinished
 from .schedule import Schedule
 from .space import reservable
-from .touch import TAKING, Overlap, Touch
 from .work import run_poison
 
 if TYPE_CHECKING:
     from .events import Waited
+
+SAMPLE_NS = 1_000_000_000 // 6  # what a figure looks back over; hardware takes this up to six times of it
+
+
+class BusySpans:
+    """Spans of modelled time.  Those that every thread's sample has left behind are forgotten."""
+
+    def __init__(self) -> None:
+        self._spans: deque[list[int]] = deque()
+
+    def add(self, start_ns: int, end_ns: int, now_ns: int) -> None:
+        """Add a busy span from `start_ns` to `end_ns`, known at `now_ns`."""
+        spans = self._spans
+        if end_ns <= start_ns:
+            return
+        if spans and spans[-1][0] <= start_ns <= spans[-1][1]:
+            spans[-1][1] = max(spans[-1][1], end_ns)
+            return
+        while spans and spans[0][1] < now_ns - SAMPLE_NS:
+            spans.popleft()
+        spans.append([start_ns, end_ns])
+
+    def percent(self, now_ns: int) -> int:
+        """Percent of the sample ending now, or of the machine's lifetime if shorter, that was busy."""
+        begin = max(0, now_ns - SAMPLE_NS)
+        busy, reached = 0, begin
+        for start, end in sorted(self._spans):
+            start, end = max(start, reached), min(end, now_ns)
+            if end > start:
+                busy, reached = busy + end - start, end
+        return 100 * busy // (now_ns - begin) if busy else 0
+
 
 NOTED = Taken("", False)  # where races are no errors
 MAX_PENDING = 1024  # commands per stream
 
 
 def _nbytes(command: Command) -> int:
-    """The bytes that a copy or a fill moves, or that lie within a kernel's operands."""
-    touches = command.touches[:1] if command.name.split()[0] in ("copy", "fill") else command.touches
-    return sum(each.high - each.low for each in touches)
+    """The bytes that a copy or a fill moves, or the size of a kernel's operands."""
+    accesses = command.accesses[:1] if command.name.split()[0] in ("copy", "fill") else command.accesses
+    return sum(each.high - each.low for each in accesses)
 
 
 class Engine:
@@ -51,8 +80,8 @@ class Engine:
         self.runner = Runner(schedule, schedule.ancestors_only or choice.races != "real")
         self.copies_in = [CopyEngine() for _ in range(choice.count)]
         self.copies_out = [CopyEngine() for _ in range(choice.count)]
-        self.kernels = [Activity() for _ in range(choice.count)]
-        self.work = [Activity() for _ in range(choice.count)]  # of kernels and copies
+        self.kernels = [BusySpans() for _ in range(choice.count)]
+        self.work = [BusySpans() for _ in range(choice.count)]  # of kernels and copies
         self.captures = Captures()
         self.host_waited: deque[Waited] = deque(maxlen=WAITS_KEPT)
         self._sequence = 0
@@ -63,7 +92,7 @@ class Engine:
         name: str,
         work: Work,
         detail: Any,
-        touches: Sequence[Touch],
+        accesses: Sequence[MemoryAccess],
         blocks: Sequence[Block],
         duration_ns: int,
         host_ns: int,
@@ -80,16 +109,16 @@ class Engine:
         """
         if queue.capture is not None:
             self.clock.spend(host_ns)
-            queue.capture.record(queue, name, work, detail, touches, blocks, duration_ns, engines)
+            queue.capture.record(queue, name, work, detail, accesses, blocks, duration_ns, engines)
             return
         if not site:
             site, called = callers.call()
         call = place_of(site, launched) if launched else site, called
         histories = [each.history for each in blocks]
-        found = self.check(queue, name, call, touches, blocks, histories)
+        found = self.check(queue, name, call, accesses, blocks, histories)
         if len(queue.pending) >= MAX_PENDING:
             self._make_room(queue)
-        command = Command(queue, name, work, detail, touches, blocks, site)
+        command = Command(queue, name, work, detail, accesses, blocks, site)
         command.called = called
         command.launched = launched
         start = now = self.clock.spend(host_ns)
@@ -116,21 +145,21 @@ class Engine:
         queue: Queue,
         name: str,
         call: tuple[str, str],
-        touches: Sequence[Touch],
+        accesses: Sequence[MemoryAccess],
         blocks: Sequence[Block],
         histories: Sequence[History],
     ) -> Found | None:
-        """What the next command of a queue races with, in the given histories of the blocks.
+        """The races of a queue's next command with the given histories of blocks.
 
         Raises: RaceError for any race under races="error".
         """
-        found = self.races.compare(queue.handle, touches, blocks, histories)
+        found = self.races.compare(queue.handle, accesses, blocks, histories)
         if found is not None and found.conflicts and self.races.raises:
             raise race_error(queue, name, call, queue.waited, found.conflicts)
         return found
 
     def _observe(self, command: Command, start_ns: int, now_ns: int, is_copy: bool) -> None:
-        """Tell those who watch that a command has its times."""
+        """Call the hook for a command whose times are known."""
         device = command.queue.device
         self.work[device].add(start_ns, command.end_ns, now_ns)
         if not is_copy:
@@ -158,11 +187,11 @@ class Engine:
             queue.capture.check("block_taken")
             memory.room_for(low, high)
             block = memory.take_for_graph(low, high)
-            self.submit(queue, TAKING, run_poison, None, [Touch.whole(low, high)], [block], 0, 0)
+            self.submit(queue, TAKING, run_poison, None, [MemoryAccess.whole(low, high)], [block], 0, 0)
             return
         pieces = memory.pieces(low, high)
-        touch = Touch.whole(low, high)
-        taking = self.races.take(queue.handle, touch, pieces)
+        access = MemoryAccess.whole(low, high)
+        taking = self.races.take(queue.handle, access, pieces)
         facts = NOTED
         if self.races.raises:
             site, called = callers.call()
@@ -176,38 +205,38 @@ class Engine:
         elif last is None or queue.waits:
             self._make_room(queue)
             block = memory.take(low, high, taking.history)
-            self.submit(queue, TAKING, run_poison, facts, [touch], [block], 0, 0)
+            self.submit(queue, TAKING, run_poison, facts, [access], [block], 0, 0)
             assert queue.last is not None
             queue.last.cover(taking.covered)
             return
         else:
             block = memory.take(low, high, taking.history)
             number = self.clocks.advance(queue.handle).number
-            self.races.taken(taking, queue.handle, touch, last, number, facts)
+            self.races.taken(taking, queue.handle, access, last, number, facts)
         if last is None or last.done:
             block.space.poison(low, high)
         else:
-            last.ruin(block.space, Overlap(low, high, None))
+            last.poison_write(block.space, Overlap(low, high, None))
 
     def take_pinned(self, block: Block, nbytes: int) -> None:
-        """The host takes pinned memory for a new owner: it writes it, and follows only what it has waited for."""
-        touch = Touch.whole(block.low, block.low + nbytes)
-        taking = self.races.take(HOST, touch, [block])
+        """Allocate pinned memory: a write by the host, ordered after everything that the host has waited for."""
+        access = MemoryAccess.whole(block.low, block.low + nbytes)
+        taking = self.races.take(HOST, access, [block])
         if taking.conflicts and self.races.raises:
             raise race_error(None, TAKING, callers.call(), self.host_waited, taking.conflicts)
         self.races.mark(None, HOST, taking.conflicts)
         block.history = taking.history
 
-    def check_host(self, touch: Touch, block: Block) -> None:
-        """Raises RaceError if the host touches pinned memory that work it has not waited for uses."""
-        found = self.races.compare(HOST, [touch], [block], [block.history])
+    def check_host(self, access: MemoryAccess, block: Block) -> None:
+        """Raises RaceError if the host accesses pinned memory that work it has not waited for uses."""
+        found = self.races.compare(HOST, [access], [block], [block.history])
         if found is not None and found.conflicts:
             what, _, where = callers.caller().partition(" at ")
             site = where.rpartition(" on thread ")[0]
             raise race_error(None, HOST, (site, what), self.host_waited, found.conflicts)
 
     def publish(self, queue: Queue) -> None:
-        """Run what a queue has, and write the poison that other processes may read.  The host waits for nothing."""
+        """Run a queue's commands, and write the poison that other processes may read.  Host: does not wait."""
         self.runner.run_until(queue.tail())
         memory = self.memory.devices[queue.device]
         for low, high in memory.space.exported.within(memory.space.base, memory.space.base + memory.total):
@@ -238,13 +267,13 @@ class Engine:
             del self.runner.queues[queue]
 
     def wait_for_users(self, blocks: Sequence[Block]) -> None:
-        """Wait for whatever still touches one of the blocks.  It orders nothing: the program did not ask for it."""
+        """Wait for whatever still accesses one of the blocks.  It orders nothing: the program did not ask for it."""
         for command in unfinished(blocks):
             self.runner.run_until(command)
             self.clock.reach(command.end_ns)
 
     def run_users(self, blocks: Sequence[Block]) -> None:
-        """Run whatever still touches one of the blocks."""
+        """Run whatever still accesses one of the blocks."""
         for command in unfinished(blocks):
             self.runner.run_until(command)
 

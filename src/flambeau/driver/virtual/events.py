@@ -1,4 +1,4 @@
-"""Events: a point in a stream's queue, replaced by every record.
+"""Events of virtual GPUs: a point in a stream's queue, replaced by every record.
 
 - A record makes a new generation.  What waits keeps the generation it waited on.
 - An event that was never recorded is done, and a wait for it waits for nothing.
@@ -30,7 +30,7 @@ RECORDS_KEPT = 8  # per event
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Generation:
-    """One record: the commands it follows, what is done when it is done, and when that is.
+    """One record of an event: the commands before it, its clock and its time.
 
     site: its line, where races are errors.
     """

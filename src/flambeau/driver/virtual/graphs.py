@@ -17,6 +17,7 @@ from pathlib import Path
 from ... import callers
 from ...errors import AcceleratorError, AccessError, NotSupportedError
 from ..api import CaptureMode, CaptureStatus, EventHandle, GraphExecHandle, GraphHandle, StreamHandle
+from .access import History, MemoryAccess
 from .base import Calls, next_handle
 from .capture import (
     CAPTURE_INVALIDATED,
@@ -31,17 +32,15 @@ from .capture import (
 )
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events, Generation
-from .history import History
 from .memory import ILLEGAL_ADDRESS, Block
 from .queue import Command, Queue, place_of
-from .touch import Touch
 
 ILLEGAL_STATE = 401  # CUresult
 OPERATING_SYSTEM = 304  # CUresult
 
 
 class Graph:
-    """What a capture gave.  devices: of its streams, the origin's first."""
+    """A captured graph.  devices: of its streams, the origin's first."""
 
     def __init__(self, nodes: list[Node], devices: list[int]) -> None:
         self.nodes = nodes
@@ -55,81 +54,81 @@ class Graph:
         for at, node in enumerate(self.nodes):
             label = json.dumps(f"{node.name}\ncuda:{node.device}\n{node.site}")
             lines.append(f"  {at} [label={label}];")
-            before = [last[node.lane]] if node.lane in last else []
+            before = [last[node.branch]] if node.branch in last else []
             lines += [f"  {other} -> {at};" for other in sorted({*before, *node.after})]
-            last[node.lane] = at
+            last[node.branch] = at
         return "\n".join([*lines, "}", ""])
 
 
 class Launchable:
-    """A graph that can be launched.  lanes: its hidden queues;  last: when its last launch is done."""
+    """A graph that can be launched.  branches: its hidden queues;  last: when its last launch is done."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.lanes = [Queue(StreamHandle(next_handle()), device, 0, False) for device in graph.devices[1:]]
+        self.branches = [Queue(StreamHandle(next_handle()), device, 0, False) for device in graph.devices[1:]]
         self.last: Generation | None = None
 
 
 class Submission:
-    """The steps of a launch: what each does to the machine."""
+    """Executes the steps of a graph launch on the machine."""
 
     def __init__(self, engine: Engine, events: Events) -> None:
         self.engine = engine
         self.events = events
 
-    def point(self, lane: Queue) -> Generation:
-        return self.events.point(lane)
+    def point(self, branch: Queue) -> Generation:
+        return self.events.point(branch)
 
-    def follow(self, lane: Queue, point: Generation) -> None:
-        self.events.follow(lane, point)
+    def follow(self, branch: Queue, point: Generation) -> None:
+        self.events.follow(branch, point)
 
-    def submit(self, lane: Queue, node: Node, blocks: list[Block], site: str) -> None:
+    def submit(self, branch: Queue, node: Node, blocks: list[Block], site: str) -> None:
         self.engine.submit(
-            lane, node.name, node.work, node.detail, node.touches, blocks, node.duration_ns, 0, node.engines,
+            branch, node.name, node.work, node.detail, node.accesses, blocks, node.duration_ns, 0, node.engines,
             node.site, node.called, site,
         )  # fmt: skip
 
-    def record(self, event: Event, lane: Queue) -> None:
-        self.events.mark(event, lane)
+    def record(self, event: Event, branch: Queue) -> None:
+        self.events.mark(event, branch)
 
     def latest(self, event: Event) -> Generation | None:
         return event.latest
 
 
 class Trial(Submission):
-    """The steps of a launch on the clocks alone: what races is found, and nothing is queued.  `undo` ends it."""
+    """Dry run of a graph launch on the clocks: finds races and queues nothing.  `undo` ends it."""
 
-    def __init__(self, engine: Engine, events: Events, lanes: list[Queue]) -> None:
+    def __init__(self, engine: Engine, events: Events, branches: list[Queue]) -> None:
         super().__init__(engine, events)
-        self._saved = [(each, each.waits, engine.clocks.lane(each.handle).copy()) for each in lanes]
+        self._saved = [(each, each.waits, engine.clocks.stream(each.handle).copy()) for each in branches]
         self._histories: dict[Block, History] = {}
         self._recorded: dict[EventHandle, Generation] = {}
 
     def undo(self) -> None:
-        for lane, waits, state in self._saved:
-            lane.waits = waits
-            self.engine.clocks.restore(lane.handle, state)
+        for branch, waits, state in self._saved:
+            branch.waits = waits
+            self.engine.clocks.restore(branch.handle, state)
 
-    def point(self, lane: Queue) -> Generation:
-        return Generation(None, self.engine.clocks.snapshot(lane.handle), 0)
+    def point(self, branch: Queue) -> Generation:
+        return Generation(None, self.engine.clocks.snapshot(branch.handle), 0)
 
-    def follow(self, lane: Queue, point: Generation) -> None:
-        self.engine.clocks.learn(lane.handle, point.clock)
+    def follow(self, branch: Queue, point: Generation) -> None:
+        self.engine.clocks.learn(branch.handle, point.clock)
 
-    def submit(self, lane: Queue, node: Node, blocks: list[Block], site: str) -> None:
+    def submit(self, branch: Queue, node: Node, blocks: list[Block], site: str) -> None:
         """Raises RaceError for a race with earlier work, or with an earlier node."""
         own = [self._histories.setdefault(each, History()) for each in blocks]
         call = place_of(node.site, site), node.called
-        self.engine.check(lane, node.name, call, node.touches, blocks, [each.history for each in blocks])
-        found = self.engine.check(lane, node.name, call, node.touches, blocks, own)
-        command = Command(lane, node.name, node.work, node.detail, node.touches, blocks, node.site)
+        self.engine.check(branch, node.name, call, node.accesses, blocks, [each.history for each in blocks])
+        found = self.engine.check(branch, node.name, call, node.accesses, blocks, own)
+        command = Command(branch, node.name, node.work, node.detail, node.accesses, blocks, node.site)
         command.called, command.launched = node.called, site
-        command.clock = self.engine.clocks.advance(lane.handle)
+        command.clock = self.engine.clocks.advance(branch.handle)
         command.number = command.clock.number
         self.engine.races.record(command, found, own)
 
-    def record(self, event: Event, lane: Queue) -> None:
-        self._recorded[event.handle] = self.point(lane)
+    def record(self, event: Event, branch: Queue) -> None:
+        self._recorded[event.handle] = self.point(branch)
 
     def latest(self, event: Event) -> Generation | None:
         return self._recorded.get(event.handle, event.latest)
@@ -139,25 +138,25 @@ def _walk(found: Launchable, queue: Queue, blocks: list[list[Block]], steps: Sub
     """Take the steps of a launch, and return the point after it."""
     if found.last is not None:
         steps.follow(queue, found.last)
-    lanes = [queue, *found.lanes]
+    branches = [queue, *found.branches]
     start = steps.point(queue)
-    for lane in found.lanes:
-        steps.follow(lane, start)
+    for branch in found.branches:
+        steps.follow(branch, start)
     points: dict[int, Generation] = {}
-    for at, (node, touched) in enumerate(zip(found.graph.nodes, blocks)):
-        lane = lanes[node.lane]
+    for at, (node, accessed) in enumerate(zip(found.graph.nodes, blocks)):
+        branch = branches[node.branch]
         for other in node.after:
-            steps.follow(lane, points[other])
+            steps.follow(branch, points[other])
         if not isinstance(node, EventNode):
-            steps.submit(lane, node, touched, site)
+            steps.submit(branch, node, accessed, site)
         elif node.name == "event_record":
-            steps.record(node.event, lane)
+            steps.record(node.event, branch)
         elif (latest := steps.latest(node.event)) is not None:
-            steps.follow(lane, latest)
+            steps.follow(branch, latest)
         if at in found.graph.awaited:
-            points[at] = steps.point(lane)
-    for lane in found.lanes:
-        steps.follow(queue, steps.point(lane))
+            points[at] = steps.point(branch)
+    for branch in found.branches:
+        steps.follow(queue, steps.point(branch))
     return steps.point(queue)
 
 
@@ -204,11 +203,11 @@ class GraphCalls(Calls):
                     operator="capture_end",
                 )
             handle = GraphHandle(next_handle())
-            self._graphs[handle] = Graph(capture.nodes, [each.device for each in capture.lanes])
+            self._graphs[handle] = Graph(capture.nodes, [each.device for each in capture.branches])
             return handle
 
     def _ending(self, queue: Queue) -> Capture:
-        """The capture that a stream began, and this thread may end."""
+        """The capture that a stream began, checked to be one that this thread may end."""
         capture = queue.capture
         if capture is None or capture.origin is not queue:
             raise AcceleratorError(
@@ -258,7 +257,7 @@ class GraphCalls(Calls):
             found = self._lookup(self._graphs, graph, "graph")
             handle = GraphExecHandle(next_handle())
             made = self._launchables[handle] = Launchable(found)
-            self._engine.runner.queues |= dict.fromkeys(made.lanes)
+            self._engine.runner.queues |= dict.fromkeys(made.branches)
             return handle
 
     def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
@@ -282,10 +281,10 @@ class GraphCalls(Calls):
     def _launch_graph(self, found: Launchable, queue: Queue, blocks: list[list[Block]]) -> None:
         """Queue every node, and let the stream go on after all of them; none if one would be refused."""
         site = callers.call_site()
-        for lane in found.lanes:
-            lane.launched_on = queue
+        for branch in found.branches:
+            branch.launched_on = queue
         if self._engine.races.raises:
-            trial = Trial(self._engine, self._events_of, [queue, *found.lanes])
+            trial = Trial(self._engine, self._events_of, [queue, *found.branches])
             try:
                 _walk(found, queue, blocks, trial, site)
             finally:
@@ -299,35 +298,35 @@ class GraphCalls(Calls):
             runner.is_interruptible = True
 
     def _blocks(self, node: Node) -> list[Block]:
-        return [self._block(node, touch, home) for touch, home in zip(node.touches, node.homes)]
+        return [self._block(node, access, home) for access, home in zip(node.accesses, node.homes)]
 
-    def _block(self, node: Node, touch: Touch, home: Home) -> Block:
-        """The block whose bytes a node touches.  Raises AccessError if they are not what they were at the capture."""
+    def _block(self, node: Node, access: MemoryAccess, home: Home) -> Block:
+        """The block whose bytes a node accesses.  Raises AccessError if they are not what they were at the capture."""
         memory = self._engine.memory
         device = node.device if home.block.device is None else home.block.device
         if home.segment is not None:
             if memory.devices[device].is_there(home.segment) and home.segment.shared is not None:
                 return home.segment.shared
-            raise _gone(node, touch, "the graph's own memory was handed back")
-        block = memory.find(device, touch.low, touch.high, f"graph_launch: {node.name}, captured at {node.site}")
+            raise _gone(node, access, "the graph's own memory was handed back")
+        block = memory.find(device, access.low, access.high, f"graph_launch: {node.name}, captured at {node.site}")
         if block is not home.block or block.takes != home.takes:
-            raise _gone(node, touch, "the memory was freed after the capture, and another owner has it")
+            raise _gone(node, access, "the memory was freed after the capture, and another owner has it")
         return block
 
     def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None:
-        """What was launched goes on."""
+        """Destroy a launchable graph; launched work continues."""
         with self._lock:
             if graph in self._graphs:
                 del self._graphs[GraphHandle(graph)]
                 return
             self._lookup(self._launchables, GraphExecHandle(graph), "graph")
-            for lane in self._launchables.pop(GraphExecHandle(graph)).lanes:
-                self._engine.retire(lane)
+            for branch in self._launchables.pop(GraphExecHandle(graph)).branches:
+                self._engine.retire(branch)
 
 
-def _gone(node: Node, touch: Touch, why: str) -> AccessError:
+def _gone(node: Node, access: MemoryAccess, why: str) -> AccessError:
     return AccessError(
-        f"{node.name}, captured at {node.site}: bytes [{touch.low:#x}, {touch.high:#x}): {why}",
+        f"{node.name}, captured at {node.site}: bytes [{access.low:#x}, {access.high:#x}): {why}",
         hint="keep a reference to every tensor that the graph uses",
         error_code=ILLEGAL_ADDRESS,
         operator="graph_launch",

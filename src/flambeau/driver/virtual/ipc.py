@@ -1,4 +1,4 @@
-"""Memory and events of virtual GPUs that several processes use.
+"""IPC of virtual GPUs: memory and events shared between processes.
 
 - A handle is a fixed struct: kind, the exporting process's endpoint, its machine and a number.  Whoever opens one asks
   that process for the file with the bytes, through a private socket; what comes back is checked before it is mapped.
@@ -55,7 +55,7 @@ class Import:
 
 
 class Ipc:
-    """What one machine exports and imports."""
+    """IPC state of one machine: exported and imported memory and events."""
 
     def __init__(self, engine: Engine, lock: ReentrantLock, events: dict[EventHandle, Event]) -> None:
         self._engine = engine
@@ -97,12 +97,12 @@ class Ipc:
     def share(self, queue: Queue, low: int, high: int) -> None:
         """Read the block on its queue, and run that.  The lock is held."""
         engine = self._engine
-        touch = span(low, high - low, "r", "block_shared")
+        access = span(low, high - low, "r", "block_shared")
         block = engine.memory.find(queue.device, low, high, "block_shared")
-        engine.submit(queue, "block_shared", run_share, None, (touch,), (block,), 0, engine.preset.call_ns)
+        engine.submit(queue, "block_shared", run_share, None, (access,), (block,), 0, engine.preset.call_ns)
         shared = queue.last
         assert shared is not None
-        if shared.spoiled:  # what races with it goes first, so that its poison stays
+        if shared.poisoned_reads:  # what races with it goes first, so that its poison stays
             for each in unfinished([block]):
                 if each is not shared:
                     engine.runner.run_until(each)
@@ -128,7 +128,7 @@ class Ipc:
 
     # importing
     def ask(self, handle: bytes, kind: bytes) -> tuple[Connection, bytes, list[int]]:
-        """What the exporter says about a handle.  The lock is not held: the exporter may be asking us."""
+        """Ask the exporter about a handle.  The lock is not held: the exporter may be asking this process."""
         what = "ipc_open" if kind == MEMORY else "event_ipc_open"
         if not isinstance(handle, bytes) or len(handle) != _HANDLE.size or not handle.startswith(kind):
             raise ArgumentError(
@@ -151,7 +151,7 @@ class Ipc:
         return self._imports.get((device, handle))
 
     def bring_in(self, device: int, handle: bytes, connection: Connection, answer: bytes, files: list[int]) -> Import:
-        """Map what the exporter sent.  The lock is held."""
+        """Map the exporter's memory.  The lock is held."""
         if len(answer) != _SEGMENT.size or len(files) != 1:
             raise ArgumentError(
                 f"process {connection.pid} sent {len(answer)} bytes and {len(files)} files", operator="ipc_open"
@@ -215,7 +215,7 @@ class IpcCalls(Calls):
         self._ipc = Ipc(self._engine, self._lock, self._events)
 
     def ipc_export(self, device: int, address: Address) -> bytes:
-        """Runs what touches the allocation's blocks."""
+        """Runs what accesses the allocation's blocks."""
         with self._lock:
             self._check(device)
             return self._ipc.export(device, self._engine.memory.devices[device].segment(address, "ipc_export"))
@@ -270,8 +270,8 @@ class IpcCalls(Calls):
 
 
 def run_share(command: Command) -> None:
-    """Touches: the block.  What nothing orders before this reads as poison from now on."""
-    (touch,), (block,) = command.touches, command.blocks
-    for each in command.spoiled or ():
-        each.clipped(touch.low, touch.high).poison(block.space)
-    block.space.materialise(touch.low, touch.high)
+    """Accesses: the block.  What nothing orders before this reads as poison from now on."""
+    (access,), (block,) = command.accesses, command.blocks
+    for each in command.poisoned_reads or ():
+        each.clipped(access.low, access.high).poison(block.space)
+    block.space.materialise(access.low, access.high)

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...errors import AcceleratorError, AccessError, ConfigError, OutOfMemoryError
 from ..api import Address
-from .history import History
+from .access import History
 from .ranges import Blocks, Ranges
 from .space import GRANULE, DeviceSpace, Space
 
@@ -36,7 +36,7 @@ def device_of(address: int) -> int | None:
 
 
 class Block:
-    """Bytes [low, high) with one owner, and who accessed them.  device is None for pinned host memory.
+    """A block: bytes [low, high) with one owner, and their access history.  device: None for pinned memory.
 
     fate: what became of it, once it is dead;  takes: how often it was taken again by a new owner.
     is_unused: no block was taken of its bytes since the driver gave them.
@@ -57,7 +57,7 @@ class Block:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether nobody has used its bytes since the driver gave them."""
+        """Whether its bytes are unused since the driver allocated them."""
         return self.is_unused and not self.history.newest
 
     def part(self, low: int, high: int) -> Block:
@@ -68,7 +68,7 @@ class Block:
 
 
 class Segment:
-    """What `mem_alloc` gave: one block until `carved`.
+    """An allocation of `mem_alloc`: one block until `carved`.
 
     shared: who accessed it, as one block, once a capture took a part of it.  From then on it belongs to graphs: their
     launches use its bytes whether they are taken or not, and all its blocks have this history.
@@ -242,7 +242,7 @@ class DeviceMemory:
         return block
 
     def kill(self, block: Block, fate: str) -> None:
-        """The bytes that were brought in must not be touched any more; their addresses stay taken."""
+        """The bytes that were brought in must not be accessed any more; their addresses stay taken."""
         block.fate = fate
         block.is_live = False
 
@@ -264,7 +264,7 @@ class DeviceMemory:
 
 
 class PinnedMemory:
-    """Host memory that copies may use while the host goes on."""
+    """Pinned host memory, which asynchronous copies may use."""
 
     def __init__(self) -> None:
         self.blocks: Blocks[Block] = Blocks()
@@ -319,7 +319,7 @@ class Memory:
         self.peers: set[tuple[int, int]] = set()
 
     def find(self, device: int, low: int, high: int, name: str) -> Block:
-        """The live block around [low, high) that work on `device` may touch.  Raises AccessError, naming `name`."""
+        """The live block around [low, high) that work on `device` may access.  Raises AccessError, naming `name`."""
         block = self.devices[device].blocks.at.get(low)
         if block is not None and block.is_live and high <= block.high:
             return block

@@ -1,4 +1,4 @@
-"""Streams as queues of commands, and the running of what a wait needs.
+"""Streams as queues of commands, and the runner that executes what a wait needs.
 
 - Nothing runs when it is submitted.  A stream's commands run in order; a command also follows its `predecessors`.
 - A wait runs commands until those it waits for are done.  The schedule picks among the streams that are ready: their
@@ -21,16 +21,15 @@ from ...core.native import run_handlers
 from ...errors import AcceleratorError, DeviceAssertError, FlambeauError, cuda_text, reference_failed
 from ...vector_clock import Clock
 from ..api import StreamHandle
-from .faults import InjectedFailure
+from .access import MemoryAccess, Overlap
 from .memory import Block
-from .schedule import Schedule
+from .schedule import InjectedFailure, Schedule
 from .space import Space
-from .touch import Overlap, Touch
 
 if TYPE_CHECKING:
+    from .access import Use
     from .capture import Capture
     from .events import Waited
-    from .history import Use
 
 LOG_LENGTH = 1 << 20  # commands
 WAITS_KEPT = 64  # per stream
@@ -41,17 +40,17 @@ LOST_HINT = "correct the launch and start again: this process cannot use the dev
 
 
 class Command:
-    """Work on a stream: `work(command)` does it, with `detail` as its own data, on `touches` that lie in `blocks`.
+    """A command of a stream: `work(command)` executes it, with data in `detail` and `accesses` to `blocks`.
 
     called: what the program called at `site`, "" if that is not known;  launched: where its graph was, if it is of one.
     number: its place on the stream;  sequence: its place among all;  clock: what is done when it is done.
-    spoiled: bytes that it must read as poison;  ruined: bytes that hold poison once it ran.
+    poisoned_reads: bytes that it reads as poison;  poisoned_writes: bytes that hold poison after it ran.
     covered: unfinished uses that the bytes' history holds no more, because this command writes all of their bytes.
     """
 
     __slots__ = (
         "blocks", "called", "clock", "covered", "detail", "done", "end_ns", "launched", "name", "number",
-        "predecessors", "queue", "ruined", "sequence", "site", "spoiled", "touches", "work",
+        "predecessors", "queue", "poisoned_writes", "sequence", "site", "poisoned_reads", "accesses", "work",
     )  # fmt: skip
 
     def __init__(
@@ -60,7 +59,7 @@ class Command:
         name: str,
         work: Work,
         detail: Any,
-        touches: Sequence[Touch],
+        accesses: Sequence[MemoryAccess],
         blocks: Sequence[Block],
         site: str,
     ) -> None:
@@ -68,7 +67,7 @@ class Command:
         self.name = name
         self.work = work
         self.detail = detail
-        self.touches = touches
+        self.accesses = accesses
         self.blocks = blocks
         self.site = site
         self.called = self.launched = ""
@@ -78,19 +77,19 @@ class Command:
         self.number = self.sequence = self.end_ns = 0
         self.clock: Clock | None = None
         self.done = False
-        self.spoiled: list[Overlap] | None = None  # as the next two, made when there are any
-        self.ruined: list[tuple[Space, Overlap]] | None = None
+        self.poisoned_reads: list[Overlap] | None = None  # as the next two, made when there are any
+        self.poisoned_writes: list[tuple[Space, Overlap]] | None = None
         self.covered: list[Use] | None = None
 
-    def spoil(self, overlap: Overlap) -> None:
-        if self.spoiled is None:
-            self.spoiled = []
-        self.spoiled.append(overlap)
+    def poison_read(self, overlap: Overlap) -> None:
+        if self.poisoned_reads is None:
+            self.poisoned_reads = []
+        self.poisoned_reads.append(overlap)
 
-    def ruin(self, space: Space, overlap: Overlap) -> None:
-        if self.ruined is None:
-            self.ruined = []
-        self.ruined.append((space, overlap))
+    def poison_write(self, space: Space, overlap: Overlap) -> None:
+        if self.poisoned_writes is None:
+            self.poisoned_writes = []
+        self.poisoned_writes.append((space, overlap))
 
     def cover(self, uses: Iterable[Use]) -> None:
         """Take the place of the uses that have still to read."""
@@ -102,35 +101,35 @@ class Command:
 
     def run(self) -> None:
         self.work(self)
-        for space, overlap in self.ruined or ():
+        for space, overlap in self.poisoned_writes or ():
             overlap.poison(space)
         self.finish()
 
     def finish(self) -> None:
-        """It is done: keep only what reports need."""
+        """Mark it done; keep only the data for reports."""
         self.done = True
         self.detail = None
-        self.touches = self.blocks = ()
-        self.spoiled = self.ruined = self.covered = None
+        self.accesses = self.blocks = ()
+        self.poisoned_reads = self.poisoned_writes = self.covered = None
         self.predecessors = NO_WAITS
 
     @property
     def place(self) -> str:
-        """Where it was called, and where the graph was launched that it is of."""
+        """The source lines of the call and of its graph's launch."""
         return place_of(self.site, self.launched)
 
     def holder(self) -> Command | None:
-        """The command itself while it is not done: what holds up those that wait for it."""
+        """This command until it is done, then None."""
         return None if self.done else self
 
 
 def place_of(site: str, launched: str) -> str:
-    """A line, and where the graph was launched that it was captured for, if it was."""
+    """A source line, and the line of the graph's launch if it was captured."""
     return f"{site}, captured, and launched at {launched}" if launched else site
 
 
 class Join:
-    """A point after several commands, and after other such points.  What is done is dropped from `parts`."""
+    """A join of several commands and other joins.  Completed ones are dropped from `parts`."""
 
     __slots__ = ("parts",)
 
@@ -199,7 +198,7 @@ class Queue:
 
     @property
     def label(self) -> str:
-        """What reports call the stream: by its name, or its number, which is its handle."""
+        """The stream's label in reports: its name, or its handle."""
         if self.launched_on is not None:
             return f"a branch of a graph on {self.launched_on.label}"
         if self.name:
@@ -207,7 +206,7 @@ class Queue:
         return "the default stream" if self.is_default else f"stream {self.handle}"
 
     def tail(self) -> Awaited | None:
-        """What is done when everything submitted so far is; None if all of it is done."""
+        """A command or join that follows all submitted work; None if all of it is done."""
         last = None if self.last is None or self.last.done else self.last
         if not self.waits:
             return last
@@ -274,7 +273,7 @@ class Runner:
                 run_handlers()  # the commands that ran are done, and the others are as they were
 
     def _is_next(self, command: Command) -> bool:
-        """Whether nothing has to run before a command; not even a schedule is asked then."""
+        """Whether a command can run at once, without asking the schedule."""
         queue = command.queue
         return queue.pending[0] is command and not command.predecessors and queue.device not in self.failures
 
@@ -317,7 +316,7 @@ class Runner:
 
 
 class Ready(Sequence[StreamHandle]):
-    """The streams of which a command can run now, in the order in which those commands were submitted."""
+    """The ready streams, in the order in which their first commands were submitted."""
 
     def __init__(self) -> None:
         self._queues: list[tuple[int, Queue]] = []

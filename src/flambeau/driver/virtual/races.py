@@ -1,17 +1,16 @@
-"""Which accesses to the same bytes nothing orders, and what follows from that.
+"""Race detection: conflicting accesses that are not ordered by happens-before, and their error text.
 
-- Every block keeps the uses that streams made of its bytes.  A new touch is compared with those of other streams: bytes
-  in common, at least one write, and no happens-before, is a race.
-- races="error": the call raises RaceError, which names every use that it races with, and changes nothing.
-- races="poison": a reader sees poison in the bytes of the pair, in a copy of its own; two writers leave poison behind,
-  each after it ran.  A reader that ran already cannot be told; then the writer leaves poison behind.  So nothing that a
-  program sees depends on which of the two came first.
+- Every block keeps an access history per stream.  A new access races with an access of another stream if they share
+  bytes, at least one writes, and neither happens before the other.
+- races="error": the call raises RaceError, which names every conflicting access, and changes nothing.
+- races="poison": a reader gets poison in the shared bytes, in a private copy; two writers leave poison behind, each
+  after it ran.  If the reader already ran, the writer leaves poison behind.  So no result depends on their order.
 - races="real": the bytes are what the schedule makes them.
-- Uses of the same bytes are one group: a reader is compared with its writers alone, however many have read before.
-- A write that is ordered after all of a group, and covers it, takes its place: what races with the group from then on
-  races with that write.  Commands that have still to read hang on the write's command, for poison to reach them.
-- Other uses are dropped when the host knows that they are done, as the history grows.
-- Taking a block is a write of its stream: an operation of its own, even where no command is queued for it.
+- Accesses to the same bytes form a group: a reader is compared with its writers only.
+- A write that is ordered after a whole group and covers it replaces it: later races are races with that write.
+  Commands that have not read yet are linked to the write's command, so that poison reaches them.
+- Other accesses are dropped once the host knows that they are done, as the history grows.
+- Allocating a block is a write of its stream: an operation of its own, even if no command is queued for it.
 """
 
 from __future__ import annotations
@@ -19,36 +18,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...vector_clock import Clock, Lane, VectorClocks
-from .history import Group, History, Taken, Use
+from ...callers import operator_of
+from ...errors import MissingWait, RaceAccess, RaceError
+from ...vector_clock import Clock, StreamKey, VectorClocks
+from .access import TAKING, Group, History, MemoryAccess, Overlap, Taken, Use
 from .memory import Block
-from .touch import Overlap, Touch
+from .queue import Queue
 
 if TYPE_CHECKING:
+    from .events import Waited
     from .queue import Command
 
 FEW_STREAMS = 8  # that used a block: their latest uses are looked at first
-HOST = "host"  # the lane of what the host itself does to pinned memory
+HOST = "host"  # the stream key of what the host itself does to pinned memory
 
 
 class Conflict(NamedTuple):
-    """A new touch, the use that nothing orders before it, and the bytes in common."""
+    """A new access, the use that nothing orders before it, and the bytes in common."""
 
-    touch: Touch
+    access: MemoryAccess
     block: Block
     use: Use
     overlap: Overlap
 
 
 class Found(NamedTuple):
-    """What a comparison found.  covered: groups whose place the new touches will take."""
+    """The result of a comparison.  covered: groups that the new accesses replace."""
 
     conflicts: list[Conflict]
     covered: list[tuple[History, Group]]
 
 
 class Taking(NamedTuple):
-    """The taking of a block.  history: the block's, with what it races with;  covered: what has still to run."""
+    """The allocation of a block.  history: its new access history;  covered: commands that have not run."""
 
     history: History
     conflicts: list[Conflict]
@@ -56,9 +58,9 @@ class Taking(NamedTuple):
 
 
 class Races:
-    """Compares and records the touches of all commands.
+    """Compares and records the accesses of all commands.
 
-    looked_at: groups and uses that a new touch was compared with so far: what the comparisons cost.
+    looked_at: groups and uses that a new access was compared with so far: what the comparisons cost.
     """
 
     def __init__(self, clocks: VectorClocks, mode: str) -> None:
@@ -68,50 +70,50 @@ class Races:
         self.looked_at = 0
 
     def compare(
-        self, stream: Lane, touches: Sequence[Touch], blocks: Sequence[Block], histories: Sequence[History]
+        self, stream: StreamKey, accesses: Sequence[MemoryAccess], blocks: Sequence[Block], histories: Sequence[History]
     ) -> Found | None:
-        """What the next operation of a stream races with, in the histories of the blocks; None if nothing is found."""
+        """The races of a stream's next operation with the histories of blocks, or None."""
         if self.mode == "real":
             return None
         found: Found | None = None
-        for touch, block, history in zip(touches, blocks, histories):
+        for access, block, history in zip(accesses, blocks, histories):
             if not history.is_of(stream):
                 found = found or Found([], [])
-                self._compare(stream, touch, block, history, found)
+                self._compare(stream, access, block, history, found)
         return found
 
-    def _compare(self, stream: Lane, touch: Touch, block: Block, history: History, found: Found) -> None:
-        newest = history.newest if touch.writes else history.newest_write
+    def _compare(self, stream: StreamKey, access: MemoryAccess, block: Block, history: History, found: Found) -> None:
+        newest = history.newest if access.writes else history.newest_write
         if len(newest) <= FEW_STREAMS and all(self._is_ordered(stream, *each) for each in newest.items()):
             return
-        for group in history.overlapping(touch.low, touch.high):
+        for group in history.overlapping(access.low, access.high):
             racing = [
                 use
-                for use in (group.uses() if touch.writes else group.writes.values())
+                for use in (group.uses() if access.writes else group.writes.values())
                 if not self._is_ordered(stream, use.stream, use.number)
             ]
-            self.looked_at += 1 + len(group.writes) + (len(group.reads) if touch.writes else 0)
+            self.looked_at += 1 + len(group.writes) + (len(group.reads) if access.writes else 0)
             if racing:
-                overlap = touch.overlap(group.touch)
+                overlap = access.overlap(group.access)
                 if overlap is not None:
-                    found.conflicts.extend(Conflict(touch, block, use, overlap) for use in racing)
-            elif touch.writes and touch.covers(group.touch):
+                    found.conflicts.extend(Conflict(access, block, use, overlap) for use in racing)
+            elif access.writes and access.covers(group.access):
                 found.covered.append((history, group))
 
-    def _is_ordered(self, stream: Lane, other: Lane, number: int) -> bool:
+    def _is_ordered(self, stream: StreamKey, other: StreamKey, number: int) -> bool:
         return other == stream or self._clocks.knows(stream, other, number)
 
     def record(self, command: Command, found: Found | None, histories: Sequence[History]) -> None:
-        """Let later commands be compared with this one, in the histories of the blocks that it touches."""
+        """Let later commands be compared with this one, in the histories of the blocks that it accesses."""
         if self.mode == "real":
             return
         stream = command.queue.handle
         if found is not None:
             self._cover(command, found.covered)
-        for touch, history in zip(command.touches, histories):
+        for access, history in zip(command.accesses, histories):
             if history.is_full():
-                self._drop(history, stream, touch)
-            use = history.add(touch, stream, command, command.number)
+                self._drop(history, stream, access)
+            use = history.add(access, stream, command, command.number)
             if isinstance(command.detail, Taken):
                 use.taken = command.detail
 
@@ -120,11 +122,11 @@ class Races:
             history.remove(group)
             command.cover(group.uses())
 
-    def _drop(self, history: History, stream: Lane, touch: Touch) -> None:
-        """Drop the uses that the host knows to be done, and those that `touch`, of that stream, covers."""
+    def _drop(self, history: History, stream: StreamKey, access: MemoryAccess) -> None:
+        """Drop the uses that the host knows to be done, and those that `access`, of that stream, covers."""
         kept: list[Group] = []
         for group in history.groups():
-            covers = touch.writes and touch.covers(group.touch)
+            covers = access.writes and access.covers(group.access)
             group.keep(
                 use
                 for use in group.uses()
@@ -135,84 +137,240 @@ class Races:
                 kept.append(group)
         history.renew(kept)
 
-    def mark(self, command: Command | None, stream: Lane, conflicts: Sequence[Conflict]) -> None:
+    def mark(self, command: Command | None, stream: StreamKey, conflicts: Sequence[Conflict]) -> None:
         """Make both sides of every conflict see, or leave, poison.
 
         command: None for the host, and for the taking of a block, which leaves poison in all of it.
         """
         stack = list(conflicts)
-        seen: set[tuple[Touch, Use]] = set()
+        seen: set[tuple[MemoryAccess, Use]] = set()
         while stack:
             conflict = stack.pop()
-            if (conflict.touch, conflict.use) in seen:
+            if (conflict.access, conflict.use) in seen:
                 continue
-            seen.add((conflict.touch, conflict.use))
+            seen.add((conflict.access, conflict.use))
             self._mark(command, stream, conflict)
             for older in conflict.use.commands:
                 stack += self._covered(older, stream, conflict)
 
-    def _covered(self, command: Command, stream: Lane, conflict: Conflict) -> Iterator[Conflict]:
-        """The races of a touch with what an older command, which it races with, took the place of."""
-        touch, block = conflict.touch, conflict.block
+    def _covered(self, command: Command, stream: StreamKey, conflict: Conflict) -> Iterator[Conflict]:
+        """The races of an access with commands that a racing older command replaced."""
+        access, block = conflict.access, conflict.block
         for use in command.covered or ():
-            if self._is_ordered(stream, use.stream, use.number) or not (touch.writes or use.touch.writes):
+            if self._is_ordered(stream, use.stream, use.number) or not (access.writes or use.access.writes):
                 continue
-            overlap = touch.overlap(use.touch)
+            overlap = access.overlap(use.access)
             if overlap is not None:
-                yield Conflict(touch, block, use, overlap)
+                yield Conflict(access, block, use, overlap)
 
-    def _mark(self, command: Command | None, stream: Lane, conflict: Conflict) -> None:
-        touch, block, use, overlap = conflict
+    def _mark(self, command: Command | None, stream: StreamKey, conflict: Conflict) -> None:
+        access, block, use, overlap = conflict
         older = [each for each in use.commands if not self._is_ordered(stream, use.stream, each.number)]
         ran = use.ran and not self._is_ordered(stream, use.stream, use.ran) or any(each.done for each in older)
         if command is not None:
-            if touch.writes and (use.touch.writes or ran):
-                command.ruin(block.space, overlap)
-            if touch.reads and use.touch.writes:
-                command.spoil(overlap)
-        if not touch.writes:
+            if access.writes and (use.access.writes or ran):
+                command.poison_write(block.space, overlap)
+            if access.reads and use.access.writes:
+                command.poison_read(overlap)
+        if not access.writes:
             return
         pending = [each for each in older if not each.done]
-        if use.touch.writes and pending:  # the earlier ones are written over, and who reads them races as well
-            pending[-1].ruin(block.space, overlap)
-        if use.touch.reads:
+        if use.access.writes and pending:  # the earlier ones are written over, and who reads them races as well
+            pending[-1].poison_write(block.space, overlap)
+        if use.access.reads:
             for each in pending:
-                each.spoil(overlap)
+                each.poison_read(overlap)
 
     # blocks
-    def take(self, stream: Lane, touch: Touch, pieces: Sequence[Block]) -> Taking:
-        """What the taking of a block at `touch`, over dead blocks, would race with and take the place of."""
+    def take(self, stream: StreamKey, access: MemoryAccess, pieces: Sequence[Block]) -> Taking:
+        """The races of allocating a block at `access` over dead blocks, and the accesses that it replaces."""
         taking = Taking(History(), [], [])
         for piece in pieces if self.mode != "real" else ():
-            for group in list(piece.history.overlapping(max(touch.low, piece.low), min(touch.high, piece.high))):
-                overlap = touch.overlap(group.touch)
+            for group in list(piece.history.overlapping(max(access.low, piece.low), min(access.high, piece.high))):
+                overlap = access.overlap(group.access)
                 if overlap is None:
                     continue
                 racing = [use for use in group.uses() if not self._is_ordered(stream, use.stream, use.number)]
-                taking.conflicts.extend(Conflict(touch, piece, use, overlap) for use in racing)
+                taking.conflicts.extend(Conflict(access, piece, use, overlap) for use in racing)
                 taking.covered.extend(use for use in group.uses() if use not in racing)
                 if racing:
-                    left = Group(group.touch)
+                    left = Group(group.access)
                     left.keep(use.copy() for use in racing)  # the dead block's own stay as they are
                     taking.history.put(left)
         return taking
 
-    def taken(self, taking: Taking, stream: Lane, touch: Touch, last: Command, number: int, facts: Taken) -> None:
-        """Operation `number` of a stream, behind its command `last`, took a block, for which nothing is queued."""
+    def taken(
+        self, taking: Taking, stream: StreamKey, access: MemoryAccess, last: Command, number: int, facts: Taken
+    ) -> None:
+        """Record an allocation without a command: operation `number` of a stream, after its command `last`."""
         if self.mode == "real":
             return
         self.mark(None, stream, taking.conflicts)
         last.cover(taking.covered)
-        taking.history.add(touch, stream, last, number).taken = facts
+        taking.history.add(access, stream, last, number).taken = facts
 
     def forget(self, history: History, clock: Clock, low: int, high: int) -> None:
-        """Drop the uses of bytes between two addresses that come before a point which the memory's owner waited for."""
+        """Drop the accesses between two addresses that precede a point which the owner waited for."""
         for group in list(history.overlapping(low, high)):
             group.keep(use for use in group.uses() if clock.reached(use.stream) < use.number)
         history.renew([each for each in history.groups() if not each.is_empty])
 
 
 def unfinished(blocks: Sequence[Block]) -> list[Command]:
-    """The commands that still have to touch one of the blocks, but for those that others have to come after."""
+    """Unfinished commands that access one of the blocks; commands that these follow may be left out."""
     groups = [group for block in blocks for group in block.history.groups()]
     return [each for group in groups for use in group.uses() for each in use.commands if not each.done]
+
+
+HOST_LABEL = "the host"
+FRESH = "the bytes are fresh from the driver: hardware would allow this, until they are used again"
+
+
+def race_error(
+    queue: Queue | None, name: str, call: tuple[str, str], waited: Sequence[Waited], conflicts: Sequence[Conflict]
+) -> RaceError:
+    """The error of a call that races with older work.
+
+    queue: the call's stream, None for what the host does;  waited: the waits that it made so far.
+    """
+    found = _needed(conflicts)
+    newer = [_newer(each, queue, name, call) for each in found]
+    older = [_older(each.use) for each in found]
+    facts = []
+    for at, (this, that, conflict) in enumerate(zip(newer, older, found)):
+        shared = _shared(conflict)
+        begin = f"nor its access to {shared} after"
+        if at == 0:
+            where = f"{_on(this, conflict)} at {this.site}"
+            begin = f"{this.operator}: {this.verb} {shared} {where}, and nothing orders this after"
+        facts.append(f"{begin} {that.operator}, which {that.verb} them {_on(that, conflict)} at {that.site}")
+    waiter = HOST_LABEL if queue is None else _waiting(queue).label
+    missing = tuple(MissingWait(waiter, _awaited(each.use).label) for each in found)
+    hints = [_remedy(queue, name, waiter, [_on_device(_awaited(each.use), each) for each in found])]
+    hints += [note for each in found if (note := _rerecorded(waiter, waited, each.use))]
+    if any(each.use.taken is not None and each.use.taken.is_fresh for each in found):
+        hints.append(FRESH)
+    queues = [] if queue is None else [_waiting(queue)]
+    for each in dict.fromkeys([*queues, *[_awaited(each.use) for each in found]]):
+        if each.site:
+            hints.append(f"{each.label} was made at {each.site}")
+    return RaceError("; ".join(facts), hint="; ".join(hints), accesses=(newer[0], *older), missing=missing)
+
+
+def _needed(conflicts: Sequence[Conflict]) -> list[Conflict]:
+    """One conflict per stream to wait for, the latest work first, without those that waiting for another one orders."""
+    latest: dict[Queue, Conflict] = {}
+    for each in conflicts:
+        known = latest.get(_awaited(each.use))
+        if known is None or _when(known) <= _when(each):
+            latest[_awaited(each.use)] = each
+    found = sorted(latest.values(), key=_when, reverse=True)
+    return [each for each in found if not any(_comes_after(other.use, each.use) for other in found)]
+
+
+def _when(conflict: Conflict) -> tuple[int, int]:
+    """The submission order of the older access; an allocation without a command comes after the last one."""
+    return conflict.use.commands[-1].sequence, conflict.use.number
+
+
+def _comes_after(use: Use, other: Use) -> bool:
+    clock = use.commands[-1].clock
+    return use.stream != other.stream and clock is not None and clock.reached(other.stream) >= other.number
+
+
+def _awaited(use: Use) -> Queue:
+    """The stream that a wait for the use has to name: for a branch of a graph, the one that launched it."""
+    return _waiting(use.commands[-1].queue)
+
+
+def _waiting(queue: Queue) -> Queue:
+    return queue if queue.launched_on is None else queue.launched_on
+
+
+def _newer(conflict: Conflict, queue: Queue | None, name: str, call: tuple[str, str]) -> RaceAccess:
+    access = conflict.access
+    label, device = (HOST_LABEL, None) if queue is None else (queue.label, queue.device)
+    return RaceAccess(
+        _told(name, call[1]), _verb(access, name == TAKING), label, device, access.low, access.high, call[0]
+    )
+
+
+def _older(use: Use) -> RaceAccess:
+    command, access, taken = use.commands[-1], use.access, use.taken
+    queue = command.queue
+    if taken is not None:
+        return RaceAccess(
+            _told(TAKING, ""), _verb(access, True), queue.label, queue.device, access.low, access.high, taken.site
+        )
+    return RaceAccess(
+        _told(command.name, command.called),
+        _verb(access, command.name == TAKING),
+        queue.label,
+        queue.device,
+        access.low,
+        access.high,
+        command.place,
+    )
+
+
+def _told(name: str, called: str) -> str:
+    if name == HOST:
+        return called
+    return "allocation" if name == TAKING else operator_of(name, called)
+
+
+def _verb(access: MemoryAccess, takes: bool) -> str:
+    if takes:
+        return "takes"
+    if access.reads and access.writes:
+        return "reads and writes"
+    return "writes" if access.writes else "reads"
+
+
+def _shared(conflict: Conflict) -> str:
+    """Text of the shared bytes: their range and location."""
+    overlap = conflict.overlap
+    low, high = overlap.low, overlap.high
+    if overlap.ranges is not None:
+        one, two = overlap.ranges
+        low, high = one.common(two) or (low, high)
+    where = "pinned host memory" if conflict.block.device is None else f"device {conflict.block.device}"
+    return f"bytes [{low:#x}, {high:#x}) of {where}"
+
+
+def _on(access: RaceAccess, conflict: Conflict) -> str:
+    """Text of a stream, with its device if it differs from the bytes' device."""
+    if access.device is None:
+        return "on the host"
+    return f"on {access.stream}" + ("" if access.device == conflict.block.device else f" of device {access.device}")
+
+
+def _on_device(queue: Queue, conflict: Conflict) -> str:
+    return queue.label + ("" if queue.device == conflict.block.device else f" of device {queue.device}")
+
+
+def _remedy(queue: Queue | None, name: str, waiter: str, awaited: Sequence[str]) -> str:
+    streams = ", and for ".join(awaited)
+    if queue is None:
+        return f"before that, synchronize with {streams}, or with an event that was recorded there after the other"
+    wait = "use wait_stream, or wait_event on an event recorded after the other"
+    hint = f"before that, {waiter} must wait for {streams}: {wait}"
+    if name == TAKING:
+        used = ", and what ".join(f"{each} used" for each in awaited)
+        return f"what {used} was freed too early: call its record_stream with that stream, or, {hint}"
+    return hint
+
+
+def _rerecorded(waiter: str, waited: Sequence[Waited], use: Use) -> str:
+    """Which event was waited for in another record than the one that would have been enough; "" if none was."""
+    for event, point, site in reversed(waited):
+        if event.is_mark or point not in event.records:
+            continue
+        for other in event.records:
+            if other is point or other.clock.reached(use.stream) < use.number:
+                continue
+            begin = f"{waiter} waited at {site} for an event in its record of {point.site}"
+            if event.records.index(other) > event.records.index(point):
+                return f"{begin}; it was recorded again at {other.site}, after the other, and not waited for again"
+            return f"{begin}, which had replaced the one of {other.site}, after the other"
+    return ""

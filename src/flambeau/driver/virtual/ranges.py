@@ -1,4 +1,4 @@
-"""Sorted sets of disjoint byte ranges, and things found by the bytes that they occupy.
+"""Sorted sets of disjoint byte ranges, and indexes of objects by byte range.
 
 Every look-up and change takes a number of steps that is logarithmic in the number of entries.
 """
@@ -91,7 +91,7 @@ T = TypeVar("T", bound=HasRange)
 
 
 class Blocks(Generic[T]):
-    """Things that occupy disjoint ranges.  `at` finds one by its first address."""
+    """An index of objects with disjoint ranges.  `at` finds one by its first address."""
 
     __slots__ = ("_lows", "at")
 
@@ -125,7 +125,7 @@ class Blocks(Generic[T]):
 
 
 class Spans(Generic[T]):
-    """Things whose ranges may overlap.  They are kept by the power of two of their length, each kind by its start."""
+    """An index of objects whose ranges may overlap, by power of two of the length and by start."""
 
     __slots__ = ("_by_length",)
 

@@ -1,7 +1,7 @@
-"""In which order ready streams run: the part of a GPU that a program must not lean on.
+"""Schedules of virtual GPUs (the order in which ready streams run), and injected failures.
 
-A wait asks `choose` which stream runs its next command, whenever two or more are ready.  The values that a correctly
-ordered program computes do not depend on the answers.
+When two or more streams are ready, a wait asks `choose` which one runs its next command.  The results of a correctly
+synchronized program do not depend on the choice.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..api import StreamHandle
 
 
 class Schedule(Protocol):
-    """Picks streams.  ancestors_only: a wait runs nothing but what it needs; otherwise whatever is ready may run."""
+    """A schedule picks streams.  ancestors_only: a wait runs only the commands that it needs; else any ready one."""
 
     ancestors_only: bool = False
 
@@ -29,7 +29,7 @@ class Schedule(Protocol):
 
 
 class Submission(Schedule):
-    """What was submitted first runs first, and only what the wait needs."""
+    """Runs commands in submission order, and only those that the wait needs."""
 
     ancestors_only = True
 
@@ -48,7 +48,7 @@ class Seeded(Schedule):
 
 
 class Delay(Schedule):
-    """Every other stream goes before one: the stream with `handle`, or the one that was made as number `ordinal`.
+    """Delays one stream behind all others: the one with `handle`, or number `ordinal` in creation order.
 
     Streams count from 0 in the order in which the machine made or adopted them.
     """
@@ -68,7 +68,7 @@ class Delay(Schedule):
 
 
 class Replay(Schedule):
-    """The given choices, then always the first.  `taken` and `ready_counts` tell what was chosen, among how many."""
+    """Repeats given choices, then picks the first.  `taken`, `ready_counts`: choices made, among how many."""
 
     def __init__(self, choices: Sequence[int] = ()) -> None:
         self.choices = tuple(choices)
@@ -97,3 +97,52 @@ def from_text(text: str) -> Schedule:
     if kind == "delay" and number.isdigit():
         return Delay(int(number))
     raise ConfigError(f"virtual GPUs: schedule={text!r} is unknown", hint="use submission, seeded:N or delay:N")
+
+
+class InjectedFailure(Exception):
+    """A launch failed because `fail_launch_at` said so."""
+
+
+class Countdown:
+    """A countdown that triggers once, at the n-th call."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = 0
+
+    def strikes(self) -> bool:
+        """Count one call."""
+        if self.left == 0:
+            return False
+        self.left -= 1
+        return self.left == 0
+
+
+class Faults:
+    """Injected failures.  n = 1 is the next call."""
+
+    def __init__(self) -> None:
+        self.allocation = Countdown()
+        self.launch = Countdown()
+        self.capture = Countdown()
+        self._dropped: set[frozenset[int]] = set()
+
+    def out_of_memory_at(self, n: int) -> None:
+        """The n-th `mem_alloc` from now fails, once."""
+        self.allocation.left = n
+
+    def fail_launch_at(self, n: int) -> None:
+        """The n-th launch from now fails when it runs, and its device with it."""
+        self.launch.left = n
+
+    def break_capture_at(self, n: int) -> None:
+        """The n-th piece of work that is captured from now finds its capture broken, as by a call of another thread."""
+        self.capture.left = n
+
+    def drop_peer(self, a: int, b: int) -> None:
+        """Remove the link between devices `a` and `b`."""
+        self._dropped.add(frozenset((a, b)))
+
+    def is_linked(self, a: int, b: int) -> bool:
+        return frozenset((a, b)) not in self._dropped

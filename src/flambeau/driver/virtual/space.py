@@ -1,6 +1,6 @@
-"""The bytes of virtual GPUs.
+"""Address spaces of virtual GPUs: the bytes behind device and pinned addresses.
 
-- They lie in one sparse shared mapping per device, made on first use; memory that nobody touched costs nothing.
+- They lie in one sparse shared mapping per device, made on first use; memory that nobody accessed costs nothing.
 - Poison, the byte 0xFF (NaN, or -1), is what unwritten memory reads as.  A device keeps it as ranges and writes the
   bytes only when something reads them.
 """
@@ -45,7 +45,7 @@ def _mapped() -> int:
 
 
 class Space:
-    """Bytes that addresses name: here pinned host memory, where poison is written at once."""
+    """Bytes by address: pinned host memory, where poison is written at once."""
 
     __slots__ = ("base", "buffer")
 

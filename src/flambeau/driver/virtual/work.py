@@ -1,8 +1,8 @@
 """What commands do when they run: NumPy on the memory of virtual GPUs.
 
-- What is read is made real first: poison that no byte holds yet is written.
-- A read of `spoiled` bytes gets a private copy with poison laid over; an array that is also written gets the poison in
-  place, because bytes which two unordered writers share end as poison anyway.
+- Poison that is only recorded for a range is written to the bytes before they are read.
+- A command with `poisoned_reads` gets a private copy of the array with poison in those bytes.  An array that is also
+  written gets the poison in place: bytes that two unordered writers share end as poison anyway.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from typing import Any
 
 from ... import host
 from ...kernel import Access
-from .faults import InjectedFailure
+from .access import MemoryAccess, Overlap
 from .memory import Block
 from .queue import Command
-from .touch import Overlap, Touch
+from .schedule import InjectedFailure
 
-BOUND_LAUNCHES = 1024  # per kernel and device: argument buffers whose touches are kept
+BOUND_LAUNCHES = 1024  # per kernel and device: argument buffers whose accesses are kept
 
 
 class Bound:
-    """Arguments as arrays: what `Kernel.bind` gave, with the touches to check, and the device time they take."""
+    """Arguments as arrays: what `Kernel.bind` gave, with the accesses to check, and the device time they take."""
 
-    __slots__ = ("duration_ns", "touches", "values")
+    __slots__ = ("duration_ns", "accesses", "values")
 
     def __init__(self, name: str, values: list[Any], duration: Callable[[list[Access]], int]) -> None:
-        accesses = [each for each in _flat(values) if isinstance(each, Access) and each.nbytes]
+        operands = [each for each in _flat(values) if isinstance(each, Access) and each.nbytes]
         self.values = values
-        self.touches = tuple(Touch(access, name) for access in accesses)
-        self.duration_ns = duration(accesses)
+        self.accesses = tuple(MemoryAccess(each, name) for each in operands)
+        self.duration_ns = duration(operands)
 
 
 class Loaded:
@@ -87,33 +87,33 @@ def _argument(value: Any, arrays: Any) -> Any:
 
 
 def run_copy(command: Command) -> None:
-    """Touches: destination, source."""
+    """Accesses: destination, source."""
     target, source = arrays_of(command)
     target[:] = source
 
 
 def run_copy_from_host(command: Command) -> None:
-    """Touches: destination.  detail: the staged bytes."""
+    """Accesses: destination.  detail: the staged bytes."""
     (target,) = arrays_of(command)
     target[:] = command.detail
 
 
 def run_copy_to_host(command: Command) -> None:
-    """Touches: source.  detail: the host's address."""
+    """Accesses: source.  detail: the host's address."""
     (source,) = arrays_of(command)
     host.bytes_at(command.detail, len(source))[:] = source
 
 
 def run_fill(command: Command) -> None:
-    """Touches: destination.  detail: the byte."""
+    """Accesses: destination.  detail: the byte."""
     (target,) = arrays_of(command)
     target[:] = command.detail
 
 
 def run_poison(command: Command) -> None:
-    """Touches: the new block."""
-    (touch,), (block,) = command.touches, command.blocks
-    block.space.poison(touch.low, touch.high)
+    """Accesses: the new block."""
+    (access,), (block,) = command.accesses, command.blocks
+    block.space.poison(access.low, access.high)
 
 
 def run_failure(command: Command) -> None:
@@ -122,29 +122,29 @@ def run_failure(command: Command) -> None:
 
 
 def arrays_of(command: Command) -> list[Any]:
-    """One array per touch, ready to be read and written."""
-    pairs = list(zip(command.touches, command.blocks))
-    for touch, block in pairs:
-        if touch.reads or not touch.dense:
-            block.space.materialise(touch.low, touch.high)
-    for touch, block in pairs:
-        if touch.writes:
-            block.space.written(touch.low, touch.high)
-    return [_array(touch, block, command.spoiled or []) for touch, block in pairs]
+    """One array per access, ready to be read and written."""
+    pairs = list(zip(command.accesses, command.blocks))
+    for access, block in pairs:
+        if access.reads or not access.dense:
+            block.space.materialise(access.low, access.high)
+    for access, block in pairs:
+        if access.writes:
+            block.space.written(access.low, access.high)
+    return [_array(access, block, command.poisoned_reads or []) for access, block in pairs]
 
 
-def _array(touch: Touch, block: Block, spoiled: list[Overlap]) -> Any:
-    parts = _clip(touch, spoiled) if spoiled and touch.reads else []
+def _array(access: MemoryAccess, block: Block, poisoned_reads: list[Overlap]) -> Any:
+    parts = _clip(access, poisoned_reads) if poisoned_reads and access.reads else []
     if not parts:
-        return touch.array(block.space)
-    if not touch.writes:
-        return touch.copy(block.space, parts)
+        return access.array(block.space)
+    if not access.writes:
+        return access.copy(block.space, parts)
     for each in parts:
         each.poison(block.space)
         block.space.materialise(each.low, each.high)
-    return touch.array(block.space)
+    return access.array(block.space)
 
 
-def _clip(touch: Touch, overlaps: list[Overlap]) -> list[Overlap]:
-    clipped = [each.clipped(touch.low, touch.high) for each in overlaps]
+def _clip(access: MemoryAccess, overlaps: list[Overlap]) -> list[Overlap]:
+    clipped = [each.clipped(access.low, access.high) for each in overlaps]
     return [each for each in clipped if each.low < each.high]

@@ -1,10 +1,10 @@
-"""Kills processes that hold shared tensors, at any moment, and sees that nothing leaks.
+"""Leak test: kills processes that hold shared tensors at arbitrary moments, and checks that nothing leaks.
 
     python -m flambeau.testing.kills --rounds 1000 --seed 7
 
 Each round starts two consumers from a fork server, sends them tensors of a GPU and of the CPU, has them pass some on to
 each other and drop some, and kills one or both: at once, after some answers, or, with `--late`, after a moment.  After
-every round this process must hold no more device memory, descriptors and ledger entries than before the first.
+every round this process must hold no more device memory, descriptors and IPC entries than before the first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ... import config
 from ... import multiprocessing as mp
 from ...core import thread
 from ...errors import FlambeauError, ProcessGoneError
-from ...runtime import control, shared_memory, usage
+from ...runtime import control, memory_stats, shared_memory
 from ...tensor import Tensor, full, ones
 from ..machine import machine
 
@@ -41,7 +41,7 @@ class LeakError(FlambeauError, AssertionError):
 
 
 class Figures(NamedTuple):
-    """What must not grow.  Bytes of device memory; open files; entries of the ledgers; shared host storages."""
+    """What must not grow.  Bytes of device memory; open files; IPC handles and references; shared host storages."""
 
     allocated: int
     files: int
@@ -55,10 +55,10 @@ def figures() -> Figures:
     """What this process holds now, once everything that is due has come back."""
     control.ipc_collect()
     report = control.ipc_report()
-    tickets, _ = shared_memory.host_side().ledger.accounts()
+    handles, _ = shared_memory.host_side().exports.accounts()
     files = len(os.listdir("/proc/self/fd"))
     held = len(report.lent), len(report.borrowed), len(report.in_flight)
-    return Figures(usage.memory_allocated(), files, *held, len(tickets))
+    return Figures(memory_stats.memory_allocated(), files, *held, len(handles))
 
 
 def consume(inbox: Any, outbox: Any, neighbour: Any) -> None:

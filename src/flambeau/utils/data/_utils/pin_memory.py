@@ -1,5 +1,5 @@
 """torch.utils.data._utils.pin_memory."""
 
-from ....data.pin import pin_memory
+from ....data.pinning import pin_memory
 
 __all__ = ["pin_memory"]

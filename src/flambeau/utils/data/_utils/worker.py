@@ -1,5 +1,5 @@
 """torch.utils.data._utils.worker."""
 
-from ....data.worker_info import WorkerInfo, get_worker_info
+from ....data.worker import WorkerInfo, get_worker_info
 
 __all__ = ["WorkerInfo", "get_worker_info"]

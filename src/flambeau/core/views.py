@@ -1,0 +1,392 @@
+"""Views whose sizes, strides and offset are computed here: no plan, no key, no body of an operator.
+
+A function takes the bound arguments of its operator.  It returns None for a call that it does not serve: an operand in
+a graph, another machine's memory, an argument of another type or out of range, a copy.  The operator then takes its
+ordinary path, which records the call or raises.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import strides as st
+from . import tensor, thread
+from .layout import WIDEST_ACCESS, layout_of
+from .tensor import IN_INFERENCE, IN_NO_GRAD, ONE_OF_SEVERAL, ORDINARY, TensorBase, in_graph
+
+_WIDEST, _NO_GRAD, _INFERENCE = WIDEST_ACCESS, IN_NO_GRAD, IN_INFERENCE  # compiled, numbers of C's
+_ORDINARY, _ONE_OF_SEVERAL = ORDINARY, ONE_OF_SEVERAL
+
+
+def _is_served(operand: Any) -> bool:
+    """Whether a view of an operand is another tensor over its memory and nothing more."""
+    if not isinstance(operand, TensorBase):
+        return False
+    now = thread.here()
+    if now.grad_enabled and in_graph(operand):
+        return False
+    device = operand.layout.device
+    return device.index < 0 or device.machine is thread.machine()
+
+
+def _made(source: TensorBase, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> TensorBase:
+    """A view of a tensor; offset in elements from the start of the storage."""
+    memory, layout = source.storage, source.layout
+    aligned = memory.aligned and offset * layout.itemsize % _WIDEST == 0
+    device, kind = layout.device, layout.dtype
+    known = device.layouts.get((kind, shape, strides, aligned))
+    if known is None:
+        known = layout_of(device, kind, st.Size(shape), strides, aligned)
+    return _linked(source, tensor.new_tensor(memory, known, offset))
+
+
+def _linked(source: TensorBase, view: TensorBase) -> TensorBase:
+    """A view that knows its base, and the mode in which it was made."""
+    if view.storage.version >= 0:  # a view of an inference tensor is just another one
+        now = thread.here()
+        view.base = source if source.base is None else source.base
+        view.view_version = view.storage.version
+        if now.grad_enabled:
+            view.origin = source.origin
+        else:
+            view.origin = _INFERENCE if now.inference else _NO_GRAD
+    return view
+
+
+def _wrapped(dim: Any, ndim: int) -> int:
+    """A dimension counted from the front, -1 if it is none."""
+    if type(dim) is not int:
+        return -1
+    at: int = dim
+    if at < 0:
+        at += ndim
+    return at if 0 <= at < ndim else -1
+
+
+def _without(values: tuple[int, ...], at: int) -> tuple[int, ...]:
+    return values[1:] if at == 0 else values[:at] + values[at + 1 :]
+
+
+def _with(values: tuple[int, ...], at: int, value: int) -> tuple[int, ...]:
+    """A tuple with another value at one place."""
+    return values[:at] + (value,) + values[at + 1 :]
+
+
+# indexing
+
+
+def get_item(source: Any, index: Any) -> TensorBase | None:
+    """`source[index]` for integers and slices."""
+    kind = type(index)
+    if not (kind is int or kind is slice or kind is tuple) or not _is_served(source):
+        return None
+    operand: TensorBase = source
+    layout = operand.layout
+    sizes, steps = tuple(layout.shape), layout.strides
+    items = index if kind is tuple else (index,)
+    if len(items) > len(sizes):
+        return None
+    offset, dim = operand.offset, 0
+    shape: list[int] = []
+    strides: list[int] = []
+    for item in items:
+        size, stride = sizes[dim], steps[dim]
+        dim += 1
+        if type(item) is int:
+            at = item
+            if not -size <= at < size:
+                return None
+            offset += (at + size if at < 0 else at) * stride
+        elif type(item) is slice:
+            if not _is_plain(item):
+                return None
+            step: int = 1 if item.step is None else item.step
+            first = 0 if item.start is None else _bounded(item.start, size)
+            last = size if item.stop is None else _bounded(item.stop, size)
+            shape.append((last - first + step - 1) // step if last > first else 0)
+            strides.append(stride * step)
+            offset += first * stride
+        else:
+            return None
+    return _made(operand, tuple(shape) + sizes[dim:], tuple(strides) + steps[dim:], offset)
+
+
+def _is_plain(item: slice) -> bool:
+    """Whether a slice has only integers and a step above 0."""
+    if item.start is not None and type(item.start) is not int or item.stop is not None and type(item.stop) is not int:
+        return False
+    return item.step is None or type(item.step) is int and item.step > 0
+
+
+def _bounded(bound: int, size: int) -> int:
+    """A bound of a slice, counted from the front, within the dimension."""
+    if bound < 0:
+        bound += size
+        return bound if bound > 0 else 0
+    return bound if bound < size else size
+
+
+def select(bound: list[Any]) -> TensorBase | None:
+    """`select(input, dim, index)`."""
+    if not _is_served(bound[0]) or type(bound[2]) is not int:
+        return None
+    operand: TensorBase = bound[0]
+    layout = operand.layout
+    at = _wrapped(bound[1], len(layout.shape))
+    if at < 0:
+        return None
+    index, size = bound[2], layout.shape[at]
+    if not -size <= index < size:
+        return None
+    start = operand.offset + (index + size if index < 0 else index) * layout.strides[at]
+    return _made(operand, _without(tuple(layout.shape), at), _without(layout.strides, at), start)
+
+
+def slice_(bound: list[Any]) -> TensorBase | None:
+    """`slice(input, dim, start, end, step)`."""
+    if not _is_served(bound[0]):
+        return None
+    operand: TensorBase = bound[0]
+    item = slice(bound[2], bound[3], bound[4])
+    at = _wrapped(bound[1], len(operand.layout.shape))
+    return None if at < 0 or not _is_plain(item) else _sliced(operand, at, item)
+
+
+def _sliced(operand: TensorBase, at: int, item: slice) -> TensorBase:
+    layout = operand.layout
+    size, stride = layout.shape[at], layout.strides[at]
+    step: int = 1 if item.step is None else item.step
+    first = 0 if item.start is None else _bounded(item.start, size)
+    last = size if item.stop is None else _bounded(item.stop, size)
+    count = (last - first + step - 1) // step if last > first else 0
+    shape, strides = _with(tuple(layout.shape), at, count), _with(layout.strides, at, stride * step)
+    return _made(operand, shape, strides, operand.offset + first * stride)
+
+
+# pieces
+
+
+def split(bound: list[Any]) -> tuple[TensorBase, ...] | None:
+    """`split(input, split_size, dim)` by one size."""
+    if not _is_served(bound[0]) or type(bound[1]) is not int:
+        return None
+    operand: TensorBase = bound[0]
+    at = _wrapped(bound[2], len(operand.layout.shape))
+    return None if at < 0 or bound[1] <= 0 else _pieces(operand, at, bound[1])
+
+
+def chunk(bound: list[Any]) -> tuple[TensorBase, ...] | None:
+    """`chunk(input, chunks, dim)`."""
+    if not _is_served(bound[0]) or type(bound[1]) is not int or bound[1] <= 0:
+        return None
+    operand: TensorBase = bound[0]
+    at = _wrapped(bound[2], len(operand.layout.shape))
+    if at < 0:
+        return None
+    count: int = bound[1]
+    size: int = operand.layout.shape[at]
+    return _pieces(operand, at, (size + count - 1) // count) if size else None
+
+
+def _pieces(operand: TensorBase, at: int, width: int) -> tuple[TensorBase, ...] | None:
+    """Views of `width` indexes of a dimension each, the last perhaps of fewer."""
+    layout = operand.layout
+    size, stride, start = layout.shape[at], layout.strides[at], operand.offset
+    if size == 0:
+        return None
+    pieces: list[TensorBase] = []
+    shape = _with(tuple(layout.shape), at, min(width, size))
+    for first in range(0, size, width):
+        if size - first < width:
+            shape = _with(shape, at, size - first)
+        pieces.append(_part(_made(operand, shape, layout.strides, start + first * stride)))
+    return tuple(pieces)
+
+
+def unbind(bound: list[Any]) -> tuple[TensorBase, ...] | None:
+    """`unbind(input, dim)`."""
+    if not _is_served(bound[0]):
+        return None
+    operand: TensorBase = bound[0]
+    layout = operand.layout
+    at = _wrapped(bound[1], len(layout.shape))
+    if at < 0:
+        return None
+    shape, strides = _without(tuple(layout.shape), at), _without(layout.strides, at)
+    stride, start = layout.strides[at], operand.offset
+    return tuple([_part(_made(operand, shape, strides, start + index * stride)) for index in range(layout.shape[at])])
+
+
+def _part(view: TensorBase) -> TensorBase:
+    """One of several views that are returned together: none may be written where gradients are recorded."""
+    if view.origin == _ORDINARY:
+        view.origin = _ONE_OF_SEVERAL
+    return view
+
+
+# other shapes
+
+
+def reshape(bound: list[Any]) -> TensorBase | None:
+    """`reshape(input, shape)` and `view(input, size)` of a contiguous tensor."""
+    if not _is_served(bound[0]):
+        return None
+    operand: TensorBase = bound[0]
+    layout = operand.layout
+    if layout.numel == 0 or layout.strides != _dense_strides(list(layout.shape)):
+        return None
+    known, unknown = 1, -1
+    target: list[int] = []
+    for size in bound[1]:
+        if type(size) is not int:
+            return None
+        if size == -1 and unknown < 0:
+            unknown = len(target)
+        elif size <= 0:
+            return None
+        else:
+            known *= size
+        target.append(size)
+    if unknown >= 0:
+        if layout.numel % known:
+            return None
+        target[unknown] = layout.numel // known
+    elif known != layout.numel:
+        return None
+    return _made(operand, tuple(target), _dense_strides(target), operand.offset)
+
+
+def flatten(bound: list[Any]) -> TensorBase | None:
+    """`flatten(input, start_dim, end_dim)` of a contiguous tensor."""
+    if not _is_served(bound[0]):
+        return None
+    operand: TensorBase = bound[0]
+    layout = operand.layout
+    shape = tuple(layout.shape)
+    first, last = _wrapped(bound[1], len(shape)), _wrapped(bound[2], len(shape))
+    if layout.numel == 0 or first < 0 or last <= first or layout.strides != _dense_strides(list(shape)):
+        return None
+    merged = 1
+    for size in shape[first : last + 1]:
+        merged *= size
+    target = [*shape[:first], merged, *shape[last + 1 :]]
+    return _made(operand, tuple(target), _dense_strides(target), operand.offset)
+
+
+def _dense_strides(shape: list[int]) -> tuple[int, ...]:
+    strides = shape[:]
+    step = 1
+    for at in range(len(shape) - 1, -1, -1):
+        strides[at] = step
+        step *= shape[at]
+    return tuple(strides)
+
+
+def t(bound: list[Any]) -> TensorBase | None:
+    """`t(input)` of a matrix."""
+    if not _is_served(bound[0]):
+        return None
+    operand: TensorBase = bound[0]
+    layout = operand.layout
+    if len(layout.shape) != 2:
+        return None
+    shape, strides = layout.shape, layout.strides
+    return _made(operand, (shape[1], shape[0]), (strides[1], strides[0]), operand.offset)
+
+
+def transpose(bound: list[Any]) -> TensorBase | None:
+    """`transpose(input, dim0, dim1)`."""
+    if not _is_served(bound[0]):
+        return None
+    operand: TensorBase = bound[0]
+    layout = operand.layout
+    ndim = len(layout.shape)
+    one, other = _wrapped(bound[1], ndim), _wrapped(bound[2], ndim)
+    if one < 0 or other < 0:
+        return None
+    shape, strides = list(layout.shape), list(layout.strides)
+    shape[one], shape[other] = shape[other], shape[one]
+    strides[one], strides[other] = strides[other], strides[one]
+    return _made(operand, tuple(shape), tuple(strides), operand.offset)
+
+
+def permute(bound: list[Any]) -> TensorBase | None:
+    """`permute(input, dims)`."""
+    if not _is_served(bound[0]):
+        return None
+    operand: TensorBase = bound[0]
+    layout = operand.layout
+    ndim = len(layout.shape)
+    seen = 0
+    shape: list[int] = []
+    strides: list[int] = []
+    for dim in bound[1]:
+        at = _wrapped(dim, ndim)
+        if at < 0 or seen >> at & 1:
+            return None
+        seen |= 1 << at
+        shape.append(layout.shape[at])
+        strides.append(layout.strides[at])
+    return _made(operand, tuple(shape), tuple(strides), operand.offset) if len(shape) == ndim else None
+
+
+def unsqueeze(bound: list[Any]) -> TensorBase | None:
+    """`unsqueeze(input, dim)`."""
+    if not _is_served(bound[0]):
+        return None
+    operand: TensorBase = bound[0]
+    shape, strides = tuple(operand.layout.shape), operand.layout.strides
+    at = _wrapped(bound[1], len(shape) + 1)
+    if at < 0:
+        return None
+    step = shape[at] * strides[at] if at < len(shape) else 1
+    return _made(operand, shape[:at] + (1,) + shape[at:], strides[:at] + (step,) + strides[at:], operand.offset)
+
+
+def squeeze(bound: list[Any]) -> TensorBase | None:
+    """`squeeze(input, dim)` of one dimension, or of all."""
+    if not _is_served(bound[0]):
+        return None
+    operand: TensorBase = bound[0]
+    shape, strides = tuple(operand.layout.shape), operand.layout.strides
+    if bound[1] is None:
+        kept = [at for at, size in enumerate(shape) if size != 1]
+        return _made(operand, tuple([shape[at] for at in kept]), tuple([strides[at] for at in kept]), operand.offset)
+    at = _wrapped(bound[1], len(shape))
+    if at < 0:
+        return None
+    if shape[at] != 1:
+        return _made(operand, shape, strides, operand.offset)
+    return _made(operand, _without(shape, at), _without(strides, at), operand.offset)
+
+
+def expand(bound: list[Any]) -> TensorBase | None:
+    """`expand(input, size)`."""
+    if not _is_served(bound[0]):
+        return None
+    operand: TensorBase = bound[0]
+    shape, steps = tuple(operand.layout.shape), operand.layout.strides
+    lead = len(bound[1]) - len(shape)
+    if lead < 0:
+        return None
+    target: list[int] = []
+    strides: list[int] = []
+    dim = -lead
+    for wanted in bound[1]:
+        if type(wanted) is not int or wanted < 0 and (wanted != -1 or dim < 0):
+            return None
+        if dim < 0:
+            target.append(wanted)
+            strides.append(0)
+        else:
+            size = shape[dim]
+            if wanted == -1 or wanted == size:
+                target.append(size)
+                strides.append(0 if size == 1 and wanted != 1 and wanted != -1 else steps[dim])
+            elif size == 1:
+                target.append(wanted)
+                strides.append(0)
+            else:
+                return None
+        dim += 1
+    return _made(operand, tuple(target), tuple(strides), operand.offset)

@@ -1,0 +1,280 @@
+"""Memory accesses of commands, and the access history of a block.
+
+Accesses are found by their bytes: their number does not slow down an access to other bytes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ... import host
+from ...byte_ranges import ByteRange, byte_range
+from ...errors import AccessError
+from ...kernel import Access
+from ...vector_clock import StreamKey
+from .ranges import Spans
+from .space import POISON, Space
+
+if TYPE_CHECKING:
+    from .queue import Command
+
+MISALIGNED_ADDRESS = 716  # CUresult
+TAKING = "block_taken"  # the command that makes a block the allocator's, in front of all that use it
+
+
+class Overlap(NamedTuple):
+    """Bytes that two accesses have in common: those of [low, high) that lie in both ranges; all of them if it has none.
+
+    Which ones these are is worked out when they are poisoned, with the arrays at hand.
+    """
+
+    low: int
+    high: int
+    ranges: tuple[ByteRange, ByteRange] | None
+
+    def clipped(self, low: int, high: int) -> Overlap:
+        return self._replace(low=max(self.low, low), high=min(self.high, high))
+
+    def poison(self, space: Space) -> None:
+        """From now on, the bytes read as poison."""
+        if self.ranges is None:
+            space.poison(self.low, self.high)
+            return
+        one, two = self.ranges
+        space.materialise(self.low, self.high)
+        space.bytes(self.low, self.high)[one.mask(self.low, self.high) & two.mask(self.low, self.high)] = POISON
+
+
+class MemoryAccess:
+    """Bytes that a command reads, writes or both: some of [low, high), all of them if `dense`.
+
+    key: equal for accesses of the same bytes.  Accesses know no block, so commands share them.
+    """
+
+    __slots__ = ("_access", "_range", "dense", "high", "key", "low", "reads", "writes")
+
+    def __init__(self, access: Access, name: str) -> None:
+        low, mode = access.address, access.mode
+        if low % access.dtype.itemsize:
+            raise AccessError(
+                f"{low:#x} is not a multiple of {access.dtype.itemsize}, the size of {access.dtype.name}",
+                error_code=MISALIGNED_ADDRESS,
+                operator=name,
+            )
+        self._access = access
+        self.low = low
+        self.high = low + access.nbytes
+        self.reads = mode != "w"
+        self.writes = mode != "r"
+        self._range = None if access.strides is None else byte_range(access)
+        self.dense = self._range is None or self._range.is_dense
+        self.key: tuple[Any, ...] = (low, self.high)
+        if self._range is not None and not self.dense:
+            self.key += (self._range.dims, self._range.width)
+
+    @classmethod
+    def whole(cls, low: int, high: int) -> MemoryAccess:
+        """The allocation of the block [low, high): a write of all its bytes, without an array."""
+        made = cls.__new__(cls)
+        made.low, made.high, made.key = low, high, (low, high)
+        made.reads, made.writes, made.dense, made._range = False, True, True, None
+        return made
+
+    @property
+    def range(self) -> ByteRange:
+        if self._range is None:
+            self._range = ByteRange.dense(self.low, self.high - self.low)
+        return self._range
+
+    def overlap(self, other: MemoryAccess) -> Overlap | None:
+        """The bytes that both access, None if there are none."""
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        if low >= high:
+            return None
+        if self.dense and other.dense:
+            return Overlap(low, high, None)
+        return Overlap(low, high, (self.range, other.range)) if self.range.overlaps(other.range) else None
+
+    def covers(self, other: MemoryAccess) -> bool:
+        """Whether this access includes every byte of the other; False if that is not cheap to decide."""
+        return self.low <= other.low and other.high <= self.high if self.dense else self.key == other.key
+
+    def array(self, space: Space) -> Any:
+        """The array itself, in the memory of the device; one that is only read cannot be written."""
+        return self._view(space.buffer, self.low - space.base)
+
+    def copy(self, space: Space, poisoned: Iterable[Overlap]) -> Any:
+        """A private copy of the array in which some bytes are poison."""
+        private = Space(self.low, space.bytes(self.low, self.high).copy())
+        for each in poisoned:
+            each.poison(private)
+        return self._view(private.buffer, 0)
+
+    def _view(self, buffer: Any, offset: int) -> Any:
+        access = self._access
+        steps = None if access.strides is None else [stride * access.dtype.itemsize for stride in access.strides]
+        view = host.numpy().ndarray(access.shape, access.dtype.numpy, buffer, offset, steps)
+        if not self.writes:
+            view.flags.writeable = False
+        return view
+
+
+FEW_GROUPS = 16  # a history with more than these is indexed, and searched for uses to drop
+
+
+class Taken(NamedTuple):
+    """The allocation of a block.  site: its source line;  is_fresh: its bytes had no owner before."""
+
+    site: str
+    is_fresh: bool
+
+
+class Use:
+    """The accesses of one stream to some bytes in one mode.
+
+    number: of its latest operation;  commands: that one's, and those in front of it that may be unfinished.
+    ran: the number of the latest command that was dropped because it ran, 0 for none;  taken: about the latest
+    operation, if that took a block.
+    """
+
+    __slots__ = ("commands", "number", "ran", "stream", "taken", "access")
+
+    def __init__(self, access: MemoryAccess, stream: StreamKey) -> None:
+        self.access = access
+        self.stream = stream
+        self.number = self.ran = 0
+        self.commands: deque[Command] = deque()
+        self.taken: Taken | None = None
+
+    def add(self, command: Command, number: int) -> None:
+        while self.commands and self.commands[0].done:
+            self.ran = self.commands.popleft().number
+        self.commands.append(command)
+        self.number = number
+        self.taken = None
+
+    @property
+    def has_to_read(self) -> bool:
+        """Whether one of its commands, or a command that one replaced, has not read yet."""
+        if self.commands[-1].done:
+            return False
+        return self.access.reads or any(each.covered for each in self.commands)
+
+    def copy(self) -> Use:
+        made = Use(self.access, self.stream)
+        made.number, made.ran, made.commands, made.taken = self.number, self.ran, self.commands.copy(), self.taken
+        return made
+
+
+class Group:
+    """The uses of equal bytes.  writes: by stream, and whether the bytes are read as well;  reads: by stream."""
+
+    __slots__ = ("high", "low", "reads", "access", "writes")
+
+    def __init__(self, access: MemoryAccess) -> None:
+        self.access = access
+        self.low = access.low
+        self.high = access.high
+        self.writes: dict[tuple[StreamKey, bool], Use] = {}
+        self.reads: dict[StreamKey, Use] = {}
+
+    def add(self, access: MemoryAccess, stream: StreamKey) -> Use:
+        """The use of a stream in the mode of an access."""
+        if access.writes:
+            use = self.writes.get((stream, access.reads))
+            if use is None:
+                use = self.writes[stream, access.reads] = Use(access, stream)
+        else:
+            use = self.reads.get(stream)
+            if use is None:
+                use = self.reads[stream] = Use(access, stream)
+        return use
+
+    def uses(self) -> Iterator[Use]:
+        yield from self.writes.values()
+        yield from self.reads.values()
+
+    def keep(self, uses: Iterable[Use]) -> None:
+        """Drop all other uses."""
+        kept = list(uses)
+        self.writes = {(each.stream, each.access.reads): each for each in kept if each.access.writes}
+        self.reads = {each.stream: each for each in kept if not each.access.writes}
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.writes and not self.reads
+
+
+class History:
+    """The uses of one block.  newest, newest_write: at least the number of each stream's latest use, and write."""
+
+    __slots__ = ("_groups", "_index", "_limit", "newest", "newest_write")
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[object, ...], Group] = {}
+        self._index: Spans[Group] | None = None
+        self._limit = FEW_GROUPS
+        self.newest: dict[StreamKey, int] = {}
+        self.newest_write: dict[StreamKey, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def is_of(self, stream: StreamKey) -> bool:
+        """Whether no other stream used the block."""
+        return not self.newest or (len(self.newest) == 1 and stream in self.newest)
+
+    def groups(self) -> list[Group]:
+        return list(self._groups.values())
+
+    def overlapping(self, low: int, high: int) -> Iterable[Group]:
+        """The groups with uses between two addresses, those of strided bytes perhaps with none."""
+        if self._index is not None:
+            return self._index.overlapping(low, high)
+        return [each for each in self._groups.values() if each.low < high and low < each.high]
+
+    def add(self, access: MemoryAccess, stream: StreamKey, command: Command, number: int) -> Use:
+        group = self._groups.get(access.key)
+        if group is None:
+            group = self._groups[access.key] = Group(access)
+            if self._index is not None:
+                self._index.add(group)
+        use = group.add(access, stream)
+        use.add(command, number)
+        self.newest[stream] = number
+        if access.writes:
+            self.newest_write[stream] = number
+        return use
+
+    def put(self, group: Group) -> None:
+        """Take over a group of another history."""
+        known = self._groups.get(group.access.key)
+        if known is not None:
+            group.keep({*known.uses(), *group.uses()})
+        self._groups[group.access.key] = group
+        for use in group.uses():
+            self.newest[use.stream] = max(use.number, self.newest.get(use.stream, 0))
+            if use.access.writes:
+                self.newest_write[use.stream] = max(use.number, self.newest_write.get(use.stream, 0))
+
+    def remove(self, group: Group) -> None:
+        if self._groups.pop(group.access.key, None) is not None and self._index is not None:
+            self._index.remove(group)
+
+    def is_full(self) -> bool:
+        """Whether it has grown enough, since uses were dropped, to look for more of them."""
+        return len(self._groups) >= self._limit
+
+    def renew(self, groups: Iterable[Group]) -> None:
+        """Keep these groups alone."""
+        self._groups, self.newest, self.newest_write = {}, {}, {}
+        for each in groups:
+            self.put(each)
+        self._limit = max(FEW_GROUPS, 2 * len(self._groups))
+        self._index = None
+        if len(self._groups) >= FEW_GROUPS:
+            self._index = Spans()
+            for each in self._groups.values():
+                self._index.add(each)

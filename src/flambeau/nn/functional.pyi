@@ -1,0 +1,60 @@
+# Written by scripts/stubs, not by hand.
+
+
+from builtins import bool as _bool, float as _float, int as _int, type as _type
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager as ContextManager
+from typing import Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, TypeVar, overload
+
+from numpy.typing import NDArray
+
+
+from ..dtypes import dtype as _dtype
+from ..memory_formats import memory_format as _memory_format
+from ..runtime.device import device as _device
+from ..runtime.generator import Generator as Generator
+from ..tensor.layouts import layout as _layout
+from ..tensor.tensor import *
+
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """-(target * log(input) + (1 - target) * log(1 - input)), times weight; logarithms are not taken below -100."""
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., pos_weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """`binary_cross_entropy` of sigmoid(input), exact also for large logits."""
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., label_smoothing: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Negative log-probability of the target, from unnormalised logits."""
+def dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
+    """In training, each element is 0 with probability p, else multiplied by 1 / (1 - p)."""
+def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
+    """The rows of `weight` that `input` names."""
+def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """x times the normal distribution's cumulative function; approximate="tanh" is the cheaper form."""
+def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Absolute difference of input and target."""
+def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """(input - mean) / sqrt(variance + eps) * weight + bias, over the last dimensions, which normalized_shape names."""
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor:
+    """input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row."""
+def log_softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
+    """The logarithm of `softmax`."""
+def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Squared difference of input and target."""
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Negative log-probability of the target classes, from log-probabilities."""
+def one_hot(tensor: Tensor, num_classes: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+    """1 at each index, 0 elsewhere, along a new last dimension."""
+def relu(input: Tensor, inplace: _bool = ...) -> Tensor:
+    """max(input, 0); inplace: the input is overwritten."""
+def relu_(input: Tensor) -> Tensor:
+    """max(input, 0), in place."""
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: _float = ..., is_causal: _bool = ..., scale: _float | None = ..., enable_gqa: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+    """softmax(scale * query @ key^T + mask) @ value."""
+def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """1 / (1 + exp(-x))."""
+def silu(input: Tensor, inplace: _bool = ...) -> Tensor:
+    """input * sigmoid(input); inplace: the input is overwritten."""
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., beta: _float = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Squared difference / (2 * beta) where it is below beta, else absolute difference - beta / 2."""
+def softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
+    """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect."""
+def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    """The hyperbolic tangent."""

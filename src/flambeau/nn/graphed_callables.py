@@ -1,0 +1,300 @@
+"""make_graphed_callables: callables as CUDA graphs with gradients, one graph forward and one backward.
+
+- Forward graphs are captured in order, backward graphs in reverse, all from one pool: calls must keep to that order.
+- A call copies its arguments into static inputs, replays, and gives views of static results: the next call overwrites
+  them.  Their versions count, so that a gradient which would need overwritten values is an error.
+- Parameters are used where they are: their values may change, their memory may not.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..autograd.function import Function
+from ..autograd.functional import grad as gradients
+from ..autograd.mode import GradMode
+from ..core.tensor import TensorBase
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
+from ..runtime import control
+from ..runtime.graph import CUDAGraph, graph, graph_pool_handle
+from ..runtime.stream import Stream, StreamGuard
+from ..tensor import checks, likes
+from .module import Module
+
+
+def make_graphed_callables(
+    callables: Any,
+    sample_args: Any,
+    num_warmup_iters: int = 3,
+    allow_unused_input: bool = False,
+    pool: Any = None,
+    capture_error_mode: str = "global",
+) -> Any:
+    """Functions or modules that run as CUDA graphs, with gradients; modules are changed and returned themselves.
+
+    callables: one, or a tuple, to be called in that order;  sample_args: a tuple of tensors, or one such tuple each.
+    Calls take tensors of the same shapes, types and requires_grad.  A module runs its graph while its `training` is
+    what it was at the capture, and its own forward otherwise.
+    allow_unused_input: inputs and parameters that results do not depend on get no gradient, instead of an error.
+    Host:   waits for the device several times; the callables themselves return at once.
+    Raises: ArgumentTypeError for samples that are no tensors, ArgumentError for modules that cannot be captured,
+            AcceleratorError as `cuda.graph` does.
+    Example:
+        >>> layer = torch.nn.Linear(4, 2).cuda()
+        >>> x = torch.ones(3, 4, device="cuda")
+        >>> graphed = torch.cuda.make_graphed_callables(layer, (x,))
+        >>> graphed(x).shape
+        torch.Size([3, 2])
+    """
+    single = not isinstance(callables, tuple)
+    calls = (callables,) if single else callables
+    samples = (sample_args,) if single else sample_args
+    _check_calls(calls, samples, num_warmup_iters)
+    parts = [Part(call, tuple(args), allow_unused_input) for call, args in zip(calls, samples, strict=True)]
+    _warm_up(parts, num_warmup_iters)
+    shared = graph_pool_handle() if pool is None else pool
+    for part in parts:
+        part.capture_forward(shared, capture_error_mode)
+    for part in reversed(parts):
+        part.capture_backward(shared, capture_error_mode)
+    made = tuple(part.installed() for part in parts)
+    return made[0] if single else made
+
+
+def _check_calls(calls: tuple[Any, ...], samples: Any, iterations: Any) -> None:
+    """Check the callables and their sample arguments.  Raises ArgumentTypeError or ArgumentError."""
+    name = "make_graphed_callables"
+    checks.count(name, "num_warmup_iters", iterations)
+    if not isinstance(samples, (tuple, list)) or len(samples) != len(calls):
+        raise ArgumentError(
+            f"{len(calls)} callables and {shown(samples)} as their samples do not fit",
+            hint="give one tuple of tensors for each callable",
+            operator=name,
+        )
+    for index, (call, args) in enumerate(zip(calls, samples)):
+        checks.function(name, f"callable {index}", call)
+        if not isinstance(args, (tuple, list)):
+            raise ArgumentTypeError(
+                f"the samples of callable {index} must be a tuple of tensors, got {shown(args)}",
+                hint="put a single one in a tuple: (x,)",
+                operator=name,
+            )
+
+
+def _warm_up(parts: Sequence[Part], iterations: int) -> None:
+    """Run everything on a side stream, so that kernels and plans are there."""
+    control.synchronize()
+    with StreamGuard(Stream()):
+        for part in parts:
+            for _ in range(iterations):
+                part.run_once()
+    control.synchronize()
+
+
+class Part:
+    """One callable, its static tensors and its graphs.
+
+    surface: the sample arguments and the parameters;  results: the static results, in the order of the callable's own.
+    """
+
+    def __init__(self, call: Callable[..., Any], args: tuple[Any, ...], allow_unused: bool) -> None:
+        for index, each in enumerate(args):
+            if not isinstance(each, TensorBase):
+                raise ArgumentTypeError(
+                    f"sample argument {index} must be a Tensor, not {type(each).__name__}: {shown(each)}",
+                    hint="bind anything else first, as with functools.partial",
+                    operator="make_graphed_callables",
+                )
+        self.call = call
+        self.name = type(call).__name__ if isinstance(call, Module) else getattr(call, "__name__", "graphed")
+        self.args = args
+        self.allow_unused = allow_unused
+        self.parameters = tuple(call.parameters()) if isinstance(call, Module) else ()
+        if isinstance(call, Module):
+            _check_module(call)
+        self.surface = (*args, *self.parameters)
+        self.forward_graph, self.backward_graph = CUDAGraph(), CUDAGraph()
+        self.results: tuple[Any, ...] = ()
+        self.result_grads: list[Any] = []
+        self.surface_grads: list[Any] = []
+        self.structure: Any = None
+
+    def run_once(self) -> None:
+        """Forward and backward, for their side effects on caches alone."""
+        results = _flat(self.call(*self.args))
+        wanted = [each for each in results if each.requires_grad]
+        if wanted:
+            self._gradients(wanted, [likes.zeros_like(each) for each in wanted])
+
+    def _gradients(self, results: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        """The gradient of each tensor of the surface; None where it wants none, or does not matter and may not."""
+        wanted = [each for each in self.surface if each.requires_grad]
+        found = iter(gradients(results, wanted, grads, allow_unused=self.allow_unused))
+        return [next(found) if each.requires_grad else None for each in self.surface]
+
+    def capture_forward(self, pool: Any, mode: str) -> None:
+        with graph(self.forward_graph, pool, capture_error_mode=mode):
+            self.structure = self.call(*self.args)
+        self.results = _flat(self.structure)
+
+    def capture_backward(self, pool: Any, mode: str) -> None:
+        """Capture the gradients, if there are any, and let go of the forward pass."""
+        wanted = [each for each in self.results if each.requires_grad]
+        if wanted and any(each.requires_grad for each in self.surface):
+            self.result_grads = [likes.empty_like(each) if each.requires_grad else None for each in self.results]
+            with graph(self.backward_graph, pool, capture_error_mode=mode):
+                self.surface_grads = self._gradients(wanted, [each for each in self.result_grads if each is not None])
+        self.results = tuple(each.detach() for each in self.results)
+        self.structure = _shape_of(self.structure)
+
+    def installed(self) -> Any:
+        """Replacement of the callable that runs its graphs."""
+        module: Any = self.call
+        if not isinstance(module, Module):
+            return self.run
+        self.call = _captured_already  # or part and module would hold each other
+        reference, own, training = weakref.ref(module), type(module).forward, module.training
+
+        def forward(*args: Any) -> Any:
+            owner = reference()
+            assert owner is not None
+            return self.run(*args) if owner.training == training else own(owner, *args)
+
+        object.__setattr__(module, "forward", forward)
+        return module
+
+    def run(self, *args: Any) -> Any:
+        """One call.  Raises ArgumentError if the arguments are not like the samples."""
+        if len(args) != len(self.args):
+            raise ArgumentError(
+                f"{len(args)} arguments, captured with {len(self.args)}",
+                hint=f"give {len(self.args)}: a graph's arguments are fixed",
+                operator=self.name,
+            )
+        for index, (each, sample) in enumerate(zip(args, self.args)):
+            if _signature(each) != _signature(sample):
+                raise ArgumentError(
+                    f"argument {index} is {_described(each)}, captured with {_described(sample)}",
+                    hint="a graph's shapes, types and requires_grad are fixed",
+                    operator=self.name,
+                )
+        found = Graphed.apply(self, *args, *self.parameters)
+        return _rebuilt(self.structure, iter(found))
+
+    def forward(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Bring the arguments to where the graph reads them, and replay."""
+        _refresh(self.args, args)
+        self.forward_graph.replay()
+        for each in self.results:
+            each.storage.version += 1
+        return tuple(each.detach() for each in self.results)
+
+    def backward(self, grads: Sequence[Any]) -> list[Any]:
+        if not self.surface_grads:
+            raise AutogradError(
+                "it was captured without gradients",
+                hint="capture it with samples or parameters that require gradients",
+                operator=self.name,
+            )
+        _refresh(self.result_grads, grads)
+        self.backward_graph.replay()
+        return [None if each is None else each.detach() for each in self.surface_grads]
+
+
+def _captured_already(*args: Any) -> Any:
+    raise AutogradError("it was captured already", hint="call the module itself", operator="make_graphed_callables")
+
+
+class Graphed(Function):
+    """The node of one graphed call."""
+
+    @staticmethod
+    def forward(ctx: Any, part: Part, *surface: Any) -> tuple[Any, ...]:
+        ctx.part = part
+        found = part.forward(surface[: len(part.args)])
+        if part.surface_grads:
+            ctx.mark_non_differentiable(*(made for made, grad in zip(found, part.result_grads) if grad is None))
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+        with GradMode(False):
+            return None, *ctx.part.backward(grads)
+
+
+def _refresh(static: Sequence[Any], given: Sequence[Any]) -> None:
+    """Copy tensors to where a graph reads them, except those that are there."""
+    with GradMode(False):
+        for target, source in zip(static, given):
+            if target is not None and source is not None and target.data_ptr() != source.data_ptr():
+                target.copy_(source)
+
+
+def _check_module(module: Any) -> None:
+    for each in module.modules():
+        hooks = (each._forward_hooks, each._forward_pre_hooks, each._backward_hooks, each._backward_pre_hooks)
+        if any(hooks):
+            raise ArgumentError(
+                f"{type(each).__name__} has hooks: {sum(map(len, hooks))}",
+                hint="register them afterwards",
+                operator="make_graphed_callables",
+            )
+    for name, each in module.named_buffers():
+        if each.requires_grad:
+            raise ArgumentError(
+                f"buffer {name}, {each.describe()}, requires a gradient",
+                hint="detach_() it",
+                operator="make_graphed_callables",
+            )
+
+
+def _signature(tensor: Any) -> tuple[Any, ...]:
+    if not isinstance(tensor, TensorBase):
+        return (type(tensor),)
+    return tensor.shape, tensor.dtype, tensor.device, tensor.requires_grad
+
+
+def _described(value: Any) -> str:
+    if not isinstance(value, TensorBase):
+        return type(value).__name__
+    return f"{value.describe()}, requires_grad={value.requires_grad}"
+
+
+def _flat(found: Any) -> tuple[Any, ...]:
+    """The tensors of a result: one, or tuples, lists and dictionaries of them."""
+    if isinstance(found, TensorBase):
+        return (found,)
+    if isinstance(found, dict):
+        return tuple(leaf for each in found.values() for leaf in _flat(each))
+    if isinstance(found, (tuple, list)):
+        return tuple(leaf for each in found for leaf in _flat(each))
+    raise ArgumentTypeError(
+        f"a result is {shown(found)}, and only tensors can be",
+        hint="return tensors, or tuples, lists and dicts of them",
+        operator="make_graphed_callables",
+    )
+
+
+def _shape_of(found: Any) -> Any:
+    """A result with None in the place of its tensors."""
+    if isinstance(found, dict):
+        return {key: _shape_of(each) for key, each in found.items()}
+    if isinstance(found, (tuple, list)):
+        return _like(found, [_shape_of(each) for each in found])
+    return None
+
+
+def _rebuilt(structure: Any, leaves: Any) -> Any:
+    if isinstance(structure, dict):
+        return {key: _rebuilt(each, leaves) for key, each in structure.items()}
+    if isinstance(structure, (tuple, list)):
+        return _like(structure, [_rebuilt(each, leaves) for each in structure])
+    return next(leaves)
+
+
+def _like(sequence: Any, values: list[Any]) -> Any:
+    """The values in a sequence of the same type."""
+    kind = type(sequence)
+    return kind(*values) if hasattr(sequence, "_fields") else kind(values)

@@ -1,0 +1,111 @@
+"""Fork after CUDA started: in the child, every use of the inherited machine raises AcceleratorError.
+
+- The check costs nothing until a fork happens: in the child, whatever leads to the driver is replaced.
+- What finalizers do in the child does nothing.
+- The child's CPU tensors and CPU generator go on as they were.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .. import callers, driver
+from ..core import thread
+from ..driver.api import EventHandle, GraphExecHandle, GraphHandle
+from ..errors import AcceleratorError
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+NOT_INITIALIZED = 3  # CUresult
+STACK_FRAMES = 3  # of the start, in the error's text
+HINT = (
+    "use the 'spawn' or 'forkserver' start method, as in flambeau.multiprocessing.get_context('spawn'), or fork before "
+    "the first use of CUDA"
+)
+
+_started: weakref.WeakKeyDictionary[Machine, Refusal] = weakref.WeakKeyDictionary()
+
+
+class Refusal:
+    """Replaces the driver and devices in a forked child: any use raises AcceleratorError.
+
+    pid: the process that started the machine;  count: its devices;  stack: where it did, innermost first.
+    """
+
+    def __init__(self, pid: int, count: int, stack: list[str]) -> None:
+        self.pid = pid
+        self.count = count
+        self.stack = stack
+
+    def error(self) -> AcceleratorError:
+        where = ", called from ".join(map(_with_source, self.stack)) or "<unknown>"
+        return AcceleratorError(
+            f"Cannot re-initialize CUDA in forked subprocess: process {self.pid} had started CUDA, at {where}, before "
+            f"process {os.getpid()} was forked from it",
+            hint=HINT,
+            error_code=NOT_INITIALIZED,
+        )
+
+    def event_destroy(self, event: EventHandle) -> None:
+        """Nothing: the event is the parent's."""
+
+    def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None:
+        """Nothing: the graph is the parent's."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self.error()
+
+    def __getitem__(self, index: int) -> NoReturn:
+        raise self.error()
+
+    def __iter__(self) -> NoReturn:
+        raise self.error()
+
+    def __len__(self) -> NoReturn:
+        raise self.error()
+
+
+def _with_source(site: str) -> str:
+    source = callers.source_at(site)
+    return f"{site} (`{source}`)" if source else site
+
+
+def watch(machine: Machine) -> None:
+    """Register a started machine and the source line."""
+    _started[machine] = Refusal(os.getpid(), len(machine.devices), callers.call_stack(STACK_FRAMES))
+
+
+def _in_child() -> None:
+    current = thread.machine() if thread.has_machine() else None
+    for machine, refusal in list(_started.items()):
+        dead: Any = refusal
+        for each in machine.devices:
+            each.driver = dead
+        for stream in machine.streams.values():
+            stream.driver = dead
+        machine.driver = dead
+        if machine is current:
+            thread.replace_after_fork(_refused(machine, refusal))
+            current = None
+    _started.clear()
+    asked = driver.nvidia_initialized()
+    if current is not None and current.choice.kind == "nvidia" and asked is not None and current.forked is None:
+        # Nothing was started, but asking NVIDIA's driver for the devices has initialized it.
+        thread.replace_after_fork(_refused(current, Refusal(asked[0], 0, asked[1])))
+
+
+def _refused(former: Machine, refusal: Refusal) -> Machine:
+    """The machine of a forked child: it cannot start, and shares the parent's CPU state."""
+    made = type(former)(former.choice, former.schedule)
+    dead: Any = refusal
+    made.forked, made.driver, made.devices = refusal, dead, dead
+    made.cpu_generator, made.plans = former.cpu_generator, former.plans
+    return made
+
+
+os.register_at_fork(after_in_child=_in_child)

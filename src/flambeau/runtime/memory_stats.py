@@ -1,0 +1,346 @@
+"""Memory statistics: torch.cuda.memory_* and the allocator functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core import thread
+from ..errors import ArgumentTypeError
+from ..memory.caching import CachingAllocator
+from ..memory.private import PoolId
+from . import control
+from . import device as devices
+from .stream import Stream
+
+SUMMARY_ROWS = (
+    ("Allocated memory", "allocated_bytes", True),
+    ("Active memory", "active_bytes", True),
+    ("Requested memory", "requested_bytes", True),
+    ("GPU reserved memory", "reserved_bytes", True),
+    ("Non-releasable memory", "inactive_split_bytes", True),
+    ("Allocations", "allocation", False),
+    ("Active allocs", "active", False),
+    ("GPU reserved segments", "segment", False),
+    ("Non-releasable allocs", "inactive_split", False),
+)
+LEVELS = (("", "all"), ("from large pool", "large_pool"), ("from small pool", "small_pool"))
+COLUMNS = (("Cur Usage", "current"), ("Peak Usage", "peak"), ("Tot Alloc", "allocated"), ("Tot Freed", "freed"))
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def _allocator(device: Any) -> CachingAllocator:
+    index = devices.cuda_index(device)
+    return thread.machine().devices[index].allocator
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """Every counter of a device's caching allocator; empty before the machine has started.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.memory_stats()["allocation.all.current"]
+        1
+    """
+    return _allocator(device).statistics() if control.is_initialized() else {}
+
+
+def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+    """As `memory_stats`, with a dictionary for each part of a key: `["allocated_bytes"]["all"]["current"]`.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.memory_stats_as_nested_dict()["allocated_bytes"]["all"]["current"]
+        4096
+    """
+    return _nested(memory_stats(device))
+
+
+def host_memory_stats_as_nested_dict() -> dict[str, Any]:
+    """As `host_memory_stats`, with a dictionary for each part of a key.
+
+    Example:
+        >>> x = torch.ones(1000, pin_memory=True)
+        >>> sorted(torch.cuda.host_memory_stats_as_nested_dict())[:2]
+        ['active_bytes', 'active_requests']
+    """
+    return _nested(host_memory_stats())
+
+
+def _nested(flat: dict[str, int]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in flat.items():
+        *parts, last = key.split(".")
+        inner = found
+        for part in parts:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return found
+
+
+def get_allocator_backend() -> str:
+    """The name of the caching allocator.
+
+    Example:
+        >>> torch.cuda.get_allocator_backend()
+        'native'
+    """
+    return "native"
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes that tensors occupy on a device, in blocks of 512.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.memory_allocated()
+        4096
+        >>> del x
+        >>> torch.cuda.memory_allocated()
+        0
+    """
+    return memory_stats(device).get("allocated_bytes.all.current", 0)
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most that `memory_allocated` has been since the start or the last reset.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> del x
+        >>> torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated()
+        (0, 4096)
+    """
+    return memory_stats(device).get("allocated_bytes.all.peak", 0)
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes that the caching allocator holds on a device.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.memory_reserved()
+        2097152
+    """
+    return memory_stats(device).get("reserved_bytes.all.current", 0)
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most that `memory_reserved` has been since the start or the last reset.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> del x
+        >>> torch.cuda.empty_cache()
+        >>> torch.cuda.memory_reserved(), torch.cuda.max_memory_reserved()
+        (0, 2097152)
+    """
+    return memory_stats(device).get("reserved_bytes.all.peak", 0)
+
+
+memory_cached = memory_reserved
+max_memory_cached = max_memory_reserved
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Reset peak statistics to the current values.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> del x
+        >>> torch.cuda.reset_peak_memory_stats()
+        >>> torch.cuda.max_memory_allocated()
+        0
+    """
+    _allocator(device).reset_peak_statistics()
+
+
+reset_max_memory_allocated = reset_peak_memory_stats
+reset_max_memory_cached = reset_peak_memory_stats
+
+
+def reset_accumulated_memory_stats(device: Any = None) -> None:
+    """Reset accumulated statistics to 0.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> torch.cuda.reset_accumulated_memory_stats()
+        >>> torch.cuda.memory_stats()["allocation.all.allocated"]
+        0
+    """
+    _allocator(device).reset_accumulated_statistics()
+
+
+def memory_snapshot(mempool_id: PoolId | None = None, include_traces: bool = True) -> list[dict[str, object]]:
+    """Every segment of every device and its blocks.  mempool_id: of that pool alone.  include_traces has no effect.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> segment = torch.cuda.memory_snapshot()[0]
+        >>> segment["total_size"], [block["state"] for block in segment["blocks"]]
+        (2097152, ['active_allocated', 'inactive'])
+    """
+    found = [segment for each in thread.machine().devices for segment in each.allocator.snapshot()]
+    return [each for each in found if mempool_id is None or each["segment_pool_id"] == tuple(mempool_id)]
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """(free, total) bytes of a device, as its driver sees them.
+
+    Example:
+        >>> free, total = torch.cuda.mem_get_info()
+        >>> 0 < free <= total
+        True
+    """
+    index = devices.cuda_index(device)
+    return thread.machine().driver.mem_info(index)
+
+
+def empty_cache() -> None:
+    """Return idle memory of every device to the driver; does nothing before the machine has started.
+
+    Host: waits for work that may still use it.
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> del x
+        >>> torch.cuda.empty_cache()
+        >>> torch.cuda.memory_reserved()
+        0
+    """
+    for each in thread.machine().devices:
+        each.allocator.empty_cache()
+
+
+def allocated_bytes() -> int:
+    """Bytes of allocated blocks on all devices."""
+    return sum(each.allocator.allocated_bytes for each in thread.machine().devices)
+
+
+def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
+    """Limit this process to a fraction of a device's memory.  Raises ArgumentError, ArgumentTypeError.
+
+    Example:
+        >>> torch.cuda.set_per_process_memory_fraction(0.5)
+        >>> torch.cuda.get_per_process_memory_fraction()
+        0.5
+        >>> torch.cuda.set_per_process_memory_fraction(1.0)
+    """
+    _allocator(device).set_fraction(fraction)
+
+
+def get_per_process_memory_fraction(device: Any = None) -> float:
+    """The fraction of a device's memory that this process may reserve.
+
+    Example:
+        >>> torch.cuda.get_per_process_memory_fraction()
+        1.0
+    """
+    return _allocator(device).fraction
+
+
+def caching_allocator_alloc(size: int, device: Any = None, stream: Stream | int | None = None) -> int:
+    """The address of `size` bytes whose first use is on `stream` (None: the current one).
+
+    Raises: OutOfMemoryError; ArgumentTypeError if `stream` is neither a Stream nor a CUstream's number.
+    Example:
+        >>> address = torch.cuda.caching_allocator_alloc(1024)
+        >>> torch.cuda.memory_allocated()
+        1024
+        >>> torch.cuda.caching_allocator_delete(address)
+    """
+    if not isinstance(stream, (Stream, int, type(None))):
+        raise ArgumentTypeError(
+            f"expected a Stream or a number, got {stream!r}",
+            hint="pass a torch.cuda.Stream, or its cuda_stream",
+            operator="caching_allocator_alloc",
+        )
+    chosen = control.current_stream(device) if stream is None else stream
+    handle = (
+        chosen.handle
+        if isinstance(chosen, Stream)
+        else thread.machine().driver.stream_adopt(devices.cuda_index(device), chosen)
+    )
+    return thread.machine().devices[devices.cuda_index(device)].raw_blocks.allocate(size, handle)
+
+
+def caching_allocator_delete(mem_ptr: int) -> None:
+    """Free memory of `caching_allocator_alloc`.  Raises AcceleratorError for another address.
+
+    Example:
+        >>> address = torch.cuda.caching_allocator_alloc(1024)
+        >>> torch.cuda.caching_allocator_delete(address)
+        >>> torch.cuda.memory_allocated()
+        0
+    """
+    owner = next((each for each in thread.machine().devices if each.allocator.owns(mem_ptr)), None)
+    (owner or thread.machine().devices[0]).raw_blocks.free(mem_ptr)
+
+
+def host_memory_stats() -> dict[str, int]:
+    """Every counter of the pinned memory cache; empty before the machine has started.
+
+    Example:
+        >>> x = torch.ones(1000, pin_memory=True)
+        >>> torch.cuda.host_memory_stats()["allocated_bytes.current"]
+        4096
+    """
+    return thread.machine().pinned.statistics() if control.is_initialized() else {}
+
+
+def reset_peak_host_memory_stats() -> None:
+    """Reset peak statistics of the pinned memory cache; does nothing before the machine has started.
+
+    Example:
+        >>> torch.cuda.reset_peak_host_memory_stats()
+    """
+    if control.is_initialized():
+        thread.machine().pinned.reset_peak_statistics()
+
+
+def reset_accumulated_host_memory_stats() -> None:
+    """Reset accumulated statistics of the pinned memory cache; does nothing before the machine has started.
+
+    Example:
+        >>> torch.cuda.reset_accumulated_host_memory_stats()
+    """
+    if control.is_initialized():
+        thread.machine().pinned.reset_accumulated_statistics()
+
+
+def empty_host_cache() -> None:
+    """Return idle pinned memory to the driver.
+
+    Example:
+        >>> torch.cuda.empty_host_cache()
+    """
+    if control.is_initialized():
+        thread.machine().pinned.empty_cache()
+
+
+def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+    """A readable table of a device's memory statistics.
+
+    Example:
+        >>> x = torch.ones(1000, device="cuda")
+        >>> "Allocated memory" in torch.cuda.memory_summary()
+        True
+    """
+    index = devices.cuda_index(device)
+    stats = memory_stats(index)
+    title = f"flambeau CUDA memory summary, device ID {index}"
+    counts = f"CUDA OOMs: {stats['num_ooms']}   cudaMalloc retries: {stats['num_alloc_retries']}"
+    lines = [title, counts, "".join([f"{'Metric':<24}", *(f"{name:>12}" for name, _ in COLUMNS)])]
+    for name, key, is_bytes in SUMMARY_ROWS:
+        for level, pool in LEVELS[: 1 if abbreviated else len(LEVELS)]:
+            cells = [stats.get(f"{key}.{pool}.{column}", 0) for _, column in COLUMNS]
+            shown = [in_units(each) if is_bytes else str(each) for each in cells]
+            lines.append("".join([f"{name if not level else '  ' + level:<24}", *(f"{each:>12}" for each in shown)]))
+    width = max(map(len, lines))
+    return "\n".join(["=" * width, *lines[:2], "-" * width, *lines[2:], "=" * width])
+
+
+def in_units(nbytes: int) -> str:
+    """Format a number of bytes with at most four digits: 1048576 is `1024 KiB`."""
+    size, unit = float(nbytes), 0
+    while size >= 10_000 and unit < len(UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    return f"{size:.0f} {UNITS[unit]}"

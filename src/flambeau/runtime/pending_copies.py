@@ -1,0 +1,87 @@
+"""Pending copies: asynchronous copies into pinned memory, and waiting for them.
+
+A pinned block keeps one `Arrival` per copy that writes it, with an event that was recorded behind it, until it was
+waited for or a later copy of the same stream covers it.  The block is not used again before they are done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..core.native import Lock
+from ..core.storage import Storage
+from ..driver.api import EventHandle, StreamHandle
+from ..memory.pending import is_done
+from .stream import Event, Stream
+
+MAX_PENDING = 16  # copies kept per block: beyond it, completed ones are dropped first
+
+_lock = Lock()
+
+
+class HostUse(NamedTuple):
+    """The bytes of a pinned storage that an asynchronous copy reads or writes: `nbytes` at the address `low`."""
+
+    memory: Storage
+    low: int
+    nbytes: int
+    is_written: bool
+
+
+class PendingCopy:
+    """A copy on `stream` that writes the host bytes [low, high) before `event`."""
+
+    __slots__ = ("event", "high", "low", "stream")
+
+    def __init__(self, low: int, high: int, stream: Stream, event: Event) -> None:
+        self.low = low
+        self.high = high
+        self.stream = stream
+        self.event = event
+
+    @property
+    def place(self) -> tuple[StreamHandle, EventHandle]:
+        """The stream, and the driver's event behind the copy."""
+        return self.stream.handle, self.event.handle
+
+    def covers(self, other: PendingCopy) -> bool:
+        """Whether waiting for this later copy also waits for the other."""
+        return self.stream is other.stream and self.low <= other.low and other.high <= self.high
+
+
+def expect(uses: Sequence[HostUse], stream: Stream) -> None:
+    """Register copies that were submitted to a stream.  Host: returns at once."""
+    if stream.machine.strict is not None:
+        for each in uses:
+            stream.machine.strict.host.expect(each, stream)
+    written = [each for each in uses if each.is_written]
+    if written:
+        event = stream.record_event()
+        for each in written:
+            add(each.memory, each.low, each.nbytes, stream, event)
+
+
+def add(memory: Storage, low: int, nbytes: int, stream: Stream, event: Event) -> None:
+    """Register a submitted copy that writes `nbytes` at the address `low`, and the event recorded after it."""
+    made = PendingCopy(low, low + nbytes, stream, event)
+    block = memory.block
+    with _lock:
+        kept = block.pending_copies
+        if kept:
+            kept = [each for each in kept if not made.covers(each)]
+            if len(kept) >= MAX_PENDING and stream.machine.capture is None:
+                kept = [each for each in kept if not is_done(stream.machine.driver, each.event.handle)]
+        block.pending_copies = [*kept, made]
+
+
+def wait_for(storage: Storage, low: int, nbytes: int) -> None:
+    """Wait for pending copies into `nbytes` at the address `low`.  Host: waits."""
+    if not storage.is_pinned:
+        return
+    high = low + nbytes
+    found = [each for each in storage.block.pending_copies if each.low < high and low < each.high]
+    for each in found:
+        each.event.synchronize()
+    with _lock:
+        storage.block.pending_copies = [each for each in storage.block.pending_copies if each not in found]

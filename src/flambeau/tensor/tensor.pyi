@@ -1,0 +1,764 @@
+# Written by scripts/stubs, not by hand.
+
+from builtins import bool as _bool, float as _float, int as _int, type as _type
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager as ContextManager
+from typing import Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, TypeVar, overload
+
+from numpy.typing import NDArray
+
+from types import EllipsisType
+
+from ..autograd.handle import RemovableHandle
+from ..dtypes import dtype as _dtype
+from ..memory_formats import memory_format as _memory_format
+from ..runtime.device import device as _device
+from ..runtime.generator import Generator
+from ..runtime.stream import Stream
+from ..strides import Size
+from .layouts import layout as _layout
+from .storages import UntypedStorage
+
+Number: TypeAlias = _bool | _int | _float
+Device: TypeAlias = _device | str | _int | None
+Dtype: TypeAlias = _dtype | _type[_bool] | _type[_int] | _type[_float]
+Sizes: TypeAlias = _int | Sequence[_int]
+Item: TypeAlias = Tensor | SupportsIndex | slice | _bool | EllipsisType | NDArray[Any] | Sequence[Any] | None
+Index: TypeAlias = Item | tuple[Item, ...]
+
+class ValuesAndIndices(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class Tensor:
+    """An array of one type on one device, that remembers how it was computed where a gradient is wanted."""
+    def __init__(self, *args: Any, device: Device = ...) -> None: ...
+    def __init_subclass__(cls, *, overrides: _bool = ...) -> None: ...
+    @property
+    def T(self) -> Tensor:
+        """A view with the dimensions in reverse order."""
+    def __abs__(self) -> Tensor: ...
+    def __add__(self, other: Tensor | Number) -> Tensor: ...
+    def __and__(self, other: Tensor | _int) -> Tensor: ...
+    def __array__(self, dtype: Any = ..., copy: _bool | None = ...) -> NDArray[Any]: ...
+    def __bool__(self) -> _bool: ...
+    def __contains__(self, value: Tensor | Number) -> _bool: ...
+    def __deepcopy__(self, memo: dict[_int, Any]) -> Self: ...
+    def __dlpack__(self, **options: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[_int, _int]: ...
+    def __float__(self) -> _float: ...
+    def __floordiv__(self, other: Tensor | Number) -> Tensor: ...
+    def __format__(self, format_spec: str) -> str: ...
+    def __ge__(self, other: Tensor | Number) -> Tensor: ...
+    def __getitem__(self, index: Index) -> Tensor: ...
+    def __gt__(self, other: Tensor | Number) -> Tensor: ...
+    def __hash__(self) -> _int: ...
+    def __iadd__(self, other: Tensor | Number) -> Self: ...
+    def __iand__(self, other: Tensor | _int) -> Self: ...
+    def __ifloordiv__(self, other: Tensor | Number) -> Self: ...
+    def __ilshift__(self, other: Tensor | _int) -> Self: ...
+    def __imod__(self, other: Tensor | Number) -> Self: ...
+    def __imul__(self, other: Tensor | Number) -> Self: ...
+    def __index__(self) -> _int: ...
+    def __int__(self) -> _int: ...
+    def __invert__(self) -> Tensor: ...
+    def __ior__(self, other: Tensor | _int) -> Self: ...
+    def __ipow__(self, other: Tensor | Number) -> Self: ...
+    def __irshift__(self, other: Tensor | _int) -> Self: ...
+    def __isub__(self, other: Tensor | Number) -> Self: ...
+    def __iter__(self) -> Iterator[Tensor]: ...
+    def __itruediv__(self, other: Tensor | Number) -> Self: ...
+    def __ixor__(self, other: Tensor | _int) -> Self: ...
+    def __le__(self, other: Tensor | Number) -> Tensor: ...
+    def __len__(self) -> _int: ...
+    def __lshift__(self, other: Tensor | _int) -> Tensor: ...
+    def __lt__(self, other: Tensor | Number) -> Tensor: ...
+    def __matmul__(self, other: Tensor) -> Tensor: ...
+    def __mod__(self, other: Tensor | Number) -> Tensor: ...
+    def __mul__(self, other: Tensor | Number) -> Tensor: ...
+    def __neg__(self) -> Tensor: ...
+    def __or__(self, other: Tensor | _int) -> Tensor: ...
+    def __pos__(self) -> Tensor: ...
+    def __pow__(self, other: Tensor | Number) -> Tensor: ...
+    def __radd__(self, other: Tensor | Number) -> Tensor: ...
+    def __rand__(self, other: Tensor | _int) -> Tensor: ...
+    def __reversed__(self) -> Tensor: ...
+    def __rfloordiv__(self, other: Tensor | Number) -> Tensor: ...
+    def __rlshift__(self, other: Tensor | _int) -> Tensor: ...
+    def __rmatmul__(self, other: Tensor) -> Tensor: ...
+    def __rmod__(self, other: Tensor | Number) -> Tensor: ...
+    def __rmul__(self, other: Tensor | Number) -> Tensor: ...
+    def __ror__(self, other: Tensor | _int) -> Tensor: ...
+    def __rpow__(self, other: Tensor | Number) -> Tensor: ...
+    def __rrshift__(self, other: Tensor | _int) -> Tensor: ...
+    def __rshift__(self, other: Tensor | _int) -> Tensor: ...
+    def __rsub__(self, other: Tensor | Number) -> Tensor: ...
+    def __rtruediv__(self, other: Tensor | Number) -> Tensor: ...
+    def __rxor__(self, other: Tensor | _int) -> Tensor: ...
+    def __setitem__(self, index: Index, value: Tensor | Number) -> None: ...
+    def __sub__(self, other: Tensor | Number) -> Tensor: ...
+    def __truediv__(self, other: Tensor | Number) -> Tensor: ...
+    def __xor__(self, other: Tensor | _int) -> Tensor: ...
+    def abs(self, *, out: Tensor | None = ...) -> Tensor:
+        """The values without their sign."""
+    def abs_(self) -> Self:
+        """The values without their sign."""
+    def absolute(self, *, out: Tensor | None = ...) -> Tensor:
+        """The values without their sign."""
+    def absolute_(self) -> Self:
+        """The values without their sign."""
+    def add(self, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
+        """Sum of two tensors, or of a tensor and a number; `alpha` scales the second."""
+    def add_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
+        """Sum of two tensors, or of a tensor and a number; `alpha` scales the second."""
+    def addcdiv(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+        """`input + value * tensor1 / tensor2`, for floating point."""
+    def addcdiv_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Self:
+        """`input + value * tensor1 / tensor2`, for floating point."""
+    def addcmul(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+        """`input + value * tensor1 * tensor2`."""
+    def addcmul_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Self:
+        """`input + value * tensor1 * tensor2`."""
+    def addmm(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
+        """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
+    def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Whether every element is nonzero (NaN is); True where there are none."""
+    def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
+        """Whether all elements are close (see isclose)."""
+    def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
+    def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
+    def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Whether some element is nonzero (NaN is); False where there are none."""
+    def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Index of the largest value along a dimension, or in the flattened input: NaN before numbers, first of equals."""
+    def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Index of the smallest value along a dimension, or in the flattened input: NaN before numbers, first of equals."""
+    def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The places that sort a dimension."""
+    def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
+        """A view of the input's storage with any sizes and strides, in elements; the offset is the input's own if None."""
+    def as_subclass(self, cls: _type) -> Tensor:
+        """Return an alias of this tensor as a tensor of a subclass; gradients flow through it."""
+    def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Tensor | Sequence[Tensor] | None = ...) -> None:
+        """Add the gradient of this tensor to the `grad` of every leaf that it was computed from."""
+    def bernoulli(self, p: Tensor | Number = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A tensor like `input` of ones, each with probability p (a number, or a tensor that broadcasts to it), and zeros."""
+    def bernoulli_(self, p: Tensor | Number = ..., generator: Generator | None = ...) -> Self:
+        """A tensor like `input` of ones, each with probability p (a number, or a tensor that broadcasts to it), and zeros."""
+    def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor as bfloat16; itself if it is."""
+    def bitwise_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Bits that are set in both; for bool, logical and."""
+    def bitwise_and_(self, other: Tensor | Number) -> Self:
+        """Bits that are set in both; for bool, logical and."""
+    def bitwise_left_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """The bits moved up by `other` places; 0 if that is negative, or no less than the type has bits."""
+    def bitwise_left_shift_(self, other: Tensor | Number) -> Self:
+        """The bits moved up by `other` places; 0 if that is negative, or no less than the type has bits."""
+    def bitwise_not(self, *, out: Tensor | None = ...) -> Tensor:
+        """The bits turned over; for bool, logical not."""
+    def bitwise_not_(self) -> Self:
+        """The bits turned over; for bool, logical not."""
+    def bitwise_or(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Bits that are set in either; for bool, logical or."""
+    def bitwise_or_(self, other: Tensor | Number) -> Self:
+        """Bits that are set in either; for bool, logical or."""
+    def bitwise_right_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """The bits moved down by `other` places, the sign kept; all sign if that is negative or more than there are bits."""
+    def bitwise_right_shift_(self, other: Tensor | Number) -> Self:
+        """The bits moved down by `other` places, the sign kept; all sign if that is negative or more than there are bits."""
+    def bitwise_xor(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Bits that differ; for bool, logical xor."""
+    def bitwise_xor_(self, other: Tensor | Number) -> Self:
+        """Bits that differ; for bool, logical xor."""
+    def bmm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Products of two batches of matrices."""
+    def bool(self, *, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor as bool; itself if it is."""
+    @overload
+    def broadcast_to(self, size: Sequence[_int]) -> Tensor:
+        """Another name of `expand`."""
+    @overload
+    def broadcast_to(self, *size: _int) -> Tensor:
+        """Another name of `expand`."""
+    def byte(self, *, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor as uint8; itself if it is."""
+    def ceil(self, *, out: Tensor | None = ...) -> Tensor:
+        """The smallest integer not below the value; integers stay."""
+    def ceil_(self) -> Self:
+        """The smallest integer not below the value; integers stay."""
+    def char(self, *, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor as int8; itself if it is."""
+    def chunk(self, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+        """Views of at most `chunks` consecutive pieces of a dimension, equal in size but for the last."""
+    def clamp(self, min: Tensor | Number = ..., max: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
+    def clamp_(self, min: Tensor | Number = ..., max: Tensor | Number = ...) -> Self:
+        """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
+    def clamp_max(self, max: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Values above `max` become `max`; NaN stays."""
+    def clamp_max_(self, max: Tensor | Number) -> Self:
+        """Values above `max` become `max`; NaN stays."""
+    def clamp_min(self, min: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Values below `min` become `min`; NaN stays."""
+    def clamp_min_(self, min: Tensor | Number) -> Self:
+        """Values below `min` become `min`; NaN stays."""
+    def clip(self, min: Tensor | Number = ..., max: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
+    def clip_(self, min: Tensor | Number = ..., max: Tensor | Number = ...) -> Self:
+        """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
+    def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor:
+        """A copy without gaps, in the graph; its dimensions lie in the same order unless a format says otherwise."""
+    def contiguous(self, *, memory_format: _memory_format | None = ...) -> Tensor:
+        """The tensor itself if it lies in that format, contiguous_format by default, else a copy that does."""
+    def copy_(self, other: Tensor | Number, non_blocking: _bool = ...) -> Self:
+        """Overwrite this tensor with `other`, broadcast and converted."""
+    def cos(self, *, out: Tensor | None = ...) -> Tensor:
+        """The cosine."""
+    def cos_(self) -> Self:
+        """The cosine."""
+    def cpu(self, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor on the CPU."""
+    def cuda(self, device: Device = ..., non_blocking: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor on a CUDA device, the current one if none is named; itself if it is there."""
+    def cumsum(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Sum of the elements up to each one along `dim`."""
+    @property
+    def data(self) -> Tensor:
+        """The same memory, outside any graph."""
+    @data.setter
+    def data(self, value: Tensor) -> None: ...
+    def data_ptr(self) -> _int:
+        """The address of the first element, 0 if there is none."""
+    def detach(self) -> Tensor:
+        """The same memory, outside any graph."""
+    def detach_(self) -> Self:
+        """Take this tensor out of its graph.  Raises AutogradError for a view."""
+    @property
+    def device(self) -> _device: ...
+    def diagonal(self, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
+        """A view of a diagonal of two dimensions, which becomes the last dimension."""
+    def dim(self) -> _int:
+        """The number of dimensions."""
+    def div(self, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Quotient of two tensors, or of a tensor and a number; integers give float32."""
+    def div_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
+        """Quotient of two tensors, or of a tensor and a number; integers give float32."""
+    def divide(self, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Quotient of two tensors, or of a tensor and a number; integers give float32."""
+    def divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
+        """Quotient of two tensors, or of a tensor and a number; integers give float32."""
+    def dot(self, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Inner product of two vectors."""
+    def double(self, *, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor as float64; itself if it is."""
+    @property
+    def dtype(self) -> _dtype: ...
+    def element_size(self) -> _int:
+        """The bytes of one element."""
+    def eq(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Whether input == other, as bool; NaN equals nothing."""
+    def eq_(self, other: Tensor | Number) -> Self:
+        """Whether input == other, as bool; NaN equals nothing."""
+    def equal(self, other: Tensor) -> _bool:
+        """Whether two tensors have the same shape and the same values; NaN equals nothing."""
+    def erf(self, *, out: Tensor | None = ...) -> Tensor:
+        """The error function."""
+    def erf_(self) -> Self:
+        """The error function."""
+    def exp(self, *, out: Tensor | None = ...) -> Tensor:
+        """e to the power of the value."""
+    def exp_(self) -> Self:
+        """e to the power of the value."""
+    @overload
+    def expand(self, size: Sequence[_int]) -> Tensor:
+        """A view that repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a size."""
+    @overload
+    def expand(self, *size: _int) -> Tensor:
+        """A view that repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a size."""
+    def expand_as(self, other: Tensor) -> Tensor:
+        """`expand` to the shape of another tensor."""
+    def expm1(self, *, out: Tensor | None = ...) -> Tensor:
+        """exp(x) - 1, exact near 0."""
+    def expm1_(self) -> Self:
+        """exp(x) - 1, exact near 0."""
+    def fill_(self, value: Tensor | Number) -> Self:
+        """Set every element to a number, or to the value of a tensor of one element."""
+    def flatten(self, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Dimensions start_dim to end_dim, both included, as one."""
+    @overload
+    def flip(self, dims: Sequence[_int]) -> Tensor:
+        """A copy with the order of some dimensions reversed."""
+    @overload
+    def flip(self, *dims: _int) -> Tensor:
+        """A copy with the order of some dimensions reversed."""
+    def float(self, *, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor as float32; itself if it is."""
+    def floor(self, *, out: Tensor | None = ...) -> Tensor:
+        """The largest integer not above the value; integers stay."""
+    def floor_(self) -> Self:
+        """The largest integer not above the value; integers stay."""
+    def floor_divide(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Quotient rounded down.  An integer divided by 0 gives 0, on every device.  No gradient flows."""
+    def floor_divide_(self, other: Tensor | Number) -> Self:
+        """Quotient rounded down.  An integer divided by 0 gives 0, on every device.  No gradient flows."""
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
+        """For every place of `index`, the element of the input there, but with the index along `dim`."""
+    def ge(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Whether input >= other, as bool."""
+    def ge_(self, other: Tensor | Number) -> Self:
+        """Whether input >= other, as bool."""
+    def get_device(self) -> _int:
+        """The index of the CUDA device, -1 on the CPU."""
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward left here, None before."""
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None: ...
+    @grad.deleter
+    def grad(self) -> None: ...
+    @property
+    def grad_fn(self) -> Any:
+        """The node that made this tensor, None for a leaf."""
+    def gt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Whether input > other, as bool."""
+    def gt_(self, other: Tensor | Number) -> Self:
+        """Whether input > other, as bool."""
+    def half(self, *, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor as float16; itself if it is."""
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The input with alpha * source added at the indexes of a dimension, those of one index in their order."""
+    def index_add_(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ...) -> Self:
+        """The input with alpha * source added at the indexes of a dimension, those of one index in their order."""
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The input with `source` written at the indexes of a dimension; of several writes to one, the last counts."""
+    def index_copy_(self, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ...) -> Self:
+        """The input with `source` written at the indexes of a dimension; of several writes to one, the last counts."""
+    def index_fill(self, dim: _int, index: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """The input with a number written at the indexes of a dimension; negative ones count from the end."""
+    def index_fill_(self, dim: _int, index: Tensor, value: Tensor | Number) -> Self:
+        """The input with a number written at the indexes of a dimension; negative ones count from the end."""
+    def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The input with `values` written, or added, where index tensors point (see `index`)."""
+    def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Self:
+        """`index_put` in place; a method of tensors."""
+    def index_select(self, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The indexes of a dimension that `index` lists, in its order.  wrap: negative ones count from the end."""
+    def int(self, *, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor as int32; itself if it is."""
+    def is_contiguous(self, memory_format: _memory_format | None = ...) -> _bool:
+        """Whether the elements lie without gaps in row-major order, or in another memory format."""
+    @property
+    def is_cuda(self) -> _bool: ...
+    def is_floating_point(self) -> _bool:
+        """Whether the type is a floating point type."""
+    def is_inference(self) -> _bool:
+        """Whether it was made in inference mode, so that autograd cannot save it."""
+    @property
+    def is_leaf(self) -> _bool:
+        """Whether no recorded operation made it."""
+    def is_pinned(self, device: Device = ...) -> _bool:
+        """Whether it lies in pinned host memory.  device: as `pin_memory`.  Starts nothing."""
+    def is_shared(self) -> _bool:
+        """Whether other processes can have this tensor's memory: a GPU's always, the CPU's once it was shared."""
+    def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
+        """Where |input - other| <= atol + rtol * |other|; equal infinities are close."""
+    def isfinite(self, *, out: Tensor | None = ...) -> Tensor:
+        """Whether the value is neither infinite nor NaN."""
+    def isinf(self, *, out: Tensor | None = ...) -> Tensor:
+        """Whether the value is infinite."""
+    def isnan(self, *, out: Tensor | None = ...) -> Tensor:
+        """Whether the value is NaN."""
+    def item(self) -> _bool | _int | _float:
+        """The value of a tensor of one element, as a Python number."""
+    @property
+    def itemsize(self) -> _int:
+        """The bytes of one element."""
+    def le(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Whether input <= other, as bool."""
+    def le_(self, other: Tensor | Number) -> Self:
+        """Whether input <= other, as bool."""
+    def lerp(self, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Blend from `start` (weight 0) to `end` (weight 1) along a straight line, computed from the nearer of the two."""
+    def lerp_(self, end: Tensor, weight: Tensor | Number) -> Self:
+        """Blend from `start` (weight 0) to `end` (weight 1) along a straight line, computed from the nearer of the two."""
+    def log(self, *, out: Tensor | None = ...) -> Tensor:
+        """The natural logarithm."""
+    def log1p(self, *, out: Tensor | None = ...) -> Tensor:
+        """log(1 + x), exact near 0."""
+    def log1p_(self) -> Self:
+        """log(1 + x), exact near 0."""
+    def log_(self) -> Self:
+        """The natural logarithm."""
+    def log_softmax(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Logarithm of `softmax`, exact also where that is too small to represent."""
+    def logical_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Whether both values are not 0 (NaN is not)."""
+    def logical_and_(self, other: Tensor | Number) -> Self:
+        """Whether both values are not 0 (NaN is not)."""
+    def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
+        """Whether the value is 0."""
+    def logical_not_(self) -> Self:
+        """Whether the value is 0."""
+    def logical_or(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Whether a value is not 0 (NaN is not)."""
+    def logical_or_(self, other: Tensor | Number) -> Self:
+        """Whether a value is not 0 (NaN is not)."""
+    def logical_xor(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Whether exactly one value is not 0 (NaN is not)."""
+    def logical_xor_(self, other: Tensor | Number) -> Self:
+        """Whether exactly one value is not 0 (NaN is not)."""
+    def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor as int64; itself if it is."""
+    def lt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Whether input < other, as bool."""
+    def lt_(self, other: Tensor | Number) -> Self:
+        """Whether input < other, as bool."""
+    @property
+    def mT(self) -> Tensor:
+        """A view with the last two dimensions swapped."""
+    def masked_fill(self, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """`input` with `value`, a number or a tensor without dimensions, where the mask holds; the input's type stays."""
+    def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Self:
+        """`input` with `value`, a number or a tensor without dimensions, where the mask holds; the input's type stays."""
+    def masked_select(self, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The elements where the mask is true, in row-major order."""
+    def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Matrix product over the last two dimensions.  A vector on the left is a row, on the right a column."""
+    @overload
+    def max(self) -> Tensor:
+        """Largest value; along one dimension (values, indices); with a second tensor `maximum` of both."""
+    @overload
+    def max(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
+        """Largest value; along one dimension (values, indices); with a second tensor `maximum` of both."""
+    @overload
+    def max(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Largest value; along one dimension (values, indices); with a second tensor `maximum` of both."""
+    def maximum(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """The larger of two values, NaN if either is; where they tie, the gradient is shared."""
+    def maximum_(self, other: Tensor | Number) -> Self:
+        """The larger of two values, NaN if either is; where they tie, the gradient is shared."""
+    def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Mean over some dimensions, or all of them; NaN where there are no elements."""
+    @overload
+    def min(self) -> Tensor:
+        """Smallest value; along one dimension (values, indices); with a second tensor `minimum` of both."""
+    @overload
+    def min(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
+        """Smallest value; along one dimension (values, indices); with a second tensor `minimum` of both."""
+    @overload
+    def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Smallest value; along one dimension (values, indices); with a second tensor `minimum` of both."""
+    def minimum(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """The smaller of two values, NaN if either is; where they tie, the gradient is shared."""
+    def minimum_(self, other: Tensor | Number) -> Self:
+        """The smaller of two values, NaN if either is; where they tie, the gradient is shared."""
+    def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Product of two matrices."""
+    def movedim(self, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
+        """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
+    def mul(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Product of two tensors, or of a tensor and a number."""
+    def mul_(self, other: Tensor | Number) -> Self:
+        """Product of two tensors, or of a tensor and a number."""
+    def multiply(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Product of two tensors, or of a tensor and a number."""
+    def multiply_(self, other: Tensor | Number) -> Self:
+        """Product of two tensors, or of a tensor and a number."""
+    def mv(self, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """Product of a matrix and a vector."""
+    def narrow(self, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
+        """A view of `length` indexes of a dimension from `start` on."""
+    @property
+    def nbytes(self) -> _int:
+        """The bytes of all elements, without gaps between them."""
+    @property
+    def ndim(self) -> _int: ...
+    def ndimension(self) -> _int:
+        """The number of dimensions."""
+    def ne(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """Whether input != other, as bool; NaN differs from all."""
+    def ne_(self, other: Tensor | Number) -> Self:
+        """Whether input != other, as bool; NaN differs from all."""
+    def neg(self, *, out: Tensor | None = ...) -> Tensor:
+        """The values with the other sign."""
+    def neg_(self) -> Self:
+        """The values with the other sign."""
+    def negative(self, *, out: Tensor | None = ...) -> Tensor:
+        """The values with the other sign."""
+    def negative_(self) -> Self:
+        """The values with the other sign."""
+    def nelement(self) -> _int:
+        """The number of elements."""
+    def new(self, *args: Any, device: Device = ...) -> Tensor:
+        """A tensor of this one's type and device: unset values for sizes, or a copy of data."""
+    def new_empty(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
+        """As `empty`, with this tensor's type and device unless others are named."""
+    def new_full(self, size: Sizes, fill_value: Number, *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+        """As `full`, with this tensor's type and device unless others are named."""
+    def new_ones(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+        """As `ones`, with this tensor's type and device unless others are named."""
+    def new_tensor(self, data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+        """A copy of `data` with this tensor's type and device unless others are named."""
+    def new_zeros(self, *sizes: _int | Sequence[_int], size: Sizes | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
+        """As `zeros`, with this tensor's type and device unless others are named."""
+    @overload
+    def nonzero(self, as_tuple: Literal[False] = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The indexes of all elements that are not zero, in row-major order."""
+    @overload
+    def nonzero(self, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
+        """The indexes of all elements that are not zero, in row-major order."""
+    def norm(self, p: _float | str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """p-norm of the elements over some dimensions, or all of them; p may be inf, -inf or 0 (counts nonzero)."""
+    def normal_(self, mean: _float = ..., std: _float = ..., generator: Generator | None = ...) -> Self:
+        """A tensor like `input` with values drawn from the normal distribution of this mean and standard deviation."""
+    def numel(self) -> _int:
+        """The number of elements."""
+    def numpy(self, *, force: _bool = ...) -> NDArray[Any]:
+        """A NumPy array over the same memory."""
+    def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """All products of an element of one vector with an element of another."""
+    @property
+    def output_nr(self) -> _int:
+        """Which of the results of its `grad_fn` this tensor is."""
+    @overload
+    def permute(self, dims: Sequence[_int]) -> Tensor:
+        """A view with the dimensions in another order."""
+    @overload
+    def permute(self, *dims: _int) -> Tensor:
+        """A view with the dimensions in another order."""
+    def pin_memory(self, device: Device = ...) -> Tensor:
+        """A copy in pinned memory; itself if it is there.  device: any CUDA device: pinned memory serves all."""
+    def pow(self, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """`input` to the power `exponent`, element by element."""
+    def pow_(self, exponent: Tensor | Number) -> Self:
+        """`input` to the power `exponent`, element by element."""
+    def prod(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Product over some dimensions, or all of them.  Its second derivative is right where no factor is 0."""
+    def random_(self, low: _int | None = ..., high: _int | None = ..., generator: Generator | None = ...) -> Self:
+        """A tensor like `input` with integers drawn evenly from low to high - 1, or from 0 to low - 1 if only one is given."""
+    def ravel(self, *, out: Tensor | None = ...) -> Tensor:
+        """Every element in one dimension: a view of a contiguous input, else a copy."""
+    def reciprocal(self, *, out: Tensor | None = ...) -> Tensor:
+        """1 over the values; integers give float32."""
+    def reciprocal_(self) -> Self:
+        """1 over the values; integers give float32."""
+    def record_stream(self, s: Stream) -> None:
+        """Keep the memory from reuse, once it is freed, until what stream `s` then has queued is done."""
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+        """Call `hook` with this tensor's gradient during backward; what it returns, if anything, takes its place."""
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
+        """Call `hook` with this leaf after a gradient was added to its `grad`.  Raises AutogradError for a non-leaf."""
+    def relu(self, *, out: Tensor | None = ...) -> Tensor:
+        """Values below 0 become 0; NaN stays."""
+    def relu_(self) -> Self:
+        """Values below 0 become 0; NaN stays."""
+    def remainder(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
+        """What `floor_divide` leaves; it has the divisor's sign.  An integer divided by 0 leaves 0, on every device."""
+    def remainder_(self, other: Tensor | Number) -> Self:
+        """What `floor_divide` leaves; it has the divisor's sign.  An integer divided by 0 leaves 0, on every device."""
+    @overload
+    def repeat(self, repeats: Sequence[_int]) -> Tensor:
+        """A copy that holds the input repeats[i] times along dimension i; new dimensions come first."""
+    @overload
+    def repeat(self, *repeats: _int) -> Tensor:
+        """A copy that holds the input repeats[i] times along dimension i; new dimensions come first."""
+    def repeat_interleave(self, repeats: _int | Tensor | None = ..., dim: _int | None = ..., *, output_size: _int | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Each element (or each index of a dimension) several times in a row."""
+    @property
+    def requires_grad(self) -> _bool:
+        """Whether gradients flow to, or through, this tensor."""
+    @requires_grad.setter
+    def requires_grad(self, value: _bool) -> None: ...
+    def requires_grad_(self, requires_grad: _bool = ...) -> Self:
+        """Say whether this leaf collects a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers."""
+    @overload
+    def reshape(self, shape: Sequence[_int]) -> Tensor:
+        """A view as another shape where there is one, else a copy."""
+    @overload
+    def reshape(self, *shape: _int) -> Tensor:
+        """A view as another shape where there is one, else a copy."""
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """`reshape` to the shape of another tensor."""
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf in `grad` during backward, as its hooks leave it."""
+    @property
+    def retains_grad(self) -> _bool: ...
+    def roll(self, shifts: Sizes, dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A copy moved along dimensions, what leaves at one end comes in at the other; without dims, as one long row."""
+    def round(self, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
+        """The nearest integer, of two the even one; integers stay.  Shapes: as the input's.  Host: returns at once."""
+    def round_(self, *, decimals: _int = ...) -> Self:
+        """The nearest integer, of two the even one; integers stay.  Shapes: as the input's.  Host: returns at once."""
+    def rsqrt(self, *, out: Tensor | None = ...) -> Tensor:
+        """1 over the square root; integers give float32."""
+    def rsqrt_(self) -> Self:
+        """1 over the square root; integers give float32."""
+    def scatter(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
+        """The input with each element of `src` (or a number) written at its place, but with the index along `dim`."""
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Self:
+        """The input with each element of `src` (or a number) written at its place, but with the index along `dim`."""
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
+        """The input with each element of `src` added at its place, but with the index along `dim`; in row-major order."""
+    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
+        """The input with each element of `src` added at its place, but with the index along `dim`; in row-major order."""
+    def select(self, dim: _int, index: _int) -> Tensor:
+        """A view of one index of a dimension, which the result does not have."""
+    @property
+    def shape(self) -> Size: ...
+    def share_memory_(self) -> Self:
+        """Move a CPU tensor, and every tensor over the same memory, to where other processes can have it; itself."""
+    def short(self, *, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor as int16; itself if it is."""
+    def sigmoid(self, *, out: Tensor | None = ...) -> Tensor:
+        """1 / (1 + exp(-x))."""
+    def sigmoid_(self) -> Self:
+        """1 / (1 + exp(-x))."""
+    def sign(self, *, out: Tensor | None = ...) -> Tensor:
+        """-1, 0 or 1 by the value's sign, 0 for NaN."""
+    def sign_(self) -> Self:
+        """-1, 0 or 1 by the value's sign, 0 for NaN."""
+    def silu_(self) -> Self:
+        """x times sigmoid(x)."""
+    def sin(self, *, out: Tensor | None = ...) -> Tensor:
+        """The sine."""
+    def sin_(self) -> Self:
+        """The sine."""
+    @overload
+    def size(self, dim: None = ...) -> Size:
+        """The shape, or one dimension of it."""
+    @overload
+    def size(self, dim: _int) -> _int:
+        """The shape, or one dimension of it."""
+    def softmax(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """exp(input) divided by its sum along `dim`."""
+    def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+        """The elements along a dimension in order, and where each was; always stable, NaN is the greatest."""
+    def split(self, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+        """Views of consecutive pieces of a dimension: of one size, the last perhaps smaller, or of the sizes listed."""
+    def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
+        """The square root; integers give float32."""
+    def sqrt_(self) -> Self:
+        """The square root; integers give float32."""
+    def square(self, *, out: Tensor | None = ...) -> Tensor:
+        """The values times themselves; bool gives int64."""
+    def square_(self) -> Self:
+        """The values times themselves; bool gives int64."""
+    def squeeze(self, dim: Sizes | None = ...) -> Tensor:
+        """A view without dimensions of size 1: all of them, or those of `dim`, a number or several."""
+    def std(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Standard deviation over some dimensions: the square root of `var`.  Its gradient is 0 where it is 0."""
+    def storage_offset(self) -> _int:
+        """How many elements of the storage come before the first element."""
+    @overload
+    def stride(self, dim: None = ...) -> tuple[_int, ...]:
+        """Steps between neighbours, in elements; of one dimension if given."""
+    @overload
+    def stride(self, dim: _int) -> _int:
+        """Steps between neighbours, in elements; of one dimension if given."""
+    def sub(self, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
+        """Difference of two tensors, or of a tensor and a number; `alpha` scales the second."""
+    def sub_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
+        """Difference of two tensors, or of a tensor and a number; `alpha` scales the second."""
+    def subtract(self, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
+        """Difference of two tensors, or of a tensor and a number; `alpha` scales the second."""
+    def subtract_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
+        """Difference of two tensors, or of a tensor and a number; `alpha` scales the second."""
+    def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Sum over some dimensions, or all of them."""
+    def sum_to_size(self, *sizes: _int | Sequence[_int], size: Sizes | None = ...) -> Tensor:
+        """Sum over the dimensions that broadcasting the sizes to this shape repeats."""
+    def swapaxes(self, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
+        """Another name of `transpose`."""
+    def swapdims(self, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
+        """Another name of `transpose`."""
+    def t(self, *, out: Tensor | None = ...) -> Tensor:
+        """A matrix with rows and columns swapped; a vector or a number as it is."""
+    def take_along_dim(self, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """As `gather`, but input and indices broadcast apart from `dim`; without it, both are flattened."""
+    def tanh(self, *, out: Tensor | None = ...) -> Tensor:
+        """The hyperbolic tangent."""
+    def tanh_(self) -> Self:
+        """The hyperbolic tangent."""
+    @overload
+    def tile(self, dims: Sequence[_int]) -> Tensor:
+        """As `repeat`; missing leading counts are 1."""
+    @overload
+    def tile(self, *dims: _int) -> Tensor:
+        """As `repeat`; missing leading counts are 1."""
+    @overload
+    def to(self, dtype: Dtype, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor on a device, as a type, or like another tensor; itself if nothing changes."""
+    @overload
+    def to(self, device: Device = ..., dtype: Dtype | None = ..., non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor on a device, as a type, or like another tensor; itself if nothing changes."""
+    @overload
+    def to(self, other: Tensor, non_blocking: _bool = ..., copy: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
+        """This tensor on a device, as a type, or like another tensor; itself if nothing changes."""
+    def tolist(self) -> Any:
+        """The values as nested lists."""
+    def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
+        """The k greatest (or least) elements of a dimension, in order, and their places."""
+    def trace(self, *, out: Tensor | None = ...) -> Tensor:
+        """The sum of a matrix's diagonal; integers give int64."""
+    def transpose(self, dim0: _int, dim1: _int) -> Tensor:
+        """A view with two dimensions swapped."""
+    def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The lower triangle of matrices: zero above the diagonal `diagonal` (0 is the main one, positive ones lie above)."""
+    def tril_(self, diagonal: _int = ...) -> Self:
+        """The lower triangle of matrices: zero above the diagonal `diagonal` (0 is the main one, positive ones lie above)."""
+    def triu(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
+        """The upper triangle of matrices: zero below the diagonal `diagonal` (0 is the main one, positive ones lie above)."""
+    def triu_(self, diagonal: _int = ...) -> Self:
+        """The upper triangle of matrices: zero below the diagonal `diagonal` (0 is the main one, positive ones lie above)."""
+    def true_divide(self, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
+        """Quotient of two tensors, or of a tensor and a number; integers give float32."""
+    def true_divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
+        """Quotient of two tensors, or of a tensor and a number; integers give float32."""
+    def trunc(self, *, out: Tensor | None = ...) -> Tensor:
+        """The value without its fraction; integers stay."""
+    def trunc_(self) -> Self:
+        """The value without its fraction; integers stay."""
+    @overload
+    def type(self, dtype: None = ...) -> str:
+        """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
+    @overload
+    def type(self, dtype: Dtype | str | _type[Tensor], non_blocking: _bool = ..., *, memory_format: _memory_format | None = ...) -> Tensor:
+        """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
+    def type_as(self, other: Tensor) -> Tensor:
+        """This tensor with the type and on the device of another one; itself if it is so."""
+    def unbind(self, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
+        """Views of every index of a dimension."""
+    def unflatten(self, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
+        """One dimension as several; one size may be -1."""
+    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
+        """A view of every window of `size` along a dimension, `step` apart; the windows' elements are the last dimension."""
+    def uniform_(self, low: _float = ..., high: _float = ..., generator: Generator | None = ...) -> Self:
+        """A tensor like `input` with values drawn evenly from [low, high)."""
+    def unsqueeze(self, dim: _int) -> Tensor:
+        """A view with a dimension of size 1 put in at `dim`."""
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory of this tensor as bytes."""
+    def var(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Variance over some dimensions: squared distances from the mean, summed, over count - correction."""
+    @overload
+    def view(self, dtype: Dtype) -> Tensor:
+        """The same memory as another shape; one size may be -1, which is then inferred."""
+    @overload
+    def view(self, size: Sequence[_int]) -> Tensor:
+        """The same memory as another shape; one size may be -1, which is then inferred."""
+    @overload
+    def view(self, *size: _int) -> Tensor:
+        """The same memory as another shape; one size may be -1, which is then inferred."""
+    def view_as(self, other: Tensor) -> Tensor:
+        """`view` with the shape of another tensor."""
+    def wait(self) -> Tensor:
+        """This tensor, with the non_blocking copies into it arrived; at once if there are none, or it is on a GPU."""
+    def where(self, condition: Tensor, other: Tensor | Number) -> Tensor:
+        """This tensor where the condition holds, else `other`."""
+    def zero_(self) -> Self:
+        """Set every element to 0."""
+    def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
+    def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]

@@ -1,0 +1,37 @@
+"""Derivatives are lowered once for each key and run from the plan."""
+
+import pytest
+
+import flambeau as torch
+from flambeau.core import thread
+from flambeau.core.plan import Plan
+from flambeau.ops.operator import REGISTRY
+
+
+def derivatives(name):
+    found = REGISTRY[name].derivative_call
+    return [entry for key, entry in thread.machine().plans.entries.items() if key[0] is found]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_derivative_is_one_plan_for_every_pass(gpus, device):
+    for scale in (2.0, 3.0):
+        x = torch.full((2, 3), scale, device=device, requires_grad=True)
+        y = torch.full((3,), 5.0, device=device, requires_grad=True)
+        (x * y).sum().backward()
+        assert x.grad.tolist() == [[5.0] * 3] * 2 and y.grad.tolist() == [2 * scale] * 3
+    entries = [each for each in derivatives("mul") if each.device.public == x.device]
+    assert [type(each) for each in entries] == [Plan]
+
+
+def test_a_gradient_that_is_a_view_begins_where_the_incoming_one_does():
+    x = torch.zeros(2, 3, requires_grad=True)
+    (grad,) = torch.autograd.grad(x.sum(0, keepdim=True), x, torch.arange(6.0).view(2, 3)[1:])
+    assert grad.tolist() == [[3, 4, 5], [3, 4, 5]]
+
+
+def test_a_second_derivative_takes_the_ordinary_path():
+    x = torch.tensor([2.0], requires_grad=True)
+    (first,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    assert first.tolist() == [12] and second.tolist() == [12]

@@ -1,0 +1,109 @@
+"""Views that are computed at once, against the bodies of their operators and NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flambeau as torch
+from flambeau.core import views
+from flambeau.errors import FlambeauError, IndexRangeError
+from flambeau.ops.operator import REGISTRY
+
+DIM = st.integers(-4, 4)
+SIZE = st.integers(-1, 7)
+BOUND = st.none() | st.integers(-9, 9)
+ARGUMENTS = {
+    "select": st.tuples(DIM, st.integers(-6, 6)),
+    "slice": st.tuples(DIM, BOUND, BOUND, st.integers(0, 3)),
+    "split": st.tuples(SIZE, DIM),
+    "chunk": st.tuples(SIZE, DIM),
+    "unbind": st.tuples(DIM),
+    "reshape": st.tuples(st.lists(SIZE, max_size=4).map(tuple)),
+    "view": st.tuples(st.lists(SIZE, max_size=4).map(tuple)),
+    "flatten": st.tuples(DIM, DIM),
+    "t": st.just(()),
+    "transpose": st.tuples(DIM, DIM),
+    "permute": st.tuples(st.lists(DIM, max_size=4).map(tuple)),
+    "unsqueeze": st.tuples(DIM),
+    "squeeze": st.tuples(st.none() | DIM),
+    "expand": st.tuples(st.lists(SIZE, max_size=4).map(tuple)),
+}
+SHAPES = st.lists(st.integers(0, 5), max_size=3)
+
+
+def source(shape, is_permuted, start, is_odd=False):
+    flat = torch.arange(float(np.prod(shape, dtype=int) + start))[start:]
+    made = flat.view(tuple(shape))
+    if is_odd:  # the strides of dimensions of size 1 are any numbers
+        strides = [3 if size == 1 else step for size, step in zip(shape, made.stride())]
+        made = flat.as_strided(tuple(shape), strides)
+    return made.permute(*reversed(range(len(shape)))) if is_permuted else made
+
+
+def told(call):
+    """What a call gives: layouts and bases of its results, or its error."""
+    try:
+        found = call()
+    except FlambeauError as error:
+        return type(error), str(error)
+    results = found if isinstance(found, tuple) else (found,)
+    return [
+        (each.shape, each.stride(), each.storage_offset(), each.is_contiguous(), each.is_aligned(), each.origin,
+         each._base is None, type(each.shape))
+        for each in results
+    ]  # fmt: skip
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.sampled_from(sorted(ARGUMENTS)),
+    SHAPES,
+    st.booleans(),
+    st.integers(0, 3),
+    st.booleans(),
+    st.booleans(),
+    st.data(),
+)
+def test_a_computed_view_is_that_of_the_operator(name, shape, is_permuted, start, is_odd, records, data):
+    operator, arguments = REGISTRY[name], data.draw(ARGUMENTS[name])
+    x = source(shape, is_permuted, start, is_odd)
+    ordinary = operator.called_as(name + "_ordinary")
+    ordinary.quick = None
+    with torch.set_grad_enabled(records):
+        one, other = told(lambda: operator(x, *arguments)), told(lambda: ordinary(x, *arguments))
+    assert one == other or str(one).replace(name, "") == str(other).replace(name + "_ordinary", "").replace(name, "")
+
+
+@settings(deadline=None, max_examples=300)
+@given(SHAPES, st.booleans(), st.lists(DIM | st.builds(slice, BOUND, BOUND, st.none() | st.integers(1, 3)), max_size=4))
+def test_integers_and_slices_select_as_in_numpy(shape, is_permuted, items):
+    x = source(shape, is_permuted, 1)
+    index = items[0] if len(items) == 1 else tuple(items)
+    try:
+        expected = x.numpy()[index]
+    except IndexError:
+        with pytest.raises(IndexRangeError, match="^index: "):
+            x[index]
+        return
+    found = views.get_item(x, index)
+    assert found.shape == expected.shape and found.tolist() == expected.tolist()
+    assert found._base is x._base
+
+
+@pytest.mark.parametrize("index", [10**30, -(10**30), (0, 10**30)])
+def test_an_index_beyond_64_bits_is_out_of_range(index):
+    with pytest.raises(IndexRangeError, match=r"^index: .*10{30}"):
+        torch.ones(2, 3)[index]
+
+
+def test_a_view_in_a_graph_is_recorded():
+    x = torch.arange(6.0).view(2, 3).requires_grad_()
+    (x.t()[1] * x.chunk(2)[0][0, 1]).sum().backward()
+    assert x.grad.tolist() == [[0, 1.0 + 1 + 4, 0], [0, 1, 0]]
+
+
+def test_views_of_device_memory_are_computed_too(gpus):
+    x = torch.ones(2, 2, device="cuda")
+    assert x.t().stride() == (1, 2) and x[1].storage_offset() == 2
+    assert views.get_item(x, [0]) is None and views.get_item(x, True) is None

@@ -1,0 +1,119 @@
+"""state_dict and load_state_dict."""
+
+import pytest
+
+import flambeau as torch
+from flambeau import nn
+from flambeau.errors import ArgumentTypeError
+from flambeau.nn.state_dict import StateDictError
+
+
+def net():
+    return nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 1, bias=False)))
+
+
+def values(module):
+    return {name: tensor.tolist() for name, tensor in module.state_dict().items()}
+
+
+def test_a_state_shares_memory_and_has_no_gradient():
+    module = net()
+    state = module.state_dict()
+    assert list(state) == ["0.weight", "0.bias", "1.0.weight"]
+    assert not any(each.requires_grad for each in state.values())
+    state["0.bias"].fill_(7)
+    assert module[0].bias.tolist() == [7.0, 7.0]
+    assert module.state_dict(keep_vars=True)["0.bias"] is module[0].bias
+    assert list(module.state_dict(prefix="net.")) == ["net.0.weight", "net.0.bias", "net.1.0.weight"]
+
+
+def test_loading_copies_values_and_converts_types():
+    source, target = net(), net().double()
+    bias = target[0].bias
+    assert repr(target.load_state_dict(source.state_dict())) == "<All keys matched successfully>"
+    assert target[0].bias is bias
+    assert bias.dtype is torch.float64
+    assert values(target) == values(source)
+
+
+def test_a_wrong_state_is_told_whole_and_changes_nothing():
+    module = net()
+    state = net().state_dict()
+    before = values(module)
+    state["extra"] = torch.ones(1)
+    state["0.weight"] = torch.ones(3, 2)
+    del state["0.bias"]
+    with pytest.raises(StateDictError) as caught:
+        module.load_state_dict(state)
+    assert str(caught.value) == (
+        "load_state_dict: Error(s) in loading state_dict for Sequential:\n"
+        '\tMissing key(s) in state_dict: "0.bias".\n'
+        '\tUnexpected key(s) in state_dict: "extra".\n'
+        "\tsize mismatch for 0.weight: the state_dict has shape [3, 2], the module has [2, 2].\n"
+        "hint: make the module as it was when the state was saved, or change these entries first"
+    )
+    assert isinstance(caught.value, RuntimeError)
+    assert values(module) == before
+
+
+def test_not_strict_reports_what_does_not_match():
+    module, state = net(), net().state_dict()
+    bias = module[0].bias.tolist()
+    state["extra"] = state.pop("0.bias")
+    found = module.load_state_dict(state, strict=False)
+    assert (found.missing_keys, found.unexpected_keys) == (["0.bias"], ["extra"])
+    assert module[0].bias.tolist() == bias
+    assert module[0].weight.tolist() == state["0.weight"].tolist()
+    state["0.weight"] = torch.ones(1)
+    with pytest.raises(StateDictError, match="size mismatch for 0.weight"):
+        module.load_state_dict(state, strict=False)
+
+
+def test_other_things_are_refused():
+    with pytest.raises(ArgumentTypeError, match="expected state_dict to be dict-like, got list"):
+        net().load_state_dict([1])
+    with pytest.raises(StateDictError, match='"0.weight" must be a Tensor, not int'):
+        net().load_state_dict({"0.weight": 3}, strict=False)
+
+
+def test_assign_takes_the_tensors_themselves():
+    module, state = net(), net().double().state_dict()
+    module.load_state_dict(state, assign=True)
+    assert isinstance(module[0].weight, nn.Parameter)
+    assert module[0].weight.dtype is torch.float64
+    state["0.weight"].fill_(3)
+    assert module[0].weight.tolist() == [[3.0, 3.0], [3.0, 3.0]]
+
+
+def test_a_pre_hook_renames_keys_in_the_load_s_own_copy():
+    module, state = net(), net().state_dict()
+    old = {key.replace("bias", "shift"): value for key, value in state.items()}
+
+    def rename(owner, state_dict, prefix, metadata, strict, missing, unexpected, problems):
+        if prefix + "shift" in state_dict:
+            state_dict[prefix + "bias"] = state_dict.pop(prefix + "shift")
+
+    handle = module[0].register_load_state_dict_pre_hook(rename)
+    module.load_state_dict(old)
+    assert values(module) == {key: value.tolist() for key, value in state.items()}
+    assert "0.shift" in old
+    handle.remove()
+    with pytest.raises(StateDictError, match=r'Missing key\(s\) in state_dict: "0.bias"'):
+        module.load_state_dict(old)
+
+
+def test_a_module_may_save_itself():
+    class Tagged(nn.Module):
+        def state_dict(self, *, destination, prefix, keep_vars):
+            destination[prefix + "tag"] = torch.ones(1)
+            return destination
+
+    assert list(nn.Sequential(Tagged()).state_dict()) == ["0.tag"]
+
+
+@pytest.mark.devices(1)
+def test_loading_crosses_devices(gpus):
+    source, target = net(), net().cuda()
+    target.load_state_dict(source.state_dict())
+    assert values(target) == values(source)
+    assert target[0].weight.is_cuda

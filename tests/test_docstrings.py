@@ -1,0 +1,81 @@
+"""Every public function, class and method has an example in its docstring, which runs and prints what it says."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import flambeau
+from flambeau.nn import functional
+from flambeau.tensor.legacy import TensorType
+from tests.conftest import ON_HARDWARE
+
+IN_PLACE = "In-place version of `"
+CHOOSES_MACHINE = "flambeau.virtual"  # must come before the first use of a GPU: its example has a process of its own
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """(name, object) of what the package, nn.functional and cuda list, and of the methods of tensors."""
+    for module in (flambeau, functional, flambeau.cuda):
+        for name in module.__all__:
+            found = getattr(module, name)
+            if callable(found):
+                yield f"{module.__name__}.{name}", found
+    for name in dir(flambeau.Tensor):
+        found = inspect.getattr_static(flambeau.Tensor, name)
+        if not name.startswith("_") and callable(found):
+            yield f"Tensor.{name}", found
+
+
+PUBLIC = dict(public())
+TEXTS = {name: inspect.getdoc(found) or "" for name, found in PUBLIC.items()}
+EXAMPLES = {text: name for name, text in reversed(TEXTS.items()) if ">>>" in text}  # one text may serve several names
+
+
+def is_described_elsewhere(name: str, found: Any) -> bool:
+    """Whether the example is another one's: `add_` is shown by `add`; FloatTensor and its kin by `tensor`; errors by
+    what raises them."""
+    if isinstance(found, type) and issubclass(found, Exception):
+        return True
+    text = TEXTS[name]
+    if text.startswith(IN_PLACE):
+        base = text.removeprefix(IN_PLACE).split("`")[0]
+        return any(">>>" in TEXTS.get(f"{owner}.{base}", "") for owner in ("flambeau", "Tensor", functional.__name__))
+    return isinstance(found, TensorType)
+
+
+def test_everything_public_has_an_example():
+    lacking = [
+        name for name, found in PUBLIC.items() if ">>>" not in TEXTS[name] and not is_described_elsewhere(name, found)
+    ]
+    assert lacking == []
+
+
+@pytest.mark.devices(2)
+@pytest.mark.parametrize("name", sorted(set(EXAMPLES.values()) - {CHOOSES_MACHINE}))
+def test_an_example_prints_what_it_says(name, gpus):
+    if ON_HARDWARE:
+        pytest.skip("examples show what virtual GPUs answer")
+    wrong: list[str] = []
+    test = doctest.DocTestParser().get_doctest(TEXTS[name], {"torch": flambeau}, name, None, 0)
+    doctest.DocTestRunner(verbose=False).run(test, out=wrong.append)
+    assert test.examples and wrong == []
+
+
+def test_the_example_that_chooses_a_machine(tmp_path):
+    (tmp_path / "example.py").write_text(
+        "import doctest, flambeau\ndoctest.run_docstring_examples(flambeau.virtual, {'torch': flambeau})\n"
+    )
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FLAMBEAU")}
+    environment = {**kept, "FLAMBEAU_PURE": "1", "PYTHONPATH": str(Path(flambeau.__file__).parents[1])}
+    command = [sys.executable, "-W", "error", "example.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, env=environment)
+    assert (done.stdout, done.stderr) == ("", "")
