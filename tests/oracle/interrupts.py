@@ -16,6 +16,7 @@ import argparse
 import dis
 import faulthandler
 import gc
+import io
 import random
 import signal
 import sys
@@ -268,6 +269,77 @@ def _training(state: Any) -> None:
     optimizer.step()
 
 
+def _views(state: list[Any]) -> None:
+    x = state[0]
+    square = x.view(16, -1)
+    rows = [*square.chunk(4), *square.t().unbind(), *x.split(100), square.flatten()[3:9]]
+    x[: N // 2] = 7
+    rows[0][1].add_(1)
+    square[-1, 2:] = x[:14]
+
+
+def _verify_views(state: list[Any]) -> str:
+    found = state[0].tolist()
+    writes = (found[0] == 7, found[16] == 8, found[-1] == 7)
+    if state[0]._version != sum(writes) or writes != tuple(sorted(writes, reverse=True)):
+        return f"the values are {found[0]}, {found[16]}, {found[-1]} and the version {state[0]._version}"
+    parts = (found[:16], found[16:32], found[32 : N // 2], found[N // 2 : -14], found[-14:])
+    return "" if all(len(set(part)) == 1 for part in parts) else "parts of a write"
+
+
+def _derivatives_setup() -> Any:
+    w = flambeau.ones(16, 16, device="cuda", requires_grad=True)
+    flambeau.set_float32_matmul_precision("highest")
+    return w, flambeau.nn.functional.layer_norm(w @ w, (16,)), (w @ w).softmax(0)
+
+
+def _derivatives(state: Any) -> None:
+    w, normed, rows = state
+    (normed.sum() + (rows * rows).sum()).backward(retain_graph=True)
+    flambeau.set_float32_matmul_precision("high")  # the plans of products are stale
+    rows.square().sum().backward()
+    flambeau.nn.functional.dropout(w, 0.5).sum().backward()
+
+
+def _verify_derivatives(state: Any) -> str:
+    flambeau.set_float32_matmul_precision("highest")
+    return "" if state[0].grad is None or bool((abs(state[0].grad) <= 2.001).all()) else f"grad is {state[0].grad}"
+
+
+def _batches_ahead(state: list[Any]) -> None:
+    data = flambeau.utils.data.TensorDataset(flambeau.arange(12).float())
+    batches = flambeau.utils.data.DataLoader(data, batch_size=4, device="cuda:1")
+    assert [batch.sum().item() for (batch,) in batches] == [6, 22, 38]
+
+
+def _seeds_setup() -> list[Any]:
+    flambeau.manual_seed(1)
+    return []
+
+
+def _seeds(state: list[Any]) -> None:
+    flambeau.manual_seed(2)
+    for index in range(2):
+        state.append(flambeau.randn(N, device=f"cuda:{index}"))
+    flambeau.cuda.set_rng_state_all(flambeau.cuda.get_rng_state_all())
+
+
+def _verify_seeds(state: list[Any]) -> str:
+    seeds = {flambeau.initial_seed()}
+    for index in range(2):
+        with flambeau.cuda.device(index):
+            seeds.add(flambeau.cuda.initial_seed())
+    return "" if len(seeds) == 1 else f"the seeds are {seeds}"
+
+
+def _files(state: list[Any]) -> None:
+    file = io.BytesIO()
+    flambeau.save({"first": state[0], "second": state[1]}, file)
+    file.seek(0)
+    loaded = flambeau.load(file)
+    assert loaded["second"].device.index == 1 and loaded["first"].sum().item() == N
+
+
 AREAS = (
     Area("allocation", _ones, _allocate),
     Area("operators", _ones, _operators),
@@ -281,6 +353,11 @@ AREAS = (
     Area("replay", _replay_setup, _replay, _verify_replay),
     Area("DataLoader", _ones, _loader),
     Area("training", _training_setup, _training),
+    Area("views", _ones, _views, _verify_views),
+    Area("derivatives", _derivatives_setup, _derivatives, _verify_derivatives),
+    Area("batches ahead", _ones, _batches_ahead),
+    Area("seeds", _seeds_setup, _seeds, _verify_seeds),
+    Area("files", _ones, _files),
 )
 
 
