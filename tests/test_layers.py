@@ -26,6 +26,7 @@ LAYERS = (
         "callers",
         "host",
         "channel",
+        "signals",
         "core.native",
     ),
     ("driver",),

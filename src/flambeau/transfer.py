@@ -13,6 +13,7 @@ from .core import record, thread
 from .core.call import assign, call_two
 from .core.hooks import hooks
 from .core.layout import Layout, layout_of
+from .core.native import whole
 from .core.tensor import TensorBase, alias_of, before_write, check_own_overlap, empty_tensor, new_tensor, overlap_of
 from .dtypes import dtype
 from .errors import ShapeError
@@ -145,6 +146,7 @@ def _converted(input: Any, wanted: dtype) -> Any:
     return call_two(_convert, input, wanted)
 
 
+@whole
 def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     """Overwrite `target` with `source`, broadcast and converted, across devices if need be; `target`.
 

@@ -170,6 +170,31 @@ def test_an_exception_comes_at_its_turn():
         assert [each.item() for each in batches] == [2]
 
 
+@pytest.mark.parametrize("at", range(4))
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_interrupted_copy_loses_no_batch_and_a_failed_one_its_own(at, error):
+    failing = [at]
+
+    class Sample:
+        def __init__(self, value):
+            self.value = value
+
+        def to(self, device, non_blocking):
+            if self.value in failing:
+                failing.remove(self.value)
+                raise error
+            return self.value
+
+    with machine(devices=1):
+        batches = iter(DataLoader([*range(4)], batch_size=1, device="cuda", collate_fn=lambda rows: Sample(rows[0])))
+        found = []
+        with pytest.raises(error):
+            for each in batches:
+                found.append(each)
+        found.extend(batches)
+    assert found == [each for each in range(4) if error is KeyboardInterrupt or each != at]
+
+
 def test_the_cpu_is_a_device_too():
     (batch,) = DataLoader(table(2), batch_size=2, device="cpu")
     assert [str(each.device) for each in batch] == ["cpu", "cpu"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import callers
 from ..core import record
+from ..core.native import whole
 from ..errors import ArgumentTypeError, AutogradError, shown
 from .node_hooks import hooks_of
 
@@ -36,6 +37,7 @@ class _Restoring:
     def __enter__(self) -> None:
         pass
 
+    @whole
     def __exit__(self, *error: object) -> None:
         _set(*self._former)
 

@@ -13,6 +13,7 @@ from .. import transfer
 from ..core import record
 from ..core.engine import current_task, notes
 from ..core.record import Saved
+from ..core.native import Lock, whole
 from ..core.tensor import TensorBase, watch_writes
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
 from .graph_node import GradientEdge, Node, face_of
@@ -51,7 +52,7 @@ class _Choices(threading.local):
 
 _choices = _Choices()
 _open = 0  # how many hooks there are, in all threads
-_counting = threading.Lock()
+_counting = Lock()
 
 
 def _count(change: int) -> None:
@@ -95,6 +96,7 @@ class saved_tensors_hooks:  # noqa: N801
     def __enter__(self) -> None:
         _push(self.pack_hook, self.unpack_hook)
 
+    @whole
     def __exit__(self, *error: object) -> None:
         _pop()
 

@@ -20,6 +20,7 @@ from ..errors import ArgumentTypeError, AutogradError, FlambeauError, ShapeError
 from ..memory_formats import memory_format
 from . import record, tensor, thread
 from .layout import WIDEST_ACCESS, layout_of
+from .native import enter_critical, leave_critical
 from .operator import COMPOSITE, REGISTRY, VIEW, Caller, Operator, bind, bind_two, make_calls_by
 from .plan import Plan
 from .storage import NO_PLACE, former_machine
@@ -156,8 +157,8 @@ def _quick(operator: Operator, bound: list[Any]) -> Any:
 
 
 def call_two(operator: Operator, first: Any, second: Any) -> Any:
-    """As `call`, for an operator that needs no more than two arguments."""
-    return _served(operator, bind_two(operator, first, second), None, False)
+    """As `call`, for an operator that needs no more than two arguments and writes none of them."""
+    return _named(operator, bind_two(operator, first, second), None, False)
 
 
 def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -241,6 +242,18 @@ make_calls_by(_CoreCaller())
 
 
 def _served(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> Any:
+    """Run a call; one that writes tensors is a critical section, so that their versions count what was written."""
+    if not inplace and given is None and not operator.mutates:
+        return _named(operator, bound, given, inplace)
+    enter_critical()
+    try:
+        result = _named(operator, bound, given, inplace)
+    finally:
+        leave_critical()
+    return result
+
+
+def _named(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> Any:
     """Run a call.  The outermost of a thread gives its name to errors."""
     now = thread.here()
     if now.operator is not None:

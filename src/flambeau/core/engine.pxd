@@ -59,7 +59,11 @@ cdef class GraphTask:
     cpdef _deliver(self, Waiting waiting, Py_ssize_t index, grad, dict made_on)
     cpdef _order(self, Node node, TensorBase grad, dict made_on)
     cpdef dict _streams(self, Node node)
-    @cython.locals(node=Node, streams=dict, grads=list, edge=tuple, place=Py_ssize_t, above=Waiting)
+    @cython.locals(now=Thread, former=list, device=int)
+    cpdef _add(self, Node node, have, more)
+    @cython.locals(
+        node=Node, streams=dict, grads=list, edge=tuple, place=Py_ssize_t, above=Waiting, now=Thread, former=list, device=int
+    )
     cpdef _run_node(self, Waiting waiting)
     @cython.locals(node=Node, is_leaf=bint)
     cpdef _found(self, Waiting waiting, list grads)
@@ -83,9 +87,8 @@ cdef Lock _accumulating
 cdef bint _are_none(list grads) except -1
 @cython.locals(device=int, stream=Queue)
 cdef bint _are_current(dict streams) except -1
-@cython.locals(former_device=int, device=int)
-cpdef tuple _enter(dict streams)
-cpdef _leave(int former_device, list former)
+@cython.locals(device=int)
+cpdef _enter(Thread now, dict streams)
 @cython.locals(result=list, place=Py_ssize_t)
 cpdef list initial_grads(name, list outputs, list grads)
 cpdef _check_given(name, grad, output)

@@ -22,6 +22,7 @@ from . import record, thread
 from .native import Lock, identity
 from .operator import REGISTRY
 from .record import NO_STREAMS, AccumulateGrad, Edge, Node
+from .thread import Thread
 from .tensor import TensorBase, alias_of, empty_tensor, in_graph, new_tensor
 
 NOTHING: tuple[Any, ...] = ()
@@ -201,11 +202,13 @@ class GraphTask:
         return self.moved.get(node, node.streams) if self.moved else node.streams
 
     def _add(self, node: Node, have: Any, more: Any) -> Any:
-        former = _enter(self._streams(node))
+        now = thread.here()
+        former, device = now.streams, now.device
         try:
+            _enter(now, self._streams(node))
             return REGISTRY["add"](have, more)
         finally:
-            _leave(*former)
+            now.streams, now.device = former, device
 
     def _run_node(self, waiting: Waiting) -> None:
         node, grads = waiting.node, waiting.grads
@@ -216,11 +219,13 @@ class GraphTask:
         if _are_current(streams):
             found = self._found(waiting, grads)
         else:
-            former = _enter(streams)
+            now = thread.here()
+            former, device = now.streams, now.device
             try:
+                _enter(now, streams)
                 found = self._found(waiting, grads)
-            finally:
-                _leave(*former)
+            finally:  # no call: a signal handler could raise in it
+                now.streams, now.device = former, device
         for place, edge in enumerate(node.edges):
             if edge is not None:
                 above = self.waiting[edge[0]]
@@ -376,25 +381,14 @@ def _are_current(streams: dict[int, Stream]) -> bool:
     return streams is stream.alone
 
 
-def _enter(streams: dict[int, Stream]) -> tuple[int, list[Stream]]:
-    """Make streams current, and the device of the first of them; the device and the streams that were."""
-    former_device, former = thread.current_device(), []
-    for device, stream in streams.items():
-        before = thread.current_stream(device)
-        if before is not stream:
-            former.append(before)
-            thread.set_stream(stream)
-    for device in streams:
-        if device != former_device:
-            thread.set_device(device)
-        break
-    return former_device, former
-
-
-def _leave(former_device: int, former: list[Stream]) -> None:
-    for stream in former:
+def _enter(now: Thread, streams: dict[int, Stream]) -> None:
+    """Make streams current, and the device of the first of them, until the caller puts the former list back."""
+    now.streams = list(now.streams)
+    for stream in streams.values():
         thread.set_stream(stream)
-    thread.set_device(former_device)
+    for device in streams:
+        now.device = device
+        break
 
 
 def current_task() -> Any:

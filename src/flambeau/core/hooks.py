@@ -24,9 +24,10 @@ on_host_write(access)                        the host writes memory that a devic
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
+
+from .core.native import Lock
 
 Hook = Callable[..., Any]
 
@@ -66,7 +67,7 @@ class Hooks:
 
 hooks = Hooks()
 _subscribed: dict[str, list[Hook]] = {name: [] for name in NAMES}
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def subscribe(**functions: Hook) -> None:

@@ -20,7 +20,7 @@ from ..problem import Problem, unpacked
 from . import storage, tensor, thread
 from .hooks import hooks
 from .layout import Layout
-from .native import copied, is_unshared, put_address
+from .native import copied, enter_critical, is_unshared, leave_critical, put_address
 from .operator import Number
 from .tensor import TensorBase
 from .thread import Device
@@ -380,15 +380,32 @@ class Plan:
             bound.append(bound[index][at])
         if self.has_given:
             bound.append(given)
-        drawn = self._drawn() if self.draws else None
-        if self.lifetimes is not None:
-            self._run_in_turn(stream, bound, drawn)
-            return _built(self.result, bound)
-        for layout in self.taken:
-            bound.append(tensor.taken(layout, stream))
-        for step in self.steps:
-            self._run_step(step, stream, bound, drawn)
+        if self.draws:
+            self._draw_and_run(bound, stream)
+        elif self.lifetimes is not None:
+            self._run_in_turn(stream, bound, None)
+        else:
+            for layout in self.taken:
+                bound.append(tensor.taken(layout, stream))
+            for step in self.steps:
+                self._run_step(step, stream, bound, None)
         return _built(self.result, bound)
+
+    def _draw_and_run(self, bound: list[Any], stream: Any) -> None:
+        """Take counters of generators and run the steps in a critical section: every counter taken is used."""
+        if self.lifetimes is None:
+            for layout in self.taken:
+                bound.append(tensor.taken(layout, stream))
+        enter_critical()
+        try:
+            drawn = self._drawn()
+            if self.lifetimes is not None:
+                self._run_in_turn(stream, bound, drawn)
+            else:
+                for step in self.steps:
+                    self._run_step(step, stream, bound, drawn)
+        finally:
+            leave_critical()
 
     def is_stale(self) -> bool:
         """Whether the user has set something since that the plan depends on."""

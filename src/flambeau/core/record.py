@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,7 +24,7 @@ from ..memory_formats import contiguous_format
 from ..runtime.stream import Stream
 from . import thread
 from .layout import Layout
-from .native import next_number
+from .native import Lock, next_number
 from .operator import FACT, GRAD, GRADS, NEEDS, OUT, REGISTRY, VALUE, Need, Operator
 from .storage import Storage
 from .tensor import (
@@ -372,7 +371,7 @@ def check_broadcast(fact: str, grad: Any, shape: Sequence[int]) -> None:
 _IN_NO_GRAD, _IN_INFERENCE = IN_NO_GRAD, IN_INFERENCE  # compiled, numbers of C's
 STALE = -1  # the version of a view that is made anew from its base when it is next asked for
 _observers: list[Callable[[Any, Any], None]] = []
-_observing = threading.Lock()
+_observing = Lock()
 
 
 def edge_of(tensor: Any) -> Edge | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import host
 from ..driver.api import Driver
-from .native import thread_ident
+from .native import Lock, ReentrantLock, thread_ident
 
 if TYPE_CHECKING:
     from ..memory.caching import CachingAllocator
@@ -78,7 +78,7 @@ class Plans:
         self.entries: dict[Any, Any] = {}
         self.limit = MAX_ENTRIES
         self.clock = 0
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def add(self, key: Any, entry: Any) -> None:
         """Keep an entry."""
@@ -169,7 +169,7 @@ class _End:
 
 _local = _Local()
 _last = Thread(0)  # of the thread that asked last: finding it is much cheaper than asking _local
-_lock = threading.RLock()
+_lock = ReentrantLock()
 _machine: RunningMachine | None = None
 _make_machine: Callable[[], RunningMachine] | None = None
 
@@ -206,7 +206,7 @@ def swap_machine(new: RunningMachine | None) -> RunningMachine | None:
 def replace_after_fork(new: RunningMachine) -> None:
     """In a forked child: as `swap_machine`, whatever the parent's other threads held."""
     global _lock, _machine
-    _lock = threading.RLock()
+    _lock = ReentrantLock()
     _machine = new
 
 
@@ -280,6 +280,16 @@ def set_stream(stream: Stream) -> None:
     """Make `stream` the current one of its device; the current device does not change."""
     now = here()
     _put_stream(now, stream)
+    now.chosen = True
+
+
+def enter(stream: Stream) -> None:
+    """Make `stream` and its device current.  An interrupt falls before it, or after it."""
+    now, device = here(), stream.device_index
+    streams = now.streams
+    streams.extend([None] * (device + 1 - len(streams)))
+    streams[device] = stream
+    now.device = device
     now.chosen = True
 
 

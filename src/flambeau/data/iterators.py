@@ -179,6 +179,7 @@ class DeviceIterator:
         self._batches = batches
         self._index = device
         self._stream = Stream(devices.cuda(device))
+        self._fetched: tuple[Any, Exception | None] | None = None  # on the host; kept if its copy is interrupted
         self._ahead: tuple[Any, Exception | None] | None = None
 
     def __iter__(self) -> DeviceIterator:
@@ -190,37 +191,44 @@ class DeviceIterator:
     def __next__(self) -> Any:
         current = thread.current_stream(self._index)
         if self._ahead is None:
-            self._ahead = self._copied(self._fetched(), current)
+            self._fetch()
+            self._ahead, self._fetched = self._copied(current), None
         batch, error = self._ahead
         if error is not None:
             if not isinstance(error, StopIteration):
                 self._ahead = None
             raise error
-        following = self._fetched()
+        self._fetch()
         current.wait_stream(self._stream)
         _record(batch, current)
-        self._ahead = self._copied(following, current)
+        self._ahead, self._fetched = self._copied(current), None
         return batch
 
     def close(self) -> None:
         """End the epoch."""
         self._batches.close()
-        self._ahead = None, StopIteration()
+        self._ahead, self._fetched = (None, StopIteration()), None
 
-    def _fetched(self) -> tuple[Any, Exception | None]:
-        """The next batch on the host, or the exception to raise at its turn."""
-        try:
-            return next(self._batches), None
-        except Exception as error:  # noqa: BLE001  (raised at the batch's turn)
-            return None, error
+    def _fetch(self) -> None:
+        """Fetch the next batch, or the exception to raise at its turn, unless an interrupted call did."""
+        if self._fetched is None:
+            try:
+                self._fetched = next(self._batches), None
+            except Exception as error:  # noqa: BLE001  (raised at the batch's turn)
+                self._fetched = None, error
 
-    def _copied(self, fetched: tuple[Any, Exception | None], current: Stream) -> tuple[Any, Exception | None]:
-        """Start the copy of a batch."""
-        batch, error = fetched
+    def _copied(self, current: Stream) -> tuple[Any, Exception | None]:
+        """Start the copy of the fetched batch; a batch whose copy fails is dropped."""
+        assert self._fetched is not None
+        batch, error = self._fetched
         if error is None:
-            self._stream.wait_stream(current)
-            with self._stream:
-                batch = _moved(batch, devices.cuda(self._index))
+            try:
+                self._stream.wait_stream(current)
+                with self._stream:
+                    batch = _moved(batch, devices.cuda(self._index))
+            except Exception:
+                self._fetched = None
+                raise
         return batch, error
 
 

@@ -15,7 +15,7 @@ cdef class CachingAllocator:
     cdef object _driver
     cdef bint _watches_blocks
     cdef object _process_usage
-    cdef Lock _lock
+    cdef public Lock lock
     cdef list _given
     cdef dict _awaited
     cdef object _pending
@@ -33,10 +33,11 @@ cdef class CachingAllocator:
     cdef object _incidents
     cdef object __weakref__
 
-    @cython.locals(size=cython.longlong, pool=Pool, block=Block, counters=Counters)
     cpdef Block allocate(self, long long nbytes, stream)
+    @cython.locals(size=cython.longlong, pool=Pool, block=Block, counters=Counters)
+    cpdef Block take(self, long long nbytes, stream)
     cpdef free(self, Block block)
     @cython.locals(given=list, count=Py_ssize_t)
     cpdef _drain(self)
     @cython.locals(pool=Pool, counters=Counters)
-    cpdef _take_back(self, Block block)
+    cpdef _take_back(self, Block block, bint records_later)

@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 from ..core.hooks import hooks
 from ..core.native import Lock
 from ..driver.api import Driver, StreamHandle
-from ..errors import AcceleratorError, ArgumentError
+from ..errors import ArgumentError
 from .out_of_memory import TOO_LARGE_TO_TRY, Shortage, too_large
 from .pending import Pending, RecordEvent
 from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer
@@ -57,7 +57,7 @@ class CachingAllocator:
         self._driver = driver
         self._watches_blocks = driver.capabilities.watches_blocks
         self._process_usage = process_usage
-        self._lock = Lock()
+        self.lock = Lock()
         self._given: list[Block] = []
         self._pending: Pending[Block] = Pending(driver, record_event)
         self._awaited = self._pending.queues
@@ -80,37 +80,42 @@ class CachingAllocator:
         Host:   returns at once, unless the driver has no more memory: then it may wait for the device.
         Raises: OutOfMemoryError if there is no room even then; ArgumentError if nbytes is not positive.
         """
+        self.lock.acquire()
+        try:
+            block = self.take(nbytes, stream)
+        finally:
+            self.lock.release()
+        return block
+
+    def take(self, nbytes: int, stream: StreamHandle) -> Block:
+        """As `allocate`, under `lock`, which the caller holds until the block has its owner: else it could be lost."""
         if nbytes <= 0:
             raise ArgumentError(f"{nbytes} bytes were asked for; a block has at least 1", operator="allocate")
         size = rounded(nbytes, self._divisions) if self._divisions else (nbytes + BLOCK_GRAIN - 1) & -BLOCK_GRAIN
         pool = self._small if size <= SMALL_LIMIT else self._large
-        self._lock.acquire()
-        try:
-            if self._captured is not None:
-                pool = self._captured.instead_of(pool, stream, self._driver)
-            if self._given:
-                self._drain()
-            if self._awaited:
-                self._poll()
-            block = pool.take(size, stream) or self._find_room(pool, size, stream)
-            if self._watches_blocks:
-                self._show_taken(pool, block, nbytes, stream)
-            block.requested = nbytes
-            if block.served != size:
-                block.served = size
-                block.free_list = None
-            block.allocated = True
-            counters = pool.counters
-            counters.allocation.allocated += 1
-            counters.allocated_bytes.allocated += block.nbytes
-            counters.requested_bytes.allocated += nbytes
-            if block.nbytes >= pool.max_split:
-                block.is_oversize = True
-                self._oversize.add(1)
-            if hooks.on_block_taken is not None:
-                hooks.on_block_taken(block, stream)
-        finally:
-            self._lock.release()
+        if self._captured is not None:
+            pool = self._captured.instead_of(pool, stream, self._driver)
+        if self._given:
+            self._drain()
+        if self._awaited:
+            self._poll()
+        block = pool.take(size, stream) or self._find_room(pool, size, stream)
+        if self._watches_blocks:
+            self._show_taken(pool, block, nbytes, stream)
+        block.requested = nbytes
+        if block.served != size:
+            block.served = size
+            block.free_list = None
+        block.allocated = True
+        counters = pool.counters
+        counters.allocation.allocated += 1
+        counters.allocated_bytes.allocated += block.nbytes
+        counters.requested_bytes.allocated += nbytes
+        if block.nbytes >= pool.max_split:
+            block.is_oversize = True
+            self._oversize.add(1)
+        if hooks.on_block_taken is not None:
+            hooks.on_block_taken(block, stream)
         return block
 
     def _show_taken(self, pool: Pool, block: Block, nbytes: int, stream: StreamHandle) -> None:
@@ -140,19 +145,20 @@ class CachingAllocator:
             raise invalid_pointer("record_stream", block.address)
         if stream == block.stream:
             return
-        with self._lock:
+        with self.lock:
             if stream not in block.streams:
                 block.streams.append(stream)
 
     def owns(self, address: int) -> bool:
         """Whether the address lies in one of this allocator's segments."""
-        with self._lock:
-            return self._segments.owns(address)
+        with self.lock:
+            found = self._segments.owns(address)
+        return found
 
     # options
     def configure(self, settings: Settings) -> None:
         """Change the settings.  Omitted ones return to their defaults, except the limit."""
-        with self._lock:
+        with self.lock:
             self._segments.settings = settings
             self._divisions = settings.roundup_divisions
             for pool in (self._small, self._large, *self._private.pools()):
@@ -188,14 +194,14 @@ class CachingAllocator:
 
         pool_id: the private pool that serves the capturing streams, kept until `release_pool`.
         """
-        with self._lock:
+        with self.lock:
             self._pending.capture_started()
             if pool_id is not None:
                 self._captured = self._private.use(pool_id, self._small, self._large)
 
     def capture_ended(self) -> None:
         """A capture ended.  After the last one, blocks that were freed meanwhile get their events."""
-        with self._lock:
+        with self.lock:
             self._captured = None
             self._pending.capture_ended()
 
@@ -208,7 +214,7 @@ class CachingAllocator:
 
         Host: waits for the work that may still use the segments.
         """
-        with self._lock:
+        with self.lock:
             self._settle()
             if not self._pending.is_capturing:
                 self._wait_for_events()
@@ -217,41 +223,67 @@ class CachingAllocator:
     # numbers
     @property
     def allocated_bytes(self) -> int:
-        """Bytes in blocks that have an owner."""
-        with self._lock:
-            self._settle_for_report()
-            return self._small.counters.allocated_bytes.current + self._large.counters.allocated_bytes.current
+        """Bytes in blocks that have an owner.  As `statistics`."""
+        found, _, _ = self._figures()
+        return found.allocated_bytes.current
 
     @property
     def reserved_bytes(self) -> int:  # in segments
         return self._segments.reserved
 
     def statistics(self) -> dict[str, int]:
-        """Every counter, by the flat names of torch.cuda.memory_stats."""
-        with self._lock:
-            self._settle_for_report()
-            found = report(self._total, self._small.counters, self._large.counters)
-            self._oversize.report("oversize_allocations", found)
-            self._segments.oversize.report("oversize_segments", found)
-            found |= self._incidents.counts() | self._segments.counts()
+        """Every counter, by the flat names of torch.cuda.memory_stats.
+
+        Waits for nothing: while another call holds the lock, a block that it takes or gives back may count or not.
+        """
+        found = report(*self._figures())
+        self._oversize.report("oversize_allocations", found)
+        self._segments.oversize.report("oversize_segments", found)
+        found |= self._incidents.counts() | self._segments.counts()
         return dict(sorted(found.items()))
+
+    def _figures(self) -> tuple[Counters, Counters, Counters]:
+        """The counters of both pools together, of the small one and of the large one, up to date."""
+        if self.lock.try_acquire():
+            try:
+                self._settle_for_report()
+                found = self._total.copied(), self._small.counters.copied(), self._large.counters.copied()
+            finally:
+                self.lock.release()
+            return found
+        total, small, large = (each.copied() for each in (self._total, self._small.counters, self._large.counters))
+        note_peaks(small, large, total)
+        for block in tuple(self._given):
+            pool = block.segment.pool
+            assert pool is not None
+            counters = small if pool.is_small else large
+            counters.allocation.freed += 1
+            counters.allocated_bytes.freed += block.nbytes
+            if block.streams:
+                counters.awaiting += 1
+                counters.awaiting_bytes += block.nbytes
+            else:
+                counters.requested_bytes.freed += block.requested
+        settle(small, large, total)
+        return total, small, large
 
     def snapshot(self) -> list[dict[str, object]]:
         """Every segment and its blocks, in address order, by the names of torch.cuda.memory_snapshot."""
-        with self._lock:
+        with self.lock:
             self._settle_for_report()
-            return self._segments.snapshot()
+            found = self._segments.snapshot()
+        return found
 
     def reset_peak_statistics(self) -> None:
         """Let every peak be the current value."""
-        with self._lock:
+        with self.lock:
             self._settle_for_report()
             for flow in self._flows():
                 flow.reset_peak()
 
     def reset_accumulated_statistics(self) -> None:
         """Let everything that only grows start at 0 again."""
-        with self._lock:
+        with self.lock:
             self._settle_for_report()
             for flow in self._flows():
                 flow.reset_accumulated()
@@ -265,7 +297,7 @@ class CachingAllocator:
         given, count = self._given, 0
         try:
             while count < len(given):  # which may grow meanwhile
-                self._take_back(given[count])
+                self._take_back(given[count], False)
                 count += 1
         finally:
             if count == 1:  # as mostly, and then cheaper
@@ -273,9 +305,12 @@ class CachingAllocator:
             else:
                 del given[:count]
 
-    def _take_back(self, block: Block) -> None:
+    def _take_back(self, block: Block, records_later: bool) -> None:
         if block.streams:
-            self._pending.add(block)
+            if records_later:
+                self._pending.put_off(block)
+            else:
+                self._pending.add(block)
         if self._watches_blocks:
             self._driver.block_given(self.device, block.address, block.requested)
         if hooks.on_block_given is not None:
@@ -396,12 +431,18 @@ class CachingAllocator:
         settle(self._small.counters, self._large.counters, self._total)
 
     def _settle_for_report(self) -> None:
-        """Bring the counters up to date; on a lost device, as far as that needs no call of the driver."""
+        """Bring the counters up to date without a call of the driver that could wait, or fail on a lost device."""
+        note_peaks(self._small.counters, self._large.counters, self._total)
+        given, count = self._given, 0
         try:
-            self._settle()
-        except AcceleratorError as error:
-            if not error.sticky:
-                raise
+            while count < len(given):
+                self._take_back(given[count], True)
+                count += 1
+        finally:
+            del given[:count]
+        self._settle_pools()
+        while self._released:
+            self._private.release(self._released.pop())
         settle(self._small.counters, self._large.counters, self._total)
 
     def _flows(self) -> list[Flow]:

@@ -18,8 +18,9 @@ class RawBlocks:
         """As the allocator's `allocate`; 0 for 0 bytes."""
         if nbytes == 0:
             return Address(0)
-        block = self._allocator.allocate(nbytes, stream)
-        self._blocks[block.address] = block
+        with self._allocator.lock:
+            block = self._allocator.take(nbytes, stream)
+            self._blocks[block.address] = block
         return block.address
 
     def free(self, address: int) -> None:

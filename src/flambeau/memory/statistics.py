@@ -34,6 +34,13 @@ class Flow:
     def current(self) -> int:
         return self.allocated - self.freed
 
+    def copied(self) -> Flow:
+        """The same figures, apart."""
+        made = Flow()
+        made.allocated, made.freed, made.peak = self.allocated, self.freed, self.peak
+        made._allocated_before, made._freed_before = self._allocated_before, self._freed_before
+        return made
+
     def add(self, amount: int) -> None:
         self.allocated += amount
         self.note()
@@ -85,6 +92,14 @@ class Counters:
             setattr(self, kind, Flow())
         self.awaiting = 0
         self.awaiting_bytes = 0
+
+    def copied(self) -> Counters:
+        """The same figures, apart."""
+        made = Counters()
+        for kind, flow in self.flows():
+            setattr(made, kind, flow.copied())
+        made.awaiting, made.awaiting_bytes = self.awaiting, self.awaiting_bytes
+        return made
 
     def flows(self) -> list[tuple[str, Flow]]:
         return [(kind, getattr(self, kind)) for kind in KINDS]

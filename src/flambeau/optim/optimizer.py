@@ -11,6 +11,7 @@ from typing import Any
 from .. import callers
 from ..autograd.mode import GradMode
 from ..autograd.node_hooks import RemovableHandle
+from ..core.native import whole
 from ..core.tensor import TensorBase
 from ..dtypes import float32
 from ..errors import ArgumentError, ArgumentTypeError, ModeError, NamingError, NotSupportedError, naming, shown
@@ -154,13 +155,17 @@ class Optimizer:
             with GradMode(True):
                 loss = closure()
         with GradMode(False):
-            for group in self.param_groups:
-                self.update(group)
-        self.has_stepped = True
+            self._update_all()
         if calls_hooks:
             for hook in list(self._step_post_hooks.values()):
                 hook(self, (closure,), {})
         return loss
+
+    @whole
+    def _update_all(self) -> None:
+        for group in self.param_groups:
+            self.update(group)
+        self.has_stepped = True
 
     def _before_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Call the hooks before a step; return the arguments as modified."""

@@ -248,8 +248,7 @@ def set_stream(stream: Stream | None) -> None:
                 f"expected a Stream or None, got {stream!r}", hint="pass a torch.cuda.Stream", operator="set_stream"
             )
         check_alive(stream, thread.machine(), "set_stream")
-        thread.set_stream(stream)
-        thread.set_device(stream.device_index)
+        thread.enter(stream)
 
 
 def get_device_properties(device: Any = None) -> Properties:

@@ -69,11 +69,21 @@ def _with_host(route: Route, to: int, start: int, nbytes: int, src: Storage, dst
         sync_debug.about_to_wait(stream.device_index)
     stream.copy(to, start, nbytes, HOST_TO_DEVICE if is_from_host else DEVICE_TO_HOST)
     if route.waits:
-        stream.synchronize()
+        _wait(stream, dst, src if is_from_host else dst)
     elif not is_from_host:
         _keep_until_done(dst, to, nbytes, True, stream)
     elif not route.is_staged:
         _keep_until_done(src, start, nbytes, False, stream)
+
+
+def _wait(stream: Stream, dst: Storage, on_host: Storage) -> None:
+    """Wait for a copy.  Where that fails, the copy is queued: it may still write `dst`, and use pinned memory."""
+    try:
+        stream.synchronize()
+    except BaseException:
+        dst.version += 1
+        on_host.record_stream(stream)
+        raise
 
 
 def _check_captured(stream: Stream, route: Route) -> None:

@@ -11,6 +11,7 @@ from numbers import Integral
 from typing import Any
 
 from ..core import thread
+from ..core.native import whole
 from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceNameError
 
 CPU_INDEX = -1
@@ -71,6 +72,7 @@ class device:  # noqa: N801  (the field's name for it)
         thread.push_default_device(self)
         return self
 
+    @whole
     def __exit__(self, *error: object) -> None:
         thread.pop_default_device()
 
@@ -250,6 +252,7 @@ class DeviceGuard:
             thread.set_device(self.index)
         return self
 
+    @whole
     def __exit__(self, *error: object) -> None:
         previous = self._previous.pop()
         if self._restores:

@@ -13,12 +13,12 @@
 from __future__ import annotations
 
 import struct
-import threading
 import weakref
 
 from .. import channel
 from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Connection, Peer
 from ..core import thread
+from ..core.native import Lock
 from ..core.storage import Storage, owning
 from ..driver.api import Address, EventHandle, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, DeviceIndexError, NotSupportedError
@@ -42,7 +42,7 @@ class Exchange:
         self._machine = machine
         self._endpoint = channel.endpoint()
         self._service = self._endpoint.serve(self)
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._idle_events: dict[int, list[EventHandle]] = {}
         self._event_handles: dict[int, bytes] = {}
         self._opened_events: dict[tuple[Connection, int, bytes], EventHandle] = {}

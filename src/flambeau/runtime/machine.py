@@ -17,10 +17,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from .. import callers, config, driver
+from .. import callers, config, driver, signals
 from ..config import Gpus
 from ..core import thread
 from ..core.hooks import subscribe
+from ..core.native import ReentrantLock, whole
 from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Access, Kernel
@@ -75,6 +76,7 @@ class Accelerator(thread.Device):
                 handle = self.kernels[kernel] = self.driver.kernel_load(self.index, kernel)
         return handle
 
+    @whole
     def library_plan(self, problem: Problem) -> tuple[PlanHandle, int]:
         """The driver's handle for a library problem, and the workspace bytes that a run needs."""
         found = self._library_plans.get(problem)
@@ -106,6 +108,7 @@ class Accelerator(thread.Device):
             found.handed_out += 1
             return found
 
+    @whole
     def stream_of_its_own(self) -> Stream:
         """A stream outside the pools, which nobody else is given."""
         return Stream.adopt(self.machine, self.index, self.driver.stream_create(self.index, 0))
@@ -131,7 +134,7 @@ class Machine(thread.Machine):
         super().__init__()
         self.choice = choice
         self.schedule = schedule
-        self.lock = threading.RLock()
+        self.lock = ReentrantLock()
         self.streams: dict[StreamHandle, Stream] = {}
         self.registered = HostRegistry()
         self.green_contexts: dict[PartitionHandle, GreenContext] = {}
@@ -197,6 +200,7 @@ class Machine(thread.Machine):
         if self.choice.races == "error" and self.driver.capabilities.finds_races:
             watch_host_accesses()
         drain_at_exit()
+        signals.replace_handlers()
 
     def _no_device(self) -> NoDeviceError:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")

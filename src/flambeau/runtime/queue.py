@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..core.hooks import hooks
+from ..core.native import enter_critical, leave_critical
 from ..driver.api import (
     CopyKind,
     Driver,
@@ -63,7 +64,11 @@ class Queue:
     def follow(self, other: Queue) -> None:
         """Make later work follow everything submitted to `other` so far."""
         if other.mark is None:
-            other.mark = self.driver.event_create(other.device_index, False, False, False)
+            enter_critical()
+            try:
+                other.mark = self.driver.event_create(other.device_index, False, False, False)
+            finally:
+                leave_critical()
         other.record(other.mark)
         self.wait(other.mark)
 

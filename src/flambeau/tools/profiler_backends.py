@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from .. import callers
 from ..core.hooks import subscribe, unsubscribe
+from ..core.native import Lock
 from ..driver.api import CopyKind, EventHandle
 from ..kernel import Access
 from ..runtime.machine import Machine
@@ -105,7 +106,7 @@ class EventRecorder:
         self._origins: dict[int, Origin] = {}
         self._open: dict[int, EventHandle] = {}  # by thread: the event before the call that is being made
         self._timed: list[Timed] = []
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def begin(self) -> None:
         subscribe(**self._hooks())

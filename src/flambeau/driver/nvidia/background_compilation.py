@@ -29,6 +29,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...core.native import Lock
 from .prebuilt_cubins import DIRECTORY
 
 NAME = "next.json.gz"
@@ -116,7 +117,7 @@ class BackgroundCompiler:
 
     def reset(self) -> None:
         """Clear the queue in a forked child, which has no compiling threads."""
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._asked: deque[tuple[Source, str]] = deque()  # by the program, the newest last
         self._queue: deque[tuple[Source, str]] = deque()  # to compile, the most urgent first
         self._seen: set[tuple[str, str]] = set()  # (entry, architecture)

@@ -15,6 +15,7 @@ import weakref
 from typing import Any
 
 from ... import config
+from ...core.native import Lock
 from ...kernel import Kernel
 from . import library, nvrtc, prebuilt_cubins
 from .background_compilation import BackgroundCompiler, Source, following, spare_cores
@@ -55,7 +56,7 @@ class Turn:
     __slots__ = ("cubin", "failure", "lock")
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a finalizer may want the same kernel meanwhile
         self.cubin: bytes | None = None
         self.failure: Exception | None = None
 
@@ -73,7 +74,7 @@ class Compiler:
 
     def reset(self) -> None:
         """Reset the state of other threads in a forked child."""
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._turns: dict[str, Turn] = {}
         self._version: Version | None = None
         self._has_missed = False  # the program wanted a kernel that was neither shipped nor cached

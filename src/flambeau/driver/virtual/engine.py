@@ -113,9 +113,11 @@ class Engine:
             return
         if not site:
             site, called = callers.call()
-        call = place_of(site, launched), called
-        found = self.check(queue, name, call, accesses, blocks, [each.history for each in blocks])
-        self._make_room(queue)
+        call = place_of(site, launched) if launched else site, called
+        histories = [each.history for each in blocks]
+        found = self.check(queue, name, call, accesses, blocks, histories)
+        if len(queue.pending) >= MAX_PENDING:
+            self._make_room(queue)
         command = Command(queue, name, work, detail, accesses, blocks, site)
         command.called = called
         command.launched = launched
@@ -135,7 +137,7 @@ class Engine:
             self._observe(command, start, now, bool(engines))
         if found is not None and found.conflicts:
             self.races.mark(command, queue.handle, found.conflicts)
-        self.races.record(command, found, [each.history for each in blocks])
+        self.races.record(command, found, histories)
         queue.append(command)
 
     def check(

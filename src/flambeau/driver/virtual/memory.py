@@ -220,7 +220,7 @@ class DeviceMemory:
         return block
 
     def give(self, low: int, high: int) -> None:
-        """The live block [low, high) dies."""
+        """The live block [low, high) dies.  Takes no lock: it is one change."""
         block = self.blocks.at.get(low)
         if block is None or not block.is_live or block.high != high:
             raise AcceleratorError(

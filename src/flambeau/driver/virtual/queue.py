@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import callers
+from ...core.native import run_handlers
 from ...errors import AcceleratorError, DeviceAssertError, FlambeauError, cuda_text, reference_failed
 from ...vector_clock import Clock
 from ..api import StreamHandle
@@ -234,6 +235,7 @@ class Runner:
         self.failures: dict[int, AcceleratorError] = {}
         self._schedule = schedule
         self._ancestors_only = ancestors_only
+        self.is_interruptible = True  # whether signal handlers may run, and raise, between commands
 
     def add(self, queue: Queue) -> None:
         self.queues[queue] = None
@@ -267,6 +269,8 @@ class Runner:
             command = self._run_first(queue)
             for each in (queue, *held_up.pop(command, ())):
                 self._look_at(each, needed, ready, held_up)
+            if self.is_interruptible:
+                run_handlers()  # the commands that ran are done, and the others are as they were
 
     def _is_next(self, command: Command) -> bool:
         """Whether a command can run at once, without asking the schedule."""
