@@ -54,7 +54,7 @@ MUTATIONS = (
     ),
     Mutation(
         "wait_stream that records and does not wait",
-        "runtime/queue.py",
+        "core/queue.py",
         "        self.wait(other.mark)\n",
         "",
         ("tests/runtime/test_stream.py",),
@@ -82,7 +82,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a capture that takes memory from the shared pools",
-        "memory/caching.py",
+        "core/allocator.py",
         "            pool = self._captured.instead_of(pool, stream, self._driver)\n",
         "            pass\n",
         ("tests/memory/test_private.py",),

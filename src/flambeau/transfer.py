@@ -11,9 +11,9 @@ from typing import Any
 from . import strides as st
 from .core import record, thread
 from .core.call import assign, call_two
-from .core.hooks import hooks
 from .core.layout import Layout, layout_of
 from .core.native import whole
+from .core.queue import hooks
 from .core.tensor import TensorBase, alias_of, before_write, check_own_overlap, empty_tensor, new_tensor, overlap_of
 from .dtypes import dtype
 from .errors import ShapeError

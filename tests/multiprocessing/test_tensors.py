@@ -7,7 +7,7 @@ from queue import Full
 import pytest
 
 import flambeau as torch
-from flambeau.core.hooks import hooks
+from flambeau.core.queue import hooks
 from flambeau.errors import AcceleratorError, ProcessGoneError
 from flambeau.testing import machine
 
@@ -172,7 +172,7 @@ def test_every_transfer_records_and_waits(others, context, monkeypatch):
     first, second = others(hop=hop), others(hop=hop)
     for each in (first, second):
         each.do("""
-from flambeau.core.hooks import hooks
+from flambeau.core.queue import hooks
 recorded, waited = [], []
 hooks.on_record = lambda event, stream: recorded.append(stream.cuda_stream)
 hooks.on_wait = lambda waiter, event: waited.append(waiter.cuda_stream)

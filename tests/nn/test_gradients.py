@@ -4,7 +4,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.core.hooks import hooks
+from flambeau.core.queue import hooks
 from flambeau.errors import AutogradError, ShapeError
 from flambeau.nn import utils
 

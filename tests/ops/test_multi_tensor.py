@@ -7,7 +7,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn
-from flambeau.core.hooks import hooks
+from flambeau.core.queue import hooks
 from flambeau.errors import ArgumentError, AutogradError, DeviceMismatchError, DtypeError, ShapeError
 from flambeau.ops.multi_tensor import CHUNK, MANY, SMALL
 from flambeau.ops.operator import REGISTRY

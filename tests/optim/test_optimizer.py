@@ -6,7 +6,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import nn, optim
-from flambeau.core.hooks import hooks
+from flambeau.core.queue import hooks
 from flambeau.errors import (
     ArgumentError,
     ArgumentTypeError,

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import flambeau as torch
-from flambeau.core.hooks import hooks
+from flambeau.core.queue import hooks
 from flambeau.errors import EarlyAccessError
 from flambeau.runtime.strict import unwatch
 from flambeau.testing import machine

@@ -8,8 +8,8 @@ import weakref
 import pytest
 
 import flambeau as torch
+from flambeau.core.queue import subscribe, unsubscribe
 from flambeau.errors import AcceleratorError, ReentryError
-from flambeau.hooks import subscribe, unsubscribe
 
 HUNG = 60  # seconds
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.core.hooks import hooks
+from flambeau.core.queue import hooks
 from flambeau.errors import ArgumentError, ArgumentTypeError, DtypeError
 
 EVERY = [

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import flambeau as torch
-from flambeau.core.hooks import hooks
+from flambeau.core.queue import hooks
 from flambeau.errors import ArgumentError, ArgumentTypeError, IndexRangeError, ShapeError
 from flambeau.testing import machine
 

@@ -12,8 +12,8 @@ from typing import Any
 from .. import transfer
 from ..core import record
 from ..core.engine import current_task, notes
-from ..core.record import Saved
 from ..core.native import Lock, whole
+from ..core.record import Saved
 from ..core.tensor import TensorBase, watch_writes
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
 from .graph_node import GradientEdge, Node, face_of

@@ -7,7 +7,7 @@ from . cimport record
 from .tensor cimport new_tensor
 from .operator cimport Operator
 from . cimport thread
-from ..runtime.queue cimport Queue
+from .queue cimport Queue
 from .thread cimport Thread
 from .storage cimport Storage
 from .record cimport AccumulateGrad, Node

@@ -22,8 +22,8 @@ from . import record, thread
 from .native import Lock, identity
 from .operator import REGISTRY
 from .record import NO_STREAMS, AccumulateGrad, Edge, Node
-from .thread import Thread
 from .tensor import TensorBase, alias_of, empty_tensor, in_graph, new_tensor
+from .thread import Thread
 
 NOTHING: tuple[Any, ...] = ()
 NOWHERE: dict[int, Stream] = {}  # no stream but the current ones

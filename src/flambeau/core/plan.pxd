@@ -1,6 +1,6 @@
 cimport cython
-from .hooks cimport Hooks
-from ..runtime.queue cimport Queue
+from .queue cimport Hooks
+from .queue cimport Queue
 from . cimport storage, tensor, thread
 from .layout cimport Layout
 from .native cimport copied, enter_critical, is_unshared, leave_critical, put_address

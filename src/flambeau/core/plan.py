@@ -18,10 +18,10 @@ from ..errors import FlambeauError, OutOfMemoryError, ValueRangeError, reference
 from ..kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar
 from ..problem import Problem, unpacked
 from . import storage, tensor, thread
-from .hooks import hooks
 from .layout import Layout
 from .native import copied, enter_critical, is_unshared, leave_critical, put_address
 from .operator import Number
+from .queue import hooks
 from .tensor import TensorBase
 from .thread import Device
 

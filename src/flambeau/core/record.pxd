@@ -6,7 +6,7 @@ from .native cimport next_number
 from .tensor cimport in_graph, new_tensor
 from .operator cimport Need, Operator
 from . cimport thread
-from ..runtime.queue cimport Queue
+from .queue cimport Queue
 from .storage cimport Storage
 
 @cython.final

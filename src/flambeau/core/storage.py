@@ -15,8 +15,8 @@ from .. import host
 from ..driver.api import Address, StreamHandle
 from ..dtypes import uint8
 from ..errors import AcceleratorError, OutOfMemoryError
-from ..memory.caching import CachingAllocator
 from . import thread
+from .allocator import CachingAllocator
 from .layout import WIDEST_ACCESS, Layout
 from .thread import CPU, Device
 

@@ -14,9 +14,9 @@ from ..errors import AutogradError, OutOfMemoryError, ShapeError, ValueRangeErro
 from ..kernel import Access
 from ..strides import Size
 from . import storage, thread
-from .hooks import hooks
 from .layout import WIDEST_ACCESS, Layout, dense_layout, known_dense, layout_of
 from .native import blank
+from .queue import hooks
 from .storage import Storage
 from .thread import Device
 

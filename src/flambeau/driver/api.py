@@ -19,7 +19,7 @@ from ..kernel import Access, Buffer, Grid, Kernel
 from ..problem import Problem
 
 if TYPE_CHECKING:
-    from .hot_calls import HotCalls
+    from ..core.queue import HotCalls
 
 Address = NewType("Address", int)
 StreamHandle = NewType("StreamHandle", int)

@@ -24,12 +24,13 @@ from typing import Protocol
 
 from .. import signals
 from ..core.native import Lock
+from ..core.pool import Flow
 from ..driver.api import Address, Driver, EventHandle, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, OutOfMemoryError
 from .pending import Pending, RecordEvent
 from .private import relaxed
 from .settings import UNLIMITED
-from .statistics import Flow, Times
+from .statistics import Times
 
 HOST_GRAIN = 4 << 10  # bytes: every block is a multiple of this
 WASTE_SHIFT = 3  # a reused block may be bigger than the request by 1 / 2**3 of it

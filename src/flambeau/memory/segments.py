@@ -12,12 +12,11 @@ from bisect import bisect_right, insort
 from collections.abc import Iterable
 
 from .. import signals
+from ..core.pool import SHARED, Block, Flow, Pool, Segment, segment_size
 from ..driver.api import Driver, StreamHandle
 from ..errors import OutOfMemoryError
 from .pending import RecordEvent, wait_for
-from .pool import SHARED, Block, Pool, Segment, segment_size
 from .settings import UNLIMITED, Settings
-from .statistics import Flow
 
 
 class Segments:

@@ -27,7 +27,7 @@ from typing import Any
 from .. import host
 from ..channel import process_descriptor
 from ..core import storage
-from ..core.hooks import hooks
+from ..core.queue import hooks
 from ..core.storage import Storage
 from ..core.tensor import tensor_over
 from ..dtypes import BY_NAME

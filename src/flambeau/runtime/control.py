@@ -9,7 +9,7 @@ from typing import Any
 from .. import callers, driver
 from ..config import virtual_gpus
 from ..core import thread
-from ..core.hooks import hooks
+from ..core.queue import hooks
 from ..driver.api import DeviceProperties
 from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError, ModeError
 from . import device as devices

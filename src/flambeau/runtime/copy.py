@@ -15,7 +15,7 @@ import ctypes
 
 from .. import callers
 from ..core import thread
-from ..core.hooks import hooks
+from ..core.queue import hooks
 from ..core.storage import Storage, former_machine
 from ..core.thread import CPU
 from ..driver.api import CopyKind

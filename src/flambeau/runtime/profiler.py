@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from .. import driver
 from ..core import thread
-from ..core.hooks import hooks
+from ..core.queue import hooks
 from ..driver.api import Markers
 from ..errors import ArgumentError
 

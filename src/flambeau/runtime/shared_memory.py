@@ -28,7 +28,7 @@ from pathlib import Path
 from .. import channel, host
 from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Peer
 from ..core import storage as storages
-from ..core.hooks import hooks
+from ..core.queue import hooks
 from ..core.storage import Storage
 from ..dtypes import uint8
 from ..errors import ArgumentError, ConfigError

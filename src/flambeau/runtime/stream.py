@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import callers
 from ..core import thread
-from ..core.hooks import hooks
 from ..core.native import whole
+from ..core.queue import Queue, hooks
 from ..driver.api import (
     CaptureStatus,
     EventHandle,
@@ -20,7 +20,6 @@ from ..driver.api import (
 )
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError
 from . import device as devices
-from .queue import Queue
 
 if TYPE_CHECKING:
     from .machine import Machine

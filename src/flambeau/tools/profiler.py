@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from .. import callers
 from ..core import thread
-from ..core.hooks import subscribe, unsubscribe
+from ..core.queue import subscribe, unsubscribe
 from ..errors import LACKING, AcceleratorError, ArgumentError, ArgumentTypeError, ModeError, NotSupportedError, shown
 from ..runtime import profiler
 from ..tensor import checks

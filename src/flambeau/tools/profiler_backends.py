@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
 from .. import callers
-from ..core.hooks import subscribe, unsubscribe
 from ..core.native import Lock
+from ..core.queue import subscribe, unsubscribe
 from ..driver.api import CopyKind, EventHandle
 from ..kernel import Access
 from ..runtime.machine import Machine

@@ -15,6 +15,7 @@ from threading import Lock
 from time import perf_counter_ns
 from typing import Any
 
+from ...core.queue import HotCalls
 from ...errors import AcceleratorError
 from ...kernel import Access, Buffer, Grid, Kernel
 from ...problem import Problem
@@ -28,7 +29,6 @@ from ..api import (
     PlanHandle,
     StreamHandle,
 )
-from ..hot_calls import HotCalls
 from . import compile, devices, library
 from .blas import BlasHandles
 from .devices import STREAM_NON_BLOCKING, ContextCalls, Devices

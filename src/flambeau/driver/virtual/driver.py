@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ... import signals
 from ...config import Gpus
+from ...core.queue import HotCalls
 from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
 from ...kernel import Access, Buffer, Grid, Kernel
 from ...problem import Problem
@@ -29,7 +30,6 @@ from ..api import (
     PlanHandle,
     StreamHandle,
 )
-from ..hot_calls import HotCalls
 from .access import MemoryAccess
 from .base import LIBRARIES, Calls, next_handle
 from .clock import preset

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import callers
 from ...config import Gpus
-from ...core.hooks import hooks
+from ...core.queue import hooks
 from ...errors import AcceleratorError
 from ...vector_clock import Clock, VectorClocks
 from .access import TAKING, History, MemoryAccess, Overlap, Taken

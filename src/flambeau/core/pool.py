@@ -9,6 +9,11 @@
   when a request finds no block.  The small pool tries the best fit first, so that loops keep their blocks apart.
 - In a split and in a merge the lower Block object survives, so the first block of a segment never changes.
 - A pool has no lock: its allocator holds one.
+
+Counters
+- A flow only adds up what came and what went; everything else is derived when it is read.
+- A flow is highest just before something goes, so hot flows note their peak once before a batch of frees.
+- `active` differs from `allocation` only by the blocks that wait for events, so it costs nothing while none does.
 """
 
 from __future__ import annotations
@@ -18,9 +23,13 @@ from collections.abc import Iterator
 
 from ..driver.api import Address, StreamHandle
 from ..errors import AcceleratorError
-from .settings import BLOCK_GRAIN, DEFAULT_NON_SPLIT_ROUNDING, SMALLEST_OWN_SEGMENT, UNLIMITED
-from .statistics import Counters, change
+from ..memory.settings import BLOCK_GRAIN, DEFAULT_NON_SPLIT_ROUNDING, SMALLEST_OWN_SEGMENT, UNLIMITED
 
+KINDS = (
+    "allocation", "segment", "active", "inactive_split",
+    "allocated_bytes", "reserved_bytes", "active_bytes", "inactive_split_bytes", "requested_bytes",
+)  # fmt: skip
+FIELDS = ("current", "peak", "allocated", "freed")
 SMALL_LIMIT = 1 << 20  # bytes: the largest block of the small pool
 SMALL_SEGMENT = 2 << 20  # bytes
 OWN_SEGMENT_GRAIN = 2 << 20  # bytes: segments made for one request are a multiple of this
@@ -31,6 +40,158 @@ LARGE_REMAINDER = (1 << 20) + BLOCK_GRAIN  # bytes: the least that is split off 
 
 _GRAIN, _LIMIT = BLOCK_GRAIN, SMALL_LIMIT  # compiled, numbers of C's
 SHARED = (0, 0)  # the id of the pools that are nobody's own
+
+
+class Flow:
+    """A counter of allocated and freed blocks or bytes, with its peak.
+
+    `allocated` and `freed` only grow; a reset remembers where they stood.
+    """
+
+    __slots__ = ("_allocated_before", "_freed_before", "allocated", "freed", "peak")
+
+    def __init__(self) -> None:
+        self.allocated = 0
+        self.freed = 0
+        self.peak = 0
+        self._allocated_before = 0
+        self._freed_before = 0
+
+    @property
+    def current(self) -> int:
+        return self.allocated - self.freed
+
+    def copied(self) -> Flow:
+        """The same figures, apart."""
+        made = Flow()
+        made.allocated, made.freed, made.peak = self.allocated, self.freed, self.peak
+        made._allocated_before, made._freed_before = self._allocated_before, self._freed_before
+        return made
+
+    def add(self, amount: int) -> None:
+        self.allocated += amount
+        self.note()
+
+    def remove(self, amount: int) -> None:
+        self.freed += amount
+
+    def note(self) -> None:
+        """Take the current value into the peak."""
+        current = self.allocated - self.freed
+        if current > self.peak:
+            self.peak = current
+
+    def reset_peak(self) -> None:
+        self.peak = self.allocated - self.freed
+
+    def reset_accumulated(self) -> None:
+        self._allocated_before = self.allocated
+        self._freed_before = self.freed
+
+    def report(self, key: str, into: dict[str, int]) -> None:
+        """Write `key.current`, `key.peak`, `key.allocated` and `key.freed`."""
+        into[f"{key}.current"] = self.allocated - self.freed
+        into[f"{key}.peak"] = self.peak
+        into[f"{key}.allocated"] = self.allocated - self._allocated_before
+        into[f"{key}.freed"] = self.freed - self._freed_before
+
+
+class Counters:
+    """The nine flows of one pool, or of both together; one slot for each of KINDS.
+
+    `awaiting` and `awaiting_bytes` count the blocks given back whose events are not done.
+    """
+
+    __slots__ = (*KINDS, "awaiting", "awaiting_bytes")
+
+    allocation: Flow
+    segment: Flow
+    active: Flow
+    inactive_split: Flow
+    allocated_bytes: Flow
+    reserved_bytes: Flow
+    active_bytes: Flow
+    inactive_split_bytes: Flow
+    requested_bytes: Flow
+
+    def __init__(self) -> None:
+        for kind in KINDS:
+            setattr(self, kind, Flow())
+        self.awaiting = 0
+        self.awaiting_bytes = 0
+
+    def copied(self) -> Counters:
+        """The same figures, apart."""
+        made = Counters()
+        for kind, flow in self.flows():
+            setattr(made, kind, flow.copied())
+        made.awaiting, made.awaiting_bytes = self.awaiting, self.awaiting_bytes
+        return made
+
+    def flows(self) -> list[tuple[str, Flow]]:
+        return [(kind, getattr(self, kind)) for kind in KINDS]
+
+    def settle(self) -> None:
+        """Derive the active flows, and take every current value into its peak."""
+        _derive(self.active, self.allocation, self.awaiting)
+        _derive(self.active_bytes, self.allocated_bytes, self.awaiting_bytes)
+        for _, flow in self.flows():
+            flow.note()
+
+
+def _derive(active: Flow, allocated: Flow, awaiting: int) -> None:
+    active.allocated = allocated.allocated
+    active.freed = allocated.freed - awaiting
+    allocated.note()
+    # With nothing awaiting, the active flow is not kept up: it then equals the allocated one.
+    active.peak = max(active.peak, allocated.peak)
+
+
+def note_peaks(small: Counters, large: Counters, total: Counters) -> None:
+    """Take the current values of the hot flows into their peaks; call before anything is freed."""
+    _note(small.allocation, large.allocation, total.allocation)
+    _note(small.allocated_bytes, large.allocated_bytes, total.allocated_bytes)
+    _note(small.requested_bytes, large.requested_bytes, total.requested_bytes)
+    if small.awaiting or large.awaiting:
+        settle(small, large, total)
+
+
+def settle(small: Counters, large: Counters, total: Counters) -> None:
+    """Bring every flow up to date, so that all of them can be read or reset."""
+    for kind in ("allocation", "allocated_bytes", "requested_bytes"):
+        one, other, both = getattr(small, kind), getattr(large, kind), getattr(total, kind)
+        both.allocated = one.allocated + other.allocated
+        both.freed = one.freed + other.freed
+    total.awaiting = small.awaiting + large.awaiting
+    total.awaiting_bytes = small.awaiting_bytes + large.awaiting_bytes
+    small.settle()
+    large.settle()
+    total.settle()
+
+
+def change(flow: Flow, total: Flow, amount: int) -> None:
+    """Add a positive amount to a pool's flow and to that of both pools; remove a negative one."""
+    if amount > 0:
+        flow.allocated += amount
+        total.allocated += amount
+        if (current := flow.allocated - flow.freed) > flow.peak:
+            flow.peak = current
+        if (current := total.allocated - total.freed) > total.peak:
+            total.peak = current
+    else:
+        flow.freed -= amount
+        total.freed -= amount
+
+
+def _note(small: Flow, large: Flow, total: Flow) -> None:
+    in_small = small.allocated - small.freed
+    in_large = large.allocated - large.freed
+    if in_small > small.peak:
+        small.peak = in_small
+    if in_large > large.peak:
+        large.peak = in_large
+    if in_small + in_large > total.peak:
+        total.peak = in_small + in_large
 
 
 class Segment:

@@ -1,8 +1,7 @@
 cimport cython
-from .pool cimport Block, Pool
-from .statistics cimport Counters, Flow, note_peaks
-from ..core.hooks cimport Hooks
-from ..core.native cimport Lock
+from .pool cimport Block, Counters, Flow, Pool, note_peaks
+from .queue cimport Hooks
+from .native cimport Lock
 
 cdef long long BLOCK_GRAIN
 cdef long long SMALL_LIMIT

@@ -23,17 +23,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..core.hooks import hooks
-from ..core.native import Lock
 from ..driver.api import Driver, StreamHandle
 from ..errors import ArgumentError
-from .out_of_memory import TOO_LARGE_TO_TRY, Shortage, too_large
-from .pending import Pending, RecordEvent
-from .pool import SMALL_LIMIT, Block, Pool, invalid_pointer
-from .private import PoolId, PrivatePool, PrivatePools, relaxed
-from .segments import Segments
-from .settings import BLOCK_GRAIN, UNLIMITED, Settings, check_fraction, rounded
-from .statistics import Counters, Flow, Incidents, note_peaks, report, settle
+from ..memory.out_of_memory import TOO_LARGE_TO_TRY, Shortage, too_large
+from ..memory.pending import Pending, RecordEvent
+from ..memory.private import PoolId, PrivatePool, PrivatePools, relaxed
+from ..memory.segments import Segments
+from ..memory.settings import BLOCK_GRAIN, UNLIMITED, Settings, check_fraction, rounded
+from ..memory.statistics import Incidents, report
+from .native import Lock
+from .pool import SMALL_LIMIT, Block, Counters, Flow, Pool, invalid_pointer, note_peaks, settle
+from .queue import hooks
 
 ProcessUsage = Callable[[], Sequence[tuple[int, int]]]
 

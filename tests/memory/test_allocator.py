@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flambeau.core.hooks import hooks
+from flambeau.core.allocator import CachingAllocator
+from flambeau.core.pool import FIELDS, KINDS, Block
+from flambeau.core.queue import hooks
 from flambeau.errors import AcceleratorError, ArgumentError, ArgumentTypeError, OutOfMemoryError
-from flambeau.memory.caching import CachingAllocator
-from flambeau.memory.pool import Block
 from flambeau.memory.raw import RawBlocks
 from flambeau.memory.settings import Settings, parse
-from flambeau.memory.statistics import FIELDS, KINDS
 
 from .fake import FakeDriver
 
