@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import flambeau
+from flambeau import optim
 from flambeau.nn import functional
 from flambeau.ops.operator import Operator
 from flambeau.tensor.legacy import TensorType
@@ -358,6 +359,14 @@ def functional_stub() -> str:
     return "\n".join((HEADER, COMMON, NAMES.replace("@", ".."), *functions, ""))
 
 
+def alias_stubs() -> dict[str, str]:
+    """The stubs of modules of PyTorch's that are another module here."""
+    return {
+        f"optim/{name}.pyi": f"{HEADER}from .{getattr(optim, name).__name__.rpartition('.')[2]} import *\n"
+        for name in optim._MODULES
+    }
+
+
 def is_typed(found: Any) -> bool:
     """Whether an object's own source says its types."""
     if isinstance(found, (type, Operator)):
@@ -368,7 +377,8 @@ def is_typed(found: Any) -> bool:
 def stubs() -> dict[Path, str]:
     """The text of every stub."""
     made = {"__init__.pyi": package_stub, "tensor/tensor.pyi": tensor_stub, "nn/functional.pyi": functional_stub}
-    return {PACKAGE / path: text() for path, text in made.items()}
+    texts = {path: text() for path, text in made.items()} | alias_stubs()
+    return {PACKAGE / path: text for path, text in texts.items()}
 
 
 def main(arguments: list[str]) -> int:
