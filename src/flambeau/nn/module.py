@@ -20,7 +20,7 @@ from ..tensor.tensor import Tensor
 from . import hooks
 from .hooks import Hooked
 from .parameter import Buffer, Parameter
-from .state_dict import LoadedKeys, check_target, load, save_into
+from .state_dict import IncompatibleKeys, check_target, load, save_into
 
 
 def check_name(called: str, module: Any, name: Any, kind: str, held: dict[str, Any]) -> None:
@@ -492,9 +492,12 @@ class Module(Hooked):
         save_into(self, target, prefix, keep_vars)
         return target
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> LoadedKeys:
-        """Copy values in by name.  strict: the names must be the same;  assign: take the given tensors themselves.
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
+        """Copy a state_dict's values into parameters and buffers of the same names; return the names that differ.
 
+        strict: raise if names differ.  assign: use the given tensors themselves.
         Host:   waits where values cross devices.
         Raises: StateDictError, listing every missing and unexpected name and every wrong shape; nothing is loaded then.
         """

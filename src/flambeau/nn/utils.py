@@ -1,4 +1,4 @@
-"""Clipping of gradients, and conversion between parameters and one vector."""
+"""torch.nn.utils: clipping of gradients, and conversion between parameters and one vector."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase
 from ..dtypes import promote
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, ValueRangeError, naming, shown
+from ..errors import no_attribute as _no_attribute
 from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
 
@@ -151,3 +152,10 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
     for param in whole:
         param.data = vec[start : start + param.numel()].view_as(param).detach()
         start += param.numel()
+
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "vector_to_parameters"]
+
+
+def __getattr__(name: str) -> object:
+    raise _no_attribute(__name__, name)

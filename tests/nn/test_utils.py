@@ -1,4 +1,4 @@
-"""Limiting gradients, and parameters as one vector."""
+"""Clipping of gradients, and parameters as one vector."""
 
 import pytest
 
