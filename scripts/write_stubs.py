@@ -19,6 +19,7 @@ from flambeau import optim
 from flambeau.nn import functional
 from flambeau.ops.operator import Operator
 from flambeau.tensor.legacy import TensorType
+from flambeau.utils.data import _utils
 
 PACKAGE = Path(flambeau.__file__).parent
 HEADER = "# Written by scripts/stubs, not by hand.\n"
@@ -361,10 +362,14 @@ def functional_stub() -> str:
 
 def alias_stubs() -> dict[str, str]:
     """The stubs of modules of PyTorch's that are another module here."""
-    return {
-        f"optim/{name}.pyi": f"{HEADER}from .{getattr(optim, name).__name__.rpartition('.')[2]} import *\n"
-        for name in optim._MODULES
-    }
+    found = {}
+    for package in (optim, _utils):
+        folder = package.__name__.removeprefix("flambeau.").replace(".", "/")
+        up = "." * (folder.count("/") + 2)
+        for name in package._MODULES:
+            target = getattr(package, name).__name__.removeprefix("flambeau.")
+            found[f"{folder}/{name}.pyi"] = f"{HEADER}from {up}{target} import *\n"
+    return found
 
 
 def is_typed(found: Any) -> bool:

@@ -25,4 +25,4 @@ def test_pytorch_s_module_defines_the_optimizer(path, name):
 @pytest.mark.parametrize("name", optim._MODULES)
 def test_an_alias_has_the_stub_of_its_module(name):
     found = {path.name: text for path, text in stubs().items() if path.parent.name == "optim"}
-    assert found[f"{name}.pyi"].endswith(f"from .{getattr(optim, name).__name__.split('.')[-1]} import *\n")
+    assert found[f"{name}.pyi"].endswith(f"from ..{getattr(optim, name).__name__.removeprefix('flambeau.')} import *\n")

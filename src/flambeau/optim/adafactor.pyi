@@ -1,2 +1,2 @@
 # Written by scripts/stubs, not by hand.
-from .adagrad import *
+from ..optim.adagrad import *

@@ -1,2 +1,2 @@
 # Written by scripts/stubs, not by hand.
-from .adam import *
+from ..optim.adam import *

@@ -1,2 +1,2 @@
 # Written by scripts/stubs, not by hand.
-from .sgd import *
+from ..optim.sgd import *
