@@ -1,4 +1,4 @@
-"""The program's own list of classes and functions that `load` may call."""
+"""Allowlist of `load`: the program's own list of classes and functions that files may name."""
 
 from __future__ import annotations
 

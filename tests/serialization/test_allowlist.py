@@ -17,6 +17,7 @@ from flambeau.serialization import (
     safe_globals,
 )
 from flambeau.serialization.unpickler import UnpicklingError
+from tests.serialization.reading import again
 
 Point = collections.namedtuple("Point", "x y")
 
@@ -74,13 +75,6 @@ def _no_list():
     clear_safe_globals()
     yield
     clear_safe_globals()
-
-
-def again(obj):
-    file = io.BytesIO()
-    torch.save(obj, file)
-    file.seek(0)
-    return torch.load(file)
 
 
 @pytest.mark.parametrize("cls", [Plain, Slotted, WithState])
