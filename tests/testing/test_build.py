@@ -12,8 +12,7 @@ from flambeau.driver.nvidia.background_compilation import Source, following
 from flambeau.kernel import Kernel
 from flambeau.ops.operator import REGISTRY
 from flambeau.testing import build, machine
-from flambeau.testing.build import Run
-from flambeau.testing.programs import CALLS, STEPS
+from flambeau.testing.build import CALLS, STEPS, Run
 
 FLOAT, HALF = dtypes.float32, dtypes.bfloat16
 
