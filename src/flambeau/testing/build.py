@@ -1,6 +1,6 @@
 """`python -m flambeau.testing.build`: compile ahead what the package ships.  Needs NVRTC and no GPU.
 
-It writes two things beside the nvidia driver (see prebuilt_cubins.py and background_compilation.py):
+It writes two things beside the nvidia driver (see prebuilt_cubins.py and compile.py):
 
 - one archive of machine code per architecture, for the kernels that ordinary programs use first;
 - the file of which kernels follow which, with their sources.  It needs no compiler, and is all that `--pure` makes.
@@ -23,10 +23,8 @@ from typing import Any, NamedTuple
 from .. import nn, optim
 from ..autograd.functional import backward
 from ..autograd.mode import no_grad
-from ..driver.nvidia import background_compilation, gemm, prebuilt_cubins
-from ..driver.nvidia.background_compilation import Source
-from ..driver.nvidia.compile import Compiler
-from ..driver.nvidia.nvrtc import nvrtc_version
+from ..driver.nvidia import compile, own_kernels, prebuilt_cubins
+from ..driver.nvidia.compile import Compiler, Source, nvrtc_version
 from ..dtypes import ALL, bfloat16, bool_, dtype, float16, float32, int64
 from ..errors import FlambeauError
 from ..kernel import Kernel
@@ -146,7 +144,7 @@ def program_runs() -> Iterator[Run]:
             program()
             kernels = list(virtual.devices[0].kernels)
         yield Run(kernels, len(kernels) if program in STEPS else 0)
-    own = (gemm.small_kernel, gemm.gemm_kernel)
+    own = (own_kernels.small_kernel, own_kernels.gemm_kernel)
     yield Run([kernel(each) for kernel in own for each in (float32, bfloat16, float16)], 0)
 
 
@@ -224,8 +222,8 @@ def main(argv: list[str] | None = None, out: Callable[[str], Any] = print) -> in
     start = time.perf_counter()
     runs = [*program_runs(), *sample_runs()]
     sources = {each.entry: each.source for run in runs for each in run.kernels}
-    path = prebuilt_cubins.DIRECTORY / background_compilation.NAME
-    nbytes = background_compilation.write_following(sources, followers(runs), path)
+    path = prebuilt_cubins.DIRECTORY / compile.FOLLOWING_FILE
+    nbytes = compile.write_following(sources, followers(runs), path)
     out(f"{len(sources)} sources, {nbytes:,} bytes, {time.perf_counter() - start:.0f} s")
     architectures = () if options.pure else options.arch or ARCHITECTURES
     try:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flambeau import dtypes, errors
-from flambeau.driver.nvidia import attention_fallback as own
+from flambeau.driver.nvidia import own_kernels as own
 from flambeau.driver.nvidia.compile import compile_cubin
 from flambeau.host import address_of, bytes_at
 from flambeau.kernel import Grid, row_major
@@ -88,7 +88,7 @@ def test_the_kernels_together_are_the_problems(kind, is_causal):
 
 @pytest.mark.parametrize("kind", [dtypes.bfloat16, dtypes.float64], ids=lambda each: each.name)
 def test_every_kernel_compiles(nvrtc, kind):
-    for kernel in own.kernels_of(kind):
+    for kernel in own.attention_kernels(kind):
         assert compile_cubin(kernel, "sm_90").startswith(b"\x7fELF")
 
 
@@ -96,7 +96,7 @@ def test_every_kernel_compiles(nvrtc, kind):
     ("rows", "blocks"), [((1, 1, 1, 8), 1), ((2, 3, 16, 8), 6), ((2, 3, 17, 8), 12), ((2, 3, 0, 8), 0)]
 )
 def test_one_block_makes_16_rows_of_one_head(rows, blocks):
-    assert own.grid_of(rows) == (Grid((blocks, 1, 1), 256) if blocks else None)
+    assert own.attention_grid(rows) == (Grid((blocks, 1, 1), 256) if blocks else None)
 
 
 def test_no_keys_have_no_gradients_to_launch():

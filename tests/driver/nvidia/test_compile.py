@@ -11,9 +11,8 @@ import pytest
 
 from flambeau import dtypes, errors
 from flambeau.driver.nvidia import compile as compiling
-from flambeau.driver.nvidia import nvrtc, prebuilt_cubins
-from flambeau.driver.nvidia.background_compilation import Following
-from flambeau.driver.nvidia.compile import Compiler, compile_cubin
+from flambeau.driver.nvidia import prebuilt_cubins
+from flambeau.driver.nvidia.compile import Compiler, Following, compile_cubin
 from flambeau.kernel import Kernel, Pointer
 
 SOURCE = 'extern "C" __global__ void fill(float* out) { out[threadIdx.x] = 1.0f; }'
@@ -95,10 +94,10 @@ def fake(tmp_path, monkeypatch):
     made.path.write_bytes(b"library")
     monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
     monkeypatch.setattr(prebuilt_cubins, "DIRECTORY", tmp_path / "shipped")
-    monkeypatch.setattr(nvrtc, "nvrtc_version", made.nvrtc_version)
-    monkeypatch.setattr(nvrtc, "compiled", made.compile)
-    monkeypatch.setattr(nvrtc, "_library_path", lambda: str(made.path))
-    monkeypatch.setattr(nvrtc, "_memory_name", lambda: "nvrtc-here")
+    monkeypatch.setattr(compiling, "nvrtc_version", made.nvrtc_version)
+    monkeypatch.setattr(compiling, "compiled", made.compile)
+    monkeypatch.setattr(compiling, "_library_path", lambda: str(made.path))
+    monkeypatch.setattr(compiling, "_memory_name", lambda: "nvrtc-here")
     prebuilt_cubins.archive.cache_clear()
     yield made
     prebuilt_cubins.archive.cache_clear()
@@ -207,10 +206,10 @@ def test_an_unchanged_version_is_remembered_for_the_changed_library(fake, path):
 
 ONE_OF_MANY = """
 import sys, types
-from flambeau.driver.nvidia import cache, compile, nvrtc
-nvrtc.nvrtc_version = lambda: (13, 5)
-nvrtc.remember = lambda files, version: None
-nvrtc.remembered = lambda files: None
+from flambeau.driver.nvidia import cache, compile
+compile.nvrtc_version = lambda: (13, 5)
+compile.remember = lambda files, version: None
+compile.remembered = lambda files: None
 read = cache.PrivateFiles.read
 def first_read(self, name):
     found = read(self, name)
@@ -222,7 +221,7 @@ def compiled(entry, source, arch):
     print("compiling", flush=True)
     sys.stdin.readline()
     return source.encode()
-nvrtc.compiled = compiled
+compile.compiled = compiled
 kernel = types.SimpleNamespace(entry="a", source="a")
 assert compile.Compiler(use_shipped=False).cubin(kernel, "sm_90") == b"a"
 """
@@ -315,7 +314,7 @@ def test_the_program_waits_for_what_is_being_compiled(fake, listed, monkeypatch)
             may_go_on.wait()
         return fake.compile(entry, source, arch)
 
-    monkeypatch.setattr(nvrtc, "compiled", compile)
+    monkeypatch.setattr(compiling, "compiled", compile)
     compiler = Compiler(ahead=True)
     compiler.cubin(kernel("a", "a"), ARCH)
     is_running.wait()
@@ -340,8 +339,8 @@ def test_a_failure_in_the_background_is_raised_when_the_kernel_is_needed(fake, l
 
 FORKED = """
 import os, sys, threading, types
-from flambeau.driver.nvidia import nvrtc, compile
-from flambeau.driver.nvidia.background_compilation import Following
+from flambeau.driver.nvidia import compile
+from flambeau.driver.nvidia.compile import Following
 is_running, may_go_on = threading.Event(), threading.Event()
 def compiled(entry, source, arch):
     if source == "b":
@@ -349,8 +348,8 @@ def compiled(entry, source, arch):
         may_go_on.wait()
     print("compiled", source, flush=True)
     return source.encode()
-nvrtc.nvrtc_version, nvrtc.compiled = lambda: (13, 5), compiled
-nvrtc.remember, nvrtc.remembered = lambda files, version: None, lambda files: None
+compile.nvrtc_version, compile.compiled = lambda: (13, 5), compiled
+compile.remember, compile.remembered = lambda files, version: None, lambda files: None
 compile.following = lambda: Following(["a", "b"], {"a": [0], "b": [1]}, {"a": ["b"]})
 compile.spare_cores = lambda: 1
 compiler = compile.Compiler(ahead=True, use_shipped=False)

@@ -9,7 +9,7 @@ import pytest
 from flambeau import dtypes, errors
 from flambeau.driver.api import CopyKind
 from flambeau.driver.nvidia import blas
-from flambeau.driver.nvidia import gemm as own
+from flambeau.driver.nvidia import own_kernels as own
 from flambeau.driver.nvidia.compile import Compiler
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar

@@ -7,7 +7,7 @@ import pytest
 
 from flambeau import dtypes, errors
 from flambeau.driver.nvidia.compile import compile_cubin
-from flambeau.driver.nvidia.gemm import (
+from flambeau.driver.nvidia.own_kernels import (
     MAX_GRID_Z,
     SMALL_DEPTH,
     SMALL_SIDE,
