@@ -23,6 +23,7 @@ from ..errors import ArgumentError, NotSupportedError
 from ..multiprocessing.worker_pipe import WorkerException
 from ..runtime import device as devices
 from ..runtime.stream import Stream
+from ..tensor.tensor import Tensor
 from .collate import default_collate, rebuilt_mapping, rebuilt_sequence, stacks_tensors
 from .dataset import IterableDataset, gathered, length_of
 from .sampler import drawn_seed
@@ -330,8 +331,8 @@ def _moved(data: Any, device: Any) -> Any:
 
 def _record(data: Any, stream: Stream) -> None:
     """Keep the memory of a batch's tensors until the work that `stream` has when they are dropped is done."""
-    if isinstance(data, TensorBase):
-        data.record_stream(stream)  # type: ignore[attr-defined]  # every tensor is a Tensor
+    if isinstance(data, Tensor):
+        data.record_stream(stream)
     elif isinstance(data, Mapping):
         for each in data.values():
             _record(each, stream)

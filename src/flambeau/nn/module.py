@@ -237,7 +237,8 @@ class Module(Hooked):
                 f"{type(self).__name__}: cannot assign {kind} before Module.__init__() call\n"
                 "hint: call super().__init__() first"
             )
-        return self.__dict__[table]  # type: ignore[no-any-return]  # a table
+        found: dict[str, Any] = self.__dict__[table]
+        return found
 
     def __getattr__(self, name: str) -> Any:
         for table in ("_parameters", "_buffers", "_modules"):
@@ -355,14 +356,15 @@ class Module(Hooked):
 
     def get_submodule(self, target: str) -> Module:
         """The module at a dotted path; itself for "".  Raises AttributeError."""
-        found: Any = self
+        found: Module = self
         for name in target.split(".") if target else ():
             found = child(found, name, target, Module)
-        return found  # type: ignore[no-any-return]  # what the path names
+        return found
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted path.  Raises AttributeError."""
-        return self._member(target, "_parameters")  # type: ignore[no-any-return]  # a parameter
+        found: Parameter = self._member(target, "_parameters")
+        return found
 
     def get_buffer(self, target: str) -> Any:
         """The buffer at a dotted path.  Raises AttributeError."""

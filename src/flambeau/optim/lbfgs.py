@@ -72,7 +72,7 @@ class LBFGS(Optimizer):
                 operator="check",
             )
 
-    def step(self, closure: Closure) -> Any:  # type: ignore[override]  # it needs the closure
+    def step(self, closure: Closure) -> Any:  # type: ignore[override]  # the closure is required
         """Take up to max_iter iterations.  closure: computes the loss anew, with gradients; the first loss."""
         checks.function("step", "closure", closure)
         with GradMode(False):

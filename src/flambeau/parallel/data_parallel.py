@@ -291,8 +291,8 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
         return None
     if isinstance(first, Mapping):
         _check_lengths("dicts", outputs)
-        # ignored: a mapping is made of pairs
-        return type(first)((key, gather([each[key] for each in outputs], target_device, dim)) for key in first)  # type: ignore[call-arg]
+        make: Any = type(first)
+        return make((key, gather([output[key] for output in outputs], target_device, dim)) for key in first)
     if not isinstance(first, (tuple, list)):
         raise ArgumentTypeError(
             f"outputs must be tensors, or tuples, lists and dicts of them, got {shown(first)}",

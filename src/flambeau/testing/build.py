@@ -174,11 +174,15 @@ def _called(operator: Operator, kind: dtype, sample: Sample) -> list[Any]:
     return [each for each in outputs if hasattr(each, "requires_grad")]
 
 
+def _is_first_of(kind: dtype, run: Run) -> bool:
+    """Whether a run is of an operator's first sample in a dtype."""
+    return run.kind is kind and run.is_first
+
+
 def chosen(runs: list[Run]) -> list[Source]:
     """The kernels to ship: the first MAX_ENTRIES in the order given above."""
     steps: list[Callable[[Run], bool]] = [lambda run: run.kind is None]
-    # ignored: a lambda with a default
-    steps += [lambda run, kind=kind: run.kind is kind and run.is_first for kind in MAIN_TYPES]  # type: ignore[misc]
+    steps += [partial(_is_first_of, kind) for kind in MAIN_TYPES]
     steps.append(lambda run: run.kind is MAIN_TYPES[0])
     found = {each.entry: _source(each) for wanted in steps for run in runs if wanted(run) for each in run.kernels}
     return list(found.values())[:MAX_ENTRIES]
