@@ -15,9 +15,11 @@ from types import ModuleType
 from typing import Any
 
 import flambeau
+from flambeau import optim
 from flambeau.nn import functional
 from flambeau.ops.operator import Operator
 from flambeau.tensor.legacy import TensorType
+from flambeau.utils.data import _utils
 
 PACKAGE = Path(flambeau.__file__).parent
 HEADER = "# Written by scripts/stubs, not by hand.\n"
@@ -358,6 +360,18 @@ def functional_stub() -> str:
     return "\n".join((HEADER, COMMON, NAMES.replace("@", ".."), *functions, ""))
 
 
+def alias_stubs() -> dict[str, str]:
+    """The stubs of modules of PyTorch's that are another module here."""
+    found = {}
+    for package in (optim, _utils):
+        folder = package.__name__.removeprefix("flambeau.").replace(".", "/")
+        up = "." * (folder.count("/") + 2)
+        for name in package._MODULES:
+            target = getattr(package, name).__name__.removeprefix("flambeau.")
+            found[f"{folder}/{name}.pyi"] = f"{HEADER}from {up}{target} import *\n"
+    return found
+
+
 def is_typed(found: Any) -> bool:
     """Whether an object's own source says its types."""
     if isinstance(found, (type, Operator)):
@@ -368,7 +382,8 @@ def is_typed(found: Any) -> bool:
 def stubs() -> dict[Path, str]:
     """The text of every stub."""
     made = {"__init__.pyi": package_stub, "tensor/tensor.pyi": tensor_stub, "nn/functional.pyi": functional_stub}
-    return {PACKAGE / path: text() for path, text in made.items()}
+    texts = {path: text() for path, text in made.items()} | alias_stubs()
+    return {PACKAGE / path: text for path, text in texts.items()}
 
 
 def main(arguments: list[str]) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from flambeau import dtypes
-from flambeau.driver.nvidia.nvrtc import nvrtc_version
+from flambeau.driver.nvidia.compile import nvrtc_version
 from flambeau.errors import AcceleratorError, FlambeauError
 from flambeau.ops.operator import COMPOSITE, LOWERED, POINTWISE, REGISTRY, VIEW, Operator
 from flambeau.tensor import Tensor, operators

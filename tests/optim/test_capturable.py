@@ -160,7 +160,7 @@ def test_the_first_step_may_not_be_the_captured_one(gpus):
     optimizer, graph = optim.Adam(net.parameters(), capturable=True), torch.cuda.CUDAGraph()
     net(torch.ones(1, 3, device="cuda")).sum().backward()
     with (
-        pytest.raises(AcceleratorError, match="Adam.step: cannot be captured: every replay would begin"),
+        pytest.raises(AcceleratorError, match="Adam.step: cannot be captured: every replay would reset"),
         torch.cuda.graph(graph),
     ):
         optimizer.step()

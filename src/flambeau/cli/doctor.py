@@ -86,7 +86,7 @@ def devices() -> list[Report]:
 
 def nvrtc() -> str:
     """The compiler's version, or why there is none."""
-    from ..driver.nvidia.nvrtc import nvrtc_version
+    from ..driver.nvidia.compile import nvrtc_version
 
     try:
         major, minor = nvrtc_version()

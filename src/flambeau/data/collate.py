@@ -194,7 +194,8 @@ def rebuilt_mapping(like: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
             same = copy.copy(like)
             same.update(entries)
             return same
-        return type(like)(entries)  # type: ignore[call-arg]  # of the class of its input
+        make: Any = type(like)
+        return make(entries)
     except TypeError:
         return entries
 
@@ -207,7 +208,8 @@ def rebuilt_sequence(like: Sequence[Any], entries: list[Any]) -> Any:
             for index, each in enumerate(entries):
                 same[index] = each
             return same
-        return type(like)(entries)  # type: ignore[call-arg]  # of the class of its input
+        make: Any = type(like)
+        return make(entries)
     except TypeError:
         return entries
 

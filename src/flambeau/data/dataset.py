@@ -52,7 +52,7 @@ class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
     def __iter__(self) -> Iterator[Sample_co]:
         raise NotSupportedError("__iter__ is not defined", hint="define __iter__(self)", operator=type(self).__name__)
 
-    def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]  # streams are chained
+    def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]  # PyTorch chains streams instead
         return ChainDataset([self, other])
 
 

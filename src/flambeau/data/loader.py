@@ -12,8 +12,9 @@ from ..runtime import device as devices
 from ..tensor import checks
 from .collate import default_collate, default_convert
 from .dataset import Dataset, IterableDataset, Sample_co, length_of
-from .iterators import BatchIterator, SerialIterator
+from .iterators import BatchIterator, DeviceIterator, SerialIterator
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, check_generator, check_iterable
+from .workers import WorkerIterator
 
 PREFETCH_FACTOR = 2  # batches ahead per worker, unless it is given
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers", "device")
@@ -92,7 +93,7 @@ class DataLoader(Generic[Sample_co]):
             with naming("DataLoader"):
                 self.batch_sampler = BatchSampler(self.sampler, batch_size, drop_last)
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
-        self._iterator: Any = None  # of persistent workers
+        self._iterator: WorkerIterator | None = None  # of persistent workers
         self._reported_length: int | None = None  # of a stream, if it was asked for
         self._is_fixed = True
         self.check_worker_number_rationality()
@@ -186,8 +187,6 @@ class DataLoader(Generic[Sample_co]):
         batches = self._get_iterator()
         if self.device is None or self.device.type == "cpu":
             return batches
-        from .iterators import DeviceIterator
-
         with naming("DataLoader"):
             return DeviceIterator(batches, devices.cuda_index(self.device))
 
@@ -195,11 +194,9 @@ class DataLoader(Generic[Sample_co]):
         """The iterator over the next epoch's batches, on the host."""
         if not self.num_workers:
             return SerialIterator(self)
-        from .worker_iterator import WorkerIterator
-
         if self.persistent_workers and self._iterator is not None and not self._iterator.is_closed:
             self._iterator.reset(self)
-            return self._iterator  # type: ignore[no-any-return]  # it is set by now
+            return self._iterator
         self.check_worker_number_rationality()
         iterator = WorkerIterator(self)
         if self.persistent_workers:

@@ -49,12 +49,11 @@ def drawn_seed(generator: Any) -> int:
 
 def _integers(high: int, count: int, generator: Any) -> list[int]:
     drawn = random.randint(0, high, (count,), device="cpu", generator=generator)
-    return drawn.tolist()  # type: ignore[no-any-return]  # tolist has no type
+    return list(drawn.tolist())
 
 
 def _permutation(count: int, generator: Any) -> list[int]:
-    # ignored: tolist has no type
-    return random.randperm(count, device="cpu", generator=generator).tolist()  # type: ignore[no-any-return]
+    return list(random.randperm(count, device="cpu", generator=generator).tolist())
 
 
 class RandomSampler(Sampler[int]):
@@ -167,14 +166,13 @@ class WeightedRandomSampler(Sampler[int]):
         ends = np.cumsum(weights)
         found = np.searchsorted(ends, self._uniform(self.num_samples) * ends[-1], side="right")
         last = np.flatnonzero(weights)[-1]
-        return np.minimum(found, last).tolist()  # type: ignore[no-any-return]  # tolist has no type
+        return list(np.minimum(found, last).tolist())
 
     def _without_replacement(self, weights: Any) -> list[int]:
         with np.errstate(divide="ignore", invalid="ignore"):
             waits = -np.log1p(-self._uniform(len(weights))) / weights
         waits[weights == 0] = np.inf
-        # ignored: tolist has no type
-        return np.argsort(waits, kind="stable")[: self.num_samples].tolist()  # type: ignore[no-any-return]
+        return list(np.argsort(waits, kind="stable")[: self.num_samples].tolist())
 
     def __len__(self) -> int:
         return self.num_samples

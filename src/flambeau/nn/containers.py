@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Self, SupportsIndex
 
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NamingError, NotSupportedError, naming, shown
@@ -12,14 +12,14 @@ from .module import Module, check_child, check_name, enclosed, folded
 from .parameter import Parameter
 
 
-def _position(index: Any, length: int, kind: str) -> int:
+def _position(index: SupportsIndex, length: int, kind: str) -> int:
     checks.integer(kind, "an index", index)
     place = index.__index__()
     if not -length <= place < length:
         raise IndexRangeError(
             f"index {place} is out of range for {length} entries", hint=f"use {-length} to {length - 1}", operator=kind
         )
-    return place % length  # type: ignore[no-any-return]  # operator.index gives ints
+    return place % length
 
 
 class _Ordered(Module):

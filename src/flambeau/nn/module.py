@@ -20,7 +20,7 @@ from ..tensor.tensor import Tensor
 from . import hooks
 from .hooks import Hooked
 from .parameter import Buffer, Parameter
-from .state_dict import LoadedKeys, check_target, load, save_into
+from .state_dict import IncompatibleKeys, check_target, load, save_into
 
 
 def check_name(called: str, module: Any, name: Any, kind: str, held: dict[str, Any]) -> None:
@@ -237,7 +237,8 @@ class Module(Hooked):
                 f"{type(self).__name__}: cannot assign {kind} before Module.__init__() call\n"
                 "hint: call super().__init__() first"
             )
-        return self.__dict__[table]  # type: ignore[no-any-return]  # a table
+        found: dict[str, Any] = self.__dict__[table]
+        return found
 
     def __getattr__(self, name: str) -> Any:
         for table in ("_parameters", "_buffers", "_modules"):
@@ -355,14 +356,15 @@ class Module(Hooked):
 
     def get_submodule(self, target: str) -> Module:
         """The module at a dotted path; itself for "".  Raises AttributeError."""
-        found: Any = self
+        found: Module = self
         for name in target.split(".") if target else ():
             found = child(found, name, target, Module)
-        return found  # type: ignore[no-any-return]  # what the path names
+        return found
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted path.  Raises AttributeError."""
-        return self._member(target, "_parameters")  # type: ignore[no-any-return]  # a parameter
+        found: Parameter = self._member(target, "_parameters")
+        return found
 
     def get_buffer(self, target: str) -> Any:
         """The buffer at a dotted path.  Raises AttributeError."""
@@ -492,9 +494,12 @@ class Module(Hooked):
         save_into(self, target, prefix, keep_vars)
         return target
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> LoadedKeys:
-        """Copy values in by name.  strict: the names must be the same;  assign: take the given tensors themselves.
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
+        """Copy a state_dict's values into parameters and buffers of the same names; return the names that differ.
 
+        strict: raise if names differ.  assign: use the given tensors themselves.
         Host:   waits where values cross devices.
         Raises: StateDictError, listing every missing and unexpected name and every wrong shape; nothing is loaded then.
         """

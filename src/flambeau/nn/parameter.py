@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self, cast
 
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase, empty_tensor, new_tensor_of
@@ -31,11 +31,11 @@ class Parameter(Tensor, overrides=False):
     Raises: DtypeError if requires_grad is True and `data` is not floating point.
     """
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         source = _source(data, "Parameter")
         made: Any = new_tensor_of(cls, source.storage, source.layout, source.offset)
         want(made, requires_grad, "Parameter")
-        return made  # type: ignore[no-any-return]  # new_tensor_of(cls) makes one
+        return cast(Self, made)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         with GradMode(False):
@@ -53,12 +53,12 @@ class Buffer(Tensor, overrides=False):
     persistent: whether it is part of the module's state_dict.
     """
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         source = _source(data, "Buffer")
         made: Any = new_tensor_of(cls, source.storage, source.layout, source.offset)
         made.requires_grad_(source.requires_grad)
         made.persistent = persistent
-        return made  # type: ignore[no-any-return]  # new_tensor_of(cls) makes one
+        return cast(Self, made)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         with GradMode(False):

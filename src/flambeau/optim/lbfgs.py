@@ -13,7 +13,7 @@ from ..autograd.mode import GradMode
 from ..errors import ArgumentError, ModeError
 from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
-from .optimizer import Closure, Optimizer, check_not_negative, number
+from .optimizer import Closure, Optimizer, number, options
 
 LEAST_CURVATURE = 1e-10  # of a step that is remembered
 DECREASE, CURVATURE = 1e-4, 0.9  # the two constants of the Wolfe conditions: J. Nocedal, S. Wright, 2006, section 3.1
@@ -52,16 +52,8 @@ class LBFGS(Optimizer):
         line_search_fn: str | None = None,
     ) -> None:
         checks.integer("LBFGS", "max_iter", max_iter)
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
-        super().__init__(params, defaults)
+        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        super().__init__(params, options(locals()))
         if len(self.param_groups) != 1:
             raise ArgumentError(
                 f"doesn't support per-parameter options (parameter groups), got {len(self.param_groups)} groups",
@@ -70,7 +62,7 @@ class LBFGS(Optimizer):
             )
 
     def check(self, group: dict[str, Any]) -> None:
-        check_not_negative(group, {"lr": "learning rate"})
+        super().check(group)
         for name in ("max_eval", "history_size"):
             checks.integer("check", name, group[name])
         if group["line_search_fn"] not in (None, "strong_wolfe"):
@@ -80,7 +72,7 @@ class LBFGS(Optimizer):
                 operator="check",
             )
 
-    def step(self, closure: Closure) -> Any:  # type: ignore[override]  # it needs the closure
+    def step(self, closure: Closure) -> Any:  # type: ignore[override]  # the closure is required
         """Take up to max_iter iterations.  closure: computes the loss anew, with gradients; the first loss."""
         checks.function("step", "closure", closure)
         with GradMode(False):

@@ -20,6 +20,7 @@ from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, ShapeError, shown
 from ..errors import no_attribute as _no_attribute
 from ..tensor import checks
+from ..tensor.tensor import Tensor
 from .optimizer import Optimizer, number
 
 
@@ -146,7 +147,7 @@ def set_option(group: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _copied(value: Any) -> Any:
-    return value.clone() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]  # a Tensor
+    return value.clone() if isinstance(value, Tensor) else value
 
 
 def _checked_state(state_dict: Any) -> dict[str, Any]:
@@ -550,7 +551,7 @@ class SequentialLR(_Composed):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def step(self) -> None:  # type: ignore[override]  # it takes no epoch
+    def step(self) -> None:  # type: ignore[override]  # PyTorch's takes no epoch
         """Go on by one step and set the rates."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
@@ -582,7 +583,7 @@ class ChainedScheduler(_Composed):
         self.optimizer = chosen
         self._last_lr = self._rates()
 
-    def step(self) -> None:  # type: ignore[override]  # it takes no epoch
+    def step(self) -> None:  # type: ignore[override]  # PyTorch's takes no epoch
         """Go on by one step and set the rates."""
         for each in self._schedulers:
             each.step()
@@ -641,7 +642,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Whether steps do not count yet."""
         return self.cooldown_counter > 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # it reads a metric
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # PyTorch's takes a metric
         """Take a metric, and reduce the rates if it has not improved for long enough."""
         current = float(metrics)
         if epoch is not None:

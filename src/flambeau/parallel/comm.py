@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from .. import strides as st
 from .. import transfer
@@ -34,6 +34,7 @@ from ..runtime import device as devices
 from ..runtime.copy import copy_bytes
 from ..runtime.stream import Stream, StreamGuard
 from ..tensor import checks
+from ..tensor.tensor import Tensor
 
 ALIGNMENT = 256  # bytes: where each tensor of a buffer starts, as the driver aligns blocks
 
@@ -63,7 +64,7 @@ def _pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorB
     starts, nbytes = _bucket_layout(tensors)
     buffer = empty_tensor((nbytes,), uint8, tensors[0].device_index, name="pack")
     if clear_gaps:
-        buffer.zero_()  # type: ignore[attr-defined]  # every tensor is a Tensor
+        cast(Tensor, buffer).zero_()
     for start, each in zip(starts, tensors):
         dense = transfer.dense(each, each.dtype)
         size = dense.dtype.itemsize

@@ -77,7 +77,7 @@ class Budget:
 class Vocabulary(Protocol):
     """The names that a pickle may contain, and what can be done with the objects that they stand for.
 
-    Every method raises Refusal for what is not admitted.
+    Every method raises Refusal for what is not allowed.
     """
 
     def find(self, module: str, name: str) -> Any:

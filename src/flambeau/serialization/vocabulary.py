@@ -2,7 +2,7 @@
 
 - A name is looked up here and in the program's list (`add_safe_globals`); nothing is imported.
 - The functions check every argument: no layout reaches beyond its storage, no array beyond its bytes.
-- Classes and functions of the program's list are called as they are.
+- Classes and functions of the program's list are called without checks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..strides import Size
 from ..tensor import pickling, storages
 from ..tensor.storages import UntypedStorage
 from ..tensor.tensor import Tensor
-from . import admitted
+from . import allowlist
 from .pickler import (
     REBUILD_PARAMETER,
     REBUILD_PARAMETER_WITH_STATE,
@@ -64,7 +64,7 @@ class FileVocabulary:
         self._load_storage = load_storage
         self._budget = budget
         self._storages: dict[int, tuple[UntypedStorage, dtype | None]] = {}  # loaded storages by their memory's ids
-        self._listed = admitted.listed()
+        self._listed = allowlist.listed()
         self._listed_ids = {id(value) for value in self._listed.values()}
 
     def find(self, module: str, name: str) -> Any:
@@ -347,7 +347,7 @@ class NameList:
 
     def __init__(self) -> None:
         self.unknown: list[str] = []
-        self._listed = admitted.listed()
+        self._listed = allowlist.listed()
 
     def find(self, module: str, name: str) -> _Placeholder:
         full_name = f"{OF_PYTHON_2.get(module, module)}.{name}"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
-from ..driver.nvidia import attention_fallback, compile, gemm
+from ..driver.nvidia import compile, own_kernels
 from ..dtypes import ALL, BOOL, bfloat16, dtype, float16, float32
 from ..errors import FlambeauError
 from ..kernel import Kernel
@@ -57,8 +57,8 @@ def gathered(everything: bool = False) -> list[Kernel]:
     found.append(SET_STATE)
     found += [strided_fill.kernel(each, [None], (each,)) for each in ALL]
     numbers = [each for each in ALL if each.category != BOOL]
-    found += [kernel(each) for kernel in (gemm.gemm_kernel, gemm.small_kernel) for each in numbers]
-    found += [kernel for each in (float16, bfloat16) for kernel in attention_fallback.kernels_of(each)]
+    found += [kernel(each) for kernel in (own_kernels.gemm_kernel, own_kernels.small_kernel) for each in numbers]
+    found += [kernel for each in (float16, bfloat16) for kernel in own_kernels.attention_kernels(each)]
     return list({kernel.source + kernel.entry: kernel for kernel in found}.values())
 
 

@@ -12,10 +12,10 @@ from ... import config
 from ...errors import NotSupportedError
 from ...kernel import Grid, Kernel
 from ...problem import Attention, AttentionBackward, Gemm, Problem
-from . import attention_fallback, blas, dnn, gemm
+from . import blas, dnn, own_kernels
 from .devices import Devices
-from .gemm import Launch, OwnProduct
 from .handles import Stream
+from .own_kernels import Launch, OwnProduct
 
 LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
 
@@ -54,7 +54,7 @@ class Planner:
     def plan(self, device: int, problem: Problem) -> Plan:
         """Raises NotSupportedError if no library or kernel supports the problem."""
         if isinstance(problem, Gemm):
-            library = None if gemm.is_small(problem) else self._cublas_plan(device, problem)
+            library = None if own_kernels.is_small(problem) else self._cublas_plan(device, problem)
             return library or self._own_product(device, problem)
         if isinstance(problem, (Attention, AttentionBackward)):
             return self._cudnn_plan(device, problem) or self._own_attention(device, problem)
@@ -68,11 +68,11 @@ class Planner:
         return blas.WORKSPACE_BYTES_HOPPER if is_hopper else blas.WORKSPACE_BYTES
 
     def _own_product(self, device: int, problem: Gemm) -> Plan:
-        kernel = gemm.kernel_of(problem)
+        kernel = own_kernels.kernel_of(problem)
         made = OwnProduct(problem, self._load(device, kernel))
         if made.grid is not None:
-            unaddressed = made.packed((0,) * gemm.OPERANDS)
-            made.native = self._prepare(device, kernel, made.grid, unaddressed, kernel.offsets[: gemm.OPERANDS])
+            unaddressed = made.packed((0,) * own_kernels.OPERANDS)
+            made.native = self._prepare(device, kernel, made.grid, unaddressed, kernel.offsets[: own_kernels.OPERANDS])
         return made
 
     def _cublas_plan(self, device: int, problem: Gemm) -> Plan | None:
@@ -83,15 +83,15 @@ class Planner:
             self._blas[device] = blas.Blas(found, device, self.workspace(device)) if found else None
         cublas = self._blas[device]
         if cublas is None:
-            gemm.warn_cublas_is_missing()
+            own_kernels.warn_cublas_is_missing()
             return None
         return cublas.plan(problem)
 
     def _own_attention(self, device: int, problem: Attention | AttentionBackward) -> Plan:
         load = partial(self._load, device)
         if isinstance(problem, AttentionBackward):
-            return attention_fallback.AttentionBackwardFallback(problem, load)
-        return attention_fallback.AttentionFallback(problem, load)
+            return own_kernels.AttentionBackwardFallback(problem, load)
+        return own_kernels.AttentionFallback(problem, load)
 
     def _cudnn_plan(self, device: int, problem: Attention | AttentionBackward) -> Plan | None:
         if not dnn.takes(problem):
