@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import DtypeError
-from flambeau.ops.activation import erf_of
+from flambeau.ops.elementary import erf_of
 from flambeau.ops.operator import REGISTRY
 from flambeau.testing import gradgradcheck
 

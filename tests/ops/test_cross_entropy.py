@@ -8,7 +8,7 @@ import pytest
 import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import AcceleratorError, ArgumentError, IndexRangeError
-from flambeau.ops.cross_entropy import binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy
+from flambeau.ops.losses import binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck, machine
 

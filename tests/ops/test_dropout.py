@@ -6,7 +6,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import dtypes
-from flambeau.ops.dropout import masked_scale
+from flambeau.ops.random import masked_scale
 from flambeau.testing import gradcheck
 
 FLOATING = [each.name for each in dtypes.FLOATING_TYPES]

@@ -3,7 +3,7 @@
 import pytest
 
 from flambeau import dtypes
-from flambeau.ops.gemm_plan import DENSE, FULL, IN_PLACE, Matrices, plan_of, unit_steps
+from flambeau.ops.linalg import DENSE, FULL, IN_PLACE, Matrices, plan_gemm, unit_steps
 from flambeau.problem import Gemm
 from flambeau.strides import contiguous
 
@@ -11,7 +11,7 @@ from flambeau.strides import contiguous
 def planned(a_shape, b_shape, batch, a_strides=None, b_strides=None):
     a = Matrices(a_shape, a_strides or contiguous(a_shape))
     b = Matrices(b_shape, b_strides or contiguous(b_shape))
-    return plan_of(dtypes.float32, a, b, batch, False, False)
+    return plan_gemm(dtypes.float32, a, b, batch, False, False)
 
 
 def test_transposed_operands_are_not_copied():

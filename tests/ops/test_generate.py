@@ -8,7 +8,7 @@ import pytest
 import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import ArgumentError, DeviceMismatchError
-from flambeau.ops.philox import random_words
+from flambeau.ops.random import random_words
 
 FLOATING = [each.name for each in dtypes.FLOATING_TYPES]
 DRAWS = {

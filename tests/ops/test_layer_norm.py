@@ -6,13 +6,13 @@ import pytest
 import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import DtypeError, ShapeError
-from flambeau.ops.layer_norm import (
+from flambeau.ops.normalization import (  # fmt: skip
     ROWS_PER_PIECE,
     _column_parts,
     layer_norm,
     layer_norm_columns,
     native_layer_norm,
-)  # fmt: skip
+)
 from flambeau.ops.softmax import log_softmax
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck, machine

@@ -5,7 +5,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.errors import DtypeError, ShapeError
-from flambeau.ops import linear
+from flambeau.ops import linalg
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck
 
@@ -19,11 +19,11 @@ def leaf(*shape):
 @pytest.mark.parametrize("shape", [(4,), (2, 4), (2, 1), (1, 4), ()])
 def test_addmm_adds_whatever_broadcasts(shape):
     bias, a, b = RANDOM.standard_normal(shape), RANDOM.standard_normal((2, 3)), RANDOM.standard_normal((3, 4))
-    found = linear.addmm(tensor(bias), tensor(a), tensor(b))
+    found = linalg.addmm(tensor(bias), tensor(a), tensor(b))
     np.testing.assert_allclose(found.numpy(), bias + a @ b, rtol=1e-12)
-    scaled = linear.addmm(tensor(bias), tensor(a), tensor(b), beta=2, alpha=3)
+    scaled = linalg.addmm(tensor(bias), tensor(a), tensor(b), beta=2, alpha=3)
     np.testing.assert_allclose(scaled.numpy(), 2 * bias + 3 * (a @ b), rtol=1e-12)
-    unread = linear.addmm(tensor(bias * np.nan), tensor(a), tensor(b), beta=0)
+    unread = linalg.addmm(tensor(bias * np.nan), tensor(a), tensor(b), beta=0)
     np.testing.assert_allclose(unread.numpy(), a @ b, rtol=1e-12)
 
 
@@ -31,9 +31,9 @@ def test_addmm_adds_whatever_broadcasts(shape):
 def test_linear(lead):
     x, weight, bias = leaf(*lead, 3), leaf(4, 3), leaf(4)
     expected = x.detach().numpy() @ weight.detach().numpy().T + bias.detach().numpy()
-    np.testing.assert_allclose(linear.linear(x, weight, bias).detach().numpy(), expected, rtol=1e-12)
-    assert gradcheck(linear.linear, [x, weight, bias])
-    linear.linear(x, weight, bias).sum().backward()
+    np.testing.assert_allclose(linalg.linear(x, weight, bias).detach().numpy(), expected, rtol=1e-12)
+    assert gradcheck(linalg.linear, [x, weight, bias])
+    linalg.linear(x, weight, bias).sum().backward()
     assert weight.grad.is_contiguous()
 
 
@@ -44,7 +44,7 @@ def test_only_the_gradients_that_are_wanted(wanted):
         operands[place].requires_grad_()
     x, weight, _ = (each.detach().numpy() for each in operands)
     upstream = RANDOM.standard_normal((2, 4))
-    linear.linear(*operands).backward(tensor(upstream))
+    linalg.linear(*operands).backward(tensor(upstream))
     expected = upstream @ weight, upstream.T @ x, upstream.sum(0)
     for place, (operand, gradient) in enumerate(zip(operands, expected, strict=True)):
         assert (operand.grad is not None) == (place in wanted)
@@ -57,7 +57,7 @@ def test_the_gradients_have_gradients(lead):
     operands = [leaf(*lead, 3), leaf(4, 3), leaf(4)]
 
     def gradients(*operands):
-        result = linear.linear(*operands)
+        result = linalg.linear(*operands)
         return torch.autograd.grad((result * result).sum(), operands, create_graph=True)
 
     assert gradcheck(gradients, operands)
@@ -65,7 +65,7 @@ def test_the_gradients_have_gradients(lead):
 
 def test_an_input_that_needs_no_gradient_keeps_no_weight():
     x, weight = tensor(RANDOM.standard_normal((2, 3))), leaf(4, 3)
-    result = linear.linear(x, weight)
+    result = linalg.linear(x, weight)
     with torch.no_grad():
         weight.zero_()  # is not read again, so nothing is lost
     result.sum().backward()
@@ -74,23 +74,23 @@ def test_an_input_that_needs_no_gradient_keeps_no_weight():
 
 def test_gradients_of_nothing():
     x, weight, bias = leaf(0, 3), leaf(4, 3), leaf(4)
-    linear.linear(x, weight, bias).sum().backward()
+    linalg.linear(x, weight, bias).sum().backward()
     assert x.grad.shape == (0, 3)
     assert weight.grad.tolist() == [[0.0] * 3] * 4
     assert bias.grad.tolist() == [0.0] * 4
 
 
 def test_an_inner_size_of_0_leaves_the_bias():
-    found = linear.linear(tensor(np.zeros((2, 0))), tensor(np.zeros((3, 0))), tensor(np.array([1.0, 2, 3])))
+    found = linalg.linear(tensor(np.zeros((2, 0))), tensor(np.zeros((3, 0))), tensor(np.array([1.0, 2, 3])))
     assert found.tolist() == [[1, 2, 3]] * 2
 
 
 def test_errors_name_every_value():
     a, b = tensor(np.zeros((2, 3))), tensor(np.zeros((4, 5)))
     with pytest.raises(DtypeError, match="input and weight to have the same dtype, but got float64 and float32"):
-        linear.linear(a, tensor(np.zeros((4, 3), np.float32)))
+        linalg.linear(a, tensor(np.zeros((4, 3), np.float32)))
     with pytest.raises(ShapeError, match=r"linear: mat1 and mat2 shapes cannot be multiplied \(2x3 and 5x4\)"):
-        linear.linear(a, b)
+        linalg.linear(a, b)
 
 
 @pytest.mark.parametrize("use_gelu", [False, True])
@@ -112,11 +112,11 @@ def test_an_activated_layer_is_the_activation_of_the_layer(use_gelu, kind):
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 def test_an_activated_layer_has_a_second_derivative(activation):
     operands = [leaf(2, 3), leaf(4, 3), leaf(4)]
-    assert gradcheck(lambda *operands: linear.linear_activation(*operands, activation), operands)
+    assert gradcheck(lambda *operands: linalg.linear_activation(*operands, activation), operands)
     x, weight = leaf(2, 3), leaf(4, 3)
 
     def slope(x, weight):
-        return torch.autograd.grad(linear.linear_activation(x, weight, None, activation).sum(), x, create_graph=True)[0]
+        return torch.autograd.grad(linalg.linear_activation(x, weight, None, activation).sum(), x, create_graph=True)[0]
 
     assert gradcheck(slope, [x, weight])
 

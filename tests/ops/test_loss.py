@@ -5,7 +5,7 @@ import pytest
 
 from flambeau import dtypes
 from flambeau.errors import ShapeError
-from flambeau.ops.loss import l1_loss, mse_loss, smooth_l1_loss
+from flambeau.ops.losses import l1_loss, mse_loss, smooth_l1_loss
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck
 

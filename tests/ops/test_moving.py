@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.ops.moving import lanes_of, move_of, unit_of
+from flambeau.ops.copies import lanes_for, plan_row_copy, unit_for
 
 pytestmark = pytest.mark.devices(1)
 WIDTHS = [1, 2, 3, 4, 7, 8, 15, 16, 24, 31, 32, 33, 64, 100, 129, 1024]
@@ -13,19 +13,19 @@ WIDTHS = [1, 2, 3, 4, 7, 8, 15, 16, 24, 31, 32, 33, 64, 100, 129, 1024]
 @pytest.mark.parametrize(("columns", "unit"), [(16, 16), (15, 4), (14, 8), (12, 16), (1, 4), (0, 16)])
 def test_units_divide_every_count(columns, unit, gpus):
     x = torch.zeros(4, 16, device="cuda")
-    assert unit_of(torch.float32, (columns, 4), (x,)) == min(unit, 16)
-    assert unit_of(torch.float32, (columns, 4), (x, x[:, 1:])) == 4
+    assert unit_for(torch.float32, (columns, 4), (x,)) == min(unit, 16)
+    assert unit_for(torch.float32, (columns, 4), (x, x[:, 1:])) == 4
 
 
 def test_lanes_fill_warps():
-    assert [lanes_of(width) for width in (1, 3, 32, 33, 128, 129, 1024, 5000)] == [1, 4, 32, 32, 32, 64, 256, 256]
+    assert [lanes_for(width) for width in (1, 3, 32, 33, 128, 129, 1024, 5000)] == [1, 4, 32, 32, 32, 64, 256, 256]
 
 
 def test_dense_rows_may_lie_apart(gpus):
     x = torch.zeros(6, 5, 16, device="cuda")
-    assert move_of(torch.float32, (6, 5, 8), (80, 16, 1), 1, (x,))[:4] == (16, 20, 4, 2)
-    assert move_of(torch.float32, (6, 5, 8), (80, 1, 5), 1, (x,)).width == 0
-    assert move_of(torch.float32, (5, 6, 5), (1, 80, 1), 2, (x,)).width == 0
+    assert plan_row_copy(torch.float32, (6, 5, 8), (80, 16, 1), 1, (x,))[:4] == (16, 20, 4, 2)
+    assert plan_row_copy(torch.float32, (6, 5, 8), (80, 1, 5), 1, (x,)).width == 0
+    assert plan_row_copy(torch.float32, (5, 6, 5), (1, 80, 1), 2, (x,)).width == 0
 
 
 @pytest.mark.parametrize("kind", ["uint8", "float16", "float32", "int64"])

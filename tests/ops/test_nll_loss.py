@@ -5,8 +5,8 @@ import pytest
 
 from flambeau import dtypes
 from flambeau.errors import ArgumentError, DtypeError, ShapeError
-from flambeau.ops.cross_entropy import cross_entropy
-from flambeau.ops.nll_loss import TERMS_PER_PIECE, nll_backward, nll_loss
+from flambeau.ops.loss_kernels import TERMS_PER_PIECE, nll_backward
+from flambeau.ops.losses import cross_entropy, nll_loss
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.ops.nonzero import CHUNK
+from flambeau.ops.indexing import NONZERO_CHUNK
 
 pytestmark = pytest.mark.devices(1)
 
@@ -14,7 +14,9 @@ def device(request, gpus):
     return request.param
 
 
-@pytest.mark.parametrize("shape", [(5,), (CHUNK,), (CHUNK + 1,), (3, CHUNK), (7, 11, 13), (0, 4), (2, 0)])
+@pytest.mark.parametrize(
+    "shape", [(5,), (NONZERO_CHUNK,), (NONZERO_CHUNK + 1,), (3, NONZERO_CHUNK), (7, 11, 13), (0, 4), (2, 0)]
+)
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_places_are_numpys_argwhere(device, shape, share):
     mask = np.random.default_rng(1).random(shape) < share

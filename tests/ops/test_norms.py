@@ -1,7 +1,7 @@
 """Norms: their kinds, and gradients where something is zero."""
 
 from flambeau import dtypes
-from flambeau.ops import norms
+from flambeau.ops import reductions
 from flambeau.tensor.factories import tensor
 
 INF = float("inf")
@@ -15,13 +15,13 @@ def gradient(function, values):
 
 def test_norms():
     x = tensor([[3.0, -4.0], [0.0, 12.0]])
-    found = [norms.norm(x, p).item() for p in ("fro", 1, INF, -INF, 0)]
+    found = [reductions.norm(x, p).item() for p in ("fro", 1, INF, -INF, 0)]
     assert found == [13, 19, 12, 0, 3]
-    assert norms.norm(x, dim=1).tolist() == [5, 12]
+    assert reductions.norm(x, dim=1).tolist() == [5, 12]
 
 
 def test_gradients_at_zero_are_zero():
     for p in (1, 2, 3, 0.5):
-        assert gradient(lambda x, p=p: norms.norm(x, p), [0.0, 0.0]) == [0, 0]
-    assert gradient(lambda x: norms.norm(x, 1), [0.0, 2.0]) == [0, 1]
-    assert gradient(lambda x: norms.norm(x, INF), [2.0, 2.0]) == [0.5, 0.5]
+        assert gradient(lambda x, p=p: reductions.norm(x, p), [0.0, 0.0]) == [0, 0]
+    assert gradient(lambda x: reductions.norm(x, 1), [0.0, 2.0]) == [0, 1]
+    assert gradient(lambda x: reductions.norm(x, INF), [2.0, 2.0]) == [0.5, 0.5]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.ops import philox
-from flambeau.ops.philox import philox4x32, random_words
+from flambeau.ops import random
+from flambeau.ops.random import philox4x32, random_words
 
 WORD = 0xFFFFFFFF
 
@@ -60,12 +60,12 @@ def check_series(terms, x):
 
 def test_no_fused_step_of_a_normal_value_is_rounded_twice():
     rest = np.arange(-(1 << 21), 1 << 21).astype(np.float32) * np.float32(2.0**-22)
-    for terms in (philox.SINE_SERIES, philox.COSINE_SERIES):
+    for terms in (random.SINE_SERIES, random.COSINE_SERIES):
         for part in in_parts(rest * rest):
             check_series(terms, part)
     low, high = np.array([0.5**0.5, 2**0.5], np.float32).view(np.int32)
     for part in in_parts(np.arange(low, high + 1, dtype=np.int32).view(np.float32) - np.float32(1)):
-        check_series(philox.LOG_SERIES, part)
+        check_series(random.LOG_SERIES, part)
 
 
 def normals(seed, numel):
@@ -97,13 +97,13 @@ def test_normal_values_are_within_4_ulp_of_float64(gpus):
 def test_radius_and_circle_are_close_everywhere():
     """Over all 2^24 lengths and all turns within an eighth, each in steps, with both ends."""
     last = 1 << 24
-    assert philox.twice_negative_log(np.array([last])).tolist() == [0]
+    assert random.twice_negative_log(np.array([last])).tolist() == [0]
     for count in in_parts(np.arange(1, last - 4096, 7)), in_parts(np.arange(last - 4096, last)):
         for part in count:
-            radius = np.sqrt(philox.twice_negative_log(part)).astype(np.float64)
+            radius = np.sqrt(random.twice_negative_log(part)).astype(np.float64)
             assert ulps(radius, np.sqrt(-2 * np.log(part * 2.0**-24))).max() < 1.5
     for turn in in_parts(np.arange(1 << 21, dtype=np.uint64)):
-        cosine, sine = (each.astype(np.float64) for each in philox.unit_circle(turn << np.uint64(8)))
+        cosine, sine = (each.astype(np.float64) for each in random.unit_circle(turn << np.uint64(8)))
         angle = turn.astype(np.float64) * (2 * np.pi / (1 << 24))
         assert ulps(cosine, np.cos(angle)).max() < 1.7
         assert ulps(sine[angle > 0], np.sin(angle[angle > 0])).max() < 1.7

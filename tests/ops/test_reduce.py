@@ -5,7 +5,7 @@ import pytest
 
 from flambeau import dtypes
 from flambeau.errors import DtypeError, IndexRangeError, ShapeError
-from flambeau.ops import extremes, norms, reduce, running
+from flambeau.ops import reductions, scans
 from flambeau.tensor.factories import tensor
 
 
@@ -21,27 +21,27 @@ def gradient(function, values):
 
 @pytest.mark.parametrize("kind", [dtypes.float16, dtypes.bfloat16])
 def test_half_types_accumulate_in_float32(kind):
-    assert reduce.sum_(tensor(np.ones(4096), dtype=kind)).item() == 4096
-    assert reduce.sum_(tensor(np.ones(4097), dtype=kind), dtype=dtypes.float32).item() == 4097
-    assert reduce.mean(tensor(np.full(60_000, 3.0), dtype=kind)).item() == 3
+    assert reductions.sum_(tensor(np.ones(4096), dtype=kind)).item() == 4096
+    assert reductions.sum_(tensor(np.ones(4097), dtype=kind), dtype=dtypes.float32).item() == 4097
+    assert reductions.mean(tensor(np.full(60_000, 3.0), dtype=kind)).item() == 3
 
 
 def test_result_types():
     for kind in (dtypes.bool_, dtypes.uint8, dtypes.int32):
         x = tensor([1, 1, 1], dtype=kind)
-        assert reduce.sum_(x).dtype is dtypes.int64
-        assert reduce.prod_(x).dtype is dtypes.int64
-        assert running.cumsum(x, 0).dtype is dtypes.int64
-        assert extremes.amax(x).dtype is kind
-        assert reduce.sum_(x, dtype=dtypes.float32).tolist() == 3.0
-    assert reduce.all_(tensor([1, 0], dtype=dtypes.uint8)).dtype is dtypes.uint8
-    assert reduce.all_(tensor([1, 0], dtype=dtypes.int8)).dtype is dtypes.bool_
-    assert reduce.sum_(tensor([1, -1]), dtype=dtypes.bool_).item() is True
-    assert reduce.sum_(tensor([200, 100], dtype=dtypes.uint8)).item() == 300
+        assert reductions.sum_(x).dtype is dtypes.int64
+        assert reductions.prod_(x).dtype is dtypes.int64
+        assert scans.cumsum(x, 0).dtype is dtypes.int64
+        assert reductions.amax(x).dtype is kind
+        assert reductions.sum_(x, dtype=dtypes.float32).tolist() == 3.0
+    assert reductions.all_(tensor([1, 0], dtype=dtypes.uint8)).dtype is dtypes.uint8
+    assert reductions.all_(tensor([1, 0], dtype=dtypes.int8)).dtype is dtypes.bool_
+    assert reductions.sum_(tensor([1, -1]), dtype=dtypes.bool_).item() is True
+    assert reductions.sum_(tensor([200, 100], dtype=dtypes.uint8)).item() == 300
 
 
 def test_nan_is_true():
-    assert reduce.any_(tensor([float("nan")])).item() is True
+    assert reductions.any_(tensor([float("nan")])).item() is True
 
 
 @pytest.mark.parametrize(
@@ -49,23 +49,25 @@ def test_nan_is_true():
     [([2.0, 3.0, 4.0], [12, 8, 6]), ([2.0, 0.0, 4.0], [0, 8, 0]), ([0.0, 0.0, 4.0], [0, 0, 0])],
 )
 def test_product_with_zeros_has_a_gradient(values, expected):
-    assert gradient(reduce.prod_, values) == expected
+    assert gradient(reductions.prod_, values) == expected
 
 
 def test_the_gradient_of_a_deviation_of_zero_is_zero():
-    assert gradient(reduce.std, [1.0, 1.0]) == [0, 0]
+    assert gradient(reductions.std, [1.0, 1.0]) == [0, 0]
 
 
 def test_variance_forms():
     x = tensor([[1.0, 2.0], [4.0, 9.0]])
-    assert reduce.var(x, False).item() == reduce.var(x, correction=0).item() == 9.5
-    assert reduce.var(x, 0, unbiased=False).tolist() == [2.25, 12.25]
-    assert np.isnan(reduce.var(tensor([1.0])).item())
+    assert reductions.var(x, False).item() == reductions.var(x, correction=0).item() == 9.5
+    assert reductions.var(x, 0, unbiased=False).tolist() == [2.25, 12.25]
+    assert np.isnan(reductions.var(tensor([1.0])).item())
     far = tensor(np.array([1e8, 1e8 + 2]))
-    assert reduce.var(far).item() == 2
+    assert reductions.var(far).item() == 2
 
 
-@pytest.mark.parametrize("function", [reduce.sum_, reduce.mean, reduce.var, reduce.std, reduce.prod_, norms.norm])
+@pytest.mark.parametrize(
+    "function", [reductions.sum_, reductions.mean, reductions.var, reductions.std, reductions.prod_, reductions.norm]
+)
 def test_second_derivatives(function):
     """The gradient's own derivative agrees with differences of the gradient."""
     values = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.5]])
@@ -95,8 +97,8 @@ def test_second_derivatives(function):
 def test_errors_name_every_value():
     x = tensor(np.zeros((2, 3), np.float32))
     with pytest.raises(IndexRangeError, match=r"sum: Dimension out of range .*\[-2, 1\], but got 5"):
-        reduce.sum_(x, 5)
+        reductions.sum_(x, 5)
     with pytest.raises(ShapeError, match=r"mean: dim 1 appears multiple times in the list of dims \(1, -1\)"):
-        reduce.mean(x, (1, -1))
+        reductions.mean(x, (1, -1))
     with pytest.raises(DtypeError, match="mean: input must be floating point, got int64"):
-        reduce.mean(tensor([1]))
+        reductions.mean(tensor([1]))

@@ -7,7 +7,7 @@ from hypothesis import strategies as some
 
 import flambeau as torch
 from flambeau.errors import IndexRangeError
-from flambeau.ops.sort import TILE, stable_order
+from flambeau.ops.sorting import TILE, stable_order
 from flambeau.testing import machine
 
 LENGTHS = (0, 1, 2, 1000, TILE, TILE + 1, 2 * TILE, 3 * TILE - 7, 5 * TILE + 3)

@@ -5,7 +5,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import dtypes
-from flambeau.ops import transpose
+from flambeau.ops import copies
 from flambeau.testing import machine
 
 pytestmark = pytest.mark.devices(1)
@@ -71,7 +71,7 @@ def test_tiles_serve_matrices_and_nothing_else():
 
 def test_the_layout_begins_with_the_fastest_dimension_of_each_side():
     walk = ((64, 5, 64), [(1, 64, 320), (320, 64, 1), (0, 0, 0)])
-    assert transpose.crossed(walk) == ((64, 64, 5), [(1, 320, 64), (320, 1, 64)])
-    assert transpose.tiles(transpose.crossed(walk)).blocks == (5, 1, 1)
-    assert transpose.crossed(((64, 64), [(1, 64), (0, 1), (0, 0)])) is None
-    assert transpose.crossed(((64,), [(1,), (2,), (0,)])) is None
+    assert copies.tiled_layout(walk) == ((64, 64, 5), [(1, 320, 64), (320, 1, 64)])
+    assert copies.tiled_grid(copies.tiled_layout(walk)).blocks == (5, 1, 1)
+    assert copies.tiled_layout(((64, 64), [(1, 64), (0, 1), (0, 0)])) is None
+    assert copies.tiled_layout(((64,), [(1,), (2,), (0,)])) is None

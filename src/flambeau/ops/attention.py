@@ -18,11 +18,11 @@ from ..dtypes import FLOATING_TYPES, bool_, float32
 from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from ..problem import Attention, AttentionBackward
 from .compare import where
-from .convert import fill
-from .dropout import dropout
+from .copies import fill
+from .creation import tril
 from .linalg import matmul
 from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
-from .pattern import tril
+from .random import dropout
 from .softmax import softmax
 
 HALVES = (dtypes.float16, dtypes.bfloat16)

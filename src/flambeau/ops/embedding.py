@@ -15,12 +15,11 @@ from ..dtypes import FLOATING_TYPES, dtype, int32, int64
 from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar
-from .moving import SOURCE as MOVING
-from .moving import UNITS, move_of
+from .copies import C_TYPES_BY_SIZE, ROW_COPY_SOURCE, plan_row_copy
 from .operator import Array, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
 
-SOURCE = PRELUDE + MOVING + source_text("embedding.cu")
+EMBEDDING_SOURCE = PRELUDE + ROW_COPY_SOURCE + source_text("embedding.cu")
 TARGET_BLOCKS = 132 * 8  # blocks that keep a large device busy
 NO_ROW = -1
 
@@ -42,8 +41,8 @@ def check_range(name: str, indexes: Any, size: int, what: str, noun: str = "inde
 @cache
 def gather_kernel(kind: dtype, index: dtype, unit: int) -> Kernel:
     """out[i] = weight[indexes[i]]"""
-    entry, moved = f"gather_rows_{unit}_{index.name}", UNITS[unit]
-    code = f"""{SOURCE}
+    entry, moved = f"gather_rows_{unit}_{index.name}", C_TYPES_BY_SIZE[unit]
+    code = f"""{EMBEDDING_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(void* out, const void* weight,
     const {index.cuda}* indexes, long long count, long long rows, long long width, long long units, long long lanes) {{
   const Named<{index.cuda}> named{{indexes, rows, units}};
@@ -68,7 +67,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(void* out, const
 def sum_kernel(kind: dtype, index: dtype) -> Kernel:
     """out[r] = sum of the grad[i] whose indexes[i] is r, in order of i"""
     entry = f"sum_rows_{kind.name}_{index.name}"
-    code = f"""{SOURCE}
+    code = f"""{EMBEDDING_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({kind.wide.cuda}* out, const {kind.cuda}* grad,
     const {index.cuda}* indexes, long long count, long long rows, long long width, long long skipped,
     long long rows_per_block) {{
@@ -96,7 +95,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({kind.wide.cuda}
 @cache
 def one_hot_kernel() -> Kernel:
     """out[i, c] = whether indexes[i] is c"""
-    code = f"""{SOURCE}
+    code = f"""{EMBEDDING_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) one_hot_int64(long long* out, const long long* indexes,
     long long count, long long classes) {{
   one_hot(out, indexes, count, classes);
@@ -173,7 +172,7 @@ def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | Non
     out, count = call.output((*input.shape, width), weight.dtype), input.numel()
     if out.numel():
         table = call.contiguous(weight)
-        move = move_of(weight.dtype, (rows, width), (width, 1), 0, (out, table))
+        move = plan_row_copy(weight.dtype, (rows, width), (width, 1), 0, (out, table))
         kernel = gather_kernel(weight.dtype, input.dtype, move.unit)
         values = (out, table, call.contiguous(input), count, rows, width, move.width, move.lanes)
         call.launch(kernel, move.grid(count, width), *values)

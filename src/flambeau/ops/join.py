@@ -14,12 +14,10 @@ from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, Val
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar, Strided
 from ..memory_formats import contiguous_format
-from .moving import SOURCE as MOVING
-from .moving import UNITS, blocks_of, unit_of
+from .copies import C_TYPES_BY_SIZE, ROW_COPY_SOURCE, blocks_for, unit_for
 from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
-from .parts import sized
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
-from .scatter import BITS
+from .slicing import sized
 from .views import expand, reshape, unsqueeze, wrap_dims
 
 NOTHING_HINT = "the result's type and device are those of the tensors: pass one at least"
@@ -68,14 +66,14 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
         group = [call.contiguous(each, kind) for each in parts[first : first + GROUP]]
         widths = [each.shape[at] * inner for each in group]
         starts = [start + sum(widths[:number]) for number in range(len(group))]
-        unit = unit_of(kind, (*widths, *starts, shape[at] * inner), (out, *group))
+        unit = unit_for(kind, (*widths, *starts, shape[at] * inner), (out, *group))
         padded = group + group[-1:] * (GROUP - len(group))
         columns = [
             each * kind.itemsize // unit for sizes in (widths, starts) for each in sizes + [0] * (GROUP - len(group))
         ]
         most = max(each.numel() for each in group) * kind.itemsize // unit
         numbers = (*columns, outer, shape[at] * inner * kind.itemsize // unit, shape[at] * inner, start, len(group))
-        call.launch(_cat_kernel(kind, unit), Grid((blocks_of(most), len(group), 1), THREADS), out, padded, *numbers)
+        call.launch(_cat_kernel(kind, unit), Grid((blocks_for(most), len(group), 1), THREADS), out, padded, *numbers)
         start += sum(widths)
     return out
 
@@ -138,11 +136,11 @@ def _(grad: Any, dim: int, tensors_shape: Any, needs: Any) -> Any:
 @cache
 def _cat_kernel(kind: dtype, unit: int) -> Kernel:
     entry = f"cat_{unit}"
-    source = f"""{PRELUDE}{MOVING}{source_text("join.cu")}
+    source = f"""{PRELUDE}{ROW_COPY_SOURCE}{source_text("join.cu")}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     void* out, const __grid_constant__ Pointers<void, {GROUP}> parts, const __grid_constant__ Columns columns,
     long long outer, long long units, long long width, long long start, long long held) {{
-  join(({UNITS[unit]}*)out, parts, columns, outer, units);
+  join(({C_TYPES_BY_SIZE[unit]}*)out, parts, columns, outer, units);
 }}
 """
 
@@ -453,9 +451,9 @@ def _(grad: Any, dims: Any) -> Any:
 
 @cache
 def _flip_kernel(kind: dtype) -> Kernel:
-    bits = BITS[kind.itemsize]
+    bits = C_TYPES_BY_SIZE[kind.itemsize]
     entry = f"flip_{8 * kind.itemsize}"
-    source = f"""{PRELUDE}{MOVING}{source_text("join.cu")}
+    source = f"""{PRELUDE}{ROW_COPY_SOURCE}{source_text("join.cu")}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     {bits}* out, const {bits}* input, Layout<1> layout, long long numel, long long mask) {{
   reverse(out, input, layout, numel, mask);

@@ -35,7 +35,7 @@ SHIFT = Scalar("shift", "int64")  # a chunk has 2**shift elements
 HIDDEN: dict[str, Any] = {"dtypes": FLOATING_TYPES, "method": False, "function": False, "differentiable": False}
 
 
-def many(*lows: float) -> list[list[Array]]:
+def list_samples(*lows: float) -> list[list[Array]]:
     """One list of tensors for each lowest value."""
     shapes = ((2, 3), (5,), (0,), (), (17, 3))
     return [
@@ -175,7 +175,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({", ".join(argum
 """
 
 
-def numbers(*names: str) -> list[Param]:
+def float64_scalars(*names: str) -> list[Param]:
     return [Scalar(name, "float64") for name in names]
 
 
@@ -183,7 +183,7 @@ def numbers(*names: str) -> list[Param]:
 
 
 def _limit_samples() -> Iterator[Sample]:
-    (tensors,) = many(-2)
+    (tensors,) = list_samples(-2)
     yield Sample((tensors, Array((), 3.0, 3.0, dtype="float32"), 1.0))
     yield Sample((tensors, Array((), 3.0, 3.0, dtype="float32"), 4.0))
 
@@ -223,13 +223,13 @@ def _limit_kernel(kind: dtype) -> Kernel:
             for each in tensors:
                 each[...] = each.astype(wide) * factor
 
-    params = [SHIFT, Pointer("total", kind.wide, "r", ()), *numbers("most", "small")]
+    params = [SHIFT, Pointer("total", kind.wide, "r", ()), *float64_scalars("most", "small")]
     body = f"limit<{kind.wide.cuda}>(lists, (int)shift, total, most, small)"
     return lists_kernel("limit_norm", kind, {"tensors": "rw"}, body, params, reference, 1.0)
 
 
 def _clamp_samples() -> Iterator[Sample]:
-    (tensors,) = many(-2)
+    (tensors,) = list_samples(-2)
     yield Sample((tensors, -0.5, 0.75))
 
 
@@ -254,7 +254,9 @@ def _clamp_kernel(kind: dtype) -> Kernel:
             each[...] = np.clip(each.astype(wide), low, high)
 
     body = f"clamp<{kind.wide.cuda}>(lists, (int)shift, low, high)"
-    return lists_kernel("clamp_many", kind, {"tensors": "rw"}, body, [SHIFT, *numbers("low", "high")], reference, 1.0)
+    return lists_kernel(
+        "clamp_many", kind, {"tensors": "rw"}, body, [SHIFT, *float64_scalars("low", "high")], reference, 1.0
+    )
 
 
 # norms
@@ -264,7 +266,7 @@ KIND_OF = {2.0: SQUARES, 1.0: SIZES, float("inf"): LARGEST, float("-inf"): SMALL
 
 
 def _norm_samples() -> Iterator[Sample]:
-    (tensors,) = many(-2)
+    (tensors,) = list_samples(-2)
     for order in (2.0, 1.0, 3.0, float("inf"), float("-inf")):
         yield Sample((tensors, order))
 

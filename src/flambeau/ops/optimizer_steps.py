@@ -11,7 +11,17 @@ from ..dtypes import dtype, float32
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Pointers
-from .multi_tensor import HIDDEN, LISTS_HINT, MANY, SHIFT, check_lists, lists_kernel, many, numbers, update
+from .multi_tensor import (
+    HIDDEN,
+    LISTS_HINT,
+    MANY,
+    SHIFT,
+    check_lists,
+    float64_scalars,
+    list_samples,
+    lists_kernel,
+    update,
+)
 from .operator import Array, Call, ErrorSample, Number, Operand, Operands, Sample, operator
 
 # Adam
@@ -20,7 +30,7 @@ ADAM_LISTS = {"grads": "r", "params": "rw", "means": "rw", "squares": "rw", "lar
 
 
 def _adam_samples() -> Iterator[Sample]:
-    params, grads, means, squares, largest = many(-1, -2, -1, 0.1, 0.5)
+    params, grads, means, squares, largest = list_samples(-1, -2, -1, 0.1, 0.5)
     values = (0.01, 0.9, 0.99, 1e-8, 0.99, 0.0, 0.5)
     yield Sample((params, grads, means, squares, [], *values))
     yield Sample((params, grads, means, squares, largest, 0.01, 0.9, 0.99, 1e-8, 1.0, 0.1, 0.5, True))
@@ -78,7 +88,7 @@ def _adam_kernel(kind: dtype) -> Kernel:
 
     names = ("size", "beta1", "beta2", "eps", "shrink", "decay", "root", "sign")
     body = f"adam<{kind.wide.cuda}>(lists, (int)shift, {', '.join(names)})"
-    return lists_kernel("adam_step", kind, ADAM_LISTS, body, [SHIFT, *numbers(*names)], reference, 20.0)
+    return lists_kernel("adam_step", kind, ADAM_LISTS, body, [SHIFT, *float64_scalars(*names)], reference, 20.0)
 
 
 def _per_tensor(*lists: Any) -> Iterator[tuple[Any, ...]]:
@@ -108,7 +118,7 @@ def _take_adam(
 
 
 def _counted_samples() -> Iterator[Sample]:
-    params, grads, means, squares, largest = many(-1, -2, -1, 0.1, 0.5)
+    params, grads, means, squares, largest = list_samples(-1, -2, -1, 0.1, 0.5)
     steps = [Array((), count, count, dtype="float32") for count in range(len(params))]
     yield Sample((params, grads, means, squares, [], steps, 0.01, 0.9, 0.99, 1e-8, 0.99, 0.0))
     yield Sample((params, grads, means, squares, largest, steps, 0.01, 0.0, 0.99, 1e-8, 1.0, 0.1, True))
@@ -207,7 +217,7 @@ def _counted_adam_kernel(kind: dtype) -> Kernel:
     names = ("lr", "beta1", "beta2", "eps", "shrink", "decay", "sign")
     body = f"adam_counted<{kind.wide.cuda}>(lists, steps, (int)shift, {', '.join(names)}, rate, pull)"
     rate = Pointer("rate", float32, "r", ())
-    params = [Pointers("steps", MANY, float32, "r"), SHIFT, *numbers(*names), rate, *numbers("pull")]
+    params = [Pointers("steps", MANY, float32, "r"), SHIFT, *float64_scalars(*names), rate, *float64_scalars("pull")]
     return lists_kernel("counted_adam_step", kind, ADAM_LISTS, body, params, reference, 20.0)
 
 
@@ -226,7 +236,7 @@ def _slope(grad: Any, param: Any, wide: Any, decay: float, sign: float) -> Any:
 
 
 def _sgd_samples() -> Iterator[Sample]:
-    params, grads, buffers = many(-1, -2, -1)
+    params, grads, buffers = list_samples(-1, -2, -1)
     yield Sample((params, grads, [], 0.1, 0.0, 1.0, 0.05))
     yield Sample((params, grads, buffers, 0.1, 0.9, 0.7, 0.0))
     yield Sample((params, grads, buffers, 0.1, 0.9, 1.0, 0.05, True, True))
@@ -283,7 +293,7 @@ def _sgd_kernel(kind: dtype) -> Kernel:
     names = ("lr", "momentum", "taken", "decay", "nesterov", "sign")
     body = f"sgd<{kind.wide.cuda}>(lists, (int)shift, {', '.join(names)}, rate)"
     lists = {"grads": "r", "params": "rw", "buffers": "rw"}
-    params = [SHIFT, *numbers(*names), Pointer("rate", float32, "r", ())]
+    params = [SHIFT, *float64_scalars(*names), Pointer("rate", float32, "r", ())]
     return lists_kernel("sgd_step", kind, lists, body, params, reference, 8.0)
 
 
@@ -343,7 +353,9 @@ class Rule:
         )
         lists = {"grads": "r", "params": "rw"} | {name: "rw" for name in present}
         name = "_".join((self.name, *(each for each in present if each in self.optional)))
-        return lists_kernel(name, kind, lists, body, [SHIFT, *numbers(*given)], self._reference(kind, present), 15.0)
+        return lists_kernel(
+            name, kind, lists, body, [SHIFT, *float64_scalars(*given)], self._reference(kind, present), 15.0
+        )
 
     def _reference(self, kind: dtype, present: tuple[str, ...]) -> Callable[..., None]:
         wide = kind.wide.numpy
@@ -368,8 +380,8 @@ def _rule_samples(*lows: float, values: Sequence[Any]) -> Callable[[], Iterator[
     """Samples of a rule's operator: lists whose lowest values are given, once to minimize and once to maximize."""
 
     def samples() -> Iterator[Sample]:
-        yield Sample((*many(*lows), False, 0.0, *values))
-        yield Sample((*many(*lows), True, 0.1, *values))
+        yield Sample((*list_samples(*lows), False, 0.0, *values))
+        yield Sample((*list_samples(*lows), True, 0.1, *values))
 
     return samples
 
@@ -547,7 +559,7 @@ _RADAM_SAMPLE = (0.1, 0.3, 0.9, 0.99, 1e-8, 0.99)
 
 def _radam_samples() -> Iterator[Sample]:
     yield from _rule_samples(-1, -2, -1, 0.1, values=_RADAM_SAMPLE)()
-    yield Sample((*many(-1, -2, -1, 0.1), False, 0.0, 0.1, 0.0, *_RADAM_SAMPLE[2:]))
+    yield Sample((*list_samples(-1, -2, -1, 0.1), False, 0.0, 0.1, 0.0, *_RADAM_SAMPLE[2:]))
 
 
 @operator(
@@ -597,7 +609,7 @@ _RMSPROP_SAMPLE = (0.1, 0.9, 1e-8, 0.5)
 
 
 def _rmsprop_samples() -> Iterator[Sample]:
-    params, grads, squares, buffers, means = many(-1, -2, 5, -1, -1)
+    params, grads, squares, buffers, means = list_samples(-1, -2, 5, -1, -1)
     for one in (buffers, []):
         for other in (means, []):
             yield Sample((params, grads, squares, one, other, False, 0.1, *_RMSPROP_SAMPLE))
@@ -677,7 +689,7 @@ ASGD = Rule(
 
 def _asgd_samples() -> Iterator[Sample]:
     for mu in (1.0, 0.25):
-        yield Sample((*many(-1, -2, -1), False, 0.1, 0.5, 0.99, mu))
+        yield Sample((*list_samples(-1, -2, -1), False, 0.1, 0.5, 0.99, mu))
 
 
 @operator(
@@ -726,7 +738,7 @@ def count_steps(call: Call, steps: Operands) -> Any:
 
 
 def _lerp_samples() -> Iterator[Sample]:
-    yield Sample((*many(-1, -2), 0.25))
+    yield Sample((*list_samples(-1, -2), 0.25))
 
 
 def _lerp_errors() -> Iterator[ErrorSample]:
@@ -760,4 +772,4 @@ def _lerp_kernel(kind: dtype) -> Kernel:
     step = f"[=]({cuda} (&at)[2]) {{ at[1] += (at[0] - at[1]) * ({cuda})weight; }}"
     body = f"update<2, 1, {cuda}>(lists, (int)shift, {step})"
     lists = {"params": "r", "averages": "rw"}
-    return lists_kernel("lerp_many", kind, lists, body, [SHIFT, *numbers("weight")], reference, 3.0)
+    return lists_kernel("lerp_many", kind, lists, body, [SHIFT, *float64_scalars("weight")], reference, 3.0)

@@ -1,7 +1,15 @@
-"""The pointwise family: one body, one CUDA expression, every layout and every mix of types.
+"""Pointwise operators: one body, one CUDA expression, every layout and every mix of types.
 
 Each input is read as its compute type (`load`), the expression is evaluated, and the result is rounded once to
-the output type (`store`).  Numbers travel by value.  One kernel walks every layout (pointwise_source.py).
+the output type (`store`).  Numbers are passed by value.
+
+- One kernel serves every layout of its types.  Operands that are contiguous, at least along the fastest dimension, are
+  read in accesses of 16 bytes where their addresses are aligned, which the kernel checks.  Others are read element by
+  element.
+- A vector has as many elements of every operand as the widest type has in 16 bytes.  Where the result is narrower, it
+  has as many as fit 32 bytes, in two accesses.
+- No kernel divides by a size: the last row of the layout has the reciprocals (kernels/pointwise.cu).
+- Loads in flight come from many threads: a thread reads one vector of each operand, and registers are bounded.
 """
 
 from __future__ import annotations
@@ -10,6 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from .. import strides as st
@@ -19,26 +28,150 @@ from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
 from ..scalars import converted
 from .operator import POINTWISE, Number, Operator, Value, passed_as
-from .pointwise_source import WALK, Walk, grid_of, kernel_text, pack_of, walked
+
+ACCESS_BYTES = 16
+# How many tensors are read -> elements that a thread loads at once where they are not packed, and blocks that a
+# multiprocessor must hold, which bounds registers.  Measured on an H200: more of either spills.
+LOADS_AND_BLOCKS = {0: (4, 8), 1: (4, 8), 2: (3, 7), 3: (3, 6)}
+LOADS_AND_BLOCKS_OF_MANY = (3, 5)
+WAVE_BLOCKS = 132 * 8  # with fewer blocks, part of a large device is idle
+MAX_GRID_BLOCKS = 2**31 - 1
+MAX_OFFSETS = 2**32 - 2**16  # 32 bits, and a thread may count somewhat past the end
+RECIPROCALS = "walk"  # the name of a layout's last row
+_BODY = (Path(__file__).parent / "kernels" / "pointwise_body.cu").read_text()
+
+Input = tuple[str, dtype | None, dtype]  # name, type in memory (None: a number), compute type
+KernelLayout = tuple[st.Shape, list[st.Shape]]
+
+
+def kernel_layout(shape: Sequence[int], strides: Sequence[Sequence[int]], pack: int) -> KernelLayout:
+    """The fewest dimensions that walk every operand, the one where the first moves least first, and the walk's row."""
+    order = sorted(range(len(shape)), key=lambda dim: -strides[0][dim])
+    sizes, steps = st.collapse([shape[dim] for dim in order], [[each[dim] for dim in order] for each in strides])
+    sizes, steps = sizes[::-1] or (1,), [each[::-1] or (1,) for each in steps]
+    return sizes, [*steps, _reciprocals(sizes, steps, pack)]
+
+
+def _reciprocals(sizes: st.Shape, steps: Sequence[st.Shape], pack: int) -> st.Shape:
+    is_far = max(prod(sizes), *(st.extent(sizes, each) for each in steps)) > MAX_OFFSETS
+    packs = is_vectorized(sizes, steps, pack)
+    if len(sizes) == 1:
+        return (int(packs) << 32 | is_far,)
+    if is_far:
+        return (-1,) + (0,) * (len(sizes) - 1)
+    inverses = [(2**32 - 1) // size for size in sizes[:-1]]
+    first = inverses[0] | (2**32 - 1) // (sizes[0] // pack) << 32 if packs else inverses[0]
+    return (first - 2**64 if first >= 2**63 else first, *inverses[1:], 0)
+
+
+def is_vectorized(sizes: Sequence[int], steps: Sequence[Sequence[int]], pack: int) -> bool:
+    """Whether every operand lies in whole packs, or repeats one element, along dimension 0."""
+    if pack == 1 or len(sizes) > 1 and sizes[0] % pack:
+        return False
+    return all(each[0] == 0 or each[0] == 1 and all(step % pack == 0 for step in each[1:]) for each in steps)
+
+
+def vector_width(out: dtype, inputs: Sequence[dtype]) -> int:
+    """How many elements a pack holds."""
+    widest = max(each.itemsize for each in (out, *inputs))
+    if out.itemsize == widest:
+        return ACCESS_BYTES // widest
+    return min(ACCESS_BYTES // out.itemsize, 2 * ACCESS_BYTES // widest)
+
+
+def pointwise_grid(walk: KernelLayout, pack: int) -> Grid:
+    """A grid in which every thread loads once, or fewer elements if that leaves the device idle."""
+    sizes, steps = walk
+    numel = prod(sizes)
+    if steps[-1][0] != -1 and steps[-1][0] >> 32:
+        blocks = -(-numel // (pack * THREADS))
+    else:
+        singles, _ = LOADS_AND_BLOCKS.get(len(steps) - 2, LOADS_AND_BLOCKS_OF_MANY)
+        blocks = max(-(-numel // (singles * THREADS)), min(-(-numel // THREADS), WAVE_BLOCKS))
+    return Grid((max(1, min(blocks, MAX_GRID_BLOCKS)), 1, 1), THREADS)
+
+
+def kernel_source(entry: str, out: dtype, inputs: Sequence[Input], cuda: str) -> str:
+    """The kernel's definition; what it calls is in prelude.cu, math.cu and pointwise.cu."""
+    tensors = [(name, kind) for name, kind, _ in inputs if kind is not None]
+    operands = 1 + len(tensors)
+    singles, blocks = LOADS_AND_BLOCKS.get(len(tensors), LOADS_AND_BLOCKS_OF_MANY)
+    arguments = [f"{out.cuda}* out", *map(_argument, inputs), f"const __grid_constant__ Layout<{operands + 1}> layout"]
+    values = ", ".join(f"{compute.wide.cuda} {name}" for name, _, compute in inputs)
+    return f"""
+inline {out.cuda} value({values}) {{ return store<{out.cuda}>({cuda}); }}
+
+extern "C" __global__ void __launch_bounds__({THREADS}, {blocks})
+{entry}({", ".join(arguments)}) {{
+  constexpr int threads = {THREADS}, singles = {singles}, operands = {operands};
+  constexpr int pack = {vector_width(out, [kind for _, kind in tensors])};
+{Template(_BODY).substitute(_substitutions(out, inputs, tensors))}}}
+"""
+
+
+def _substitutions(out: dtype, inputs: Sequence[Input], tensors: Sequence[tuple[str, dtype]]) -> dict[str, str]:
+    """What stands for each $PART of the body."""
+
+    def every(statement: str) -> str:
+        return " ".join(statement.format(n=name, t=kind.cuda, at=at) for at, (name, kind) in enumerate(tensors, 1))
+
+    def values(place: str) -> str:
+        at = iter(range(1, len(inputs) + 1))
+        return ", ".join(
+            f"({c.wide.cuda}){name}_number"
+            if kind is None
+            else f"load<{c.wide.cuda}>({place.format(n=name, at=next(at))})"
+            for name, kind, c in inputs
+        )
+
+    aligned = every("&& (layout.stride[{at}][0] == 0 || is_aligned<pack>({n}_data))")
+    return {
+        "T": out.cuda,
+        "ALIGNED": f"is_aligned<pack>(out) {aligned}",
+        "PACKS": every("Loaded<{t}, pack> {n}_pack;"),
+        "FETCH_LINE": every(
+            "if (layout.stride[{at}][0]) {n}_pack.fetch({n}_data + place); else {n}_pack.fetch_one({n}_data);"
+        ),
+        "FETCH": every(
+            "if (layout.stride[{at}][0]) {n}_pack.fetch({n}_data + at[0][{at}]); "
+            "else {n}_pack.fetch_one({n}_data + at[0][{at}]);"
+        ),
+        "REPEAT": every("if (layout.stride[{at}][0] == 0) {n}_pack.repeat();"),
+        "OF_PACK": values("{n}_pack[lane]"),
+        "ONES": every("{t} {n}_one[singles];"),
+        "FETCH_ONE": every("{n}_one[each] = {n}_data[at[each][{at}]];"),
+        "OF_ONE": values("{n}_one[each]"),
+        "OF_FAR": values("{n}_data[at[{at}]]"),
+    }
+
+
+def _argument(each: Input) -> str:
+    name, kind, compute = each
+    if kind is None:
+        return f"{'double' if compute.category == FLOATING else 'long long'} {name}_number"
+    return f"const {kind.cuda}* {name}_data"
+
+
+# operators
 
 THREADS = 256
 PER_THREAD = 4
-MAX_BLOCKS = 132 * 32  # enough to fill any device; the kernel strides over the rest
-_SOURCES = Path(__file__).parent / "kernels"
+FULL_DEVICE_BLOCKS = 132 * 32  # enough to fill any device; the kernel strides over the rest
+_FOLDER = Path(__file__).parent / "kernels"
 
 PYTHON = {BOOL: bool, INTEGER: int, FLOATING: float}
 
 Types = Sequence[dtype]
-Rule = Callable[[str, Types, dtype], tuple[Types, dtype]]
+DtypeRule = Callable[[str, Types, dtype], tuple[Types, dtype]]
 
 
 def source_text(name: str) -> str:
     """The text of a .cu file of ops/kernels."""
-    return (_SOURCES / name).read_text()
+    return (_FOLDER / name).read_text()
 
 
 PRELUDE = source_text("prelude.cu") + source_text("math.cu")
-WALKING = PRELUDE + source_text("pointwise.cu")
+POINTWISE_SOURCE = PRELUDE + source_text("pointwise.cu")
 
 
 # dtype rules: (operator, input types, their common type) -> (the type each input is read as, the result's type)
@@ -105,8 +238,8 @@ class Pointwise(Operator):
     casts = False  # whether a result may be written into a tensor of any type
 
     def __init__(
-        self, body: Callable[..., Any], rule: Rule, cuda: str, cost: float, *, exact: bool = False, factor: str = "",
-        **options: Any,
+        self, body: Callable[..., Any], rule: DtypeRule, cuda: str, cost: float, *, exact: bool = False,
+        factor: str = "", **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(body, POINTWISE, **options)
         self.rule = rule
@@ -134,9 +267,9 @@ class Pointwise(Operator):
                 each if is_tensor(each) else self.number(call, at, each, c)
                 for at, (each, c) in enumerate(zip(operands, computes))
             ]
-            pack = pack_of(result.dtype, [each.dtype for each in tensors])
+            pack = vector_width(result.dtype, [each.dtype for each in tensors])
             strides = [result.strides, *[st.expand(each.shape, each.strides, shape) for each in tensors]]
-            kernel, grid, walk = self.spread(kernel, walked(shape, strides, pack), pack)
+            kernel, grid, walk = self.spread(kernel, kernel_layout(shape, strides, pack), pack)
             call.launch(kernel, grid, result, *values, walk)
         return result
 
@@ -154,9 +287,9 @@ class Pointwise(Operator):
             return passed_as(value, partial(converted, call.called, held), PYTHON[compute.category])
         return passed_as(value, PYTHON[compute.category])
 
-    def spread(self, kernel: Kernel, walk: Walk, pack: int) -> tuple[Kernel, Grid, Walk]:
+    def spread(self, kernel: Kernel, walk: KernelLayout, pack: int) -> tuple[Kernel, Grid, KernelLayout]:
         """The kernel to launch, its grid and how it walks its operands."""
-        return kernel, grid_of(walk, pack), walk
+        return kernel, pointwise_grid(walk, pack), walk
 
     def kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: tuple[dtype, ...]) -> Kernel:
         """The kernel for these types; an input of None is a number."""
@@ -174,10 +307,10 @@ class Pointwise(Operator):
                 params.append(Scalar(name, "float64" if compute.category == FLOATING else "int64"))
             else:
                 params.append(Pointer(name, each, "r", "layout"))
-        params.append(Strided("layout", ("out", *tensors, WALK)))
+        params.append(Strided("layout", ("out", *tensors, RECIPROCALS)))
         tags = [out.name] + [each.name if each else f"n{compute.name}" for each, compute in zip(inputs, computes)]
         entry = "_".join([self.name, *tags])
-        source = WALKING + kernel_text(entry, out, list(zip(names, inputs, computes)), self.cuda)
+        source = POINTWISE_SOURCE + kernel_source(entry, out, list(zip(names, inputs, computes)), self.cuda)
         made = Kernel(entry, source, params, _reference(self.body, computes), self.cost)
         if all(each in (None, kind) and kind.wide is kind for each, kind in zip(inputs, computes)):
             made.body, made.computes = self.body, tuple(computes)
@@ -208,7 +341,7 @@ def _reference(body: Callable[..., Any], computes: Sequence[dtype]) -> Callable[
 def grid_over(numel: int, per_thread: int = PER_THREAD) -> Grid:
     """A grid whose threads stride over `numel` elements."""
     blocks = -(-numel // (THREADS * per_thread))
-    return Grid((max(1, min(blocks, MAX_BLOCKS)), 1, 1), THREADS)
+    return Grid((max(1, min(blocks, FULL_DEVICE_BLOCKS)), 1, 1), THREADS)
 
 
 def is_tensor(operand: Any) -> bool:
@@ -267,7 +400,7 @@ def uncastable(name: str, result: dtype, target: dtype) -> DtypeError:
 
 
 def pointwise(
-    *, dtype: Rule, cuda: str, cost: float = 1.0, **options: Any
+    *, dtype: DtypeRule, cuda: str, cost: float = 1.0, **options: Any
 ) -> Callable[[Callable[..., Any]], Pointwise]:
     """Make a pointwise operator of a body on NumPy arrays of the compute type.
 

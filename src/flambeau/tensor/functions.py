@@ -12,7 +12,7 @@ from .. import (
     ops,  # noqa: F401  (registers the operators)
 )
 from ..errors import ArgumentError, shown
-from ..ops.loss import REDUCTIONS
+from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
 from . import checks
 from .operators import ALIASES

@@ -9,7 +9,8 @@ from .. import dtypes, transfer
 from .. import memory_formats as formats
 from ..dtypes import dtype
 from ..errors import naming
-from ..ops import advanced, compare, join, views
+from ..ops import compare, join, views
+from ..ops.indexing import index_put_
 from ..ops.operator import Operator
 from ..runtime import device as devices
 from . import copying, indexing, interop, legacy, likes, queries, sharing, waiting
@@ -95,7 +96,7 @@ def install(cls: Any) -> None:
     put(cls, "__getitem__", indexing.get)
     put(cls, "__setitem__", indexing.put)
     put(cls, "__delitem__", indexing.delete)
-    cls.index_put_ = advanced.index_put_
+    cls.index_put_ = index_put_
     cls.__array__, cls.__array_wrap__ = interop.as_array, interop.from_result
     cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device
     cls.__cuda_array_interface__ = property(interop.cuda_array_interface)

@@ -17,14 +17,13 @@ from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from .embedding import check_range
-from .loss import reduction_of
-from .operator import Array, ErrorSample, Operand, Sample, composite, operator
+from .operator import Array, ErrorSample, Operand, Sample, operator
 from .pointwise import THREADS, grid_over, source_text
-from .reduction import TARGET_BLOCKS
-from .rows import SOURCE as ROWS
+from .reduction_kernels import ROW_BOUNDS, ROW_SOURCE, SUM, TARGET_BLOCKS, even_variant, plan_rows, run_fold
+from .softmax import softmax
 from .views import reshape
 
-SOURCE = ROWS + source_text("classes.cu")
+CLASS_LOSS_SOURCE = ROW_SOURCE + source_text("classes.cu")
 IGNORED = -100
 TERMS_PER_PIECE = 4096
 
@@ -40,7 +39,7 @@ def _class_kernel(name: str, kind: dtype) -> Kernel:
 
 def _picked_source(entry: str, arguments: str, kind: dtype, statement: str) -> str:
     t = kind.cuda
-    return f"""{SOURCE}
+    return f"""{CLASS_LOSS_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments}, const {t}* input, const long long* target,
     const {t}* weight, long long n, long long classes, long long inner, long long ignored, long long choice) {{
   const Picked<{kind.wide.cuda}, {t}> picked{{input, target, weight, classes, inner, ignored}};
@@ -115,7 +114,7 @@ def _pieces_kernel(kind: dtype) -> Kernel:
 
 def _finish_kernel(kind: dtype) -> Kernel:
     entry, t, c = f"nll_finish_{kind.name}", kind.cuda, kind.wide.cuda
-    code = f"""{SOURCE}
+    code = f"""{CLASS_LOSS_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, {c}* total, const {c}* losses,
     const {c}* weights, long long parts, long long is_mean) {{
   nll_finish(out, total, losses, weights, parts, is_mean != 0);
@@ -209,7 +208,7 @@ def check_classes(input: Any, target: Any, weight: Any) -> None:
         )
 
 
-def of_one_row(input: Any, target: Any) -> Any:
+def squeeze_target(input: Any, target: Any) -> Any:
     """The target of a single row of classes without its dimension, if it has one of size 1."""
     return reshape(target, ()) if len(input.shape) == 1 and tuple(target.shape) == (1,) else target
 
@@ -245,16 +244,16 @@ def class_errors() -> Iterator[ErrorSample]:
     yield ErrorSample((input, target(0), Array((2,))), ShapeError, r"one for each class, got \w+\[2\]")
 
 
-def _each_samples() -> Iterator[Sample]:
+def _nll_each_samples() -> Iterator[Sample]:
     for args, kwargs in class_samples():
         yield Sample((*args, None)[:3], {"ignore_index": 1} if "reduction" in kwargs else {})
 
 
-def _each_errors() -> Iterator[ErrorSample]:
+def _nll_errors() -> Iterator[ErrorSample]:
     yield from (each for each in class_errors() if not each.kwargs)
 
 
-@operator(samples=_each_samples, errors=_each_errors, dtypes=FLOATING_TYPES, method=False, function=False)
+@operator(samples=_nll_each_samples, errors=_nll_errors, dtypes=FLOATING_TYPES, method=False, function=False)
 def nll_each(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED
 ) -> Any:
@@ -274,12 +273,12 @@ def _(grad: Any, input_shape: Any, target: Any, weight: Any, ignore_index: int) 
     return nll_backward(grad, target, weight, None, input_shape, ignore_index, True), None, None
 
 
-def _total_samples() -> Iterator[Sample]:
-    for args, _ in _each_samples():
+def _nll_total_samples() -> Iterator[Sample]:
+    for args, _ in _nll_each_samples():
         yield Sample((*args, IGNORED, bool(args[0].shape[0])))
 
 
-@operator(samples=_total_samples, errors=_each_errors, dtypes=FLOATING_TYPES, method=False, function=False)
+@operator(samples=_nll_total_samples, errors=_nll_errors, dtypes=FLOATING_TYPES, method=False, function=False)
 def nll_total(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
     is_mean: bool = True,
@@ -354,24 +353,233 @@ def _(grad: Any, target: Any, weight: Any, total: Any, ignore_index: int, is_eac
     return flowed if total is None else flowed / total, None, None, None
 
 
-@composite(samples=class_samples, errors=class_errors, dtypes=FLOATING_TYPES, method=False)
-def nll_loss(
-    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
-    ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
-    """Negative log-probability of the target classes, from log-probabilities.
+# cross entropy of logits
 
-    weight: one number per class.  ignore_index: a target that counts as nothing.
-    reduction: "none", "sum", or "mean", which divides by the sum of the targets' weights (NaN if all are ignored).
-    Shapes: input [n, c, *] or [c], target [n, *], () or [1] of int64; the result is () or has the target's shape.
+MOST_TILES = 2**31  # of a row
+MOST_TERMS = 16 * TERMS_PER_PIECE  # that one block sums
+
+
+def _entropy_source(entry: str, arguments: str, kind: dtype, statement: str) -> str:
+    t = kind.cuda
+    return f"""{CLASS_LOSS_SOURCE}
+extern "C" __global__ void {ROW_BOUNDS} {entry}({arguments}, const {t}* input, const {t}* weight,
+    const long long* target, long long rows, long long size, long long tiles, long long lanes, long long ignored,
+    long long grads) {{
+  const Picked<{kind.wide.cuda}, {t}> picked{{input, target, weight, size, 1, ignored}};
+  {statement}
+}}
+"""
+
+
+def _entropy_parameters(kind: dtype) -> list[Any]:
+    numbers = [Scalar(name, "int64") for name in ("rows", "size", "tiles", "lanes", "ignored", "grads")]
+    logits, weight = Pointer("input", kind, "r", ("rows", "size")), Pointer("weight", kind, "r", ("size",))
+    return [logits, weight, Pointer("target", int64, "r", ("rows",)), *numbers]
+
+
+@cache
+def entropy_kernel(kind: dtype, is_even: bool) -> Kernel:
+    """Each row's loss in its type or (with its target's weight) in the wide one, and its norms; `grads` is unused."""
+    end, choice = even_variant(is_even)
+    entry, t, c, wide = f"entropy_{kind.name}{end}", kind.cuda, kind.wide.cuda, kind.wide
+    statement = f"entropy<{choice}, {c}>(each, losses, weights, norms, picked, rows, tiles, (int)lanes);"
+    code = _entropy_source(entry, f"{t}* each, {c}* losses, {c}* weights, {c}* norms", kind, statement)
+
+    def reference(
+        each: Any, losses: Any, weights: Any, norms: Any, input: Any, weight: Any, target: Any,
+        rows: int, size: int, tiles: int, lanes: int, ignored: int, grads: int,
+    ) -> None:  # fmt: skip
+        x = input.astype(wide.numpy, copy=False)
+        norms[:, 0] = x.max(axis=1)
+        norms[:, 1] = np.log(np.exp(x - norms[:, :1]).sum(axis=1))
+        logs = (x - norms[:, :1] - norms[:, 1:])[:, :, None]
+        found, scale = losses_of(logs, target[:, None], weight, size, ignored, wide.numpy)
+        if each is not None:
+            each[...] = found[:, 0]
+        if losses is not None:
+            losses[...], weights[...] = found[:, 0], scale[:, 0]
+
+    results = [
+        Pointer("each", kind, "w", ("rows",)),
+        *(Pointer(n, wide, "w", ("rows",)) for n in ("losses", "weights")),
+    ]
+    return Kernel(
+        entry, code, [*results, Pointer("norms", wide, "w", ("rows", 2)), *_entropy_parameters(kind)], reference, 8.0
+    )
+
+
+@cache
+def entropy_backward_kernel(kind: dtype, is_even: bool) -> Kernel:
+    """The gradient of the logits.  grads: how many there are, 1 or one per row."""
+    end, choice = even_variant(is_even)
+    entry, t, c, wide = f"entropy_backward_{kind.name}{end}", kind.cuda, kind.wide.cuda, kind.wide
+    statement = (
+        f"entropy_backward<{choice}, {c}>(out, grad, total, norms, picked, rows, tiles, (int)lanes, grads == 1);"
+    )
+    code = _entropy_source(entry, f"{t}* out, const {t}* grad, const {c}* total, const {c}* norms", kind, statement)
+
+    def reference(
+        out: Any, grad: Any, total: Any, norms: Any, input: Any, weight: Any, target: Any,
+        rows: int, size: int, tiles: int, lanes: int, ignored: int, grads: int,
+    ) -> None:  # fmt: skip
+        slopes = weights_of(target[:, None], weight, size, ignored, wide.numpy)
+        slopes = slopes * grad.astype(wide.numpy)[:, None]
+        slopes = slopes if total is None else slopes / total
+        slope = np.exp(input.astype(wide.numpy) - norms[:, :1] - norms[:, 1:]) - (target[:, None] == np.arange(size))
+        out[...] = np.where(target[:, None] == ignored, wide.numpy.type(0), slope * slopes)
+
+    params = [
+        Pointer("out", kind, "w", ("rows", "size")),
+        Pointer("grad", kind, "r", ("grads",)),
+        Pointer("total", wide, "r", ()),
+        Pointer("norms", wide, "r", ("rows", 2)),
+    ]
+    return Kernel(entry, code, [*params, *_entropy_parameters(kind)], reference, 8.0)
+
+
+# operators
+
+
+def _entropy_row_samples() -> Iterator[Sample]:
+    for args, kwargs in class_samples():
+        if len(args[0].shape) <= 2:
+            yield Sample((*args, None)[:3], {"ignore_index": 1} if "reduction" in kwargs else {})
+    yield Sample((Array((3, 1500)), Array((3,), low=0, high=1499, dtype="int64", seed=1), None))
+
+
+def _run_rows(
+    call: Any, each: Any, losses: Any, weights: Any, input: Any, target: Any, weight: Any, ignored: int
+) -> Any:
+    """Launch the loss of each row; its norms."""
+    size = input.shape[-1]
+    count = target.numel()
+    norms = call.output((count, 2), input.dtype.wide)
+    if count * size:
+        operands = call.contiguous(input), None if weight is None else call.contiguous(weight), call.contiguous(target)
+        is_even, rows = plan_rows(count, size, operands[:1], most_tiles=MOST_TILES)
+        results = each, losses, weights, norms
+        kernel = entropy_kernel(input.dtype, is_even)
+        call.launch(kernel, rows.grid(), *results, *operands, *rows, ignored, 0)
+    return norms
+
+
+@operator(samples=_entropy_row_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def entropy_each(
+    call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED
+) -> Any:
+    """(loss of each target, norms of each row): what `cross_entropy` calls for reduction "none".
+
+    Shapes: input [n, c] or [c], target [n] or (); the norms are [n, 2].
     Host:   returns at once.
-    Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
-            ArgumentError, ShapeError, DtypeError.
-    Example:
-        >>> logs = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()
-        >>> torch.nn.functional.nll_loss(logs, torch.tensor([0, 1]), reduction="none")
-        tensor([0.6931, 2.3026])
     """
-    reduction = reduction_of("nll_loss", size_average, reduce, reduction)
-    target = of_one_row(input, target)
-    return class_loss(input, target, weight, ignore_index, reduction)[0]
+    check_classes(input, target, weight)
+    out = call.output(target.shape, input.dtype)
+    return out, _run_rows(call, out, None, None, input, target, weight, ignore_index)
+
+
+@entropy_each.derivative
+def _(grads: Any, out1: Any, input: Any, target: Any, weight: Any, ignore_index: int) -> Any:
+    return _logits_gradient(grads, out1, input, target, weight, None, ignore_index, True), None, None
+
+
+def _logits_gradient(
+    grads: Any, norms: Any, input: Any, target: Any, weight: Any, total: Any, ignored: int, is_each: bool
+) -> Any:
+    """What flows back from the loss, and in a second derivative from the norms."""
+    of_loss, of_norms = grads[0], grads[-1]
+    found = None
+    if of_loss is not None:
+        found = entropy_backward(of_loss, input, norms, target, weight, total, ignored, is_each)
+    if of_norms is None:
+        return found
+    rows, peak = _as_rows(input), norms.narrow(1, 0, 1)
+    of_peak, of_shift = of_norms.narrow(1, 0, 1), of_norms.narrow(1, 1, 1)
+    more = softmax(rows, 1) * of_shift + (rows == peak) * (of_peak - of_shift)
+    more = more.reshape(input.shape).to(input.dtype)
+    return more if found is None else found + more
+
+
+def _as_rows(input: Any) -> Any:
+    return input.reshape([-1, input.shape[-1]]) if len(input.shape) == 1 else input
+
+
+def _entropy_total_samples() -> Iterator[Sample]:
+    for args, kwargs in _entropy_row_samples():
+        yield Sample((*args, kwargs.get("ignore_index", IGNORED), bool(args[1].shape) and args[0].shape[0] > 0))
+
+
+@operator(samples=_entropy_total_samples, dtypes=FLOATING_TYPES, method=False, function=False)
+def entropy_total(
+    call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
+    is_mean: bool = True,
+) -> Any:  # fmt: skip
+    """(sum or weighted mean of the losses, total weight, norms of each row): what `cross_entropy` calls.
+
+    Shapes: input [n, c] or [c], target [n] or (); the norms are [n, 2].
+    Host:   returns at once.
+    """
+    check_classes(input, target, weight)
+    wide, count = input.dtype.wide, target.numel()
+    out, total = call.output((), input.dtype), call.output((), wide)
+    terms = [call.scratch((max(count, 1),), wide) for _ in range(2)]
+    norms = _run_rows(call, None, *terms, input, target, weight, ignore_index)
+    if count > MOST_TERMS:
+        sums = [call.scratch((1,), wide) for _ in range(2)]
+        for each, joined in zip(terms, sums):
+            run_fold(call, SUM, each, (0,), joined, wide)
+        terms, count = sums, 1
+    run_finish(call, out, total, *terms, count, is_mean)
+    return out, total, norms
+
+
+@entropy_total.derivative
+def _(grads: Any, out1: Any, out2: Any, input: Any, target: Any, weight: Any, ignore_index: int, is_mean: bool) -> Any:
+    total = out1 if is_mean else None
+    return _logits_gradient((grads[0], grads[2]), out2, input, target, weight, total, ignore_index, False), None, None
+
+
+def _entropy_backward_samples() -> Iterator[Sample]:
+    target = Array((4,), low=0, high=2, dtype="int64", seed=1)
+    logits, norms = Array((4, 3)), Array((4, 2), low=2.0, high=3.0, seed=1)
+    yield Sample((Array((4,)), logits, norms, target, Array((3,), low=0.5, high=2.0, grad=False), None, 1, True))
+    yield Sample((Array(()), logits, norms, target, None, None, IGNORED, False))
+
+
+@operator(samples=_entropy_backward_samples, dtypes=FLOATING_TYPES[2:], method=False, function=False)
+def entropy_backward(
+    call: Any, grad_output: Operand, input: Operand, norms: Operand, target: Operand, weight: Operand | None,
+    total: Operand | None, ignore_index: int, is_each: bool,
+) -> Any:  # fmt: skip
+    """The gradient of the logits of `entropy_each` (is_each) or `entropy_total` (with its total for a mean).
+
+    Shapes: the result has the input's shape.
+    Host:   returns at once.
+    """
+    out = call.output(input.shape, input.dtype)
+    size, count = input.shape[-1], target.numel()
+    if count * size:
+        weight = None if weight is None else call.contiguous(weight)
+        operands = call.contiguous(input), weight, call.contiguous(target)
+        is_even, rows = plan_rows(count, size, (out, operands[0]), most_tiles=MOST_TILES)
+        grads = call.contiguous(grad_output, input.dtype), total, call.contiguous(norms)
+        numbers = (*rows, ignore_index, count if is_each else 1)
+        call.launch(entropy_backward_kernel(input.dtype, is_even), rows.grid(), out, *grads, *operands, *numbers)
+    return out
+
+
+@entropy_backward.derivative
+def _(
+    grad: Any, grad_output: Any, input: Any, norms: Any, target: Any, weight: Any, total: Any,
+    ignore_index: int, is_each: bool,
+) -> Any:  # fmt: skip
+    rows, flowed = _as_rows(input), _as_rows(grad)
+    weighted = flowed * (rows - norms.narrow(1, 0, 1) - norms.narrow(1, 1, 1)).exp()
+    inner = weighted.sum(1, True)
+    apart = (flowed - inner).reshape(input.shape)
+    of_grad = class_loss(apart, target, weight, ignore_index, "none" if is_each else "sum")[0]
+    scale = -nll_backward(grad_output, target, weight, total, input.shape, ignore_index, is_each)
+    scale = _as_rows(scale).sum(1, True)
+    of_norms = (-(inner * scale)).expand(norms.shape)
+    of_grad = of_grad if total is None else of_grad / total
+    of_input = (weighted * scale).reshape(input.shape).to(input.dtype)
+    return of_grad.to(grad_output.dtype), of_input, of_norms, None, None, None

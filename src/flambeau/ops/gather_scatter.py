@@ -13,12 +13,13 @@ from ..errors import DtypeError, IndexRangeError, ModeError, NotSupportedError, 
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Strided
 from .arithmetic import remainder
-from .convert import fill_kernel
-from .indexing import INDEX_TYPES, given_input, index_array
+from .copies import C_TYPES_BY_SIZE, fill_kernel
+from .indexing import INDEX_TYPES, copied_input
+from .indexing_kernels import accumulate_rows, check_index, indexing_kernel, scalars, target_offsets, write_rows
 from .operator import Array, Call, ErrorSample, Operand, Sample, Value, composite, operator, passed_as
-from .parts import embed, sized
 from .pointwise import grid_over
-from .scatter import BITS, accumulate, check_index, indexing_kernel, scalars, targets, write
+from .samples import index_array
+from .slicing import embed, sized
 from .views import expand, reshape
 
 INDEX_HINT = "add dimensions with unsqueeze(); index_select takes a vector of indexes for whole rows"
@@ -52,7 +53,7 @@ def _checked(name: str, input: Operand, dim: int, index: Operand) -> int:
 
 @cache
 def _gather_kernel(kind: dtype) -> Kernel:
-    bits = BITS[kind.itemsize]
+    bits = C_TYPES_BY_SIZE[kind.itemsize]
     arguments = (
         f"{bits}* out, const long long* index, const {bits}* input, Layout<1> walk, Layout<1> layout, "
         "long long numel, long long dim, long long axis"
@@ -160,8 +161,8 @@ def _scattered(call: Call, name: str, input: Any, dim: int, index: Any, src: Any
     places = None
     if index.numel():
         ready = call.contiguous(index, int64)
-        places = targets(call, ready.shape or (1,), st.contiguous(shape), index=ready, dim=at, limit=shape[at])
-    return given_input(call, input), places
+        places = target_offsets(call, ready.shape or (1,), st.contiguous(shape), index=ready, dim=at, limit=shape[at])
+    return copied_input(call, input), places
 
 
 def _check_source(name: str, input: Any, index: Any, src: Any) -> None:
@@ -232,7 +233,7 @@ def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *,
     out, places = _scattered(call, "scatter", input, dim, index, src)
     if places is not None:
         is_number = not hasattr(src, "strides")
-        write(call, out, places, src, (1, out.numel(), 1), index.shape, unique=is_number)
+        write_rows(call, out, places, src, (1, out.numel(), 1), index.shape, unique=is_number)
     return out
 
 
@@ -255,7 +256,7 @@ def scatter_add(call: Call, input: Operand, dim: int, index: Operand, src: Opera
     """
     out, places = _scattered(call, "scatter_add", input, dim, index, src)
     if places is not None:
-        accumulate(call, out, places, src, (1, out.numel(), 1), index.shape)
+        accumulate_rows(call, out, places, src, (1, out.numel(), 1), index.shape)
     return out
 
 

@@ -12,17 +12,17 @@ from ..dtypes import bool_, dtype, int64
 from ..errors import DtypeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar, Strided
-from .dims import bad_dims
 from .operator import Array, Operand, Sample, composite, operator
-from .pointwise import MAX_BLOCKS, THREADS
-from .reduction import SOURCE, lines_of
+from .pointwise import FULL_DEVICE_BLOCKS, THREADS
+from .reduction_kernels import REDUCE_SOURCE, layout_along
+from .samples import bad_dims
 
 
 @cache
 def running_sum_kernel(source: dtype, wide: dtype, out: dtype) -> Kernel:
     """Sums of all values up to each one, along the last dimension of a layout."""
     entry = f"running_sum_{source.name}_{out.name}"
-    code = f"""{SOURCE}
+    code = f"""{REDUCE_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, const {source.cuda}* input,
     const __grid_constant__ Layout<2> layout, long long rows, long long size, long long reverse) {{
   running_sum<{wide.cuda}>(out, input, layout, rows, size, reverse != 0);
@@ -62,9 +62,11 @@ def running_sum(call: Any, input: Operand, dim: int, dtype: Any = None, reverse:
         )
     out = call.output(input.shape, kind)
     if out.numel():
-        layout, rows, size, _ = lines_of(input.shape, [out.strides, input.strides], dim)
+        layout, rows, size, _ = layout_along(input.shape, [out.strides, input.strides], dim)
         kernel = running_sum_kernel(input.dtype, kind.wide if kind.is_floating_point else int64, kind)
-        call.launch(kernel, Grid((min(rows, MAX_BLOCKS), 1, 1), THREADS), out, input, layout, rows, size, int(reverse))
+        call.launch(
+            kernel, Grid((min(rows, FULL_DEVICE_BLOCKS), 1, 1), THREADS), out, input, layout, rows, size, int(reverse)
+        )
     return out
 
 

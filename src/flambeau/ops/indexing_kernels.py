@@ -20,17 +20,14 @@ from ..errors import IndexRangeError, ShapeError
 from ..host import np
 from ..kernel import MAX_DIMS, Kernel, Param, Pointer, Scalar, Strided
 from ..scalars import converted
-from .convert import fill_kernel
-from .moving import SOURCE as MOVING
-from .moving import UNITS, move_of
+from .copies import C_TYPES_BY_SIZE, ROW_COPY_SOURCE, fill_kernel, plan_row_copy
 from .operator import Call, Operand
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
-from .sort import sort_rows_of
+from .sorting import sort_rows_of
 
-BITS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}  # C types by bytes
 C_NUMBERS = {"float64": "double", "int64": "long long"}
 
-Rows = tuple[int, int, int]  # outer, size, inner
+RowShape = tuple[int, int, int]  # outer, size, inner
 
 
 def indexing_kernel(
@@ -38,7 +35,7 @@ def indexing_kernel(
 ) -> Kernel:
     """A kernel whose body is one call of a template of indexing.cu."""
     head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}({arguments})'
-    source = PRELUDE + MOVING + source_text("indexing.cu")
+    source = PRELUDE + ROW_COPY_SOURCE + source_text("indexing.cu")
     return Kernel(entry, f"{source}\n{head} {{ {call}; }}\n", params, reference, 0.0)
 
 
@@ -66,12 +63,12 @@ def zeros(call: Call, shape: Sequence[int], kind: dtype) -> Any:
     return out
 
 
-def layout_of(shape: Sequence[int], strides: Sequence[int]) -> tuple[Any, Any]:
+def strided_layout(shape: Sequence[int], strides: Sequence[int]) -> tuple[Any, Any]:
     """The value of a Strided parameter of one operand."""
     return st.collapse(shape, [strides])
 
 
-def numeric(call: Call, value: Any, like: dtype) -> Any:
+def as_operand(call: Call, value: Any, like: dtype) -> Any:
     """A number as a tensor of no dimensions; a tensor as it is, of type `like`."""
     if hasattr(value, "strides"):
         return value if value.dtype is like else call.contiguous(value, like)
@@ -80,25 +77,25 @@ def numeric(call: Call, value: Any, like: dtype) -> Any:
     return one
 
 
-ROW_NUMBERS = ("outer", "size", "inner", "count", "lowest", "dim", "block", "row", "width", "lanes")
-ROW_ARGUMENTS = ", ".join(f"long long {name}" for name in ROW_NUMBERS)
-ROW_CALL = "layout, Entries{index, size, count, lowest}, Steps{block, row}"
+INDEX_NUMBERS = ("outer", "size", "inner", "count", "lowest", "dim", "block", "row", "width", "lanes")
+INDEX_ARGUMENTS = ", ".join(f"long long {name}" for name in INDEX_NUMBERS)
+INDEX_CALL = "layout, Entries{index, size, count, lowest}, Steps{block, row}"
 
 
 @cache
 def _write_kernel(kind: dtype, unit: int) -> Kernel:
-    moved = UNITS[unit]
+    moved = C_TYPES_BY_SIZE[unit]
     arguments = "void* out, const long long* index, const void* source, const long long* winner, Layout<1> layout, "
-    call = f"write_rows(({moved}*)out, (const {moved}*)source, winner, {ROW_CALL}, outer, inner, width, lanes)"
+    call = f"write_rows(({moved}*)out, (const {moved}*)source, winner, {INDEX_CALL}, outer, inner, width, lanes)"
     params: list[Param] = [
         Pointer("out", kind, "rw", ("outer", "size", "inner")),
         Pointer("index", int64, "r", ("count",)),
         Pointer("source", kind, "r", "layout"),
         Pointer("winner", int64, "r", ("size",)),
         Strided("layout", ("source",)),
-        *scalars(*ROW_NUMBERS),
+        *scalars(*INDEX_NUMBERS),
     ]
-    return indexing_kernel(f"write_rows_{unit}", arguments + ROW_ARGUMENTS, call, params, _write_reference)
+    return indexing_kernel(f"write_rows_{unit}", arguments + INDEX_ARGUMENTS, call, params, _write_reference)
 
 
 def _write_reference(
@@ -134,8 +131,8 @@ def _winner_kernel(step: str) -> Kernel:
     )
 
 
-def write(
-    call: Call, out: Any, index: Any, source: Any, rows: Rows, shape: Sequence[int], *,
+def write_rows(
+    call: Call, out: Any, index: Any, source: Any, rows: RowShape, shape: Sequence[int], *,
     lowest: int = 0, dim: int = 0, unique: bool = False,
 ) -> None:  # fmt: skip
     """Write the entries of `source`, expanded to `shape`, to the rows of contiguous `out` that the int64 `index` names.
@@ -151,12 +148,12 @@ def write(
     if winner is not None:
         call.launch(_winner_kernel("clear"), grid_over(count), winner, index, *sizes)
         call.launch(_winner_kernel("find"), grid_over(count), winner, index, *sizes)
-    entries = apart(call, numeric(call, source, out.dtype), out)
+    entries = copy_if_same(call, as_operand(call, source, out.dtype), out)
     steps = st.expand(entries.shape, entries.strides, shape)
-    move = move_of(out.dtype, *_as_rows(shape, steps, dim, inner * outer > 1), (out, entries))
+    move = plan_row_copy(out.dtype, *_as_rows(shape, steps, dim, inner * outer > 1), (out, entries))
     call.launch(
         _write_kernel(out.dtype, move.unit), move.grid(outer * count, inner),
-        out, index, entries, winner, layout_of(shape, steps), outer, size, inner, count, lowest, dim, *move[1:],
+        out, index, entries, winner, strided_layout(shape, steps), outer, size, inner, count, lowest, dim, *move[1:],
     )  # fmt: skip
 
 
@@ -168,7 +165,7 @@ def _as_rows(shape: Sequence[int], steps: Sequence[int], dim: int, has_rows: boo
     return (sizes, walked, 0) if len(sizes) == 1 else ((*sizes, 1), (*walked, 1), len(sizes))
 
 
-def apart(call: Call, source: Any, out: Any) -> Any:
+def copy_if_same(call: Call, source: Any, out: Any) -> Any:
     """`source`, or a copy of it where it is `out`'s own memory."""
     if source is not out:
         return source
@@ -210,7 +207,9 @@ def _accumulate_kernel(kind: dtype) -> Kernel:
     return indexing_kernel(f"accumulate_rows_{kind.name}", arguments, call, params, reference)
 
 
-def accumulate(call: Call, out: Any, index: Any, source: Any, rows: Rows, shape: Any = None, scale: Any = 1) -> None:
+def accumulate_rows(
+    call: Call, out: Any, index: Any, source: Any, rows: RowShape, shape: Any = None, scale: Any = 1
+) -> None:
     """Add the entries of `source` to the rows of contiguous `out` that `index` names, each row's in their order.
 
     index: int64, counted from the front (a kernel has checked it).  shape: what `source` expands to.
@@ -220,8 +219,8 @@ def accumulate(call: Call, out: Any, index: Any, source: Any, rows: Rows, shape:
     if not outer * inner * count:
         return
     wanted = source.shape if shape is None else shape
-    entries = apart(call, numeric(call, source, out.dtype), out)
-    layout = layout_of(wanted, st.expand(entries.shape, entries.strides, wanted))
+    entries = copy_if_same(call, as_operand(call, source, out.dtype), out)
+    layout = strided_layout(wanted, st.expand(entries.shape, entries.strides, wanted))
     ordered, places = call.scratch((count,), int64), call.scratch((count,), int64)
     sort_rows_of(call, index, ordered, places, (1, count), False)
     call.launch(
@@ -246,7 +245,7 @@ def _wrap_kernel() -> Kernel:
     return indexing_kernel("wrap_index", arguments, "wrap_index(out, index, size, count, lowest)", params, reference)
 
 
-def wrapped(call: Call, index: Operand, size: int, lowest: int, dim: int) -> Any:
+def wrapped_index(call: Call, index: Operand, size: int, lowest: int, dim: int) -> Any:
     """A contiguous int64 index, checked and counted from the front."""
     count = index.numel()
     out = call.scratch((count,), int64)
@@ -286,7 +285,7 @@ def _targets_reference(
     out[...] = start + sum(place * step for place, step in zip(places, geometry[MAX_DIMS:]))
 
 
-def targets(
+def target_offsets(
     call: Call,
     size: Sequence[int],
     steps: Sequence[int],

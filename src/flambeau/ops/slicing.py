@@ -14,9 +14,9 @@ from .. import dtypes
 from .. import strides as st
 from ..core import views as core
 from ..errors import ArgumentError, AutogradError, IndexRangeError, ShapeError
-from .dims import bad_dims
+from .indexing_kernels import accumulate_rows, target_offsets, zeros
 from .operator import Array, Call, ErrorSample, Operand, Operator, Sample, composite, operator, view
-from .scatter import accumulate, targets, zeros
+from .samples import bad_dims
 
 
 class Dense(NamedTuple):
@@ -60,7 +60,7 @@ def embed(call: Call, input: Operand, shape: Any, size: Any, strides: Any, offse
     if prod(size) == 0:
         return out
     if st.overlaps_itself(size, strides):
-        accumulate(call, out, targets(call, size, strides, offset), input, (1, prod(shape), 1))
+        accumulate_rows(call, out, target_offsets(call, size, strides, offset), input, (1, prod(shape), 1))
     else:
         call.assign(call.part(out, size, strides, offset), input)
     return out

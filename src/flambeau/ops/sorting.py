@@ -15,9 +15,9 @@ from ..dtypes import dtype, int64
 from ..errors import IndexRangeError
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar
-from .dims import bad_last
 from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, grid_over, source_text
+from .samples import bad_last
 from .views import transpose
 
 TILE = 1024  # elements that one block sorts; kernels/sort.cu has the same number

@@ -1,20 +1,21 @@
-"""Values that depend on where an element stands: triangles, and numbers evenly spaced."""
+"""Sequences and triangles: arange, linspace, tril and triu."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from math import prod
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import dtype
+from ..dtypes import bool_, dtype, float64, int64
 from ..errors import ShapeError
-from ..host import np
+from ..host import np, rounded
 from ..kernel import Kernel, Param, Pointer, Scalar
 from ..scalars import converted
+from .copies import C_TYPES_BY_SIZE, filling_operator
 from .operator import Array, Call, ErrorSample, Operand, Sample, operator
 from .pointwise import PRELUDE, THREADS, grid_over
-from .scatter import BITS
 
 _LOOP = (
     "for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; "
@@ -24,7 +25,7 @@ _LOOP = (
 
 @cache
 def _triangle_kernel(kind: dtype, lower: bool) -> Kernel:
-    bits = BITS[kind.itemsize]
+    bits = C_TYPES_BY_SIZE[kind.itemsize]
     entry = f"{'tril' if lower else 'triu'}_{8 * kind.itemsize}"
     source = f"""{PRELUDE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
@@ -205,3 +206,56 @@ def linspace(call: Call, input: Operand, start: float, end: float) -> Any:
         step = (end - start) / max(numel - 1, 1)
         call.launch(_linspace_kernel(input.dtype), grid_over(numel), out, float(start), float(end), step, numel)
     return out
+
+
+# arange
+
+
+@cache
+def _arange_kernel(kind: dtype) -> Kernel:
+    is_floating = kind.is_floating_point
+    number = "float64" if is_floating else "int64"
+    term = "__dadd_rn(start, __dmul_rn(step, (double)i))" if is_floating else "start + step * i"
+    c = "double" if is_floating else "long long"
+    source = f"""{PRELUDE}
+extern "C" __global__ void __launch_bounds__({THREADS}) arange_{kind.name}(
+    {kind.cuda}* out, {c} start, {c} step, long long numel) {{
+  const long long threads = (long long)gridDim.x * blockDim.x;
+  for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += threads)
+    out[i] = store<{kind.cuda}>({term});
+}}
+"""
+
+    def reference(out: Any, start: Any, step: Any, numel: int) -> None:
+        values = start + step * np.arange(numel, dtype=np.float64 if is_floating else np.int64)
+        out[...] = rounded(values, kind) if is_floating else values
+
+    scalars = Scalar("start", number), Scalar("step", number), Scalar("numel", "int64")
+    return Kernel(f"arange_{kind.name}", source, [Pointer("out", kind, "w", ("numel",)), *scalars], reference)
+
+
+def _sequences() -> Iterator[Sample]:
+    yield Sample((Array((7,)), 2, 3))
+    yield Sample((Array((4, 3), layout="transposed"), 1, 2))
+    yield Sample((Array((0,)), 0, 1))
+
+
+@filling_operator(_sequences, tuple(each for each in dtypes.ALL if each is not bool_))
+def arange(call: Call, input: Operand, start: float = 0, step: float = 1) -> Any:
+    """A tensor like `input` with start, start + step, start + 2 step and so on, in row-major order.
+
+    Floating point values are computed in float64 and rounded once.
+    Host:   returns at once.
+    """
+    out = call.output(input.shape, input.dtype)
+    numel = prod(input.shape)
+    if numel:
+        wide = float64 if input.dtype.is_floating_point else int64
+        first, apart = (converted(call.name, wide, each) for each in (start, step))
+        call.launch(_arange_kernel(input.dtype), grid_over(numel), out, first, apart, numel)
+    return out
+
+
+@arange.derivative
+def _(grad: Any) -> Any:
+    return None

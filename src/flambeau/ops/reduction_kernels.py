@@ -1,12 +1,4 @@
-"""The family of reductions: any dimensions, any strides, one kernel template (kernels/reduce.cu).
-
-- Half types are accumulated in float32 and integers in int64; each result is rounded once.
-- The reduced dimensions are moved last and collapsed; nothing is copied.
-- Few results of many elements are made in two launches: pieces first, then the join of the pieces.
-- Threads load 16 bytes at once (8 of one-byte types) where the values of a result, or the results, lie next to each
-  other and every such run begins at a multiple of that.
-- The order of accumulation depends on sizes, strides and alignment alone, so results repeat exactly.
-"""
+"""Dimensions of a reduction: which ones `dim` means, the shape that they leave, and samples of both."""
 
 from __future__ import annotations
 
@@ -17,11 +9,63 @@ from typing import Any, NamedTuple
 
 from .. import strides as st
 from ..dtypes import dtype, int64
-from ..errors import ShapeError
+from ..errors import IndexRangeError, ShapeError
 from ..host import np
 from ..kernel import MAX_DIMS, Grid, Kernel, Pointer, Scalar, Strided
-from .dims import Dims, dims_of, reduced_shape
-from .pointwise import MAX_BLOCKS, PRELUDE, THREADS, source_text
+from .pointwise import FULL_DEVICE_BLOCKS, PRELUDE, THREADS, source_text
+
+Dims = int | Sequence[int] | None
+
+
+def dims_of(name: str, dim: Dims, ndim: int) -> tuple[int, ...]:
+    """The reduced dimensions, counted from the front and sorted.  None and () stand for all of them."""
+    if dim is None or isinstance(dim, (tuple, list)) and not dim:
+        return tuple(range(ndim))
+    found = [st.wrap_dim(each, ndim, name) for each in st.as_ints(dim)]
+    for each in found:
+        if found.count(each) > 1:
+            raise ShapeError(
+                f"dim {each} appears multiple times in the list of dims {dim}",
+                hint=f"name each once; of {ndim} dimensions, {each} is also {each - ndim}",
+                operator=name,
+            )
+    return tuple(sorted(found)) if ndim else ()
+
+
+def reduced_shape(shape: Sequence[int], dims: Sequence[int], keepdim: bool) -> list[int]:
+    if keepdim:
+        return [1 if dim in dims else size for dim, size in enumerate(shape)]
+    return [size for dim, size in enumerate(shape) if dim not in dims]
+
+
+def restore_dims(value: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
+    """A result with its reduced dimensions back, as size 1."""
+    return value if keepdim else value.reshape(reduced_shape(shape, dims_of("reshape", dim, len(shape)), True))
+
+
+def reduced_count(shape: Sequence[int], dims: Sequence[int]) -> int:
+    """How many values make one result."""
+    return prod(shape[dim] for dim in dims)
+
+
+def require_values(name: str, shape: Sequence[int], dim: Dims) -> None:
+    """Raise IndexRangeError if there is nothing to choose from."""
+    if dim is None and prod(shape) == 0:
+        raise IndexRangeError(
+            f"expected reduction dim to be specified for an input of shape {list(shape)}, without elements",
+            hint="specify the reduction dim with the 'dim' argument",
+            operator=name,
+        )
+    for each in dims_of(name, dim, len(shape)):
+        if shape[each] == 0:
+            raise IndexRangeError(
+                f"expected reduction dim {each} to have non-zero size, the shape is {list(shape)}",
+                hint="there is nothing to choose from: reduce a dimension that has elements, or test numel() first",
+                operator=name,
+            )
+
+
+# reductions of any dimensions
 
 TARGET_BLOCKS = 132 * 8  # blocks that keep a large device busy
 PIECE_BLOCKS = 132 * 16  # blocks that pieces are cut for
@@ -34,7 +78,7 @@ WARP_COUNT = 1024  # up to so many values, a warp makes a row faster than a bloc
 COLUMN_THREADS = 64  # neighbouring threads that load neighbouring results, at least
 LOAD_BYTES = 16
 MAX_WIDE = 8  # values that are loaded at once, at most
-SOURCE = PRELUDE + source_text("reduce.cu")
+REDUCE_SOURCE = PRELUDE + source_text("reduce.cu")
 
 
 class Fold(NamedTuple):
@@ -81,10 +125,10 @@ class Work(NamedTuple):
 
     def grid(self, outputs: int) -> Grid:
         per_block = THREADS // self.lanes * (self.wide if self.across else 1)
-        return Grid((min(-(-outputs // per_block) * self.parts, MAX_BLOCKS), 1, 1), THREADS)
+        return Grid((min(-(-outputs // per_block) * self.parts, FULL_DEVICE_BLOCKS), 1, 1), THREADS)
 
 
-class Walk(NamedTuple):
+class ReductionPlan(NamedTuple):
     """An input with the reduced dimensions last: (shape, [strides]); `kept` others lead; `length` values per result."""
 
     layout: tuple[Sequence[int], Sequence[Sequence[int]]]
@@ -99,9 +143,9 @@ class Walk(NamedTuple):
         return self.outputs, self.length, parts, chunk, self.kept, lanes, int(wide > 1)
 
 
-def walk_of(
+def plan_reduction(
     shape: Sequence[int], strides: Sequence[int], dims: Sequence[int], widest: int = 1, may_split: bool = True
-) -> Walk:
+) -> ReductionPlan:
     """Plan the reduction of `dims` (counted from the front).  widest: how many values an aligned load may take."""
     rest = [dim for dim in range(len(shape)) if dim not in dims]
     kept, (kept_steps,) = st.collapse([shape[dim] for dim in rest], [[strides[dim] for dim in rest]])
@@ -113,11 +157,11 @@ def walk_of(
     is_whole = runs[-1:] != () and runs[-1] % widest == 0 and all(step % widest == 0 for step in others)
     is_line = is_inner and len(runs) == 1 and runs[0] >= 2 * widest  # its ends are taken one by one
     is_wide = run_steps[-1:] == (1,) and (is_line or is_whole)
-    work = work_of(outputs, count, is_inner, widest if is_wide else 1, may_split)
-    return Walk(((*kept, *sizes), [(*kept_steps, *steps)]), len(kept), outputs, count, work)
+    work = plan_work(outputs, count, is_inner, widest if is_wide else 1, may_split)
+    return ReductionPlan(((*kept, *sizes), [(*kept_steps, *steps)]), len(kept), outputs, count, work)
 
 
-def work_of(outputs: int, count: int, is_inner: bool, wide: int = 1, may_split: bool = True) -> Work:
+def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, may_split: bool = True) -> Work:
     """is_inner: whether the values of one result lie closer together than the results do."""
     steps, columns = (-(-count // wide), outputs) if is_inner else (count, outputs // wide)
     if is_inner:
@@ -144,7 +188,7 @@ class Spread(NamedTuple):
     parts: int
 
 
-def spread_of(outputs: int, count: int, is_inner: bool, may_split: bool = False) -> Spread:
+def plan_spread(outputs: int, count: int, is_inner: bool, may_split: bool = False) -> Spread:
     """is_inner: whether the values of one result lie closer together than the results do."""
     lanes = THREADS if is_inner and count > WARP_COUNT else 32 if is_inner else 8
     if not is_inner and outputs * lanes < TARGET_BLOCKS * THREADS and count > WARP_COUNT:
@@ -164,7 +208,7 @@ def widest_load(operand: Any) -> int:
     return min(LOAD_BYTES // operand.dtype.itemsize, MAX_WIDE) if operand.is_aligned() else 1
 
 
-def lines_of(
+def layout_along(
     shape: Sequence[int], operands: Sequence[Sequence[int]], dim: int
 ) -> tuple[tuple[Any, Any], int, int, bool]:
     """(layout with `dim` last and the rest collapsed, rows, size of `dim`, whether rows are walked across)."""
@@ -177,17 +221,17 @@ def lines_of(
     return layout, prod(sizes), size, is_inner
 
 
-NUMBERS = [Scalar(name, "int64") for name in ("outputs", "count", "parts", "chunk", "kept", "lanes", "wide")]
-WORK = "const Work work{outputs, count, parts, chunk, kept, lanes, wide};"
-WORK_ARGUMENTS = ", ".join(f"long long {each.name}" for each in NUMBERS)
+WORK_PARAMETERS = [Scalar(name, "int64") for name in ("outputs", "count", "parts", "chunk", "kept", "lanes", "wide")]
+WORK_STATEMENT = "const Work work{outputs, count, parts, chunk, kept, lanes, wide};"
+WORK_ARGUMENTS = ", ".join(f"long long {each.name}" for each in WORK_PARAMETERS)
 
 
-def reducing(entry: str, arguments: str, op: str, across: bool) -> str:
+def reduction_source(entry: str, arguments: str, op: str, across: bool) -> str:
     """The source of an entry that reduces by `op`, an expression of kernels/reduce.cu."""
     return f"""
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments},
     const __grid_constant__ Layout<1> layout, {WORK_ARGUMENTS}) {{
-  {WORK}
+  {WORK_STATEMENT}
   reduce<{str(across).lower()}>({op}, work);
 }}
 """
@@ -198,7 +242,7 @@ def fold_kernel(fold: Fold, source: dtype, wide: dtype, out: dtype, across: bool
     """The kernel that reads `source`, accumulates in `wide` and writes `out`."""
     entry = f"{fold.name}_{source.name}_{wide.name}_{out.name}{'_across' if across else ''}"
     value = wide.cuda
-    code = f"""{SOURCE}
+    code = f"""{REDUCE_SOURCE}
 struct Meaning {{
   typedef {value} A;
   static A begin() {{ return {fold.begin}; }}
@@ -208,15 +252,15 @@ struct Meaning {{
 }};
 """
     op = f"Fold<Meaning, {value}, {source.cuda}, {out.cuda}>{{out, input, layout, scale}}"
-    code += reducing(entry, f"{out.cuda}* out, const {source.cuda}* input, double scale", op, across)
+    code += reduction_source(entry, f"{out.cuda}* out, const {source.cuda}* input, double scale", op, across)
 
     def reference(
         result: Any, input: Any, scale: float, outputs: int, count: int, parts: int, chunk: int, *_: int
     ) -> None:
-        rows = rows_of(input, outputs, count, wide)
+        rows = host_rows(input, outputs, count, wide)
         mapped = rows if fold.mapped is None else fold.mapped(rows)
         join = getattr(np, fold.ufunc).reduce
-        total = np.stack([join(piece, axis=1, dtype=wide.numpy) for piece in pieces_of(mapped, parts, chunk)])
+        total = np.stack([join(piece, axis=1, dtype=wide.numpy) for piece in host_pieces(mapped, parts, chunk)])
         result[...] = total if fold.finished is None else fold.finished(total, scale)
 
     params = [
@@ -224,7 +268,7 @@ struct Meaning {{
         Pointer("input", source, "r", "layout"),
         Scalar("scale", "float64"),
         Strided("layout", ("input",)),
-        *NUMBERS,
+        *WORK_PARAMETERS,
     ]
     return Kernel(entry, code, params, reference)
 
@@ -241,10 +285,10 @@ def select_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
     def reference(
         values: Any, indexes: Any, input: Any, known: Any, outputs: int, count: int, parts: int, chunk: int, *_: int
     ) -> None:
-        rows = rows_of(input, outputs, count, source.wide)
+        rows = host_rows(input, outputs, count, source.wide)
         find = np.argmax if largest else np.argmin
         every = np.arange(outputs)
-        for part, piece in enumerate(pieces_of(rows, parts, chunk)):
+        for part, piece in enumerate(host_pieces(rows, parts, chunk)):
             at = part * chunk + find(piece, axis=1)
             indexes[part] = at if known is None else known[at, every]
             if values is not None:
@@ -257,19 +301,19 @@ def select_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
         Pointer("input", source, "r", "layout"),
         Pointer("numbers", int64, "r", ("count", "outputs")),
         Strided("layout", ("input",)),
-        *NUMBERS,
+        *WORK_PARAMETERS,
     ]
-    return Kernel(entry, SOURCE + reducing(entry, arguments, op, across), params, reference)
+    return Kernel(entry, REDUCE_SOURCE + reduction_source(entry, arguments, op, across), params, reference)
 
 
-def rows_of(input: Any, outputs: int, count: int, wide: dtype) -> Any:
+def host_rows(input: Any, outputs: int, count: int, wide: dtype) -> Any:
     """The values of each result, on the host."""
     if input is None or count == 0:
         return np.empty((outputs, count), wide.numpy)
     return input.astype(wide.numpy, copy=False).reshape(outputs, count)
 
 
-def pieces_of(rows: Any, parts: int, chunk: int) -> Iterator[Any]:
+def host_pieces(rows: Any, parts: int, chunk: int) -> Iterator[Any]:
     """The values of each piece, on the host."""
     for part in range(parts):
         yield rows[:, part * chunk : (part + 1) * chunk]
@@ -279,7 +323,7 @@ def run_fold(call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, w
     """Queue the launches that fold `dims` of `input` into `out`, which is contiguous."""
     if not out.numel():
         return
-    walk = planned(call, input, dims)
+    walk = checked_plan(call, input, dims)
     across = walk.work.across
     if walk.work.parts == 1:
         kernel = fold_kernel(fold, input.dtype, wide, out.dtype, across)
@@ -291,7 +335,7 @@ def run_fold(call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, w
     pieces = call.scratch((walk.work.parts, walk.outputs), wide)
     kernel = fold_kernel(fold.of_pieces(), input.dtype, wide, wide, across)
     call.launch(kernel, walk.work.grid(walk.outputs), pieces, input, 1.0, walk.layout, *walk.numbers())
-    last = last_walk(pieces)
+    last = join_plan(pieces)
     kernel = fold_kernel(fold._replace(map="x", mapped=None), wide, wide, out.dtype, last.work.across)
     call.launch(kernel, last.work.grid(last.outputs), out, pieces, scale, last.layout, *last.numbers())
 
@@ -313,7 +357,7 @@ def run_select(call: Any, largest: bool, input: Any, dims: Sequence[int], values
     """Queue the launches that find the largest or smallest along `dims`; `values` may be None."""
     if not indexes.numel():
         return
-    walk = planned(call, input, dims)
+    walk = checked_plan(call, input, dims)
     kernel = select_kernel(largest, input.dtype, walk.work.across)
     if walk.work.parts == 1:
         call.launch(kernel, walk.work.grid(walk.outputs), values, indexes, input, None, walk.layout, *walk.numbers())
@@ -321,19 +365,19 @@ def run_select(call: Any, largest: bool, input: Any, dims: Sequence[int], values
     shape = walk.work.parts, walk.outputs
     pieces, places = call.scratch(shape, input.dtype), call.scratch(shape, int64)
     call.launch(kernel, walk.work.grid(walk.outputs), pieces, places, input, None, walk.layout, *walk.numbers())
-    last = last_walk(pieces)
+    last = join_plan(pieces)
     kernel = select_kernel(largest, input.dtype, last.work.across)
     call.launch(kernel, last.work.grid(last.outputs), values, indexes, pieces, places, last.layout, *last.numbers())
 
 
-def last_walk(pieces: Any) -> Walk:
+def join_plan(pieces: Any) -> ReductionPlan:
     """The walk that joins the pieces of each result."""
-    return walk_of(pieces.shape, pieces.strides, (0,), widest_load(pieces), may_split=False)
+    return plan_reduction(pieces.shape, pieces.strides, (0,), widest_load(pieces), may_split=False)
 
 
-def planned(call: Any, input: Any, dims: Sequence[int]) -> Walk:
+def checked_plan(call: Any, input: Any, dims: Sequence[int]) -> ReductionPlan:
     """The walk over an operand.  Raises ShapeError for too many dimensions."""
-    walk = walk_of(input.shape, input.strides, dims, widest_load(input))
+    walk = plan_reduction(input.shape, input.strides, dims, widest_load(input))
     if len(walk.layout[0]) > MAX_DIMS:
         raise ShapeError(
             f"{len(walk.layout[0])} dimensions do not collapse to {MAX_DIMS} or fewer: shape "
@@ -352,3 +396,64 @@ def fold_dims(
     result = call.output(reduced_shape(input.shape, dims, keepdim), out)
     run_fold(call, fold, input, dims, result, wide, scale)
     return result
+
+
+# kernels of whole rows
+
+ROW_SOURCE = REDUCE_SOURCE + source_text("rows.cu")
+WARP = 32
+WIDEST_ACCESS = 16  # bytes of a run
+RUNS = 4  # that a thread holds of a tile
+MOST_SCATTERED = 4  # elements of a run of a row that is not even
+MOST_THREADS = 1024  # of a block
+LONG_ROW_THREADS = 256  # of a row of several tiles, where there are at least
+MANY_ROWS = 132 * 4
+ROW_BOUNDS = f"__launch_bounds__({MOST_THREADS})"
+ROW_PARAMETERS = [Scalar(name, "int64") for name in ("rows", "size", "tiles", "lanes")]
+ROW_ARGUMENTS = "long long rows, long long size, long long tiles, long long lanes"
+
+
+class RowPlan(NamedTuple):
+    """How rows are spread: `lanes` threads make one, in `tiles` steps (see kernels/rows.cu)."""
+
+    rows: int
+    size: int
+    tiles: int
+    lanes: int
+
+    def grid(self) -> Grid:
+        """Blocks for all rows.  None makes several: the last wave of few long-lived blocks is seldom full."""
+        threads = max(self.lanes, THREADS) if self.lanes <= WARP else self.lanes
+        return Grid((-(-self.rows * self.lanes // threads), 1, 1), threads)
+
+
+def plan_rows(
+    count: int, size: int, operands: Sequence[Any], starts: Sequence[Sequence[int]] = (), most_tiles: int = 1
+) -> tuple[bool, RowPlan]:
+    """Whether rows are even, and how `count` of `size` elements are spread.
+
+    operands: all that are read or written along the rows, of which None is absent.  starts: unless they are
+    contiguous, the strides of some of them, the last one along a row.  most_tiles: of even rows.
+    """
+    there = [each for each in operands if each is not None]
+    run = WIDEST_ACCESS // max(each.dtype.itemsize for each in there)
+    is_even = size % run == 0 and size <= run * RUNS * MOST_THREADS * most_tiles
+    is_even = is_even and all(each.is_aligned() for each in there)
+    is_even = is_even and all(steps[-1] == 1 and all(step % run == 0 for step in steps[:-1]) for steps in starts)
+    held = RUNS * (run if is_even else min(run, MOST_SCATTERED))
+    wanted = -(-size // held)
+    lanes = -(-wanted // WARP) * WARP if wanted > WARP else 1 << (wanted - 1).bit_length()
+    most = LONG_ROW_THREADS if count >= MANY_ROWS else MOST_THREADS
+    if lanes > (most if most_tiles > 1 else MOST_THREADS):
+        lanes = most
+    return is_even, RowPlan(count, size, -(-size // (held * lanes)), lanes)
+
+
+def even_variant(is_even: bool) -> tuple[str, str]:
+    """(the end of an entry's name, the template argument)"""
+    return ("_even", "true") if is_even else ("", "false")
+
+
+def across_grid(rows: int, lanes: int) -> Grid:
+    """Blocks for `rows` rows that lie next to each other, and that `lanes` threads each make."""
+    return Grid((max(1, min(-(-rows * lanes // THREADS), FULL_DEVICE_BLOCKS)), 1, 1), THREADS)

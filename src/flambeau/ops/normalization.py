@@ -18,11 +18,19 @@ from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar
 from .operator import Array, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import THREADS, source_text
-from .reduction import SUM, run_fold
-from .rows import ROW_ARGUMENTS, ROW_BOUNDS, ROW_NUMBERS, WIDEST_ACCESS, even, rows_of
-from .rows import SOURCE as ROWS
+from .reduction_kernels import (
+    ROW_ARGUMENTS,
+    ROW_BOUNDS,
+    ROW_PARAMETERS,
+    ROW_SOURCE,
+    SUM,
+    WIDEST_ACCESS,
+    even_variant,
+    plan_rows,
+    run_fold,
+)
 
-SOURCE = ROWS + source_text("layer_norm.cu")
+LAYER_NORM_SOURCE = ROW_SOURCE + source_text("layer_norm.cu")
 COLUMN_LANES = 32  # at most, of those that share a block for the parameter gradients
 COLUMN_BLOCKS = 132 * 4  # of the parameter gradients: what runs at once
 COLUMN_BOUNDS = f"__launch_bounds__({THREADS}, 4)"
@@ -31,11 +39,11 @@ ROWS_PER_PIECE = 64  # of the parameter gradients
 
 def _norm_source(name: str, kind: dtype, is_even: bool, bound: str, arguments: str, values: str) -> tuple[str, str]:
     """(entry, source) of a kernel that calls the template `name`."""
-    end, choice = even(is_even)
+    end, choice = even_variant(is_even)
     entry = f"{name}_{kind.name}{end}"
     return (
         entry,
-        f"""{SOURCE}
+        f"""{LAYER_NORM_SOURCE}
 extern "C" __global__ void {bound} {entry}({arguments}) {{
   {name}<{choice}, {kind.wide.cuda}>({values});
 }}
@@ -73,7 +81,7 @@ def layer_norm_kernel(kind: dtype, is_even: bool) -> Kernel:
         Pointer("input", kind, "r", ("rows", "size")),
         Pointer("weight", kind, "r", ("size",)),
         Pointer("bias", kind, "r", ("size",)),
-        *ROW_NUMBERS,
+        *ROW_PARAMETERS,
         Scalar("eps", "float64"),
     ]
     return Kernel(entry, source, params, reference, 8.0)
@@ -111,7 +119,7 @@ def layer_norm_backward_kernel(kind: dtype, is_even: bool) -> Kernel:
         Pointer("out", kind, "w", ("rows", "size")),
         *_norm_operands(kind),
         Pointer("weight", kind, "r", ("size",)),
-        *ROW_NUMBERS,
+        *ROW_PARAMETERS,
     ]
     return Kernel(entry, source, params, reference, 12.0)
 
@@ -211,7 +219,7 @@ def native_layer_norm(
     mean, rstd = call.output(shape, kind.wide), call.output(shape, kind.wide)
     if count * size:
         operands = [None if each is None else call.contiguous(each) for each in (input, weight, bias)]
-        is_even, rows = rows_of(count, size, (out, *operands))
+        is_even, rows = plan_rows(count, size, (out, *operands))
         call.launch(layer_norm_kernel(kind, is_even), rows.grid(), out, mean, rstd, *operands, *rows, eps)
     return out, mean, rstd
 
@@ -265,7 +273,7 @@ def layer_norm_backward(
             call.contiguous(rstd),
         ]
         weight = None if weight is None else call.contiguous(weight)
-        is_even, rows = rows_of(count, size, (out, *operands[:2], weight))
+        is_even, rows = plan_rows(count, size, (out, *operands[:2], weight))
         call.launch(layer_norm_backward_kernel(kind, is_even), rows.grid(), out, *operands, weight, *rows)
     return out
 
@@ -292,7 +300,7 @@ def layer_norm_columns(
     pieces = call.scratch((parts, size), kind.wide), call.scratch((parts, size), kind.wide)
     if rows * size:
         operands = [call.contiguous(each) for each in (grad_output, input, mean, rstd)]
-        is_even, _ = rows_of(rows, size, operands[:2])
+        is_even, _ = plan_rows(rows, size, operands[:2])
         grid = Grid((tiles * parts, 1, 1), THREADS)
         call.launch(layer_norm_columns_kernel(kind, is_even), grid, *pieces, *operands, rows, size, parts, lanes)
     for piece, out in zip(pieces, results):
