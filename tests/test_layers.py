@@ -66,7 +66,7 @@ KNOWN_CYCLES = {
 
 
 def module_of(path: Path) -> str:
-    """The module's name below flambeau: "" for the package itself, "ops.reduce" for ops/reduce.py."""
+    """The module's name below flambeau: "" for the package itself, "ops.reductions" for ops/reductions.py."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -1,5 +1,7 @@
 """Joining and repeating, against NumPy."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 

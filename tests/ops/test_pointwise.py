@@ -1,5 +1,7 @@
 """Pointwise kernels walk every layout: packs, single elements, what packs leave over, repeats and permutations."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

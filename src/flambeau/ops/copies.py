@@ -43,7 +43,7 @@ C_TYPES_BY_SIZE = {
 WARP = 32
 UNITS_AHEAD = 4  # units that a thread loads before it stores the first
 ROW_BLOCKS = 132 * 64  # of rows out of order, fewer blocks that go on are faster
-ROW_COPY_SOURCE = source_text("moving.cu")
+ROW_COPY_SOURCE = source_text("row_copy.cu")
 
 
 def blocks_for(threads: int) -> int:

@@ -1,4 +1,4 @@
-"""The negative log-likelihood of classes.  kernels/classes.cu has its device code.
+"""The negative log-likelihood of classes.  kernels/class_losses.cu has its device code.
 
 - A class index outside the classes raises IndexRangeError at once on the CPU; on a GPU it stops the device as a failed
   assertion does (AcceleratorError 710 at the next call that waits).
@@ -23,7 +23,7 @@ from .reduction_kernels import ROW_BOUNDS, ROW_SOURCE, SUM, TARGET_BLOCKS, even_
 from .softmax import softmax
 from .views import reshape
 
-CLASS_LOSS_SOURCE = ROW_SOURCE + source_text("classes.cu")
+CLASS_LOSS_SOURCE = ROW_SOURCE + source_text("class_losses.cu")
 IGNORED = -100
 TERMS_PER_PIECE = 4096
 
@@ -33,7 +33,7 @@ TERMS_PER_PIECE = 4096
 
 @cache
 def _class_kernel(name: str, kind: dtype) -> Kernel:
-    """nll_each, nll_pieces, nll_finish or nll_backward (kernels/classes.cu) for one type."""
+    """nll_each, nll_pieces, nll_finish or nll_backward (kernels/class_losses.cu) for one type."""
     return _CLASS_KERNELS[name](kind)
 
 

@@ -1,4 +1,4 @@
-"""Making tensors of random numbers.  An element has the same bits on every kind of device (ops/philox.py)."""
+"""Making tensors of random numbers.  An element has the same bits on every kind of device (ops/random.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Sums, products, means, variances and truth: types, NaN, and gradients where something special happens."""
+"""Reductions: values, types, gradients and errors of sums, norms, minima and maxima."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
@@ -102,3 +104,61 @@ def test_errors_name_every_value():
         reductions.mean(x, (1, -1))
     with pytest.raises(DtypeError, match="mean: input must be floating point, got int64"):
         reductions.mean(tensor([1]))
+
+
+# norms
+
+INF = float("inf")
+
+
+def test_norms():
+    x = tensor([[3.0, -4.0], [0.0, 12.0]])
+    found = [reductions.norm(x, p).item() for p in ("fro", 1, INF, -INF, 0)]
+    assert found == [13, 19, 12, 0, 3]
+    assert reductions.norm(x, dim=1).tolist() == [5, 12]
+
+
+def test_gradients_at_zero_are_zero():
+    for p in (1, 2, 3, 0.5):
+        assert gradient(lambda x, p=p: reductions.norm(x, p), [0.0, 0.0]) == [0, 0]
+    assert gradient(lambda x: reductions.norm(x, 1), [0.0, 2.0]) == [0, 1]
+    assert gradient(lambda x: reductions.norm(x, INF), [2.0, 2.0]) == [0.5, 0.5]
+
+
+# largest and smallest values
+
+NAN = float("nan")
+
+
+def test_nan_is_found_first():
+    x = tensor([[1.0, NAN, 5.0, NAN], [4.0, 7.0, 7.0, 1.0]])
+    assert reductions.argmax(x, 1).tolist() == [1, 1]
+    assert reductions.argmin(x, 1).tolist() == [1, 3]
+    assert np.isnan(reductions.amax(x).item())
+    assert np.isnan(reductions.amin(x, 1).tolist()[0])
+
+
+def test_max_names_its_results():
+    found = reductions.max_(tensor([[1.0, 3.0]]), dim=1, keepdim=True)
+    assert found.values.tolist() == [[3.0]]
+    assert found.indices.tolist() == [[1]]
+    assert repr(found).startswith("torch.return_types.max(\nvalues=")
+    values, indices = reductions.min_(tensor(2.0), 0)
+    assert (values.item(), indices.item()) == (2.0, 0)
+
+
+def test_ties_share_the_gradient_without_an_index_and_the_first_takes_it_with_one():
+    ties = [[1.0, 3.0, 3.0], [3.0, 2.0, 2.0]]
+    third = 1 / 3
+    assert gradient(reductions.max_, ties) == [[0, third, third], [third, 0, 0]]
+    assert gradient(lambda x: reductions.amax(x, 1), ties) == [[0, 0.5, 0.5], [1, 0, 0]]
+    assert gradient(lambda x: reductions.max_(x, 1).values, ties) == [[0, 1, 0], [1, 0, 0]]
+
+
+def test_errors_of_choices_name_every_value():
+    with pytest.raises(
+        IndexRangeError, match=r"max: expected reduction dim to be specified for an input of .*\[0, 3\]"
+    ):
+        reductions.max_(tensor(np.zeros((0, 3))))
+    with pytest.raises(IndexRangeError, match="amax: expected reduction dim 0 to have non-zero size"):
+        reductions.amax(tensor(np.zeros((0, 3))), 0)

@@ -1,18 +1,14 @@
 """Layer norm: values, far means, and the gradients that have kernels of their own."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 
 import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import DtypeError, ShapeError
-from flambeau.ops.normalization import (  # fmt: skip
-    ROWS_PER_PIECE,
-    _column_parts,
-    layer_norm,
-    layer_norm_columns,
-    native_layer_norm,
-)
+from flambeau.ops.normalization import ROWS_PER_PIECE, _column_parts, layer_norm, layer_norm_columns, native_layer_norm
 from flambeau.ops.softmax import log_softmax
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck, machine

@@ -1,6 +1,9 @@
-"""Random numbers to the bit: which counter an element takes, and the same everywhere."""
+"""Random numbers: Philox against known answers, equal bits on every device, distributions, dropout."""
+
+from __future__ import annotations
 
 import math
+import secrets
 
 import numpy as np
 import pytest
@@ -8,7 +11,132 @@ import pytest
 import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import ArgumentError, DeviceMismatchError
-from flambeau.ops.random import random_words
+from flambeau.ops import random
+from flambeau.ops.random import masked_scale, philox4x32, random_words
+from flambeau.testing import gradcheck
+
+WORD = 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    ("counter", "key", "answer"),
+    [
+        ([0] * 4, [0] * 2, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
+        ([WORD] * 4, [WORD] * 2, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),
+        (
+            [0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344],
+            [0xA4093822, 0x299F31D0],
+            [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1],
+        ),
+    ],
+)
+def test_known_answers(counter, key, answer):
+    found = philox4x32([np.array([each], np.uint64) for each in counter], key)
+    assert [int(each[0]) for each in found] == answer
+
+
+def test_a_counter_beyond_32_bits_uses_the_second_word():
+    far = random_words(5, (1 << 32) + 3, 1)
+    expected = philox4x32([np.array([each], np.uint64) for each in (3, 1, 0, 0)], [5, 0])
+    assert far[0].tolist() == [int(each[0]) for each in expected]
+
+
+def fused_step_is_exact(a, b, c):
+    """Whether rounding a * b + c to float64 and then to float32 is rounding once, everywhere."""
+    product, added = a.astype(np.float64) * b, np.float64(c)
+    total = product + added
+    back = total - product
+    rest = (product - (total - back)) + (added - back)
+    is_half_way = (total.view(np.int64) & ((1 << 29) - 1)) == 1 << 28
+    return not (is_half_way & (rest != 0)).any()
+
+
+def in_parts(values):
+    """Parts that stay in the cache."""
+    return np.array_split(values, 64)
+
+
+def check_series(terms, x):
+    total = np.full_like(x, terms[-1])
+    for term in reversed(terms[:-1]):
+        assert fused_step_is_exact(total, x, np.float32(term))
+        total = (total.astype(np.float64) * x + np.float64(np.float32(term))).astype(np.float32)
+
+
+def test_no_fused_step_of_a_normal_value_is_rounded_twice():
+    rest = np.arange(-(1 << 21), 1 << 21).astype(np.float32) * np.float32(2.0**-22)
+    for terms in (random.SINE_SERIES, random.COSINE_SERIES):
+        for part in in_parts(rest * rest):
+            check_series(terms, part)
+    low, high = np.array([0.5**0.5, 2**0.5], np.float32).view(np.int32)
+    for part in in_parts(np.arange(low, high + 1, dtype=np.int32).view(np.float32) - np.float32(1)):
+        check_series(random.LOG_SERIES, part)
+
+
+def normals(seed, numel):
+    """Box and Muller's transform in float64 of the bits that float32 normals are made of."""
+    words = random_words(seed, 0, numel // 4).reshape(-1) >> np.uint64(8)
+    u, turn = (words[::2] + np.uint64(1)).astype(np.float64) * 2.0**-24, words[1::2].astype(np.float64) * 2.0**-24
+    radius, quarter = np.sqrt(-2 * np.log(u)), np.rint(turn * 4)
+    angle = (turn * 4 - quarter) * (np.pi / 2)  # exact before it is multiplied, so that zeros of cosine are zeros
+    sine, cosine = np.sin(angle), np.cos(angle)
+    at = quarter.astype(int) % 4
+    pair = np.choose(at, (cosine, -sine, -cosine, sine)), np.choose(at, (sine, cosine, -sine, -cosine))
+    return np.stack([radius * pair[0], radius * pair[1]], 1).reshape(-1)
+
+
+def ulps(found, exact):
+    return np.abs(found - exact) / np.spacing(np.abs(exact).astype(np.float32)).astype(np.float64)
+
+
+@pytest.mark.devices(1)
+def test_normal_values_are_within_4_ulp_of_float64(gpus):
+    seed, numel = secrets.randbits(63), 1 << 20
+    exact = normals(seed, numel)
+    for device in ("cpu", "cuda"):
+        source = torch.Generator(device).manual_seed(seed)
+        found = torch.empty(numel, device=device).normal_(generator=source).cpu().numpy()
+        assert ulps(found.astype(np.float64), exact).max() <= 4, (seed, device)
+
+
+def test_radius_and_circle_are_close_everywhere():
+    """Over all 2^24 lengths and all turns within an eighth, each in steps, with both ends."""
+    last = 1 << 24
+    assert random.twice_negative_log(np.array([last])).tolist() == [0]
+    for count in in_parts(np.arange(1, last - 4096, 7)), in_parts(np.arange(last - 4096, last)):
+        for part in count:
+            radius = np.sqrt(random.twice_negative_log(part)).astype(np.float64)
+            assert ulps(radius, np.sqrt(-2 * np.log(part * 2.0**-24))).max() < 1.5
+    for turn in in_parts(np.arange(1 << 21, dtype=np.uint64)):
+        cosine, sine = (each.astype(np.float64) for each in random.unit_circle(turn << np.uint64(8)))
+        angle = turn.astype(np.float64) * (2 * np.pi / (1 << 24))
+        assert ulps(cosine, np.cos(angle)).max() < 1.7
+        assert ulps(sine[angle > 0], np.sin(angle[angle > 0])).max() < 1.7
+
+
+def test_tails_hold_as_many_values_as_the_normal_distribution_says():
+    numel = 1 << 22
+    size = np.abs(torch.empty(numel).normal_(generator=torch.Generator().manual_seed(11)).numpy())
+    for deviations in (1, 2, 3, 4, 5):
+        expected = numel * math.erfc(deviations / math.sqrt(2))
+        assert abs(np.count_nonzero(size > deviations) - expected) < 5 * math.sqrt(expected)
+    assert size.max() < math.sqrt(48 * math.log(2)) + 1e-5
+
+
+@pytest.mark.devices(1)
+def test_the_greatest_fraction_gives_zero_and_no_nan(gpus):
+    """Word 2 of this counter ends in 24 ones: u is 1, and its logarithm 0."""
+    counter = 6647514
+    assert random_words(7, counter, 1)[0, 2] >> np.uint64(8) == 0xFFFFFF
+    found = []
+    for device in ("cpu", "cuda"):
+        source = torch.Generator(device).manual_seed(7)
+        source.set_offset(4 * counter)
+        found.append(torch.empty(4, device=device).normal_(generator=source).cpu().numpy())
+    assert found[0].tolist()[2:] == [0, 0] and found[0].tobytes() == found[1].tobytes()
+
+
+# operators
 
 FLOATING = [each.name for each in dtypes.FLOATING_TYPES]
 DRAWS = {
@@ -204,3 +332,36 @@ def test_arange_rounds_once():
     assert x.numpy().tolist() == (0.1 * np.arange(10)).astype(np.float32).tolist()
     assert torch.arange(5, 0, -2).tolist() == [5, 3, 1]
     assert torch.arange(2**53, 2**53 + 3).tolist() == [2**53, 2**53 + 1, 2**53 + 2]
+
+
+# dropout
+
+
+@pytest.mark.parametrize("kind", FLOATING)
+def test_dropout_keeps_scales_and_gives_the_gradient_to_what_is_kept(kind):
+    x = torch.ones(2000, dtype=getattr(dtypes, kind), requires_grad=True)
+    y = torch.dropout(x, 0.25, True)
+    kept = y.detach().double()
+    assert sorted(set(kept.tolist())) == [0.0, float(torch.tensor(1 / 0.75, dtype=getattr(dtypes, kind)).item())]
+    assert (kept != 0).double().mean().item() == pytest.approx(0.75, abs=0.05)
+    y.backward(torch.ones_like(y))
+    assert x.grad.tolist() == y.tolist()
+
+
+def test_dropout_at_the_ends():
+    x = torch.tensor([1.0, math.inf, math.nan])
+    assert torch.dropout(x, 0.0, True) is x
+    assert torch.dropout(x, 0.5, False) is x
+    assert torch.dropout(x, 1.0, True).tolist() == [0.0, 0.0, 0.0]
+    assert torch.dropout(torch.tensor([1]), 0.5, False).tolist() == [1]
+
+
+def test_dropout_may_be_written_in_place_and_differentiated_twice():
+    x = torch.ones(50, requires_grad=True)
+    y = torch.dropout(x, 0.5, True)
+    mask = y.tolist()
+    y.mul_(3).sum().backward()
+    assert x.grad.tolist() == [each * 3 for each in mask]
+    z = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([True, False])
+    assert gradcheck(lambda each: masked_scale(each, mask, 2.0), [z])

@@ -1,5 +1,7 @@
 """Triangles and evenly spaced numbers, against NumPy."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 
