@@ -18,7 +18,7 @@ LAYERS = (
         "strides",
         "memory_formats",
         "kernel",
-        "problem",
+        "library_operation",
         "vector_clock",
         "byte_ranges",
         "config",

@@ -28,9 +28,9 @@ from .core.thread import CPU, Device
 from .dtypes import dtype
 from .errors import ArgumentTypeError, DeviceMismatchError
 from .kernel import Grid, Kernel
+from .library_operation import LibraryOperation
 from .operands import MISUSES, check_types, device_of, misuse
 from .ops.pointwise import uncastable, unlike_result
-from .problem import Problem
 from .runtime.device import device
 from .runtime.generator import Generator, check_generator
 
@@ -130,12 +130,12 @@ class Call:
         handle = None if self.is_on_host else self.device.kernel(kernel)  # type: ignore[attr-defined]
         self.steps.append(Launch(kernel, handle, grid, values, self.called))
 
-    def library(self, problem: Problem, *operands: Any) -> None:
+    def library(self, operation: LibraryOperation, *operands: Any) -> None:
         """Queue a library call, with a workspace from the caching allocator."""
-        callers.uses(problem.kind, self.name)
+        callers.uses(operation.kind, self.name)
         # ignored: devices are objects here
-        handle, nbytes = (None, 0) if self.is_on_host else self.device.library_plan(problem)  # type: ignore[attr-defined]
-        self.steps.append(LibraryCall(problem, handle, nbytes, operands, self.called))
+        handle, nbytes = (None, 0) if self.is_on_host else self.device.library_plan(operation)  # type: ignore[attr-defined]
+        self.steps.append(LibraryCall(operation, handle, nbytes, operands, self.called))
 
     def random(self, count: int, source: Any = None) -> tuple[Any, Any, Any]:
         """Reserve `count` Philox counters of a generator (None: the device's own): (state, seed, first counter)."""

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import DtypeError, ShapeError
+from flambeau.library_operation import Gemm
 from flambeau.ops import linalg
 from flambeau.ops.linalg import DENSE, FULL, IN_PLACE, Matrices, plan_gemm, unit_steps
-from flambeau.problem import Gemm
 from flambeau.strides import contiguous
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck, machine
@@ -27,17 +27,17 @@ def planned(a_shape, b_shape, batch, a_strides=None, b_strides=None):
 def test_transposed_operands_are_not_copied():
     plan = planned((2, 3), (3, 4), (), (1, 2), (1, 3))
     assert (plan.a, plan.b) == (IN_PLACE, IN_PLACE)
-    assert plan.problem == Gemm(dtypes.float32, 1, 2, 4, 3, (0, 1, 2), (0, 1, 3), (8, 4, 1))
+    assert plan.gemm == Gemm(dtypes.float32, 1, 2, 4, 3, (0, 1, 2), (0, 1, 3), (8, 4, 1))
 
 
 def test_a_batch_over_one_matrix_is_one_tall_product():
     plan = planned((5, 2, 3), (3, 4), (5,))
-    assert (plan.problem.batch, plan.problem.m, plan.a, plan.b) == (1, 10, IN_PLACE, IN_PLACE)
+    assert (plan.gemm.batch, plan.gemm.m, plan.a, plan.b) == (1, 10, IN_PLACE, IN_PLACE)
 
 
 def test_a_broadcast_batch_is_a_step_of_zero():
     plan = planned((2, 3), (5, 3, 4), (5,))
-    assert (plan.problem.batch, plan.problem.a_strides[0], plan.problem.b_strides[0]) == (5, 0, 12)
+    assert (plan.gemm.batch, plan.gemm.a_strides[0], plan.gemm.b_strides[0]) == (5, 0, 12)
 
 
 def test_what_has_no_unit_step_is_copied():
@@ -151,8 +151,8 @@ def test_tf32_is_off_until_it_is_asked_for():
         def output(self, shape, dtype):
             return tensor(np.zeros(shape), dtype=dtype)
 
-        def library(self, problem, *operands):
-            seen.append(problem.allow_tf32)
+        def library(self, operation, *operands):
+            seen.append(operation.allow_tf32)
 
     a = tensor([[1.0]])
     assert linalg.allow_tf32.value is False

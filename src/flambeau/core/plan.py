@@ -17,7 +17,7 @@ from .. import host
 from ..errors import FlambeauError, OutOfMemoryError, ValueRangeError, reference_failed, shown
 from ..hooks import hooks
 from ..kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar, Strided
-from ..problem import Problem, unpacked
+from ..library_operation import LibraryOperation, unpack_addresses
 from . import storage, tensor, thread
 from .layout import Layout
 from .native import copied, is_unshared, put_address
@@ -179,7 +179,7 @@ class LibraryCall(Step):
     __slots__ = ("handle", "problem", "workspace_nbytes")
 
     def __init__(
-        self, problem: Problem, handle: Any, workspace_nbytes: int, operands: Sequence[Any], called: str
+        self, problem: LibraryOperation, handle: Any, workspace_nbytes: int, operands: Sequence[Any], called: str
     ) -> None:
         self.called = called
         self.problem = problem
@@ -191,7 +191,7 @@ class LibraryCall(Step):
 
     def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
         """What a call touches, at its addresses."""
-        return self.problem.accesses(unpacked(self.addressed(used)))
+        return self.problem.accesses(unpack_addresses(self.addressed(used)))
 
     @property
     def reference(self) -> Any:
@@ -322,7 +322,7 @@ def host_call(step: Any) -> HostCall:
     for number, place in enumerate(step.addresses):
         ADDRESS.pack_into(marks, place.at, number + 1)
     if isinstance(step, LibraryCall):
-        found = step.problem.accesses(unpacked(marks))
+        found = step.problem.accesses(unpack_addresses(marks))
         return HostCall(step.problem.reference, [_argument(each, step) for each in found], step)
     kernel = step.kernel
     called = {at: number for at, _, number in step.numbers}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..kernel import Buffer, Grid
-from ..problem import unpacked
+from ..library_operation import unpack_addresses
 from .api import Address, CopyKind, EventHandle, KernelHandle, PlanHandle, StreamHandle
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class HotCalls:
-    """The driver's methods of the same names, but for operands' addresses, which come packed: see `problem.unpacked`.
+    """The driver's methods of the same names; operands' addresses come packed (`library_operation.unpack_addresses`).
 
     A driver with compiled ones derives from this.
     """
@@ -36,4 +36,4 @@ class HotCalls:
         self._driver.copy(Address(dst), Address(src), nbytes, kind, stream)
 
     def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int, stream: StreamHandle) -> None:
-        self._driver.library_run(plan, unpacked(packed), Address(workspace), stream)
+        self._driver.library_run(plan, unpack_addresses(packed), Address(workspace), stream)

@@ -10,7 +10,7 @@ from typing import Any
 from .. import dtypes
 from ..errors import ArgumentError, DtypeError
 from ..host import np
-from ..problem import GELU_CUBIC, ROOT_2_OVER_PI, gelu_bend, gelu_tanh_of
+from ..library_operation import GELU_CUBIC, ROOT_2_OVER_PI, gelu_tanh_of, gelu_tanh_term
 from .elementary import erf_of, exp, floating_function, numeric_function
 from .operator import Array, ErrorSample, Operand, Sample
 from .pointwise import Pointwise, floating_only, pointwise, promoted
@@ -204,7 +204,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 def gelu_tanh_backward(upstream: Operand, input: Operand) -> Any:
     """The gradient of gelu's approximation by tanh."""
     number = input.dtype.type  # type: ignore[attr-defined]
-    bend, steepness = gelu_bend(input), number(ROOT_2_OVER_PI) * (1 + 3 * number(GELU_CUBIC) * input * input)
+    bend, steepness = gelu_tanh_term(input), number(ROOT_2_OVER_PI) * (1 + 3 * number(GELU_CUBIC) * input * input)
     return upstream * (number(0.5) * (1 + bend) + number(0.5) * input * (1 - bend * bend) * steepness)
 
 

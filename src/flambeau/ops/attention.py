@@ -1,6 +1,7 @@
 """Scaled dot product attention.
 
-- Without a mask and dropout, half types go to one `problem.Attention`, which never has the matrix of scores in memory.
+- Without a mask and dropout, half types go to one `library_operation.Attention`, which never stores
+  the matrix of scores.
 - All else is made of products and a softmax, computed in float32 for half types.
 - A query that sees no key gives 0, with gradients of 0.
 - Its second derivative is not implemented where the first one is `attention_backward`.
@@ -16,7 +17,7 @@ from .. import dtypes
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bool_, float32
 from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError
-from ..problem import Attention, AttentionBackward
+from ..library_operation import Attention, AttentionBackward
 from .compare import where
 from .copies import fill
 from .creation import tril
@@ -31,7 +32,7 @@ UNIT = 8  # elements of a half type in one load of 16 bytes
 Sizes = Sequence[int]
 
 
-# one fused problem
+# the fused operation
 
 
 def _loadable(call: Any, operand: Any) -> Any:
@@ -130,8 +131,8 @@ def attention_backward(
     statistics = call.contiguous(logsumexp)
     if output.numel():
         forward = _attention(*inputs, operands[1], is_causal, scale)
-        problem = AttentionBackward(forward, _steps(operands[0]), *map(_steps, results))
-        call.library(problem, *results, *operands, statistics, *inputs)
+        backward = AttentionBackward(forward, _steps(operands[0]), *map(_steps, results))
+        call.library(backward, *results, *operands, statistics, *inputs)
     return results
 
 
@@ -187,7 +188,7 @@ def _composed(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_
 
 
 def _is_fused(query: Any, key: Any, value: Any) -> bool:
-    """Whether operands that fit together make one `problem.Attention`."""
+    """Whether operands that fit together make one `library_operation.Attention`."""
     dims = query.shape[-1], value.shape[-1]
     return (
         query.dtype in HALVES
@@ -345,7 +346,7 @@ def _in_four(operand: Any, lead: Sizes) -> Any:
 
 
 def _is_grouped(query: Any, key: Any, value: Any) -> bool:
-    """Whether groups of heads can be left to the fused problem."""
+    """Return whether the fused operation can take these groups of heads."""
     shapes = [tuple(each.shape) for each in (query, key, value)]
     if not _is_fused(query, key, value) or len(shapes[0]) != 4:
         return False

@@ -15,7 +15,7 @@ from .. import dtypes
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bool_, dtype, float32, float64
 from ..errors import DtypeError, ShapeError
-from ..problem import GELU, RELU, Gemm
+from ..library_operation import GELU, RELU, Gemm
 from ..scalars import converted
 from .activation import gelu, gelu_tanh_backward, relu, relu_backward
 from .copies import fill
@@ -37,7 +37,7 @@ class Matrices(NamedTuple):
 class GemmPlan(NamedTuple):
     """A product, how its operands are passed, and their shape where they are copied."""
 
-    problem: Gemm
+    gemm: Gemm
     a: str
     b: str
     batch: Sizes
@@ -56,8 +56,8 @@ def plan_gemm(
         b = Matrices(b.shape[-2:], b.strides[-2:])
     a_steps, a_passed = _operand_plan(a, batch)
     b_steps, b_passed = _operand_plan(b, batch)
-    problem = Gemm(kind, count, m, n, k, a_steps, b_steps, (m * n, n, 1), has_bias, allow_tf32, activation)
-    return GemmPlan(problem, a_passed, b_passed, batch)
+    gemm = Gemm(kind, count, m, n, k, a_steps, b_steps, (m * n, n, 1), has_bias, allow_tf32, activation)
+    return GemmPlan(gemm, a_passed, b_passed, batch)
 
 
 def as_one_matrix(a: Matrices) -> Matrices:
@@ -106,7 +106,7 @@ def product(
 ) -> Any:  # fmt: skip
     """Queue shape-of-`shape` out = activation(a @ b (+ bias)), with a and b seen as `left` and `right`.
 
-    activation: see `problem.Gemm`; "" where the inner size is 0.
+    activation: see `library_operation.Gemm`; "" where the inner size is 0.
     """
     kind = a.dtype
     if prod(shape) and left.shape[-1] == 0:
@@ -116,7 +116,7 @@ def product(
         return out
     plan = plan_gemm(kind, left, right, batch, bias is not None, allow_tf32.value and kind is float32, activation)
     a, b = _fetched(call, a, left, plan.a, plan.batch), _fetched(call, b, right, plan.b, plan.batch)
-    call.library(plan.problem, out, a, b, None if bias is None else call.contiguous(bias))
+    call.library(plan.gemm, out, a, b, None if bias is None else call.contiguous(bias))
     return out
 
 

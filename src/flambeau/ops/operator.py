@@ -31,7 +31,7 @@ from ..core.operator import (
 )
 from ..dtypes import dtype
 from ..kernel import Grid, Kernel
-from ..problem import Problem
+from ..library_operation import LibraryOperation
 
 
 class Operand(Protocol):
@@ -81,8 +81,8 @@ class Call(Protocol):
         a list of contiguous operands, no more than its `count`.
         """
 
-    def library(self, problem: Problem, *operands: Any) -> None:
-        """Queue a library call on the problem's operands, in its order."""
+    def library(self, operation: LibraryOperation, *operands: Any) -> None:
+        """Queue a library call on its operands, in the order that the operation lists."""
 
     def random(self, count: int, generator: Any) -> tuple[Any, Any]:
         """Reserve `count` Philox blocks: (seed, first counter), which are passed on to launches as they are."""

@@ -24,13 +24,13 @@ from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, P
 from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..hooks import subscribe
 from ..kernel import Access, Kernel
+from ..library_operation import LibraryOperation
 from ..memory import settings
 from ..memory.caching import CachingAllocator
 from ..memory.pinned import PinnedCache
 from ..memory.private import relaxed
 from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
-from ..problem import Problem
 from . import fork, strict
 from .cudart import HostRegistry
 from .device import CPU_INDEX, device
@@ -60,7 +60,7 @@ class Accelerator(thread.Device):
         self.raw_blocks = RawBlocks(self.allocator)
         self.generator = new_default(index)
         self.kernels: dict[Kernel, KernelHandle] = {}
-        self._library_plans: dict[Problem, tuple[PlanHandle, int]] = {}
+        self._library_plans: dict[LibraryOperation, tuple[PlanHandle, int]] = {}
         self.capture_stream: Stream | None = None  # of cuda.graph(), made at its first use
         self._pools: dict[int, list[Stream]] = {}
         self._next: dict[int, int] = {}
@@ -75,7 +75,7 @@ class Accelerator(thread.Device):
                 handle = self.kernels[kernel] = self.driver.kernel_load(self.index, kernel)
         return handle
 
-    def library_plan(self, problem: Problem) -> tuple[PlanHandle, int]:
+    def library_plan(self, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         """The driver's handle for a library problem, and the workspace bytes that a run needs."""
         found = self._library_plans.get(problem)
         if found is None:

@@ -20,7 +20,7 @@ from ..driver.api import (
 from ..driver.hot_calls import HotCalls
 from ..hooks import hooks
 from ..kernel import Buffer, Grid
-from ..problem import unpacked
+from ..library_operation import unpack_addresses
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -84,7 +84,7 @@ class Queue:
             self.synchronize()
 
     def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int) -> None:
-        """Queue a library call on operands whose addresses are packed (see `problem.unpacked`).
+        """Queue a library call on operands whose addresses are packed (see `library_operation.unpack_addresses`).
 
         While a stream is capturing, libraries may load what they need for it.
         """
@@ -96,7 +96,7 @@ class Queue:
             with self.machine.loading():
                 self.hot.library_run(plan, packed, workspace, self.handle)
         if hooks.on_launch is not None:
-            hooks.on_launch(self, plan, unpacked(packed))
+            hooks.on_launch(self, plan, unpack_addresses(packed))
         if self.machine.launch_blocking:
             self.synchronize()
 

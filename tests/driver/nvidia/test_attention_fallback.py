@@ -10,7 +10,7 @@ from flambeau.driver.nvidia import attention_fallback as own
 from flambeau.driver.nvidia.compile import compile_cubin
 from flambeau.host import address_of, bytes_at
 from flambeau.kernel import Grid, row_major
-from flambeau.problem import Attention, AttentionBackward
+from flambeau.library_operation import Attention, AttentionBackward
 
 RANDOM = np.random.default_rng(2)
 KINDS = dtypes.FLOATING_TYPES

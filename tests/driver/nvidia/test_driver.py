@@ -13,7 +13,7 @@ from flambeau.driver.nvidia import gemm as own
 from flambeau.driver.nvidia.compile import Compiler
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar
-from flambeau.problem import Gemm
+from flambeau.library_operation import Gemm
 
 CONTEXT = (0xC0, 0xC1)
 DEVICE_1 = 1 << 40  # the stand-in says that an address from here on is of device 1

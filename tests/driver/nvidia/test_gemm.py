@@ -21,7 +21,7 @@ from flambeau.driver.nvidia.gemm import (
 )
 from flambeau.host import address_of, bytes_at
 from flambeau.kernel import Grid, row_major
-from flambeau.problem import Gemm
+from flambeau.library_operation import Gemm
 
 NUMBERS = dtypes.ALL[1:]
 

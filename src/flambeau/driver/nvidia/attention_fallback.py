@@ -16,7 +16,7 @@ from ...dtypes import FLOATING, dtype
 from ...errors import NotSupportedError
 from ...host import numpy
 from ...kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
-from ...problem import Attention, AttentionBackward, attend, attend_backward
+from ...library_operation import Attention, AttentionBackward, attend, attend_backward
 from .gemm import Launch, device_text
 from .handles import Stream
 

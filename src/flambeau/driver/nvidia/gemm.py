@@ -17,7 +17,7 @@ from typing import Any
 from ...dtypes import BOOL, FLOATING, dtype
 from ...errors import NotSupportedError
 from ...kernel import Grid, Kernel, Pointer, Scalar, Strided
-from ...problem import ACTIVATIONS, Gemm
+from ...library_operation import ACTIVATIONS, Gemm
 from .handles import Stream
 
 TILE = 32  # as in gemm.cu

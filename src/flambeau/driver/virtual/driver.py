@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ...config import Gpus
 from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
 from ...kernel import Access, Buffer, Grid, Kernel
-from ...problem import Problem
+from ...library_operation import LibraryOperation
 from ..api import (
     Address,
     CopyKind,
@@ -435,7 +435,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         duration = engine.preset.within(queue.share, bound.duration_ns)
         engine.submit(queue, name, work, (loaded, bound), bound.accesses, blocks, duration, engine.preset.launch_ns)
 
-    def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
+    def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         if problem.kind not in LIBRARIES:
             raise NotSupportedError(f"the virtual driver does not solve {problem.kind!r}", operator="library_plan")
         with self._lock:

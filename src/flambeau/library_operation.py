@@ -1,7 +1,7 @@
-"""Problems that a vendor's library solves.  A problem says what is computed, and how in NumPy, never by whom.
+"""Library operations: descriptors of matrix products and attention, each with its NumPy reference.
 
-`Driver.library_plan` turns a problem into a handle and a workspace size; `Driver.library_run` runs the handle
-on addresses, one per operand.
+A descriptor names no library.  `Driver.library_plan` returns a handle and a workspace size for it.
+`Driver.library_run` runs the handle on addresses, one per operand.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .kernel import Access
 
 Strides = tuple[int, int, int, int]
 RELU, GELU = "relu", "gelu"
-ACTIVATIONS = ("", RELU, GELU)  # in the order in which the own kernel numbers them
+ACTIVATIONS = ("", RELU, GELU)  # numbered in this order by driver/nvidia/gemm.cu
 ROOT_2_OVER_PI = sqrt(2 / pi)
 GELU_CUBIC = 0.044715  # D. Hendrycks and K. Gimpel, "Gaussian error linear units", 2016
 
 
-class Problem(Protocol):
-    """What a driver needs to know of any library call."""
+class LibraryOperation(Protocol):
+    """The interface of every descriptor: the part of a library call that drivers read."""
 
     @property
     def kind(self) -> str: ...
@@ -33,20 +33,20 @@ class Problem(Protocol):
     def reference(self, *operands: Any) -> None: ...
 
 
-def unpacked(addresses: bytearray) -> tuple[int, ...]:
-    """The addresses of a call's operands, which lie behind each other in 8 bytes each."""
+def unpack_addresses(addresses: bytearray) -> tuple[int, ...]:
+    """Decode a buffer of addresses, 8 bytes each, one per operand of a call."""
     return struct.unpack(f"@{len(addresses) // 8}Q", addresses)
 
 
-def gelu_bend(x: Any) -> Any:
-    """The tanh in gelu's approximation by it, of an array."""
+def gelu_tanh_term(x: Any) -> Any:
+    """The tanh term of gelu's tanh approximation, for an array."""
     number = x.dtype.type
     return host.np.tanh(number(ROOT_2_OVER_PI) * (x + number(GELU_CUBIC) * x * x * x))
 
 
 def gelu_tanh_of(x: Any) -> Any:
-    """Gelu's approximation by tanh, of an array."""
-    return x.dtype.type(0.5) * x * (1 + gelu_bend(x))
+    """Gelu's tanh approximation, for an array."""
+    return x.dtype.type(0.5) * x * (1 + gelu_tanh_term(x))
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class Gemm:
     """out[b] = activation(a[b] @ b[b] (+ bias)), row-major, for `batch` independent products.
 
     a is [batch, m, k], b is [batch, k, n], out is [batch, m, n], bias is [n] or absent.
-    Each operand has the row and column strides (one of them is 1) and the batch stride given, in elements.
-    Operands: (out, a, b, bias); the address of an absent bias is 0.
-    `allow_tf32` lets float32 products round their inputs to 10 bits of mantissa.
-    activation: one of ACTIVATIONS, "" for none; GELU is its approximation by tanh, and needs a floating point type.
+    Strides are (batch, row, column), in elements; the row or the column stride is 1.
+    Operands: (out, a, b, bias).  The address of an absent bias is 0.
+    allow_tf32: whether float32 products may round their inputs to 10 bits of mantissa.
+    activation: one of ACTIVATIONS; "" is none.  GELU is the tanh approximation and needs a floating point type.
     """
 
     dtype: dtype
@@ -92,7 +92,7 @@ class Gemm:
         ]
 
     def reference(self, out: Any, a: Any, b: Any, bias: Any) -> None:
-        """Half types are multiplied in float32 and rounded once; integers exactly."""
+        """Compute the product in NumPy.  Half types are multiplied in float32 and rounded once; integers are exact."""
         wide = host.numpy().float32 if self.dtype.compute == "float" else a.dtype
         product = host.numpy().matmul(a.astype(wide, copy=False), b.astype(wide, copy=False))
         if bias is not None:
@@ -107,9 +107,10 @@ class Attention:
     """out[b, h] = softmax(scale * query[b, h] @ key[b, g]^T) @ value[b, g], where g is the group of head h.
 
     query is [batch, heads, queries, head_dim], key and value are [batch, kv_heads, keys, head_dim or value_dim], out is
-    [batch, heads, queries, value_dim]; consecutive heads share a group.  is_causal: query i sees keys 0 to i.
-    logsumexp is float32 (float64 for float64), contiguous [batch, heads, queries]: the logarithm of each softmax's
+    [batch, heads, queries, value_dim].  Consecutive heads share a group.
+    logsumexp is contiguous [batch, heads, queries], float32 (float64 for float64): the logarithm of each softmax's
     denominator.
+    is_causal: query i attends to keys 0 to i.
     Strides are in elements.  Operands: (out, logsumexp, query, key, value).
     """
 
@@ -134,12 +135,12 @@ class Attention:
 
     @property
     def pairs(self) -> float:
-        """How many pairs of a query and a key that it sees there are."""
-        seen = self.queries * self.keys
+        """The number of (query, key) pairs that are not masked."""
+        count = self.queries * self.keys
         if self.is_causal:
             square = min(self.queries, self.keys)
-            seen = square * (square + 1) // 2 + (self.queries - square) * self.keys
-        return float(self.batch * self.heads * seen)
+            count = square * (square + 1) // 2 + (self.queries - square) * self.keys
+        return float(self.batch * self.heads * count)
 
     @property
     def operations(self) -> float:
@@ -177,7 +178,7 @@ class Attention:
 
 @dataclass(frozen=True)
 class AttentionBackward:
-    """The gradients of `forward`'s query, key and value from that of its out.
+    """The gradients of the query, key and value of `forward`, from the gradient of its result.
 
     Operands: (query_grad, key_grad, value_grad, grad, out, logsumexp, query, key, value), with the shapes of `forward`.
     """
@@ -221,7 +222,7 @@ class AttentionBackward:
 
 
 def attend(out: Any, logsumexp: Any, query: Any, key: Any, value: Any, scale: float, is_causal: bool) -> None:
-    """Write attention's result and logarithms.  Half types are computed in float32 and rounded once."""
+    """Write the result of attention and its logsumexp.  Half types are computed in float32 and rounded once."""
     np = host.numpy()
     group = query.shape[1] // key.shape[1]
     for b, h in np.ndindex(*query.shape[:2]):
@@ -237,9 +238,9 @@ def attend_backward(
     of_query: Any, of_key: Any, of_value: Any, grad: Any, logsumexp: Any, along: Any,
     query: Any, key: Any, value: Any, scale: float, is_causal: bool,
 ) -> None:  # fmt: skip
-    """Write attention's gradients.  Half types are computed in float32 and rounded once.
+    """Write the gradients of attention.  Half types are computed in float32 and rounded once.
 
-    along: [batch, heads, queries], the product of each row of grad with that of out.
+    along: [batch, heads, queries], the dot product of each row of grad with the same row of out.
     """
     np, wide = host.numpy(), logsumexp.dtype
     group = query.shape[1] // key.shape[1]
@@ -257,7 +258,7 @@ def attend_backward(
 
 
 def _scores(query: Any, key: Any, scale: float, is_causal: bool, wide: Any) -> Any:
-    """scale * query @ key^T of one head; minus infinity where a query does not see a key."""
+    """scale * query @ key^T of one head; minus infinity where a key is masked."""
     np = host.numpy()
     scores = query.astype(wide, copy=False) @ key.astype(wide, copy=False).T * wide.type(scale)
     return np.where(np.tri(*scores.shape, dtype=bool), scores, -np.inf).astype(wide) if is_causal else scores
