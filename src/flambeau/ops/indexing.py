@@ -693,8 +693,8 @@ def _put(input: Any, indices: Any, values: Any, accumulate: bool) -> Any:
 
 
 def _masked_samples() -> Iterator[Sample]:
-    yield Sample((Array((3, 4)), Array((3, 4), low=0, high=1, dtype="bool", seed=2)))
-    yield Sample((Array((3, 4)), Array((4,), low=0, high=1, dtype="bool", seed=2)))
+    yield Sample((Array((3, 4)), Array((3, 4), low=0, high=2, dtype="bool", seed=2)))
+    yield Sample((Array((3, 4)), Array((4,), low=0, high=2, dtype="bool", seed=2)))
 
 
 def _masked_errors() -> Iterator[ErrorSample]:
