@@ -1,7 +1,5 @@
 """Losses: values recorded from PyTorch 2.13, reductions, weights, gradients, targets out of range."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -205,6 +203,17 @@ def test_binary_cross_entropy():
     found.sum().backward()
     assert found.tolist() == pytest.approx([0.0, 1.3862943611198906, 100.0, 1.2039728043259361])
     assert x.grad.tolist() == pytest.approx([0.0, -4.0, 1e12, 4.4444444444444455])
+
+
+def test_the_function_of_the_package_does_not_reduce_by_default():
+    """Unlike that of nn.functional, as in PyTorch 2.13."""
+    logits, target = double([0.0, 3.0]), double([1.0, 1.0])
+    each = [0.6931471805599453, 0.04858735157374206]
+    assert torch.binary_cross_entropy_with_logits(logits, target).tolist() == pytest.approx(each)
+    assert torch.binary_cross_entropy_with_logits(logits, target, None, None).tolist() == pytest.approx(each)
+    for reduction, value in enumerate((each, sum(each) / 2, sum(each))):
+        found = torch.binary_cross_entropy_with_logits(logits, target, reduction=reduction)
+        assert found.tolist() == pytest.approx(value)
 
 
 def test_binary_cross_entropy_with_logits():
