@@ -1,7 +1,5 @@
 """Functions of one operand: accuracy, special values, second derivatives."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Arithmetic: types, Python's rules for division, powers, alpha, and gradients that the sweep does not reach."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

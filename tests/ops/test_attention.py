@@ -1,7 +1,5 @@
 """Attention: values and gradients against float64, layouts, masks, dropout, and what is refused."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Comparisons, logic, selection, maximum, minimum and clamp against NumPy and recorded values."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Fills, copies of rows in every unit, and copies through transposed tiles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

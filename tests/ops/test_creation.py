@@ -1,7 +1,5 @@
 """Triangles and evenly spaced numbers, against NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Elementary functions: the error function to its last places, rounding, second derivatives."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Embedding: rows by index, the gradient in the order of the indexes, indexes out of range, one_hot."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Indexing by masks and by index tensors, and the indexes of what is not zero."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

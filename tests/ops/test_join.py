@@ -1,7 +1,5 @@
 """Joining and repeating, against NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

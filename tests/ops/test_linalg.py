@@ -1,7 +1,5 @@
 """Matrix products and linear layers: values, gradients, the plans of products, and errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Many tensors in a few launches, against float64 loops."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Layer norm: values, far means, and the gradients that have kernels of their own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Pointwise kernels walk every layout: packs, single elements, what packs leave over, repeats and permutations."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random numbers: Philox against known answers, equal bits on every device, distributions, dropout."""
 
-from __future__ import annotations
-
 import math
 import secrets
 
@@ -153,7 +151,7 @@ def source(seed=7, device="cpu"):
 
 
 def order_of(n, device="cpu", generator=None, dtype=dtypes.int64):
-    return torch.empty(n, dtype=dtype, device=device).randperm_(generator=generator or source(device=device))
+    return torch.randperm(n, dtype=dtype, device=device, generator=generator or source(device=device))
 
 
 def words(seed, counters):

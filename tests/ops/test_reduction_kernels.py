@@ -1,7 +1,5 @@
 """The family of reductions: every layout and choice of dimensions, how work is spread, pieces, and no values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Reductions: values, types, gradients and errors of sums, norms, minima and maxima."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Running sums: both directions, and derivatives."""
 
-from __future__ import annotations
-
 from flambeau import dtypes
 from flambeau.ops import scans
 from flambeau.tensor.factories import tensor

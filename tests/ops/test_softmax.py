@@ -1,7 +1,5 @@
 """Softmax and its logarithm: values, extremes, half types, and the gradient that has a kernel of its own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

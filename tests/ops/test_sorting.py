@@ -1,7 +1,5 @@
 """Sorting is stable, on tiles, across merges and in every dimension."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

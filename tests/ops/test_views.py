@@ -1,7 +1,5 @@
 """Views share memory, and their gradients land where the view lies."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -162,7 +162,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 
 @pointwise(
     dtype=floating_only, cuda="input / (1 + exp(-input))", samples=singles, errors=_integers,
-    dtypes=dtypes.FLOATING_TYPES, cost=12.0, method=False,
+    dtypes=dtypes.FLOATING_TYPES, cost=12.0, inplace=False, method=False,
 )  # fmt: skip
 def silu(input: Operand) -> Any:
     """x times sigmoid(x).

@@ -498,7 +498,7 @@ def _(grad: Any, mask: Any, needs: Any) -> Any:
 
 
 def _extreme(cuda: str) -> Any:
-    return pointwise(dtype=promoted, cuda=cuda, samples=pairs, errors=unbroadcastable, dtypes=dtypes.ALL)
+    return pointwise(dtype=promoted, cuda=cuda, samples=pairs, errors=unbroadcastable, dtypes=dtypes.ALL, inplace=False)
 
 
 @_extreme("larger(input, other)")

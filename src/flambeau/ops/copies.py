@@ -291,11 +291,3 @@ fill.writes_one_value = True
 @fill.derivative
 def _(grad: Any) -> Any:
     return None
-
-
-def filling_operator(samples: Any, kinds: Sequence[dtype], errors: Any = None) -> Any:
-    """The decorator of operators that are called as `name_` on a tensor, or by a factory."""
-    return operator(
-        samples=samples, dtypes=kinds, errors=errors, inplace=True, method=False, function=False,
-        other_names={"from": "low", "to": "high"},
-    )  # fmt: skip

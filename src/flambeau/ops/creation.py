@@ -8,14 +8,15 @@ from math import prod
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import bool_, dtype, float64, int64
+from ..dtypes import dtype, float64, int64
 from ..errors import ShapeError
 from ..host import np, rounded
 from ..kernel import Kernel, Param, Pointer, Scalar
 from ..scalars import converted
-from .copies import C_TYPES_BY_SIZE, filling_operator
+from .copies import C_TYPES_BY_SIZE
 from .operator import Array, Call, ErrorSample, Operand, Sample, operator
 from .pointwise import PRELUDE, THREADS, grid_over
+from .samples import NUMERIC_TYPES
 
 _LOOP = (
     "for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; "
@@ -240,7 +241,7 @@ def _sequences() -> Iterator[Sample]:
     yield Sample((Array((0,)), 0, 1))
 
 
-@filling_operator(_sequences, tuple(each for each in dtypes.ALL if each is not bool_))
+@operator(samples=_sequences, dtypes=NUMERIC_TYPES, method=False, function=False, differentiable=False)
 def arange(call: Call, input: Operand, start: float = 0, step: float = 1) -> Any:
     """A tensor like `input` with start, start + step, start + 2 step and so on, in row-major order.
 
@@ -254,8 +255,3 @@ def arange(call: Call, input: Operand, start: float = 0, step: float = 1) -> Any
         first, apart = (converted(call.name, wide, each) for each in (start, step))
         call.launch(_arange_kernel(input.dtype), grid_over(numel), out, first, apart, numel)
     return out
-
-
-@arange.derivative
-def _(grad: Any) -> Any:
-    return None

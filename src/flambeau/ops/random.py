@@ -30,9 +30,9 @@ from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Kernel, Param, Pointer, Scalar
 from ..scalars import integer_range
-from .copies import filling_operator
 from .operator import Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
 from .pointwise import PRELUDE, THREADS, floating_only, grid_over, pointwise, source_text
+from .samples import NUMERIC_TYPES
 from .sorting import sort_rows_of
 
 ROUNDS = 10
@@ -349,7 +349,15 @@ def check_floating(name: str, input: Any) -> None:
         )
 
 
-@filling_operator(_fill_samples, dtypes.FLOATING_TYPES, _crossed_bounds)
+def _filling(samples: Any, kinds: Sequence[dtype], errors: Any = None) -> Any:
+    """Make an operator that exists as the method `name_` only.  Factories call it by its name."""
+    return operator(
+        samples=samples, dtypes=kinds, errors=errors, inplace=True, method=False, function=False,
+        other_names={"from": "low", "to": "high"}
+    )  # fmt: skip
+
+
+@_filling(_fill_samples, dtypes.FLOATING_TYPES, _crossed_bounds)
 def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, generator: Any = None) -> Any:
     """A tensor like `input` with values drawn evenly from [low, high).
 
@@ -372,7 +380,7 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
     return out
 
 
-@filling_operator(_fill_samples, dtypes.FLOATING_TYPES, _negative_deviation)
+@_filling(_fill_samples, dtypes.FLOATING_TYPES, _negative_deviation)
 def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """A tensor like `input` with values drawn from the normal distribution of this mean and standard deviation.
 
@@ -400,7 +408,7 @@ def _wrong_ranges() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,), dtype="uint8"), 0, 300), ArgumentError, "0 to 299 do not fit uint8")
 
 
-@filling_operator(_fill_samples, dtypes.ALL, _wrong_ranges)
+@_filling(_fill_samples, dtypes.ALL, _wrong_ranges)
 def random(call: Call, input: Operand, low: int | None = None, high: int | None = None, generator: Any = None) -> Any:
     """A tensor like `input` with integers drawn evenly from low to high - 1, or from 0 to low - 1 if only one is given.
 
@@ -503,7 +511,10 @@ def _too_many() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((300,), dtype="uint8"),), ArgumentError, "0 to 299 do not fit uint8")
 
 
-@filling_operator(_permutation_samples, tuple(each for each in dtypes.ALL if each is not bool_), _too_many)
+@operator(
+    samples=_permutation_samples, errors=_too_many, dtypes=NUMERIC_TYPES, method=False, function=False,
+    differentiable=False,
+)  # fmt: skip
 def randperm(call: Call, input: Operand, generator: Any = None) -> Any:
     """A tensor like `input`, of n elements, with 0 to n - 1 in random order: the places that sort n random 63-bit keys.
 
@@ -527,7 +538,7 @@ def randperm(call: Call, input: Operand, generator: Any = None) -> Any:
     return out
 
 
-for _each in (uniform, normal, random, randperm):
+for _each in (uniform, normal, random):
     _each.derivative(lambda grad: None)
 
 

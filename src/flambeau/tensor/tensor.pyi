@@ -438,8 +438,6 @@ class Tensor:
         """Largest value; along one dimension (values, indices); with a second tensor `maximum` of both."""
     def maximum(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """The larger of two values, NaN if either is; where they tie, the gradient is shared."""
-    def maximum_(self, other: Tensor | Number) -> Self:
-        """The larger of two values, NaN if either is; where they tie, the gradient is shared."""
     def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Mean over some dimensions, or all of them; NaN where there are no elements."""
     @overload
@@ -452,8 +450,6 @@ class Tensor:
     def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Smallest value; along one dimension (values, indices); with a second tensor `minimum` of both."""
     def minimum(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The smaller of two values, NaN if either is; where they tie, the gradient is shared."""
-    def minimum_(self, other: Tensor | Number) -> Self:
         """The smaller of two values, NaN if either is; where they tie, the gradient is shared."""
     def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Product of two matrices."""
@@ -620,8 +616,6 @@ class Tensor:
         """-1, 0 or 1 by the value's sign, 0 for NaN."""
     def sign_(self) -> Self:
         """-1, 0 or 1 by the value's sign, 0 for NaN."""
-    def silu_(self) -> Self:
-        """x times sigmoid(x)."""
     def sin(self, *, out: Tensor | None = ...) -> Tensor:
         """The sine."""
     def sin_(self) -> Self:
