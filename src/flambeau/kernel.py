@@ -37,57 +37,63 @@ class Grid(NamedTuple):
     shared: int = 0
 
 
-class Pointer:
+class Param:
+    """A parameter of a kernel: one of the classes below."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Pointer(Param):
     """An array in device memory.
 
     access: "r", "w" or "rw".  shape: the sizes of a contiguous array, each a number or the name of a Scalar;
     or the name of the Strided parameter that describes it.
     """
 
-    __slots__ = ("access", "dtype", "name", "shape")
+    __slots__ = ("access", "dtype", "shape")
 
     def __init__(self, name: str, dtype: dtype, access: str, shape: tuple[int | str, ...] | str) -> None:
-        self.name = name
+        super().__init__(name)
         self.dtype = dtype
         self.access = access
         self.shape = shape
 
 
-class Scalar:
+class Scalar(Param):
     """One number, by value."""
 
-    __slots__ = ("ctype", "name", "struct")
+    __slots__ = ("ctype", "struct")
 
     def __init__(self, name: str, ctype: str) -> None:
-        self.name = name
+        super().__init__(name)
         self.ctype = ctype
         self.struct = struct.Struct("@" + _FORMATS[ctype])
 
 
-class Strided:
+class Strided(Param):
     """The common shape of some pointers, and each one's strides.  Its value is (shape, [strides per operand])."""
 
-    __slots__ = ("name", "operands")
+    __slots__ = ("operands",)
 
     def __init__(self, name: str, operands: tuple[str, ...]) -> None:
-        self.name = name
+        super().__init__(name)
         self.operands = operands
 
 
-class Pointers:
+class Pointers(Param):
     """Up to `count` contiguous arrays, seen as one-dimensional.  Its value is a list of (address, numel)."""
 
-    __slots__ = ("access", "count", "dtype", "name")
+    __slots__ = ("access", "count", "dtype")
     NBYTES = 16  # of one entry: {void* data; long long numel;}
 
     def __init__(self, name: str, count: int, dtype: dtype, access: str) -> None:
-        self.name = name
+        super().__init__(name)
         self.count = count
         self.dtype = dtype
         self.access = access
-
-
-Param = Pointer | Scalar | Strided | Pointers
 
 
 class Access:

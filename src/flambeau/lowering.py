@@ -33,6 +33,7 @@ from .operands import MISUSES, check_types, device_of, misuse
 from .ops.pointwise import uncastable, unlike_result
 from .runtime.device import device
 from .runtime.generator import Generator, check_generator
+from .runtime.machine import Accelerator
 
 AT_ONCE = 2  # a call that takes no more than this takes all of it before its first step
 
@@ -126,15 +127,13 @@ class Call:
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
         """Queue a kernel; on the CPU, run its reference."""
         callers.uses(kernel.entry, self.name)
-        # ignored: devices are objects here
-        handle = None if self.is_on_host else self.device.kernel(kernel)  # type: ignore[attr-defined]
+        handle = self.device.kernel(kernel) if isinstance(self.device, Accelerator) else None
         self.steps.append(Launch(kernel, handle, grid, values, self.called))
 
     def library(self, operation: LibraryOperation, *operands: Any) -> None:
         """Queue a library call, with a workspace from the caching allocator."""
         callers.uses(operation.kind, self.name)
-        # ignored: devices are objects here
-        handle, nbytes = (None, 0) if self.is_on_host else self.device.library_plan(operation)  # type: ignore[attr-defined]
+        handle, nbytes = self.device.library_plan(operation) if isinstance(self.device, Accelerator) else (None, 0)
         self.steps.append(LibraryCall(operation, handle, nbytes, operands, self.called))
 
     def random(self, count: int, source: Any = None) -> tuple[Any, Any, Any]:
@@ -476,7 +475,8 @@ class _Lowering(calls.Lowering):
         return misuse(operator, bound, error)
 
     def moved(self, tensor: TensorBase, device: int) -> TensorBase:
-        return transfer.move(tensor, device)  # type: ignore[no-any-return]  # move has no types
+        moved: TensorBase = transfer.move(tensor, device)
+        return moved
 
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:
         return transfer.copy_(target, source)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .core import thread
-from .core.operator import Operator, Parameter
+from .core.operator import VALUE_ANNOTATIONS, Operator, Parameter
 from .core.storage import former_machine
 from .core.tensor import TensorBase
 from .core.thread import CPU, Device
@@ -64,6 +64,7 @@ ACCEPTED = {  # by a parameter's annotation, see core/operator.py; what is missi
     "Operand | None": Accepted("a Tensor or None", _or_none(_is_tensor), MAKE),
     "Operands": Accepted("a list or tuple of Tensors", _are_tensors, "as in {}([a, b])"),
     "Value": Accepted("a Tensor or a number", _is_value, MAKE),
+    "Value | None": Accepted("a Tensor, a number or None", _or_none(_is_value), MAKE),
     "int": Accepted("an int", _is_integer),
     "int | None": Accepted("an int or None", _or_none(_is_integer)),
     "Dims": Accepted("an int, a tuple of ints or None", _are_dims),
@@ -133,7 +134,7 @@ def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[in
 
 
 def _is_scalar(parameter: Parameter, value: Any) -> bool:
-    is_wanted = parameter.annotation == "Value" and isinstance(value, TensorBase)
+    is_wanted = parameter.annotation in VALUE_ANNOTATIONS and isinstance(value, TensorBase)
     return is_wanted and value.layout.device is CPU and not value.shape
 
 

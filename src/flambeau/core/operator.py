@@ -6,6 +6,7 @@ Parameters are told apart by their annotations:
     Operand | None     a tensor that may be absent
     Operands           a sequence of tensors
     Value              a tensor or a Python number
+    Value | None       a tensor or a Python number that may be absent
     Number             a Python number that the lowering only passes on: see `Number`
     anything else      an attribute
 
@@ -26,7 +27,8 @@ from ..dtypes import dtype, meant
 from ..errors import ArgumentTypeError, shown
 
 POINTWISE, LOWERED, VIEW, COMPOSITE = "pointwise", "lowered", "view", "composite"
-TENSOR_ANNOTATIONS = ("Operand", "Operand | None", "Operands", "Value")
+VALUE_ANNOTATIONS = ("Value", "Value | None")
+TENSOR_ANNOTATIONS = ("Operand", "Operand | None", "Operands", *VALUE_ANNOTATIONS)
 OF_NUMPY = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
 
@@ -257,7 +259,7 @@ class Operator:
         REGISTRY[self.name] = self
 
     def _travels(self, parameter: Parameter) -> bool:
-        if self.kind == POINTWISE and parameter.annotation == "Value":
+        if self.kind == POINTWISE and parameter.annotation in VALUE_ANNOTATIONS:
             return not self.by_value
         return self.kind != COMPOSITE and parameter.annotation == "Number"
 

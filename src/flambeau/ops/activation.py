@@ -13,7 +13,7 @@ from ..host import np
 from ..library_operation import GELU_CUBIC, ROOT_2_OVER_PI, gelu_tanh_of, gelu_tanh_term
 from .elementary import erf_of, exp, floating_function, numeric_function
 from .operator import Array, ErrorSample, Operand, Sample
-from .pointwise import Pointwise, floating_only, pointwise, promoted
+from .pointwise import Pointwise, floating_only, numpy_type, pointwise, promoted
 from .samples import singles
 
 ONE_OVER_ROOT_2 = 1 / root(2)
@@ -39,7 +39,7 @@ def _backward(cuda: str, samples: Any = _slopes) -> Any:
 @_backward("upstream * (1 - result * result)")
 def tanh_backward(upstream: Operand, result: Operand) -> Any:
     """The gradient of tanh, from its result."""
-    return upstream * (1 - result * result)  # type: ignore[operator]
+    return upstream * (1 - result * result)
 
 
 @tanh_backward.derivative
@@ -68,7 +68,7 @@ def _(grad: Any, out: Any) -> Any:
 @_backward("upstream * (result * (1 - result))")
 def sigmoid_backward(upstream: Operand, result: Operand) -> Any:
     """The gradient of sigmoid, from its result."""
-    return upstream * (result * (1 - result))  # type: ignore[operator]
+    return upstream * (result * (1 - result))
 
 
 @sigmoid_backward.derivative
@@ -107,7 +107,7 @@ def _results() -> Iterator[Sample]:
 @_backward("result <= 0 ? 0 : upstream", samples=_results)
 def relu_backward(upstream: Operand, result: Operand) -> Any:
     """The gradient of relu, from its result: it passes where that is not 0 (or NaN)."""
-    return np.where(np.less_equal(result, 0), 0, upstream)  # type: ignore[call-overload]
+    return np.where(np.less_equal(result, 0), 0, upstream)
 
 
 @relu_backward.derivative
@@ -148,7 +148,7 @@ def _integers() -> Iterator[ErrorSample]:
 def silu_backward(upstream: Operand, input: Operand) -> Any:
     """The gradient of silu."""
     gate = sigmoid_of(input)
-    return upstream * (gate * (1 + input * (1 - gate)))  # type: ignore[operator]
+    return upstream * (gate * (1 + input * (1 - gate)))
 
 
 @silu_backward.derivative
@@ -174,7 +174,7 @@ def silu(input: Operand) -> Any:
         >>> torch.silu(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.2689,  0.0000,  0.7311])
     """
-    return input / (1 + np.exp(-input))  # type: ignore[operator]
+    return input / (1 + np.exp(-input))
 
 
 @silu.derivative
@@ -185,9 +185,9 @@ def _(grad: Any, input: Any) -> Any:
 @_backward("upstream * gelu_slope(input)")
 def gelu_backward(upstream: Operand, input: Operand) -> Any:
     """The gradient of gelu."""
-    number = input.dtype.type  # type: ignore[attr-defined]
+    number = numpy_type(input).type
     cumulative = number(0.5) * (1 + erf_of(input * number(ONE_OVER_ROOT_2)))
-    density = np.exp(input * input * number(-0.5)) * number(ONE_OVER_ROOT_2_PI)  # type: ignore[operator]
+    density = np.exp(input * input * number(-0.5)) * number(ONE_OVER_ROOT_2_PI)
     return upstream * (cumulative + input * density)
 
 
@@ -203,7 +203,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 @_backward("upstream * gelu_tanh_slope(input)")
 def gelu_tanh_backward(upstream: Operand, input: Operand) -> Any:
     """The gradient of gelu's approximation by tanh."""
-    number = input.dtype.type  # type: ignore[attr-defined]
+    number = numpy_type(input).type
     bend, steepness = gelu_tanh_term(input), number(ROOT_2_OVER_PI) * (1 + 3 * number(GELU_CUBIC) * input * input)
     return upstream * (number(0.5) * (1 + bend) + number(0.5) * input * (1 - bend * bend) * steepness)
 
@@ -259,7 +259,7 @@ def _gelu(input: Operand, approximate: str = "none") -> Any:
         >>> torch.nn.functional.gelu(torch.tensor([-1.0, 0.0, 1.0]))
         tensor([-0.1587,  0.0000,  0.8413])
     """
-    number = input.dtype.type  # type: ignore[attr-defined]
+    number = numpy_type(input).type
     return number(0.5) * input * (1 + erf_of(input * number(ONE_OVER_ROOT_2)))
 
 

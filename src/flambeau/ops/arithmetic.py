@@ -15,7 +15,7 @@ from ..host import np
 from ..scalars import converted
 from .copies import fill
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value
-from .pointwise import Pointwise, Types, floating_only, is_tensor, numbers, pointwise, promoted, to_float
+from .pointwise import Pointwise, Types, floating_only, is_tensor, numbers, numpy_type, pointwise, promoted, to_float
 from .samples import NUMERIC_TYPES, divisible_pairs, one_bool, pairs, positives, scaled_pairs, singles, unbroadcastable
 
 
@@ -239,7 +239,7 @@ def floor_divide(input: Value, other: Value) -> Any:
 
 def _cut(input: Any, other: Any) -> Any:
     """The quotient without its fraction, in NumPy; an integer divided by 0 gives 0."""
-    if input.dtype.kind == "f":
+    if numpy_type(input).kind == "f":
         return np.trunc(input / other)
     leaves = (np.remainder(input, other) != 0) & ((input < 0) != (other < 0))
     return np.floor_divide(input, other) + leaves.astype(input.dtype)
@@ -289,7 +289,7 @@ def reciprocal(input: Operand) -> Any:
         >>> torch.reciprocal(torch.tensor([4, 8]))
         tensor([0.2500, 0.1250])
     """
-    return 1 / input  # type: ignore[operator]
+    return 1 / input
 
 
 @reciprocal.derivative
@@ -346,7 +346,7 @@ def sign(input: Operand) -> Any:
         >>> torch.sign(torch.tensor([-3.0, 0.0, 0.5]))
         tensor([-1.,  0.,  1.])
     """
-    return np.subtract(input > 0, input < 0, dtype=np.int8)  # type: ignore[operator]
+    return np.subtract(input > 0, input < 0, dtype=np.int8)
 
 
 @sign.derivative
@@ -373,7 +373,7 @@ def square(input: Operand) -> Any:
         >>> torch.square(torch.tensor([-3, 2]))
         tensor([9, 4])
     """
-    return input * input  # type: ignore[operator]
+    return input * input
 
 
 @square.derivative
@@ -472,13 +472,13 @@ def _pow(input: Value, exponent: Value) -> Any:
         >>> torch.pow(2, torch.tensor([1, 2, 3]))
         tensor([2, 4, 8])
     """
-    if input.dtype.kind == "f":  # type: ignore[union-attr]
+    if numpy_type(input).kind == "f":
         return np.power(input, exponent)
     found = np.power(input, np.maximum(exponent, 0))
-    if input.dtype.kind == "u":  # type: ignore[union-attr]
+    if numpy_type(input).kind == "u":
         return found
     unit = np.where(np.abs(input) == 1, np.where(exponent % 2 == 1, input, 1), 0)
-    return np.where(exponent < 0, unit, found)  # type: ignore[operator]
+    return np.where(exponent < 0, unit, found)
 
 
 pow_ = Power(

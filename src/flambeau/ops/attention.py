@@ -17,7 +17,7 @@ from .. import dtypes
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bool_, float32
 from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError
-from ..library_operation import Attention, AttentionBackward
+from ..library_operation import Attention, AttentionBackward, Strides
 from .compare import where
 from .copies import fill
 from .creation import tril
@@ -45,10 +45,11 @@ def _loadable(call: Any, operand: Any) -> Any:
     return copied
 
 
-def _steps(operand: Any) -> tuple[int, ...]:
-    """Strides in which a dimension of size 1, whose step is free, has that of a contiguous array."""
+def _steps(operand: Any) -> Strides:
+    """The strides of four dimensions; one of size 1, whose stride is free, has that of a contiguous array."""
     steps = zip(operand.shape, operand.strides, st.contiguous(operand.shape))
-    return tuple(dense if size == 1 else step for size, step, dense in steps)
+    batch, head, row, column = [dense if size == 1 else step for size, step, dense in steps]
+    return batch, head, row, column
 
 
 def _made(call: Any, shape: Sizes, like: Any) -> Any:
@@ -62,7 +63,8 @@ def _made(call: Any, shape: Sizes, like: Any) -> Any:
 def _attention(query: Any, key: Any, value: Any, out: Any, is_causal: bool, scale: float) -> Attention:
     batch, heads, queries, head_dim = query.shape
     sizes = batch, heads, key.shape[1], queries, key.shape[2], head_dim, value.shape[3]
-    return Attention(query.dtype, *sizes, float(scale), bool(is_causal), *map(_steps, (query, key, value, out)))
+    strides = _steps(query), _steps(key), _steps(value), _steps(out)
+    return Attention(query.dtype, *sizes, float(scale), bool(is_causal), *strides)
 
 
 def _fused_samples() -> Iterator[Sample]:
@@ -125,13 +127,13 @@ def attention_backward(
     Host:   returns at once.
     Raises: AutogradError if it is differentiated.
     """
-    results = tuple([_made(call, each.shape, each) for each in (query, key, value)])
-    operands = [_loadable(call, each) for each in (grad_output, output)]
-    inputs = [_loadable(call, each) for each in (query, key, value)]
+    results = _made(call, query.shape, query), _made(call, key.shape, key), _made(call, value.shape, value)
+    operands = _loadable(call, grad_output), _loadable(call, output)
+    inputs = _loadable(call, query), _loadable(call, key), _loadable(call, value)
     statistics = call.contiguous(logsumexp)
     if output.numel():
         forward = _attention(*inputs, operands[1], is_causal, scale)
-        backward = AttentionBackward(forward, _steps(operands[0]), *map(_steps, results))
+        backward = AttentionBackward(forward, _steps(operands[0]), *(_steps(result) for result in results))
         call.library(backward, *results, *operands, statistics, *inputs)
     return results
 
@@ -258,7 +260,7 @@ def _grouped(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
             hint=f"heads are the third dimension from the end: query has {heads}",
             operator="scaled_dot_product_attention",
         )
-    return tuple(_repeated(each, heads // each.shape[-3]) for each in (key, value))  # type: ignore[return-value]
+    return tuple(_repeated(each, heads // each.shape[-3]) for each in (key, value))
 
 
 def _repeated(operand: Any, count: int) -> Any:
@@ -334,7 +336,7 @@ def scaled_dot_product_attention(
         return fused_attention(query, key, value, is_causal, factor)[0]
     if not is_ready:
         lead = st.broadcast(leads, "scaled_dot_product_attention")
-        operands = tuple([_in_four(each, lead) for each in operands])  # type: ignore[assignment]
+        operands = tuple([_in_four(each, lead) for each in operands])
     out = fused_attention(*operands, is_causal, factor)[0]
     return out if len(query.shape) == 4 else out.squeeze(0)
 

@@ -14,7 +14,7 @@ from ..host import np
 from ..scalars import converted
 from .indexing import nonzero
 from .operator import Array, ErrorSample, Operand, Sample, Value, passed_as
-from .pointwise import PYTHON, Pointwise, Types, as_bool, is_tensor, numbers, pointwise, promoted, to_bool
+from .pointwise import PYTHON, Pointwise, Types, as_bool, is_tensor, numbers, numpy_type, pointwise, promoted, to_bool
 from .samples import NUMERIC_TYPES, pairs, singles, unbroadcastable
 
 INTEGRAL = (bool_, *dtypes.INTEGER_TYPES)
@@ -344,8 +344,8 @@ def bitwise_left_shift(input: Value, other: Value) -> Any:
         >>> torch.bitwise_left_shift(torch.tensor([1, 3]), 4)
         tensor([16, 48])
     """
-    bits = 8 * input.dtype.itemsize  # type: ignore[union-attr]
-    held = (other >= 0) & (other < bits)  # type: ignore[operator]
+    bits = 8 * numpy_type(input).itemsize
+    held = (other >= 0) & (other < bits)
     return np.where(held, np.left_shift(input, np.where(held, other, 0)), 0)
 
 
@@ -360,9 +360,9 @@ def bitwise_right_shift(input: Value, other: Value) -> Any:
         >>> torch.bitwise_right_shift(torch.tensor([48, -16]), 4)
         tensor([ 3, -1])
     """
-    last = 8 * input.dtype.itemsize - 1  # type: ignore[union-attr]
-    is_unsigned = input.dtype.kind == "u"  # type: ignore[union-attr]
-    held = (other >= 0) & (other <= last)  # type: ignore[operator]
+    last = 8 * numpy_type(input).itemsize - 1
+    is_unsigned = numpy_type(input).kind == "u"
+    held = (other >= 0) & (other <= last)
     moved = np.right_shift(input, np.where(held, other, last))
     return np.where(held, moved, 0) if is_unsigned else moved
 
@@ -480,7 +480,7 @@ def _masked_fill(input: Operand, mask: Operand, value: Value) -> Any:
         >>> torch.masked_fill(scores, scores < 0.15, float("-inf"))
         tensor([  -inf, 0.7000, 0.2000])
     """
-    return np.where(mask, value, input)  # type: ignore[call-overload]
+    return np.where(mask, value, input)
 
 
 masked_fill = MaskedFill(
@@ -573,7 +573,7 @@ def clamp_min(input: Operand, min: Value) -> Any:
         >>> torch.clamp_min(torch.tensor([-5.0, 0.5]), 0)
         tensor([0.0000, 0.5000])
     """
-    return np.maximum(input, min)  # type: ignore[call-overload]
+    return np.maximum(input, min)
 
 
 @clamp_min.derivative
@@ -592,7 +592,7 @@ def clamp_max(input: Operand, max: Value) -> Any:
         >>> torch.clamp_max(torch.tensor([0.5, 5.0]), 1)
         tensor([0.5000, 1.0000])
     """
-    return np.minimum(input, max)  # type: ignore[call-overload]
+    return np.minimum(input, max)
 
 
 @clamp_max.derivative
@@ -630,7 +630,7 @@ def _no_bounds() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,)),), ValueRangeError, "at least one of 'min' or 'max' must not be None")
 
 
-def _clamp(input: Operand, min: Value = None, max: Value = None) -> Any:  # type: ignore[assignment]
+def _clamp(input: Operand, min: Value | None = None, max: Value | None = None) -> Any:
     """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max.
 
     Shapes: the inputs broadcast together.
@@ -640,7 +640,7 @@ def _clamp(input: Operand, min: Value = None, max: Value = None) -> Any:  # type
         >>> torch.clamp(torch.tensor([-5.0, 0.5, 5.0]), min=-1, max=1)
         tensor([-1.0000,  0.5000,  1.0000])
     """
-    return np.minimum(np.maximum(input, min), max)  # type: ignore[call-overload]
+    return np.minimum(np.maximum(input, min), max)
 
 
 clamp = Clamp(

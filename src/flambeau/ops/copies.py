@@ -93,8 +93,8 @@ def plan_row_copy(
     inner = tail[0][0] if tail[0] else 1
     block, row = lead[1][0][0] if lead[0] else 0, strides[at] if shape else 0
     unit = unit_for(kind, (inner, block, row), operands)
-    units = [count * kind.itemsize // unit for count in (block, row, inner)]
-    return RowCopy(unit, *units, lanes_for(units[2]))
+    block, row, width = [count * kind.itemsize // unit for count in (block, row, inner)]
+    return RowCopy(unit, block, row, width, lanes_for(width))
 
 
 # transposed copies
@@ -167,7 +167,8 @@ class Convert(Pointwise):
         if layout is None:
             return super().spread(kernel, walk, pack)
         out, input = kernel.params[:2]
-        return transpose_kernel(out.dtype, input.dtype, kernel.reference), tiled_grid(layout), layout  # type: ignore[union-attr]
+        assert isinstance(out, Pointer) and isinstance(input, Pointer)
+        return transpose_kernel(out.dtype, input.dtype, kernel.reference), tiled_grid(layout), layout
 
 
 def _as_it_is(name: str, types: Sequence[dtype], common: dtype) -> tuple[Sequence[dtype], dtype]:
@@ -268,7 +269,7 @@ def fill(call: Call, input: Operand, value: Number) -> Any:
     Shapes: the result has the input's shape.
     Host:   returns at once.
     """
-    out = call.given  # type: ignore[attr-defined]
+    out = call.given
     if out is None or out.shape != input.shape or out.dtype is not input.dtype:
         out = call.output(input.shape, input.dtype, st.preserved(input.shape, input.strides))
     # an element that is repeated, by a stride of 0, is written once: kernels write neighbours in one access

@@ -12,7 +12,7 @@ from ..errors import DtypeError
 from ..host import np
 from .copies import fill
 from .operator import Array, Operand, Sample, Value
-from .pointwise import Pointwise, floating_only, numbers, pointwise, to_float
+from .pointwise import Pointwise, floating_only, numbers, numpy_type, pointwise, to_float
 from .samples import NUMERIC_TYPES, one_bool, positives, singles
 
 TWO_OVER_ROOT_PI = 2 / root(pi)
@@ -289,7 +289,7 @@ def round(input: Operand, *, decimals: int = 0) -> Any:
         >>> torch.round(torch.tensor([3.14159]), decimals=2)
         tensor([3.1400])
     """
-    return input if input.dtype.kind in "iu" else np.rint(input)  # type: ignore[attr-defined]
+    return input if numpy_type(input).kind in "iu" else np.rint(input)
 
 
 for _each in (floor, ceil, trunc, round):

@@ -274,5 +274,5 @@ def one_hot(tensor: Operand, num_classes: int = -1) -> Any:
                 hint="pass num_classes",
                 operator="one_hot",
             )
-        num_classes = int(tensor.max().item()) + 1  # type: ignore[attr-defined]
+        num_classes = int(tensor.max().item()) + 1
     return one_hot_of(tensor, num_classes)

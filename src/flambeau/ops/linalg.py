@@ -417,7 +417,7 @@ def outer(input: Operand, vec2: Operand) -> Any:
                 [  2,  20, 200]])
     """
     check_ndim("outer", input=(input, 1), vec2=(vec2, 1))
-    return input.reshape((input.shape[0], 1)) * vec2  # type: ignore[attr-defined]
+    return input.reshape((input.shape[0], 1)) * vec2
 
 
 # linear layers
@@ -455,13 +455,13 @@ def addmm(input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: An
             operator="addmm",
         )
     if list(input.shape) == shape[1:] and beta == alpha == 1:
-        return linear(mat1, mat2.transpose(0, 1), input)  # type: ignore[attr-defined]
+        return linear(mat1, mat2.transpose(0, 1), input)
     beta, alpha = (converted("addmm", mat1.dtype.wide, each) for each in (beta, alpha))
     made: Any = matmul(mat1, mat2)
     made = made if alpha == 1 else made * alpha
     if beta == 0:
         return made
-    return made + (input if beta == 1 else input * beta)  # type: ignore[operator]
+    return made + (input if beta == 1 else input * beta)
 
 
 def _layers() -> Iterator[Sample]:
@@ -637,7 +637,7 @@ def addmm_activation(
     are_matrices = len(mat1.shape) == len(mat2.shape) == 2 and mat2.shape[0] > 0
     is_layer = are_matrices and list(input.shape) == list(mat2.shape[1:]) and beta == alpha == 1
     if is_layer and not (use_gelu and mat1.dtype is float64):
-        weight = mat2.transpose(0, 1)  # type: ignore[attr-defined]
+        weight = mat2.transpose(0, 1)
         return linear_activation(mat1, weight, input, GELU if use_gelu else RELU)
     made = addmm(input, mat1, mat2, beta, alpha)
     return gelu(made, "tanh") if use_gelu else relu(made)

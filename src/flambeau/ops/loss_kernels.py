@@ -215,7 +215,7 @@ def squeeze_target(input: Any, target: Any) -> Any:
 
 def class_samples() -> Iterator[Sample]:
     """Samples of losses of classes; `cross_entropy` takes them too."""
-    logs = {"low": -3.0, "high": -0.1}
+    logs: dict[str, Any] = {"low": -3.0, "high": -0.1}
     target = Array((4,), low=0, high=2, dtype="int64", seed=1)
     yield Sample((Array((4, 3), **logs), target))
     yield Sample(
@@ -316,7 +316,8 @@ def class_loss(input: Any, target: Any, weight: Any, ignore_index: int, reductio
     """(loss, total weight of the targets, or None for reduction "none")"""
     if reduction == "none":
         return nll_each(input, target, weight, ignore_index), None
-    return nll_total(input, target, weight, ignore_index, reduction == "mean")  # type: ignore[no-any-return]
+    loss, total = nll_total(input, target, weight, ignore_index, reduction == "mean")
+    return loss, total
 
 
 def _class_gradients() -> Iterator[Sample]:
@@ -521,15 +522,20 @@ def entropy_total(
     check_classes(input, target, weight)
     wide, count = input.dtype.wide, target.numel()
     out, total = call.output((), input.dtype), call.output((), wide)
-    terms = [call.scratch((max(count, 1),), wide) for _ in range(2)]
-    norms = _run_rows(call, None, *terms, input, target, weight, ignore_index)
+    losses, weights = call.scratch((max(count, 1),), wide), call.scratch((max(count, 1),), wide)
+    norms = _run_rows(call, None, losses, weights, input, target, weight, ignore_index)
     if count > MOST_TERMS:
-        sums = [call.scratch((1,), wide) for _ in range(2)]
-        for each, joined in zip(terms, sums):
-            run_fold(call, SUM, each, (0,), joined, wide)
-        terms, count = sums, 1
-    run_finish(call, out, total, *terms, count, is_mean)
+        losses, weights = _total(call, losses), _total(call, weights)
+        count = 1
+    run_finish(call, out, total, losses, weights, count, is_mean)
     return out, total, norms
+
+
+def _total(call: Any, terms: Any) -> Any:
+    """The sum of a vector, as a vector of one element."""
+    out = call.scratch((1,), terms.dtype)
+    run_fold(call, SUM, terms, (0,), out, terms.dtype)
+    return out
 
 
 @entropy_total.derivative

@@ -12,7 +12,7 @@ from ..errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..host import np
 from .loss_kernels import IGNORED, class_errors, class_loss, class_samples, entropy_each, entropy_total, squeeze_target
 from .operator import Array, ErrorSample, Operand, Sample, Value, composite
-from .pointwise import floating_only, pointwise, promoted
+from .pointwise import floating_only, numpy_type, pointwise, promoted
 from .softmax import log_softmax
 
 # negative log-likelihood
@@ -373,7 +373,7 @@ def bernoulli_loss(input: Value, target: Value) -> Any:
             hint="apply torch.sigmoid first, or use binary_cross_entropy_with_logits",
             operator="binary_cross_entropy",
         )
-    floor = input.dtype.type(LOG_FLOOR)
+    floor = numpy_type(input).type(LOG_FLOOR)
     return (target - 1) * np.maximum(np.log1p(-input), floor) - target * np.maximum(np.log(input), floor)
 
 
@@ -396,7 +396,7 @@ def _logits() -> Iterator[Sample]:
 )  # fmt: skip
 def logistic_loss(input: Value, target: Value, pos_weight: Value) -> Any:
     """The terms of `binary_cross_entropy_with_logits`."""
-    one = input.dtype.type(1)
+    one = numpy_type(input).type(1)
     softplus = np.log1p(np.exp(-np.abs(input))) + np.maximum(-input, 0)
     return (one - target) * input + (one + (pos_weight - one) * target) * softplus
 

@@ -247,7 +247,7 @@ def _statistics_gradient(of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd
 
 
 def _row_samples() -> Iterator[Sample]:
-    kept = {"low": 0.5, "high": 1.5, "grad": False}
+    kept: dict[str, Any] = {"low": 0.5, "high": 1.5, "grad": False}
     statistics = Array((3, 1), **kept), Array((3, 1), seed=1, **kept)
     yield Sample((Array((3, 5), grad=False), Array((3, 5), seed=1, grad=False), *statistics))
 

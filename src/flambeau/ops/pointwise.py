@@ -273,7 +273,7 @@ class Pointwise(Operator):
             call.launch(kernel, grid, result, *values, walk)
         return result
 
-    def strides_of(self, shape: Sequence[int], operands: Sequence[Any]) -> st.Shape:
+    def strides_of(self, shape: st.Shape, operands: Sequence[Any]) -> st.Shape:
         """The strides of a new result.  A number counts as a tensor without dimensions where it is an operand."""
         laid = [(each.shape, each.strides) if is_tensor(each) else ((), ()) for each in operands]
         if self.exact or self.factor >= 0:
@@ -349,10 +349,16 @@ def is_tensor(operand: Any) -> bool:
     return hasattr(operand, "strides")
 
 
+def numpy_type(array: Any) -> Any:
+    """The NumPy dtype of an array that the body of a pointwise operator gets."""
+    return array.dtype
+
+
 def type_of(operand: Any) -> dtype:
-    """A tensor's type, or the type that a number has when nothing else decides."""
+    """A tensor's type, or the type of a number that is not promoted with tensors."""
     if is_tensor(operand):
-        return operand.dtype  # type: ignore[no-any-return]
+        own: dtype = operand.dtype
+        return own
     return of_scalar(operand.kind() if type(operand) is Number else operand, float32)
 
 

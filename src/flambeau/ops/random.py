@@ -31,7 +31,7 @@ from ..host import np
 from ..kernel import Kernel, Param, Pointer, Scalar
 from ..scalars import integer_range
 from .operator import Array, Call, ErrorSample, Operand, Sample, Value, composite, operator
-from .pointwise import PRELUDE, THREADS, floating_only, grid_over, pointwise, source_text
+from .pointwise import PRELUDE, THREADS, floating_only, grid_over, numpy_type, pointwise, source_text
 from .samples import NUMERIC_TYPES
 from .sorting import sort_rows_of
 
@@ -463,7 +463,7 @@ def _bernoulli_errors() -> Iterator[ErrorSample]:
 
 
 @operator(samples=_bernoulli_samples, errors=_bernoulli_errors, dtypes=dtypes.ALL, inplace=True)
-def bernoulli(call: Call, input: Operand, p: Value = None, generator: Any = None) -> Any:  # type: ignore[assignment]
+def bernoulli(call: Call, input: Operand, p: Value | None = None, generator: Any = None) -> Any:
     """A tensor like `input` of ones, each with probability p (a number, or a tensor that broadcasts to it), and zeros.
 
     Without p the input's own values are the probabilities; written in place, p is then 0.5.
@@ -534,7 +534,7 @@ def randperm(call: Call, input: Operand, generator: Any = None) -> Any:
     places = out if kind is int64 else call.scratch(input.shape, int64)
     sort_rows_of(call, keys, ordered, places, (1, numel), False)
     if places is not out:
-        call.assign(out, places)  # type: ignore[attr-defined]
+        call.assign(out, places)
     return out
 
 
@@ -578,7 +578,7 @@ def _masked(name: str, types: Sequence[dtype], common: dtype) -> tuple[Sequence[
 )  # fmt: skip
 def masked_scale(input: Operand, mask: Operand, scale: float) -> Any:
     """`scale * input` where the mask holds, else 0."""
-    return np.where(mask, input * scale, input.dtype.type(0))  # type: ignore[attr-defined,call-overload,operator]
+    return np.where(mask, input * scale, numpy_type(input).type(0))
 
 
 @masked_scale.derivative

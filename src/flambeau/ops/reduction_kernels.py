@@ -343,12 +343,12 @@ def run_fold(call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, w
 def _row_fold(fold: Fold, outputs: int, count: int, out: Any, scale: float) -> Callable[[Any], Any]:
     """As the kernel's reference, for a contiguous array whose last dimensions are folded: an array with the result."""
     join, shape, kind = getattr(np, fold.ufunc).reduce, tuple(out.shape), out.dtype.numpy
-    is_finished = fold.finished is None or fold.finish == OVER and scale == 1
+    finish = None if fold.finish == OVER and scale == 1 else fold.finished
 
     def made(array: Any) -> Any:
         found = np.empty(shape, kind)
         join(array.reshape(outputs, count), 1, None, found.reshape(outputs))
-        return found if is_finished else fold.finished(found, scale)  # type: ignore[misc]  # it is set there
+        return found if finish is None else finish(found, scale)
 
     return made
 

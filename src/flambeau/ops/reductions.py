@@ -458,7 +458,7 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
         >>> torch.tensor([[3.0, -4.0], [0.0, 2.0]]).norm(1, dim=1)
         tensor([7., 2.])
     """
-    values: Any = input if dtype is None else input.to(dtype)  # type: ignore[attr-defined]
+    values: Any = input if dtype is None else input.to(dtype)
     p = 2.0 if p == "fro" else float(p)
     if abs(p) != inf and p != 0:
         return vector_norm(values, dim, keepdim, p)

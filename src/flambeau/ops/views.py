@@ -154,7 +154,7 @@ def ravel(input: Operand) -> Any:
         >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
         tensor([1, 2, 3, 4])
     """
-    return view_(input.contiguous(), (-1,))  # type: ignore[attr-defined]
+    return view_(input.contiguous(), (-1,))
 
 
 def _unflatten_samples() -> Iterator[Sample]:
@@ -562,7 +562,7 @@ def view_dtype(input: Operand, dtype: Any) -> Any:
     made = source.detach()
     aligned = input.is_aligned()
     if old == new:
-        made.layout = layout_of(source.layout.device, dtype, input.shape, input.strides, aligned)
+        made.layout = layout_of(source.layout.device, dtype, source.shape, source.strides, aligned)
         return made
     divisible = all(step * old % new == 0 for step in (*input.strides[:-1], made.offset))
     if not input.shape or input.strides[-1] != 1 or input.shape[-1] * old % new or not divisible:
