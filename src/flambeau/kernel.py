@@ -173,32 +173,32 @@ class Kernel:
 
         A list has no entry for an array of address 0.
         """
-        found = self._unpack(buffer)
+        values = self._unpack(buffer)
         bound: list[Any] = []
         for param in self.params:
             if type(param) is Pointer:
-                bound.append(_pointer_access(param, found))
+                bound.append(_pointer_access(param, values))
             elif type(param) is Pointers:
-                given = [(address, numel) for address, numel in found[param.name] if address]
+                given = [(address, numel) for address, numel in values[param.name] if address]
                 bound.append([Access(at, param.dtype, param.access, (numel,), None) for at, numel in given])
             elif type(param) is Scalar:
-                bound.append(found[param.name])
+                bound.append(values[param.name])
         return bound
 
     def _unpack(self, buffer: Buffer) -> dict[str, Any]:
         words, at = self._struct.unpack(buffer), 0
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for param in self.params:
             end = at + _words_of(param)
             if type(param) is Strided:
                 rows = [words[row : row + words[at]] for row in range(at + 1, end, MAX_DIMS)]
-                found[param.name] = (rows[0], dict(zip(param.operands, rows[1:])))
+                values[param.name] = (rows[0], dict(zip(param.operands, rows[1:])))
             elif type(param) is Pointers:
-                found[param.name] = list(zip(words[at:end:2], words[at + 1 : end : 2]))
+                values[param.name] = list(zip(words[at:end:2], words[at + 1 : end : 2]))
             else:
-                found[param.name] = words[at]
+                values[param.name] = words[at]
             at = end
-        return found
+        return values
 
     def __repr__(self) -> str:
         return f"Kernel({self.entry})"
@@ -235,19 +235,19 @@ def _flatten_layout(param: Strided, value: tuple[Sequence[int], Sequence[Sequenc
     flat.append(len(shape))
     flat.extend(shape)
     flat.extend(padding)
-    for each in strides:
-        flat.extend(each)
+    for row in strides:
+        flat.extend(row)
         flat.extend(padding)
 
 
-def _pointer_access(param: Pointer, found: dict[str, Any]) -> Access | None:
-    address = found[param.name]
+def _pointer_access(param: Pointer, values: dict[str, Any]) -> Access | None:
+    address = values[param.name]
     if address == 0:
         return None
     if isinstance(param.shape, str):
-        shape, strides = found[param.shape]
+        shape, strides = values[param.shape]
         return Access(address, param.dtype, param.access, shape, strides[param.name])
-    sizes = [found[size] if isinstance(size, str) else size for size in param.shape]
+    sizes = [values[size] if isinstance(size, str) else size for size in param.shape]
     return Access(address, param.dtype, param.access, sizes, None)
 
 

@@ -29,7 +29,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _are_tensors(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and all([isinstance(each, TensorBase) for each in value])
+    return isinstance(value, (list, tuple)) and all([isinstance(member, TensorBase) for member in value])
 
 
 def _is_number(value: Any) -> bool:
@@ -46,7 +46,7 @@ def _is_integer(value: Any) -> bool:
 
 def _are_dims(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
-        return all([hasattr(each, "__index__") for each in value])
+        return all([hasattr(dim, "__index__") for dim in value])
     return value is None or hasattr(value, "__index__")
 
 
@@ -97,8 +97,8 @@ def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> Flambe
     if not isinstance(error, FlambeauError) or isinstance(error, ArgumentTypeError):
         try:
             check_types(operator, bound)
-        except ArgumentTypeError as found:
-            return found
+        except ArgumentTypeError as wrong_argument:
+            return wrong_argument
     if isinstance(error, FlambeauError):
         name_error(error, operator.called, operands_of(operator, bound))
         return error
@@ -109,7 +109,7 @@ def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> Flambe
 
 def operands_of(operator: Operator, bound: Sequence[Any]) -> tuple[tuple[str, str], ...]:
     """Each argument of a call by its name, described."""
-    return tuple((each.name, shown(value)) for each, value in zip(operator.parameters, bound))
+    return tuple((parameter.name, shown(value)) for parameter, value in zip(operator.parameters, bound))
 
 
 def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[int]]:
@@ -118,15 +118,15 @@ def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[in
     Raises DeviceMismatchError, naming every operand; AcceleratorError for memory of a former machine.
     """
     tensors = _named_tensors(operator, bound)
-    devices = {each.layout.device for _, each in tensors}
+    devices = {tensor.layout.device for _, tensor in tensors}
     machine = thread.machine()
-    for _, each in tensors:
-        if each.layout.device.index >= 0 and each.layout.device.machine is not machine:
-            raise former_machine(operator.called, each.storage)
+    for _, tensor in tensors:
+        if tensor.layout.device.index >= 0 and tensor.layout.device.machine is not machine:
+            raise former_machine(operator.called, tensor.storage)
     if len(devices) <= 1:
         return next(iter(devices), CPU), []
-    on_gpu = [each for each in devices if each.index >= 0]
-    loose = [name for name, each in tensors if each.layout.device is CPU]
+    on_gpu = [device for device in devices if device.index >= 0]
+    loose = [name for name, tensor in tensors if tensor.layout.device is CPU]
     scalars = [index for index in operator.tensor_indexes if _is_scalar(operator.parameters[index], bound[index])]
     if len(on_gpu) == 1 and len(scalars) == len(loose):
         return on_gpu[0], scalars
@@ -145,14 +145,14 @@ def _named_tensors(operator: Operator, bound: Sequence[Any]) -> list[tuple[str, 
         if isinstance(value, TensorBase):
             named.append((name, value))
         elif isinstance(value, (list, tuple)):
-            named += [(f"{name}[{place}]", each) for place, each in enumerate(value)]
+            named += [(f"{name}[{at}]", tensor) for at, tensor in enumerate(value)]
     return named
 
 
 def _mismatch(operator: Operator, tensors: Sequence[tuple[str, TensorBase]]) -> DeviceMismatchError:
-    listed = ", ".join(f"{name} is {each.describe()}" for name, each in tensors)
-    target = next((each.layout.device for _, each in tensors if each.is_cuda), CPU)
-    mover = next(name for name, each in tensors if each.layout.device is not target)
+    listed = ", ".join(f"{name} is {tensor.describe()}" for name, tensor in tensors)
+    target = next((tensor.layout.device for _, tensor in tensors if tensor.is_cuda), CPU)
+    mover = next(name for name, tensor in tensors if tensor.layout.device is not target)
     return DeviceMismatchError(
         f"Expected all tensors to be on the same device: {listed}",
         hint=f'move one of them, for example {mover}.to("{target}")',

@@ -38,11 +38,11 @@ def _scaled_rule(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     """The last type is the scale's, which decides nothing."""
     if name == "sub_scaled":
         _not_bool(name, types[:-1], common)
-    if types[-1] is bool_ and any(each is not bool_ for each in types[:-1]):
+    if types[-1] is bool_ and any(dtype is not bool_ for dtype in types[:-1]):
         raise DtypeError("a bool alpha is only for bool operands", hint="use 1 or 0", operator=name)
-    if types[-1].is_floating_point and not any(each.is_floating_point for each in types[:-1]):
+    if types[-1].is_floating_point and not any(dtype.is_floating_point for dtype in types[:-1]):
         raise DtypeError("for integers alpha must not be a floating point number", hint="call .float()", operator=name)
-    return promoted(name, types, bool_ if all(each is bool_ for each in types[:-1]) else common)
+    return promoted(name, types, bool_ if all(dtype is bool_ for dtype in types[:-1]) else common)
 
 
 def _scaled_operator(cuda: str) -> Any:
@@ -359,8 +359,8 @@ def _(grad: Any) -> Any:
 
 def _counted(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     """As `promoted`, but bool becomes int64."""
-    kind = dtypes.int64 if common is bool_ else common
-    return [kind], kind
+    dtype = dtypes.int64 if common is bool_ else common
+    return [dtype], dtype
 
 
 @pointwise(dtype=_counted, cuda="input * input", samples=singles, dtypes=dtypes.ALL)
@@ -474,11 +474,11 @@ def _pow(input: Value, exponent: Value) -> Any:
     """
     if numpy_type(input).kind == "f":
         return np.power(input, exponent)
-    found = np.power(input, np.maximum(exponent, 0))
+    powers = np.power(input, np.maximum(exponent, 0))
     if numpy_type(input).kind == "u":
-        return found
+        return powers
     unit = np.where(np.abs(input) == 1, np.where(exponent % 2 == 1, input, 1), 0)
-    return np.where(exponent < 0, unit, found)
+    return np.where(exponent < 0, unit, powers)
 
 
 pow_ = Power(

@@ -89,7 +89,7 @@ def fused_attention(call: Any, query: Operand, key: Operand, value: Operand, is_
     """
     out = _made(call, (*query.shape[:3], value.shape[3]), query)
     logsumexp = call.output(query.shape[:3], query.dtype.wide)
-    query, key, value = (_loadable(call, each) for each in (query, key, value))
+    query, key, value = (_loadable(call, operand) for operand in (query, key, value))
     if out.numel():
         call.library(_attention(query, key, value, out, is_causal, scale), out, logsumexp, query, key, value)
     return out, logsumexp
@@ -177,16 +177,16 @@ def _scores(query: Any, key: Any, mask: Any, is_causal: bool, scale: float) -> t
 
 
 def _composed(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float) -> Any:
-    kind = query.dtype
-    wide = kind.wide
-    query, key, value = (each if kind is wide else each.to(wide) for each in (query, key, value))
+    dtype = query.dtype
+    wide = dtype.wide
+    query, key, value = (operand if dtype is wide else operand.to(wide) for operand in (query, key, value))
     if mask is not None and mask.dtype is not bool_ and mask.dtype is not wide:
         mask = mask.to(wide)
     scores, is_blind = _scores(query, key, mask, is_causal, scale)
     weights: Any = softmax(scores, -1)
     weights = weights if is_blind is None else where(is_blind, 0.0, weights)
     out: Any = matmul(dropout(weights, dropout_p) if dropout_p else weights, value)
-    return out if kind is wide else out.to(kind)
+    return out if dtype is wide else out.to(dtype)
 
 
 def _is_fused(query: Any, key: Any, value: Any) -> bool:
@@ -208,7 +208,7 @@ def _is_fused(query: Any, key: Any, value: Any) -> bool:
 def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None:
     name = "scaled_dot_product_attention"
     kinds = query.dtype, key.dtype, value.dtype
-    dims = [len(each.shape) for each in (query, key, value)]
+    dims = [len(operand.shape) for operand in (query, key, value)]
     if min(dims) < 2:
         raise ShapeError(
             f"Expected query, key, and value to all be at least 2 dimensional, but got query.dim: {dims[0]} "
@@ -260,7 +260,7 @@ def _grouped(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
             hint=f"heads are the third dimension from the end: query has {heads}",
             operator="scaled_dot_product_attention",
         )
-    return tuple(_repeated(each, heads // each.shape[-3]) for each in (key, value))
+    return tuple(_repeated(operand, heads // operand.shape[-3]) for operand in (key, value))
 
 
 def _repeated(operand: Any, count: int) -> Any:
@@ -330,13 +330,13 @@ def scaled_dot_product_attention(
         operands = query, *_grouped(*operands)
     if not is_plain or not _is_fused(*operands):
         return _composed(*operands, attn_mask, dropout_p, is_causal, factor)
-    leads = [each.shape[:-2] for each in operands]
+    leads = [operand.shape[:-2] for operand in operands]
     is_ready = len(query.shape) == 4 and (enable_gqa or leads[0] == leads[1] == leads[2])
     if is_ready and operands[1] is key:
         return fused_attention(query, key, value, is_causal, factor)[0]
     if not is_ready:
         lead = st.broadcast(leads, "scaled_dot_product_attention")
-        operands = tuple([_in_four(each, lead) for each in operands])
+        operands = tuple([_in_four(operand, lead) for operand in operands])
     out = fused_attention(*operands, is_causal, factor)[0]
     return out if len(query.shape) == 4 else out.squeeze(0)
 
@@ -349,7 +349,7 @@ def _in_four(operand: Any, lead: Sizes) -> Any:
 
 def _is_grouped(query: Any, key: Any, value: Any) -> bool:
     """Return whether the fused operation can take these groups of heads."""
-    shapes = [tuple(each.shape) for each in (query, key, value)]
+    shapes = [tuple(operand.shape) for operand in (query, key, value)]
     if not _is_fused(query, key, value) or len(shapes[0]) != 4:
         return False
     return shapes[1][:2] == shapes[2][:2] and shapes[0][0] == shapes[1][0] and shapes[0][1] % shapes[1][1] == 0

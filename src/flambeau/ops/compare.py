@@ -36,9 +36,9 @@ def _rounded(value: Any, beside: Any) -> Any:
     return passed_as(value, partial(_as_half, beside.dtype), float)
 
 
-def _as_half(kind: dtype, value: Any) -> float:
+def _as_half(dtype: dtype, value: Any) -> float:
     with np.errstate(over="ignore"):
-        return float(kind.numpy.type(value))
+        return float(dtype.numpy.type(value))
 
 
 def _comparison(symbol: str) -> Any:

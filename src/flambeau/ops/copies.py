@@ -51,11 +51,11 @@ def blocks_for(threads: int) -> int:
     return min(-(-threads // THREADS), MAX_GRID_BLOCKS)
 
 
-def unit_for(kind: dtype, counts: Sequence[int], operands: Sequence[Any]) -> int:
+def unit_for(dtype: dtype, counts: Sequence[int], operands: Sequence[Any]) -> int:
     """The most bytes that divide these counts of elements, and where the operands begin."""
-    if not all(each.is_aligned() for each in operands):
-        return kind.itemsize
-    return gcd(WIDEST_UNIT, *(count * kind.itemsize for count in counts))
+    if not all(operand.is_aligned() for operand in operands):
+        return dtype.itemsize
+    return gcd(WIDEST_UNIT, *(count * dtype.itemsize for count in counts))
 
 
 class RowCopy(NamedTuple):
@@ -73,8 +73,8 @@ class RowCopy(NamedTuple):
     def grid(self, rows: int, inner: int) -> Grid:
         if not self.width:
             return grid_over(rows * inner)
-        each = UNITS_AHEAD if self.width <= self.lanes else 1
-        return Grid((min(blocks_for(-(-rows // each) * self.lanes), ROW_BLOCKS), 1, 1), THREADS)
+        rows_at_once = UNITS_AHEAD if self.width <= self.lanes else 1
+        return Grid((min(blocks_for(-(-rows // rows_at_once) * self.lanes), ROW_BLOCKS), 1, 1), THREADS)
 
 
 def lanes_for(width: int) -> int:
@@ -84,16 +84,16 @@ def lanes_for(width: int) -> int:
 
 
 def plan_row_copy(
-    kind: dtype, shape: Sequence[int], strides: Sequence[int], at: int, operands: Sequence[Any]
+    dtype: dtype, shape: Sequence[int], strides: Sequence[int], at: int, operands: Sequence[Any]
 ) -> RowCopy:
     """How rows, which lie behind dimension `at` of a strided array, move between it and a contiguous one."""
     lead, tail = st.collapse(shape[:at], [strides[:at]]), st.collapse(shape[at + 1 :], [strides[at + 1 :]])
     if len(lead[0]) > 1 or tail[1][0] not in ((), (1,)):
-        return RowCopy(kind.itemsize, 0, 0, 0, 1)
+        return RowCopy(dtype.itemsize, 0, 0, 0, 1)
     inner = tail[0][0] if tail[0] else 1
     block, row = lead[1][0][0] if lead[0] else 0, strides[at] if shape else 0
-    unit = unit_for(kind, (inner, block, row), operands)
-    block, row, width = [count * kind.itemsize // unit for count in (block, row, inner)]
+    unit = unit_for(dtype, (inner, block, row), operands)
+    block, row, width = [count * dtype.itemsize // unit for count in (block, row, inner)]
     return RowCopy(unit, block, row, width, lanes_for(width))
 
 
@@ -103,15 +103,15 @@ TRANSPOSE_TILE = 64  # elements of a side, as in transpose.cu
 LEAST_FILLED = 0.25  # of a matrix's tiles; with less, elements one by one are faster
 
 
-def tiled_layout(walk: KernelLayout) -> KernelLayout | None:
+def tiled_layout(layout: KernelLayout) -> KernelLayout | None:
     """The kernel's layout (the target's fastest dimension, the source's, the rest), or None if tiles do not help."""
-    sizes, (target, source, *_) = walk
+    sizes, (target, source, *_) = layout
     moving = [dim for dim in range(len(sizes)) if source[dim]]
     fast = min(moving, key=lambda dim: source[dim], default=0)
     if fast == 0 or source[0] == 0 or _filled_share(sizes[0], sizes[fast]) < LEAST_FILLED:
         return None
     order = [0, fast, *(dim for dim in range(1, len(sizes)) if dim != fast)]
-    return tuple(sizes[dim] for dim in order), [tuple(each[dim] for dim in order) for each in (target, source)]
+    return tuple(sizes[dim] for dim in order), [tuple(row[dim] for dim in order) for row in (target, source)]
 
 
 def _filled_share(columns: int, rows: int) -> float:
@@ -161,14 +161,14 @@ class Convert(Pointwise):
             call.given = call.output(input.shape, input.dtype if wanted is None else wanted, strides)
         return super().lower(call, input)
 
-    def spread(self, kernel: Kernel, walk: KernelLayout, pack: int) -> tuple[Kernel, Grid, KernelLayout]:
+    def spread(self, kernel: Kernel, layout: KernelLayout, width: int) -> tuple[Kernel, Grid, KernelLayout]:
         """As every pointwise operator's, but through tiles where the fastest dimensions of the two sides differ."""
-        layout = tiled_layout(walk)
-        if layout is None:
-            return super().spread(kernel, walk, pack)
+        tiled = tiled_layout(layout)
+        if tiled is None:
+            return super().spread(kernel, layout, width)
         out, input = kernel.params[:2]
         assert isinstance(out, Pointer) and isinstance(input, Pointer)
-        return transpose_kernel(out.dtype, input.dtype, kernel.reference), tiled_grid(layout), layout
+        return transpose_kernel(out.dtype, input.dtype, kernel.reference), tiled_grid(tiled), tiled
 
 
 def _as_it_is(name: str, types: Sequence[dtype], common: dtype) -> tuple[Sequence[dtype], dtype]:
@@ -213,27 +213,27 @@ def _(grad: Any) -> Any:
 
 
 @cache
-def fill_kernel(kind: dtype) -> Kernel:
-    number = "float64" if kind.is_floating_point else "int64"
+def fill_kernel(dtype: dtype) -> Kernel:
+    number = "float64" if dtype.is_floating_point else "int64"
     source = f"""{POINTWISE_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS})
-fill_{kind.name}({kind.cuda}* out, {_C_TYPES[number]} value, long long numel) {{
-  constexpr int pack = {ACCESS_BYTES // kind.itemsize};
-  const {kind.cuda} stored = store<{kind.cuda}>(({kind.wide.cuda})value);
-  Pack<{kind.cuda}, pack> filled;
+fill_{dtype.name}({dtype.cuda}* out, {_C_TYPES[number]} value, long long numel) {{
+  constexpr int pack = {ACCESS_BYTES // dtype.itemsize};
+  const {dtype.cuda} stored = store<{dtype.cuda}>(({dtype.wide.cuda})value);
+  Pack<{dtype.cuda}, pack> filled;
   for (int lane = 0; lane < pack; ++lane) filled.at[lane] = stored;
   const long long step = (long long)gridDim.x * blockDim.x, first = blockIdx.x * (long long)blockDim.x + threadIdx.x;
   const long long packs = is_aligned<pack>(out) ? numel / pack : 0;
-  for (long long i = first; i < packs; i += step) reinterpret_cast<Pack<{kind.cuda}, pack>*>(out)[i] = filled;
+  for (long long i = first; i < packs; i += step) reinterpret_cast<Pack<{dtype.cuda}, pack>*>(out)[i] = filled;
   for (long long i = packs * pack + first; i < numel; i += step) out[i] = stored;
 }}
 """
 
     def reference(out: Any, value: Any, numel: int) -> None:
-        out[...] = kind.wide.numpy.type(value)
+        out[...] = dtype.wide.numpy.type(value)
 
-    params = [Pointer("out", kind, "w", ("numel",)), Scalar("value", number), Scalar("numel", "int64")]
-    return Kernel(f"fill_{kind.name}", source, params, reference, 0.0)
+    params = [Pointer("out", dtype, "w", ("numel",)), Scalar("value", number), Scalar("numel", "int64")]
+    return Kernel(f"fill_{dtype.name}", source, params, reference, 0.0)
 
 
 _C_TYPES = {"float64": "double", "int64": "long long"}
@@ -280,9 +280,10 @@ def fill(call: Call, input: Operand, value: Number) -> Any:
         blocks = -(-numel * input.dtype.itemsize // (ACCESS_BYTES * THREADS))
         call.launch(fill_kernel(input.dtype), Grid((min(blocks, MAX_GRID_BLOCKS), 1, 1), THREADS), out, stored, numel)
     elif numel:
-        pack = vector_width(out.dtype, [])
-        walk = kernel_layout(sizes, [out.strides], pack)
-        call.launch(strided_fill.kernel(out.dtype, [None], (out.dtype,)), pointwise_grid(walk, pack), out, stored, walk)
+        width = vector_width(out.dtype, [])
+        layout = kernel_layout(sizes, [out.strides], width)
+        kernel = strided_fill.kernel(out.dtype, [None], (out.dtype,))
+        call.launch(kernel, pointwise_grid(layout, width), out, stored, layout)
     return out
 
 

@@ -25,9 +25,9 @@ _LOOP = (
 
 
 @cache
-def _triangle_kernel(kind: dtype, lower: bool) -> Kernel:
-    bits = C_TYPES_BY_SIZE[kind.itemsize]
-    entry = f"{'tril' if lower else 'triu'}_{8 * kind.itemsize}"
+def _triangle_kernel(dtype: dtype, lower: bool) -> Kernel:
+    bits = C_TYPES_BY_SIZE[dtype.itemsize]
+    entry = f"{'tril' if lower else 'triu'}_{8 * dtype.itemsize}"
     source = f"""{PRELUDE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     {bits}* out, const {bits}* input, long long numel, long long rows, long long columns, long long diagonal) {{
@@ -44,7 +44,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
         kept = part(np.ones((rows, columns), bool), diagonal)
         out.reshape(-1, rows, columns)[...] = np.where(kept, input.reshape(-1, rows, columns), input.dtype.type(0))
 
-    params: list[Param] = [Pointer("out", kind, "w", ("numel",)), Pointer("input", kind, "r", ("numel",))]
+    params: list[Param] = [Pointer("out", dtype, "w", ("numel",)), Pointer("input", dtype, "r", ("numel",))]
     params += [Scalar(name, "int64") for name in ("numel", "rows", "columns", "diagonal")]
     return Kernel(entry, source, params, reference, 0.0)
 
@@ -159,15 +159,15 @@ def _odd_sum(a: Any, b: Any) -> Any:
 
 
 @cache
-def _linspace_kernel(kind: dtype) -> Kernel:
-    entry = f"linspace_{kind.name}"
+def _linspace_kernel(dtype: dtype) -> Kernel:
+    entry = f"linspace_{dtype.name}"
     source = f"""{PRELUDE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
-    {kind.cuda}* out, double start, double end, double step, long long numel) {{
+    {dtype.cuda}* out, double start, double end, double step, long long numel) {{
   {_LOOP} {{
     const double value = i < numel / 2 ? __fma_rn(step, (double)i, start)
                                        : __fma_rn(-step, (double)(numel - 1 - i), end);
-    out[i] = store<{kind.cuda}>(load<{kind.wide.cuda}>(value));
+    out[i] = store<{dtype.cuda}>(load<{dtype.wide.cuda}>(value));
   }}
 }}
 """
@@ -175,10 +175,10 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     def reference(out: Any, start: float, end: float, step: float, numel: int) -> None:
         i = np.arange(numel)
         values = np.where(i < numel // 2, fused(step, i, start), fused(-step, numel - 1 - i, end))
-        out[...] = values.astype(kind.wide.numpy)
+        out[...] = values.astype(dtype.wide.numpy)
 
     params: list[Param] = [
-        Pointer("out", kind, "w", ("numel",)),
+        Pointer("out", dtype, "w", ("numel",)),
         *(Scalar(n, "float64") for n in ("start", "end", "step")),
     ]
     return Kernel(entry, source, [*params, Scalar("numel", "int64")], reference, 4.0)
@@ -198,7 +198,7 @@ def linspace(call: Call, input: Operand, start: float, end: float) -> Any:
     Host:   returns at once.
     Raises: ValueRangeError if the type cannot hold an end.
     """
-    start, end = (converted(call.name, input.dtype, each) for each in (start, end))
+    start, end = (converted(call.name, input.dtype, number) for number in (start, end))
     out = call.output(input.shape, input.dtype)
     numel = input.numel()
     if numel:
@@ -213,26 +213,26 @@ def linspace(call: Call, input: Operand, start: float, end: float) -> Any:
 
 
 @cache
-def _arange_kernel(kind: dtype) -> Kernel:
-    is_floating = kind.is_floating_point
+def _arange_kernel(dtype: dtype) -> Kernel:
+    is_floating = dtype.is_floating_point
     number = "float64" if is_floating else "int64"
     term = "__dadd_rn(start, __dmul_rn(step, (double)i))" if is_floating else "start + step * i"
     c = "double" if is_floating else "long long"
     source = f"""{PRELUDE}
-extern "C" __global__ void __launch_bounds__({THREADS}) arange_{kind.name}(
-    {kind.cuda}* out, {c} start, {c} step, long long numel) {{
+extern "C" __global__ void __launch_bounds__({THREADS}) arange_{dtype.name}(
+    {dtype.cuda}* out, {c} start, {c} step, long long numel) {{
   const long long threads = (long long)gridDim.x * blockDim.x;
   for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < numel; i += threads)
-    out[i] = store<{kind.cuda}>({term});
+    out[i] = store<{dtype.cuda}>({term});
 }}
 """
 
     def reference(out: Any, start: Any, step: Any, numel: int) -> None:
         values = start + step * np.arange(numel, dtype=np.float64 if is_floating else np.int64)
-        out[...] = rounded(values, kind) if is_floating else values
+        out[...] = rounded(values, dtype) if is_floating else values
 
     scalars = Scalar("start", number), Scalar("step", number), Scalar("numel", "int64")
-    return Kernel(f"arange_{kind.name}", source, [Pointer("out", kind, "w", ("numel",)), *scalars], reference)
+    return Kernel(f"arange_{dtype.name}", source, [Pointer("out", dtype, "w", ("numel",)), *scalars], reference)
 
 
 def _sequences() -> Iterator[Sample]:
@@ -252,6 +252,6 @@ def arange(call: Call, input: Operand, start: float = 0, step: float = 1) -> Any
     numel = prod(input.shape)
     if numel:
         wide = float64 if input.dtype.is_floating_point else int64
-        first, apart = (converted(call.name, wide, each) for each in (start, step))
+        first, apart = (converted(call.name, wide, number) for number in (start, step))
         call.launch(_arange_kernel(input.dtype), grid_over(numel), out, first, apart, numel)
     return out

@@ -155,9 +155,9 @@ _FAR_BOTTOM = (
 
 def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
     total = np.full_like(x, coefficients[0])
-    for each in coefficients[1:]:
+    for coefficient in coefficients[1:]:
         total *= x
-        total += each
+        total += coefficient
     return total
 
 

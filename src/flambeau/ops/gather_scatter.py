@@ -52,16 +52,16 @@ def _checked(name: str, input: Operand, dim: int, index: Operand) -> int:
 
 
 @cache
-def _gather_kernel(kind: dtype) -> Kernel:
-    bits = C_TYPES_BY_SIZE[kind.itemsize]
+def _gather_kernel(dtype: dtype) -> Kernel:
+    bits = C_TYPES_BY_SIZE[dtype.itemsize]
     arguments = (
-        f"{bits}* out, const long long* index, const {bits}* input, Layout<1> walk, Layout<1> layout, "
+        f"{bits}* out, const long long* index, const {bits}* input, Layout<1> index_layout, Layout<1> layout, "
         "long long numel, long long dim, long long axis"
     )
     params: list[Param] = [
-        Pointer("out", kind, "w", ("numel",)), Pointer("index", int64, "r", "walk"),
-        Pointer("input", kind, "r", "layout"),
-        Strided("walk", ("index",)), Strided("layout", ("input",)), *scalars("numel", "dim", "axis"),
+        Pointer("out", dtype, "w", ("numel",)), Pointer("index", int64, "r", "index_layout"),
+        Pointer("input", dtype, "r", "layout"),
+        Strided("index_layout", ("index",)), Strided("layout", ("input",)), *scalars("numel", "dim", "axis"),
     ]  # fmt: skip
 
     def reference(out: Any, index: Any, input: Any, numel: int, dim: int, axis: int) -> None:
@@ -69,8 +69,8 @@ def _gather_kernel(kind: dtype) -> Kernel:
         places[axis] = check_index(index, 0, input.shape[axis], dim)
         out[...] = input[tuple(places)].reshape(-1)
 
-    body = "gather_elements(out, index, input, walk, layout, numel, (int)axis)"
-    return indexing_kernel(f"gather_{8 * kind.itemsize}", arguments, body, params, reference)
+    body = "gather_elements(out, index, input, index_layout, layout, numel, (int)axis)"
+    return indexing_kernel(f"gather_{8 * dtype.itemsize}", arguments, body, params, reference)
 
 
 def _gather_samples() -> Iterator[Sample]:
@@ -112,20 +112,21 @@ def gather(call: Call, input: Operand, dim: int, index: Operand, *, sparse_grad:
     numel = index.numel()
     if numel:
         places = index if index.dtype is int64 else call.contiguous(index, int64)
-        walk, layout, axis = _walked(places, input, at)
-        call.launch(_gather_kernel(input.dtype), grid_over(numel), out, places, input, walk, layout, numel, at, axis)
+        index_layout, layout, axis = _merged_layouts(places, input, at)
+        values = out, places, input, index_layout, layout, numel, at, axis
+        call.launch(_gather_kernel(input.dtype), grid_over(numel), *values)
     return out
 
 
-def _walked(index: Any, input: Any, dim: int) -> tuple[Any, Any, int]:
-    """Layouts of an index and an input, their dimensions before and behind `dim` merged, and where `dim` is then."""
+def _merged_layouts(index: Any, input: Any, dim: int) -> tuple[Any, Any, int]:
+    """(layout of the index, layout of the input, `dim` in both), with the dimensions before and after `dim` merged."""
     if not input.shape:
         return ((1,), [(1,)]), ((1,), [(1,)]), 0
     before, steps = st.collapse(index.shape[:dim], [index.strides[:dim], input.strides[:dim]])
     behind, rests = st.collapse(index.shape[dim + 1 :], [index.strides[dim + 1 :], input.strides[dim + 1 :]])
-    walks = [(*steps[i], each.strides[dim], *rests[i]) for i, each in enumerate((index, input))]
-    sizes = [(*before, each.shape[dim], *behind) for each in (index, input)]
-    return (sizes[0], [walks[0]]), (sizes[1], [walks[1]]), len(before)
+    rows = [(*steps[i], operand.strides[dim], *rests[i]) for i, operand in enumerate((index, input))]
+    sizes = [(*before, operand.shape[dim], *behind) for operand in (index, input)]
+    return (sizes[0], [rows[0]]), (sizes[1], [rows[1]]), len(before)
 
 
 @gather.derivative
@@ -200,12 +201,12 @@ def _check_reduce(reduce: str) -> None:
         )
 
 
-def _filled(call: Call, shape: Sequence[int], kind: dtype, value: Any) -> Any:
+def _filled(call: Call, shape: Sequence[int], dtype: dtype, value: Any) -> Any:
     """Scratch memory of this shape with one number everywhere."""
-    made = call.scratch(shape, kind)
+    made = call.scratch(shape, dtype)
     if made.numel():
-        number = passed_as(value, float if kind.is_floating_point else int)
-        call.launch(fill_kernel(kind), grid_over(made.numel()), made, number, made.numel())
+        number = passed_as(value, float if dtype.is_floating_point else int)
+        call.launch(fill_kernel(dtype), grid_over(made.numel()), made, number, made.numel())
     return made
 
 

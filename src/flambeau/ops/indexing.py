@@ -212,12 +212,12 @@ def copied_input(call: Call, input: Operand) -> Any:
 
 
 @cache
-def _select_kernel(kind: dtype, unit: int) -> Kernel:
+def _select_kernel(dtype: dtype, unit: int) -> Kernel:
     moved = C_TYPES_BY_SIZE[unit]
     arguments = "void* out, const long long* index, const void* input, Layout<1> layout, "
     params: list[Param] = [
-        Pointer("out", kind, "w", ("outer", "count", "inner")), Pointer("index", int64, "r", ("count",)),
-        Pointer("input", kind, "r", "layout"), Strided("layout", ("input",)), *scalars(*INDEX_NUMBERS),
+        Pointer("out", dtype, "w", ("outer", "count", "inner")), Pointer("index", int64, "r", ("count",)),
+        Pointer("input", dtype, "r", "layout"), Strided("layout", ("input",)), *scalars(*INDEX_NUMBERS),
     ]  # fmt: skip
 
     def reference(
@@ -453,12 +453,12 @@ def flat_index(call: Call, indices: Operands, sizes: Any, dims: Any) -> Any:
     Shapes: the indices broadcast; the result is a vector.  sizes, dims: of the dimensions, the latter for errors.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     """
-    shape = st.broadcast([each.shape for each in indices], "index")
+    shape = st.broadcast([index.shape for index in indices], "index")
     numel = prod(shape)
     out = call.output((numel,), int64)
     if numel:
-        ready = [each if each.dtype is int64 else call.contiguous(each, int64) for each in indices]
-        layout = st.collapse(shape, [st.expand(each.shape, each.strides, shape) for each in ready])
+        ready = [index if index.dtype is int64 else call.contiguous(index, int64) for index in indices]
+        layout = st.collapse(shape, [st.expand(index.shape, index.strides, shape) for index in ready])
         call.launch(_flat_kernel(len(ready)), grid_over(numel), out, *ready, layout, numel, *sizes, *dims)
     return out
 
@@ -482,7 +482,7 @@ def selection_of(input: Any, indices: Sequence[Any]) -> Selection:
 
     Host: waits if there is a mask.
     """
-    only_mask = next((each for each in indices if each is not None), None) if _count(indices) == 1 else None
+    only_mask = next((index for index in indices if index is not None), None) if _count(indices) == 1 else None
     if only_mask is None and not _count(indices):
         raise ValueRangeError(
             f"got no index tensor, the input has shape {list(input.shape)}",
@@ -508,14 +508,14 @@ def selection_of(input: Any, indices: Sequence[Any]) -> Selection:
 
 
 def _count(indices: Sequence[Any]) -> int:
-    return sum(each is not None for each in indices)
+    return sum(index is not None for index in indices)
 
 
 def _broadcast_shape(entries: Sequence[Any]) -> tuple[int, ...]:
     try:
-        return st.broadcast([each.shape for each in entries], "index")
+        return st.broadcast([entry.shape for entry in entries], "index")
     except ShapeError as error:
-        listed = ", ".join(str(list(each.shape)) for each in entries)
+        listed = ", ".join(str(list(entry.shape)) for entry in entries)
         raise IndexRangeError(
             f"shape mismatch: indexing tensors could not be broadcast together: {listed}",
             hint=error.hint,

@@ -55,11 +55,11 @@ def check_index(index: Any, lowest: int, size: int, dim: int) -> Any:
     return np.where(index < 0, index + size, index)
 
 
-def zeros(call: Call, shape: Sequence[int], kind: dtype) -> Any:
+def zeros(call: Call, shape: Sequence[int], dtype: dtype) -> Any:
     """A result of zeros."""
-    out = call.output(shape, kind)
+    out = call.output(shape, dtype)
     if prod(shape):
-        call.launch(fill_kernel(kind), grid_over(prod(shape)), out, 0, prod(shape))
+        call.launch(fill_kernel(dtype), grid_over(prod(shape)), out, 0, prod(shape))
     return out
 
 
@@ -83,14 +83,14 @@ INDEX_CALL = "layout, Entries{index, size, count, lowest}, Steps{block, row}"
 
 
 @cache
-def _write_kernel(kind: dtype, unit: int) -> Kernel:
+def _write_kernel(dtype: dtype, unit: int) -> Kernel:
     moved = C_TYPES_BY_SIZE[unit]
     arguments = "void* out, const long long* index, const void* source, const long long* winner, Layout<1> layout, "
     call = f"write_rows(({moved}*)out, (const {moved}*)source, winner, {INDEX_CALL}, outer, inner, width, lanes)"
     params: list[Param] = [
-        Pointer("out", kind, "rw", ("outer", "size", "inner")),
+        Pointer("out", dtype, "rw", ("outer", "size", "inner")),
         Pointer("index", int64, "r", ("count",)),
-        Pointer("source", kind, "r", "layout"),
+        Pointer("source", dtype, "r", "layout"),
         Pointer("winner", int64, "r", ("size",)),
         Strided("layout", ("source",)),
         *scalars(*INDEX_NUMBERS),
@@ -161,8 +161,8 @@ def _as_rows(shape: Sequence[int], steps: Sequence[int], dim: int, has_rows: boo
     """(shape, strides, dimension of entries) of a source whose entries are rows, or single elements of any shape."""
     if has_rows:
         return shape, steps, dim
-    sizes, (walked,) = st.collapse(shape, [steps])
-    return (sizes, walked, 0) if len(sizes) == 1 else ((*sizes, 1), (*walked, 1), len(sizes))
+    sizes, (strides,) = st.collapse(shape, [steps])
+    return (sizes, strides, 0) if len(sizes) == 1 else ((*sizes, 1), (*strides, 1), len(sizes))
 
 
 def copy_if_same(call: Call, source: Any, out: Any) -> Any:
@@ -175,26 +175,26 @@ def copy_if_same(call: Call, source: Any, out: Any) -> Any:
 
 
 @cache
-def _accumulate_kernel(kind: dtype) -> Kernel:
-    number = "float64" if kind.category == FLOATING else "int64"
+def _accumulate_kernel(dtype: dtype) -> Kernel:
+    number = "float64" if dtype.category == FLOATING else "int64"
     names = ("outer", "size", "inner", "count")
     arguments = (
-        f"{kind.cuda}* out, const long long* rows, const long long* entries, const {kind.cuda}* source, "
+        f"{dtype.cuda}* out, const long long* rows, const long long* entries, const {dtype.cuda}* source, "
         + "Layout<1> layout, "
         + ", ".join(f"long long {name}" for name in names)
         + f", {C_NUMBERS[number]} scale"
     )
-    call = f"accumulate_rows(out, rows, entries, source, layout, {', '.join(names)}, ({kind.wide.cuda})scale)"
+    call = f"accumulate_rows(out, rows, entries, source, layout, {', '.join(names)}, ({dtype.wide.cuda})scale)"
     params: list[Param] = [
-        Pointer("out", kind, "rw", ("outer", "size", "inner")),
+        Pointer("out", dtype, "rw", ("outer", "size", "inner")),
         Pointer("rows", int64, "r", ("count",)),
         Pointer("entries", int64, "r", ("count",)),
-        Pointer("source", kind, "r", "layout"),
+        Pointer("source", dtype, "r", "layout"),
         Strided("layout", ("source",)),
         *scalars(*names),
         Scalar("scale", number),
     ]
-    wide = kind.wide
+    wide = dtype.wide
 
     def reference(
         out: Any, rows: Any, entries: Any, source: Any, outer: int, size: int, inner: int, count: int, scale: Any
@@ -204,7 +204,7 @@ def _accumulate_kernel(kind: dtype) -> Kernel:
         np.add.at(total, (slice(None), rows), added)
         out[...] = total
 
-    return indexing_kernel(f"accumulate_rows_{kind.name}", arguments, call, params, reference)
+    return indexing_kernel(f"accumulate_rows_{dtype.name}", arguments, call, params, reference)
 
 
 def accumulate_rows(
@@ -303,7 +303,7 @@ def target_offsets(
     numel, ndim = prod(size), len(size)
     if ndim > MAX_DIMS:
         raise ShapeError(
-            f"{ndim} dimensions are more than the {MAX_DIMS} that kernels walk: shape {list(size)}",
+            f"{ndim} dimensions are more than the {MAX_DIMS} that kernels index: shape {list(size)}",
             hint="merge dimensions that are not indexed with flatten() or reshape()",
             operator="indexing",
         )

@@ -1,7 +1,7 @@
 """Matrix products and linear layers.
 
-- Transposed and sliced operands go to the product as strides; a matrix without a unit stride, and a batch that no
-  single step walks, is copied.
+- Transposed and sliced operands go to the product as strides; a matrix without a unit stride, and a batch without
+  one common stride, is copied.
 - A batch over one common right matrix is one tall product.
 """
 
@@ -44,7 +44,7 @@ class GemmPlan(NamedTuple):
 
 
 def plan_gemm(
-    kind: dtype, a: Matrices, b: Matrices, batch: Sizes, has_bias: bool, allow_tf32: bool, activation: str = ""
+    dtype: dtype, a: Matrices, b: Matrices, batch: Sizes, has_bias: bool, allow_tf32: bool, activation: str = ""
 ) -> GemmPlan:
     """Plan out = activation(a @ b) for a contiguous out of shape [*batch, m, n].
 
@@ -56,7 +56,7 @@ def plan_gemm(
         b = Matrices(b.shape[-2:], b.strides[-2:])
     a_steps, a_passed = _operand_plan(a, batch)
     b_steps, b_passed = _operand_plan(b, batch)
-    gemm = Gemm(kind, count, m, n, k, a_steps, b_steps, (m * n, n, 1), has_bias, allow_tf32, activation)
+    gemm = Gemm(dtype, count, m, n, k, a_steps, b_steps, (m * n, n, 1), has_bias, allow_tf32, activation)
     return GemmPlan(gemm, a_passed, b_passed, batch)
 
 
@@ -70,9 +70,9 @@ def _operand_plan(operand: Matrices, batch: Sizes) -> tuple[Steps, str]:
     """(batch, row and column step, how the operand is passed)."""
     for strides, passed in ((operand.strides, IN_PLACE), (st.contiguous(operand.shape), DENSE)):
         rows_columns = unit_steps(*operand.shape[-2:], *strides[-2:])
-        _, (walk,) = st.collapse(batch, [st.expand(operand.shape[:-2], strides[:-2], batch)])
-        if rows_columns and len(walk) <= 1:
-            return (walk[0] if walk else 0, *rows_columns), passed
+        _, (batch_strides,) = st.collapse(batch, [st.expand(operand.shape[:-2], strides[:-2], batch)])
+        if rows_columns and len(batch_strides) <= 1:
+            return (batch_strides[0] if batch_strides else 0, *rows_columns), passed
     rows, columns = operand.shape[-2:]
     return (rows * columns, columns, 1), FULL
 
@@ -108,13 +108,13 @@ def product(
 
     activation: see `library_operation.Gemm`; "" where the inner size is 0.
     """
-    kind = a.dtype
+    dtype = a.dtype
     if prod(shape) and left.shape[-1] == 0:
-        return _empty_product(call, shape, kind, bias)
-    out = call.scratch(shape, kind) if _is_operand(call.given, (a, b, bias)) else call.output(shape, kind)
+        return _empty_product(call, shape, dtype, bias)
+    out = call.scratch(shape, dtype) if _is_operand(call.given, (a, b, bias)) else call.output(shape, dtype)
     if not out.numel():
         return out
-    plan = plan_gemm(kind, left, right, batch, bias is not None, allow_tf32.value and kind is float32, activation)
+    plan = plan_gemm(dtype, left, right, batch, bias is not None, allow_tf32.value and dtype is float32, activation)
     a, b = _fetched(call, a, left, plan.a, plan.batch), _fetched(call, b, right, plan.b, plan.batch)
     call.library(plan.gemm, out, a, b, None if bias is None else call.contiguous(bias))
     return out
@@ -122,7 +122,7 @@ def product(
 
 def _is_operand(given: Any, operands: Sequence[Any]) -> bool:
     """Whether the tensor to write is also read: a product cannot be made in place."""
-    return given is not None and any(each is given for each in operands)
+    return given is not None and any(operand is given for operand in operands)
 
 
 def _fetched(call: Any, operand: Any, seen: Matrices, passed: str, batch: Sizes) -> Any:
@@ -135,21 +135,21 @@ def _fetched(call: Any, operand: Any, seen: Matrices, passed: str, batch: Sizes)
     return target
 
 
-def _empty_product(call: Any, shape: Sequence[int], kind: dtype, bias: Any) -> Any:
+def _empty_product(call: Any, shape: Sequence[int], dtype: dtype, bias: Any) -> Any:
     if bias is None:
-        return fill.body(call, call.scratch(shape, kind), 0)
-    out = call.output(shape, kind)
+        return fill.body(call, call.scratch(shape, dtype), 0)
+    out = call.output(shape, dtype)
     call.assign(out, bias)
     return out
 
 
 def check_types(name: str, **operands: Any) -> None:
     """Raise DtypeError unless all have one type that has products."""
-    first, *rest = [(key, each.dtype) for key, each in operands.items() if each is not None]
-    for key, kind in rest:
-        if kind is not first[1]:
+    first, *rest = [(key, operand.dtype) for key, operand in operands.items() if operand is not None]
+    for key, other in rest:
+        if other is not first[1]:
             raise DtypeError(
-                f"expected {first[0]} and {key} to have the same dtype, but got {first[1].name} and {kind.name}",
+                f"expected {first[0]} and {key} to have the same dtype, but got {first[1].name} and {other.name}",
                 hint=f"convert one of them, for example {key}.to(torch.{first[1].name})",
                 operator=name,
             )
@@ -158,7 +158,7 @@ def check_types(name: str, **operands: Any) -> None:
 
 
 def cannot_multiply(name: str, a: Sequence[int], b: Sequence[int], hint: str = "") -> ShapeError:
-    shapes = ["x".join(map(str, each)) for each in (a, b)]
+    shapes = ["x".join(map(str, shape)) for shape in (a, b)]
     inner = f"the inner sizes, {a[-1]} and {b[-2:][0]}, must be equal"
     fits_turned = len(b) > 1 and b[-1] == a[-1]
     return ShapeError(
@@ -271,7 +271,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 
 def _matrix_pairs() -> Iterator[Sample]:
-    yield from (each for each in _products() if all(len(array.shape) == 2 for array in each.args))
+    yield from (sample for sample in _products() if all(len(array.shape) == 2 for array in sample.args))
 
 
 def _bad_pairs() -> Iterator[ErrorSample]:
@@ -456,12 +456,12 @@ def addmm(input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: An
         )
     if list(input.shape) == shape[1:] and beta == alpha == 1:
         return linear(mat1, mat2.transpose(0, 1), input)
-    beta, alpha = (converted("addmm", mat1.dtype.wide, each) for each in (beta, alpha))
-    made: Any = matmul(mat1, mat2)
-    made = made if alpha == 1 else made * alpha
+    beta, alpha = (converted("addmm", mat1.dtype.wide, number) for number in (beta, alpha))
+    result: Any = matmul(mat1, mat2)
+    result = result if alpha == 1 else result * alpha
     if beta == 0:
-        return made
-    return made + (input if beta == 1 else input * beta)
+        return result
+    return result + (input if beta == 1 else input * beta)
 
 
 def _layers() -> Iterator[Sample]:
@@ -540,18 +540,18 @@ def linear_backward(
     upstream = call.contiguous(upstream)
     lead, n = tuple(upstream.shape[:-1]), upstream.shape[-1]
     rows = Matrices((prod(lead), n), (n, 1))
-    found: list[Any] = [None, None, None]
+    gradients: list[Any] = [None, None, None]
     if weight is not None and of_input:
-        found[0] = product(call, upstream, weight, rows, right_matrices(weight), (), (*lead, weight.shape[1]))
+        gradients[0] = product(call, upstream, weight, rows, right_matrices(weight), (), (*lead, weight.shape[1]))
     if input is not None and of_weight:
         columns = Matrices(rows.shape[::-1], rows.strides[::-1])
-        found[1] = product(
+        gradients[1] = product(
             call, upstream, input, columns, as_one_matrix(left_matrices(input)), (), (n, input.shape[-1])
         )
     if of_bias:
-        found[2] = call.output((n,), upstream.dtype)
-        run_fold(call, SUM, upstream, tuple(range(len(lead))), found[2], upstream.dtype.wide)
-    return tuple(found)
+        gradients[2] = call.output((n,), upstream.dtype)
+        run_fold(call, SUM, upstream, tuple(range(len(lead))), gradients[2], upstream.dtype.wide)
+    return tuple(gradients)
 
 
 @linear_backward.derivative
@@ -639,5 +639,5 @@ def addmm_activation(
     if is_layer and not (use_gelu and mat1.dtype is float64):
         weight = mat2.transpose(0, 1)
         return linear_activation(mat1, weight, input, GELU if use_gelu else RELU)
-    made = addmm(input, mat1, mat2, beta, alpha)
-    return gelu(made, "tanh") if use_gelu else relu(made)
+    result = addmm(input, mat1, mat2, beta, alpha)
+    return gelu(result, "tanh") if use_gelu else relu(result)

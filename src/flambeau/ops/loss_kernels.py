@@ -32,27 +32,27 @@ TERMS_PER_PIECE = 4096
 
 
 @cache
-def _class_kernel(name: str, kind: dtype) -> Kernel:
+def _class_kernel(name: str, dtype: dtype) -> Kernel:
     """nll_each, nll_pieces, nll_finish or nll_backward (kernels/class_losses.cu) for one type."""
-    return _CLASS_KERNELS[name](kind)
+    return _CLASS_KERNELS[name](dtype)
 
 
-def _picked_source(entry: str, arguments: str, kind: dtype, statement: str) -> str:
-    t = kind.cuda
+def _picked_source(entry: str, arguments: str, dtype: dtype, statement: str) -> str:
+    t = dtype.cuda
     return f"""{CLASS_LOSS_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments}, const {t}* input, const long long* target,
     const {t}* weight, long long n, long long classes, long long inner, long long ignored, long long choice) {{
-  const Picked<{kind.wide.cuda}, {t}> picked{{input, target, weight, classes, inner, ignored}};
+  const Picked<{dtype.wide.cuda}, {t}> picked{{input, target, weight, classes, inner, ignored}};
   {statement}
 }}
 """
 
 
-def _picked_params(kind: dtype) -> list[Any]:
+def _picked_params(dtype: dtype) -> list[Any]:
     return [
-        Pointer("input", kind, "r", ("n", "classes", "inner")),
+        Pointer("input", dtype, "r", ("n", "classes", "inner")),
         Pointer("target", int64, "r", ("n", "inner")),
-        Pointer("weight", kind, "r", ("classes",)),
+        Pointer("weight", dtype, "r", ("classes",)),
         *[Scalar(name, "int64") for name in ("n", "classes", "inner", "ignored", "choice")],
     ]
 
@@ -74,22 +74,22 @@ def losses_of(input: Any, target: Any, weight: Any, classes: int, ignored: int, 
     return np.where(target == ignored, wide.type(0), -weights * picked), weights
 
 
-def _each_kernel(kind: dtype) -> Kernel:
-    entry = f"nll_each_{kind.name}"
-    code = _picked_source(entry, f"{kind.cuda}* out", kind, "nll_each(out, picked, n * inner);")
+def _each_kernel(dtype: dtype) -> Kernel:
+    entry = f"nll_each_{dtype.name}"
+    code = _picked_source(entry, f"{dtype.cuda}* out", dtype, "nll_each(out, picked, n * inner);")
 
     def reference(
         out: Any, input: Any, target: Any, weight: Any, n: int, classes: int, inner: int, ignored: int, choice: int
     ) -> None:
-        out[...] = losses_of(input, target, weight, classes, ignored, kind.wide.numpy)[0]
+        out[...] = losses_of(input, target, weight, classes, ignored, dtype.wide.numpy)[0]
 
-    return Kernel(entry, code, [Pointer("out", kind, "w", ("n", "inner")), *_picked_params(kind)], reference)
+    return Kernel(entry, code, [Pointer("out", dtype, "w", ("n", "inner")), *_picked_params(dtype)], reference)
 
 
-def _pieces_kernel(kind: dtype) -> Kernel:
+def _pieces_kernel(dtype: dtype) -> Kernel:
     """choice: how many pieces, which is how many blocks."""
-    entry, c = f"nll_pieces_{kind.name}", kind.wide.cuda
-    code = _picked_source(entry, f"{c}* losses, {c}* weights", kind, "nll_pieces(losses, weights, picked, n * inner);")
+    entry, c = f"nll_pieces_{dtype.name}", dtype.wide.cuda
+    code = _picked_source(entry, f"{c}* losses, {c}* weights", dtype, "nll_pieces(losses, weights, picked, n * inner);")
 
     def reference(
         losses: Any,
@@ -103,17 +103,17 @@ def _pieces_kernel(kind: dtype) -> Kernel:
         ignored: int,
         parts: int,
     ) -> None:
-        found = losses_of(input, target, weight, classes, ignored, kind.wide.numpy)
-        for out, values in zip((losses, weights), found):
+        terms = losses_of(input, target, weight, classes, ignored, dtype.wide.numpy)
+        for out, values in zip((losses, weights), terms):
             chunk = -(-n * inner // parts)
             out[...] = [values.reshape(-1)[part * chunk : (part + 1) * chunk].sum() for part in range(parts)]
 
-    pieces = [Pointer(name, kind.wide, "w", ("choice",)) for name in ("losses", "weights")]
-    return Kernel(entry, code, [*pieces, *_picked_params(kind)], reference)
+    pieces = [Pointer(name, dtype.wide, "w", ("choice",)) for name in ("losses", "weights")]
+    return Kernel(entry, code, [*pieces, *_picked_params(dtype)], reference)
 
 
-def _finish_kernel(kind: dtype) -> Kernel:
-    entry, t, c = f"nll_finish_{kind.name}", kind.cuda, kind.wide.cuda
+def _finish_kernel(dtype: dtype) -> Kernel:
+    entry, t, c = f"nll_finish_{dtype.name}", dtype.cuda, dtype.wide.cuda
     code = f"""{CLASS_LOSS_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, {c}* total, const {c}* losses,
     const {c}* weights, long long parts, long long is_mean) {{
@@ -125,23 +125,23 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, {c}* t
         total[...] = weights.sum()
         out[...] = losses.sum() / total if is_mean else losses.sum()
 
-    wide = kind.wide
-    params = [Pointer("out", kind, "w", ()), Pointer("total", wide, "w", ()), Pointer("losses", wide, "r", ("parts",))]
+    wide = dtype.wide
+    params = [Pointer("out", dtype, "w", ()), Pointer("total", wide, "w", ()), Pointer("losses", wide, "r", ("parts",))]
     numbers = [Scalar("parts", "int64"), Scalar("is_mean", "int64")]
     return Kernel(entry, code, [*params, Pointer("weights", wide, "r", ("parts",)), *numbers], reference)
 
 
-def _backward_kernel(kind: dtype) -> Kernel:
+def _backward_kernel(dtype: dtype) -> Kernel:
     """choice: how many gradients there are, 1 or n * inner.  `input` is absent."""
-    entry, t, c = f"nll_backward_{kind.name}", kind.cuda, kind.wide.cuda
+    entry, t, c = f"nll_backward_{dtype.name}", dtype.cuda, dtype.wide.cuda
     statement = "nll_backward(out, grad, total, picked, n * inner, choice == 1);"
-    code = _picked_source(entry, f"{t}* out, const {t}* grad, const {c}* total", kind, statement)
+    code = _picked_source(entry, f"{t}* out, const {t}* grad, const {c}* total", dtype, statement)
 
     def reference(
         out: Any, grad: Any, total: Any, input: Any, target: Any, weight: Any,
         n: int, classes: int, inner: int, ignored: int, grads: int,
     ) -> None:  # fmt: skip
-        wide = kind.wide.numpy
+        wide = dtype.wide.numpy
         slopes = -weights_of(target, weight, classes, ignored, wide)
         slopes = slopes * grad.astype(wide).reshape(1 if grads == 1 else (n, inner))
         slopes = slopes if total is None else slopes / total
@@ -149,11 +149,11 @@ def _backward_kernel(kind: dtype) -> Kernel:
         out[...] = np.where(chosen, slopes[:, None], wide.type(0))
 
     params = [
-        Pointer("out", kind, "w", ("n", "classes", "inner")),
-        Pointer("grad", kind, "r", ("choice",)),
-        Pointer("total", kind.wide, "r", ()),
+        Pointer("out", dtype, "w", ("n", "classes", "inner")),
+        Pointer("grad", dtype, "r", ("choice",)),
+        Pointer("total", dtype.wide, "r", ()),
     ]
-    return Kernel(entry, code, [*params, *_picked_params(kind)], reference)
+    return Kernel(entry, code, [*params, *_picked_params(dtype)], reference)
 
 
 _CLASS_KERNELS = {
@@ -232,8 +232,8 @@ def class_samples() -> Iterator[Sample]:
 def class_errors() -> Iterator[ErrorSample]:
     """Arguments that losses of classes refuse."""
 
-    def target(value: int, kind: str = "int64") -> Array:
-        return Array((2,), low=value, high=value, dtype=kind)
+    def target(value: int, dtype: str = "int64") -> Array:
+        return Array((2,), low=value, high=value, dtype=dtype)
 
     input = Array((2, 3))
     yield ErrorSample(
@@ -250,7 +250,7 @@ def _nll_each_samples() -> Iterator[Sample]:
 
 
 def _nll_errors() -> Iterator[ErrorSample]:
-    yield from (each for each in class_errors() if not each.kwargs)
+    yield from (sample for sample in class_errors() if not sample.kwargs)
 
 
 @operator(samples=_nll_each_samples, errors=_nll_errors, dtypes=FLOATING_TYPES, method=False, function=False)
@@ -286,14 +286,14 @@ def nll_total(
     """(sum or weighted mean of the losses, total weight): what `nll_loss` calls."""
     check_classes(input, target, weight)
     n, classes, inner = _class_sizes(input.shape)
-    kind, count = input.dtype, n * inner
-    out, total = call.output((), kind), call.output((), kind.wide)
+    dtype, count = input.dtype, n * inner
+    out, total = call.output((), dtype), call.output((), dtype.wide)
     parts = max(1, min(count // TERMS_PER_PIECE, TARGET_BLOCKS))
-    pieces = call.scratch((parts,), kind.wide), call.scratch((parts,), kind.wide)
+    pieces = call.scratch((parts,), dtype.wide), call.scratch((parts,), dtype.wide)
     if count:
         operands = call.contiguous(input), call.contiguous(target), None if weight is None else call.contiguous(weight)
         numbers = n, classes, inner, ignore_index, parts
-        call.launch(_class_kernel("pieces", kind), Grid((parts, 1, 1), THREADS), *pieces, *operands, *numbers)
+        call.launch(_class_kernel("pieces", dtype), Grid((parts, 1, 1), THREADS), *pieces, *operands, *numbers)
     run_finish(call, out, total, *pieces, parts if count else 0, is_mean)
     return out, total
 
@@ -337,14 +337,14 @@ def nll_backward(
     Host:   returns at once.
     """
     n, classes, inner = _class_sizes(shape)
-    kind = grad_output.dtype
-    out = call.output(shape, kind)
+    dtype = grad_output.dtype
+    out = call.output(shape, dtype)
     if out.numel():
         operands = call.contiguous(grad_output), total, None, call.contiguous(target)
         weight = None if weight is None else call.contiguous(weight)
         grads = n * inner if is_each else 1
         numbers = n, classes, inner, ignore_index, grads
-        call.launch(_class_kernel("backward", kind), grid_over(out.numel()), out, *operands, weight, *numbers)
+        call.launch(_class_kernel("backward", dtype), grid_over(out.numel()), out, *operands, weight, *numbers)
     return out
 
 
@@ -360,31 +360,31 @@ MOST_TILES = 2**31  # of a row
 MOST_TERMS = 16 * TERMS_PER_PIECE  # that one block sums
 
 
-def _entropy_source(entry: str, arguments: str, kind: dtype, statement: str) -> str:
-    t = kind.cuda
+def _entropy_source(entry: str, arguments: str, dtype: dtype, statement: str) -> str:
+    t = dtype.cuda
     return f"""{CLASS_LOSS_SOURCE}
 extern "C" __global__ void {ROW_BOUNDS} {entry}({arguments}, const {t}* input, const {t}* weight,
     const long long* target, long long rows, long long size, long long tiles, long long lanes, long long ignored,
     long long grads) {{
-  const Picked<{kind.wide.cuda}, {t}> picked{{input, target, weight, size, 1, ignored}};
+  const Picked<{dtype.wide.cuda}, {t}> picked{{input, target, weight, size, 1, ignored}};
   {statement}
 }}
 """
 
 
-def _entropy_parameters(kind: dtype) -> list[Any]:
+def _entropy_parameters(dtype: dtype) -> list[Any]:
     numbers = [Scalar(name, "int64") for name in ("rows", "size", "tiles", "lanes", "ignored", "grads")]
-    logits, weight = Pointer("input", kind, "r", ("rows", "size")), Pointer("weight", kind, "r", ("size",))
+    logits, weight = Pointer("input", dtype, "r", ("rows", "size")), Pointer("weight", dtype, "r", ("size",))
     return [logits, weight, Pointer("target", int64, "r", ("rows",)), *numbers]
 
 
 @cache
-def entropy_kernel(kind: dtype, is_even: bool) -> Kernel:
+def entropy_kernel(dtype: dtype, is_even: bool) -> Kernel:
     """Each row's loss in its type or (with its target's weight) in the wide one, and its norms; `grads` is unused."""
     end, choice = even_variant(is_even)
-    entry, t, c, wide = f"entropy_{kind.name}{end}", kind.cuda, kind.wide.cuda, kind.wide
+    entry, t, c, wide = f"entropy_{dtype.name}{end}", dtype.cuda, dtype.wide.cuda, dtype.wide
     statement = f"entropy<{choice}, {c}>(each, losses, weights, norms, picked, rows, tiles, (int)lanes);"
-    code = _entropy_source(entry, f"{t}* each, {c}* losses, {c}* weights, {c}* norms", kind, statement)
+    code = _entropy_source(entry, f"{t}* each, {c}* losses, {c}* weights, {c}* norms", dtype, statement)
 
     def reference(
         each: Any, losses: Any, weights: Any, norms: Any, input: Any, weight: Any, target: Any,
@@ -394,30 +394,30 @@ def entropy_kernel(kind: dtype, is_even: bool) -> Kernel:
         norms[:, 0] = x.max(axis=1)
         norms[:, 1] = np.log(np.exp(x - norms[:, :1]).sum(axis=1))
         logs = (x - norms[:, :1] - norms[:, 1:])[:, :, None]
-        found, scale = losses_of(logs, target[:, None], weight, size, ignored, wide.numpy)
+        loss, scale = losses_of(logs, target[:, None], weight, size, ignored, wide.numpy)
         if each is not None:
-            each[...] = found[:, 0]
+            each[...] = loss[:, 0]
         if losses is not None:
-            losses[...], weights[...] = found[:, 0], scale[:, 0]
+            losses[...], weights[...] = loss[:, 0], scale[:, 0]
 
     results = [
-        Pointer("each", kind, "w", ("rows",)),
+        Pointer("each", dtype, "w", ("rows",)),
         *(Pointer(n, wide, "w", ("rows",)) for n in ("losses", "weights")),
     ]
     return Kernel(
-        entry, code, [*results, Pointer("norms", wide, "w", ("rows", 2)), *_entropy_parameters(kind)], reference, 8.0
+        entry, code, [*results, Pointer("norms", wide, "w", ("rows", 2)), *_entropy_parameters(dtype)], reference, 8.0
     )
 
 
 @cache
-def entropy_backward_kernel(kind: dtype, is_even: bool) -> Kernel:
+def entropy_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
     """The gradient of the logits.  grads: how many there are, 1 or one per row."""
     end, choice = even_variant(is_even)
-    entry, t, c, wide = f"entropy_backward_{kind.name}{end}", kind.cuda, kind.wide.cuda, kind.wide
+    entry, t, c, wide = f"entropy_backward_{dtype.name}{end}", dtype.cuda, dtype.wide.cuda, dtype.wide
     statement = (
         f"entropy_backward<{choice}, {c}>(out, grad, total, norms, picked, rows, tiles, (int)lanes, grads == 1);"
     )
-    code = _entropy_source(entry, f"{t}* out, const {t}* grad, const {c}* total, const {c}* norms", kind, statement)
+    code = _entropy_source(entry, f"{t}* out, const {t}* grad, const {c}* total, const {c}* norms", dtype, statement)
 
     def reference(
         out: Any, grad: Any, total: Any, norms: Any, input: Any, weight: Any, target: Any,
@@ -430,12 +430,12 @@ def entropy_backward_kernel(kind: dtype, is_even: bool) -> Kernel:
         out[...] = np.where(target[:, None] == ignored, wide.numpy.type(0), slope * slopes)
 
     params = [
-        Pointer("out", kind, "w", ("rows", "size")),
-        Pointer("grad", kind, "r", ("grads",)),
+        Pointer("out", dtype, "w", ("rows", "size")),
+        Pointer("grad", dtype, "r", ("grads",)),
         Pointer("total", wide, "r", ()),
         Pointer("norms", wide, "r", ("rows", 2)),
     ]
-    return Kernel(entry, code, [*params, *_entropy_parameters(kind)], reference, 8.0)
+    return Kernel(entry, code, [*params, *_entropy_parameters(dtype)], reference, 8.0)
 
 
 # operators
@@ -449,7 +449,7 @@ def _entropy_row_samples() -> Iterator[Sample]:
 
 
 def _run_rows(
-    call: Any, each: Any, losses: Any, weights: Any, input: Any, target: Any, weight: Any, ignored: int
+    call: Any, row_losses: Any, losses: Any, weights: Any, input: Any, target: Any, weight: Any, ignored: int
 ) -> Any:
     """Launch the loss of each row; its norms."""
     size = input.shape[-1]
@@ -458,7 +458,7 @@ def _run_rows(
     if count * size:
         operands = call.contiguous(input), None if weight is None else call.contiguous(weight), call.contiguous(target)
         is_even, rows = plan_rows(count, size, operands[:1], most_tiles=MOST_TILES)
-        results = each, losses, weights, norms
+        results = row_losses, losses, weights, norms
         kernel = entropy_kernel(input.dtype, is_even)
         call.launch(kernel, rows.grid(), *results, *operands, *rows, ignored, 0)
     return norms
@@ -488,16 +488,16 @@ def _logits_gradient(
 ) -> Any:
     """What flows back from the loss, and in a second derivative from the norms."""
     of_loss, of_norms = grads[0], grads[-1]
-    found = None
+    gradient = None
     if of_loss is not None:
-        found = entropy_backward(of_loss, input, norms, target, weight, total, ignored, is_each)
+        gradient = entropy_backward(of_loss, input, norms, target, weight, total, ignored, is_each)
     if of_norms is None:
-        return found
+        return gradient
     rows, peak = _as_rows(input), norms.narrow(1, 0, 1)
     of_peak, of_shift = of_norms.narrow(1, 0, 1), of_norms.narrow(1, 1, 1)
-    more = softmax(rows, 1) * of_shift + (rows == peak) * (of_peak - of_shift)
-    more = more.reshape(input.shape).to(input.dtype)
-    return more if found is None else found + more
+    of_statistics = softmax(rows, 1) * of_shift + (rows == peak) * (of_peak - of_shift)
+    of_statistics = of_statistics.reshape(input.shape).to(input.dtype)
+    return of_statistics if gradient is None else gradient + of_statistics
 
 
 def _as_rows(input: Any) -> Any:

@@ -323,7 +323,7 @@ def cross_entropy(
 
 def _along(weight: Any, ndim: int, dim: int) -> Any:
     """One number per class, shaped to broadcast along the class dimension."""
-    return weight.reshape([-1 if each == dim else 1 for each in range(ndim)])
+    return weight.reshape([-1 if axis == dim else 1 for axis in range(ndim)])
 
 
 def _spread_loss(logs: Any, target: Any, weight: Any, ignored: int, dim: int) -> Any:

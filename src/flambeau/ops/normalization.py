@@ -37,117 +37,117 @@ COLUMN_BOUNDS = f"__launch_bounds__({THREADS}, 4)"
 ROWS_PER_PIECE = 64  # of the parameter gradients
 
 
-def _norm_source(name: str, kind: dtype, is_even: bool, bound: str, arguments: str, values: str) -> tuple[str, str]:
+def _norm_source(name: str, dtype: dtype, is_even: bool, bound: str, arguments: str, values: str) -> tuple[str, str]:
     """(entry, source) of a kernel that calls the template `name`."""
     end, choice = even_variant(is_even)
-    entry = f"{name}_{kind.name}{end}"
+    entry = f"{name}_{dtype.name}{end}"
     return (
         entry,
         f"""{LAYER_NORM_SOURCE}
 extern "C" __global__ void {bound} {entry}({arguments}) {{
-  {name}<{choice}, {kind.wide.cuda}>({values});
+  {name}<{choice}, {dtype.wide.cuda}>({values});
 }}
 """,
     )
 
 
 @cache
-def layer_norm_kernel(kind: dtype, is_even: bool) -> Kernel:
+def layer_norm_kernel(dtype: dtype, is_even: bool) -> Kernel:
     """Normalised rows, their means and 1 / standard deviations."""
-    t, c = kind.cuda, kind.wide.cuda
+    t, c = dtype.cuda, dtype.wide.cuda
     arguments = (
         f"{t}* out, {c}* mean, {c}* rstd, const {t}* input, const {t}* weight, const {t}* bias, {ROW_ARGUMENTS}, "
     )
     arguments += "double eps"
     values = f"out, mean, rstd, input, weight, bias, rows, size, tiles, (int)lanes, ({c})eps"
-    entry, source = _norm_source("layer_norm", kind, is_even, ROW_BOUNDS, arguments, values)
+    entry, source = _norm_source("layer_norm", dtype, is_even, ROW_BOUNDS, arguments, values)
 
     def reference(
         out: Any, mean: Any, rstd: Any, input: Any, weight: Any, bias: Any,
         rows: int, size: int, tiles: int, lanes: int, eps: float,
     ) -> None:  # fmt: skip
-        x = input.astype(kind.wide.numpy, copy=False)
+        x = input.astype(dtype.wide.numpy, copy=False)
         mean[...] = x.mean(axis=1)
         x = x - mean[:, None]
-        rstd[...] = 1 / np.sqrt(np.square(x).mean(axis=1) + kind.wide.numpy.type(eps))
+        rstd[...] = 1 / np.sqrt(np.square(x).mean(axis=1) + dtype.wide.numpy.type(eps))
         x = x * rstd[:, None]
-        x = x if weight is None else x * weight.astype(kind.wide.numpy)
-        out[...] = x if bias is None else x + bias.astype(kind.wide.numpy)
+        x = x if weight is None else x * weight.astype(dtype.wide.numpy)
+        out[...] = x if bias is None else x + bias.astype(dtype.wide.numpy)
 
     params = [
-        Pointer("out", kind, "w", ("rows", "size")),
-        Pointer("mean", kind.wide, "w", ("rows",)),
-        Pointer("rstd", kind.wide, "w", ("rows",)),
-        Pointer("input", kind, "r", ("rows", "size")),
-        Pointer("weight", kind, "r", ("size",)),
-        Pointer("bias", kind, "r", ("size",)),
+        Pointer("out", dtype, "w", ("rows", "size")),
+        Pointer("mean", dtype.wide, "w", ("rows",)),
+        Pointer("rstd", dtype.wide, "w", ("rows",)),
+        Pointer("input", dtype, "r", ("rows", "size")),
+        Pointer("weight", dtype, "r", ("size",)),
+        Pointer("bias", dtype, "r", ("size",)),
         *ROW_PARAMETERS,
         Scalar("eps", "float64"),
     ]
     return Kernel(entry, source, params, reference, 8.0)
 
 
-def _norm_operands(kind: dtype) -> list[Pointer]:
-    names = (("grad_output", kind), ("input", kind))
-    statistics = (("mean", kind.wide), ("rstd", kind.wide))
+def _norm_operands(own: dtype) -> list[Pointer]:
+    names = (("grad_output", own), ("input", own))
+    statistics = (("mean", own.wide), ("rstd", own.wide))
     return [
-        *(Pointer(name, each, "r", ("rows", "size")) for name, each in names),
-        *(Pointer(name, each, "r", ("rows",)) for name, each in statistics),
+        *(Pointer(name, dtype, "r", ("rows", "size")) for name, dtype in names),
+        *(Pointer(name, dtype, "r", ("rows",)) for name, dtype in statistics),
     ]
 
 
 @cache
-def layer_norm_backward_kernel(kind: dtype, is_even: bool) -> Kernel:
+def layer_norm_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
     """The gradient of the input."""
-    t, c = kind.cuda, kind.wide.cuda
+    t, c = dtype.cuda, dtype.wide.cuda
     arguments = f"{t}* out, const {t}* grad, const {t}* input, const {c}* mean, const {c}* rstd, const {t}* weight, "
     arguments += ROW_ARGUMENTS
     values = "out, grad, input, mean, rstd, weight, rows, size, tiles, (int)lanes"
-    entry, source = _norm_source("layer_norm_backward", kind, is_even, ROW_BOUNDS, arguments, values)
+    entry, source = _norm_source("layer_norm_backward", dtype, is_even, ROW_BOUNDS, arguments, values)
 
     def reference(
         out: Any, grad: Any, input: Any, mean: Any, rstd: Any, weight: Any,
         rows: int, size: int, tiles: int, lanes: int,
     ) -> None:  # fmt: skip
-        wide = kind.wide.numpy
+        wide = dtype.wide.numpy
         normal = (input.astype(wide) - mean[:, None]) * rstd[:, None]
         slope = grad.astype(wide) * (1 if weight is None else weight.astype(wide))
         along = normal * (slope * normal).mean(axis=1, keepdims=True)
         out[...] = rstd[:, None] * (slope - slope.mean(axis=1, keepdims=True) - along)
 
     params = [
-        Pointer("out", kind, "w", ("rows", "size")),
-        *_norm_operands(kind),
-        Pointer("weight", kind, "r", ("size",)),
+        Pointer("out", dtype, "w", ("rows", "size")),
+        *_norm_operands(dtype),
+        Pointer("weight", dtype, "r", ("size",)),
         *ROW_PARAMETERS,
     ]
     return Kernel(entry, source, params, reference, 12.0)
 
 
 @cache
-def layer_norm_columns_kernel(kind: dtype, is_even: bool) -> Kernel:
+def layer_norm_columns_kernel(dtype: dtype, is_even: bool) -> Kernel:
     """The gradients of weight and bias, summed over pieces of the rows."""
-    t, c = kind.cuda, kind.wide.cuda
+    t, c = dtype.cuda, dtype.wide.cuda
     arguments = f"{c}* of_weight, {c}* of_bias, const {t}* grad, const {t}* input, const {c}* mean, const {c}* rstd, "
     arguments += "long long rows, long long size, long long parts, long long lanes"
     values = "of_weight, of_bias, grad, input, mean, rstd, rows, size, parts, (int)lanes"
-    entry, source = _norm_source("layer_norm_columns", kind, is_even, COLUMN_BOUNDS, arguments, values)
+    entry, source = _norm_source("layer_norm_columns", dtype, is_even, COLUMN_BOUNDS, arguments, values)
 
     def reference(
         of_weight: Any, of_bias: Any, grad: Any, input: Any, mean: Any, rstd: Any,
         rows: int, size: int, parts: int, lanes: int,
     ) -> None:  # fmt: skip
-        slope = grad.astype(kind.wide.numpy)
-        product = slope * ((input.astype(kind.wide.numpy) - mean[:, None]) * rstd[:, None])
+        slope = grad.astype(dtype.wide.numpy)
+        product = slope * ((input.astype(dtype.wide.numpy) - mean[:, None]) * rstd[:, None])
         chunk = -(-rows // parts)
         for part in range(parts):
             here = slice(part * chunk, (part + 1) * chunk)
             of_weight[part], of_bias[part] = product[here].sum(axis=0), slope[here].sum(axis=0)
 
     params = [
-        Pointer("of_weight", kind.wide, "w", ("parts", "size")),
-        Pointer("of_bias", kind.wide, "w", ("parts", "size")),
-        *_norm_operands(kind),
+        Pointer("of_weight", dtype.wide, "w", ("parts", "size")),
+        Pointer("of_bias", dtype.wide, "w", ("parts", "size")),
+        *_norm_operands(dtype),
         *[Scalar(name, "int64") for name in ("rows", "size", "parts", "lanes")],
     ]
     return Kernel(entry, source, params, reference, 6.0)
@@ -185,16 +185,16 @@ def _check_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: 
             hint=f"normalized_shape is that of the last dimensions, for example {list(input.shape[-1:])}",
             operator="layer_norm",
         )
-    for name, each in (("weight", weight), ("bias", bias)):
-        if each is not None and list(each.shape) != shape:
+    for name, operand in (("weight", weight), ("bias", bias)):
+        if operand is not None and list(operand.shape) != shape:
             raise ShapeError(
-                f"{name} has shape {list(each.shape)}, normalized_shape is {shape}",
+                f"{name} has shape {list(operand.shape)}, normalized_shape is {shape}",
                 hint="they must be the same",
                 operator="layer_norm",
             )
-        if each is not None and each.dtype is not input.dtype:
+        if operand is not None and operand.dtype is not input.dtype:
             raise DtypeError(
-                f"{name} is {each.dtype.name}, input is {input.dtype.name}; they must be the same",
+                f"{name} is {operand.dtype.name}, input is {input.dtype.name}; they must be the same",
                 hint=f"convert one of them, for example {name}.to(torch.{input.dtype.name})",
                 operator="layer_norm",
             )
@@ -211,16 +211,16 @@ def native_layer_norm(
     Host:   returns at once.
     """
     _check_norm(input, normalized_shape, weight, bias)
-    kind, size = input.dtype, prod(normalized_shape)
+    dtype, size = input.dtype, prod(normalized_shape)
     lead = len(input.shape) - len(normalized_shape)
     count = prod(input.shape[:lead])
-    out = call.output(input.shape, kind)
+    out = call.output(input.shape, dtype)
     shape = (*input.shape[:lead], *[1] * len(normalized_shape))
-    mean, rstd = call.output(shape, kind.wide), call.output(shape, kind.wide)
+    mean, rstd = call.output(shape, dtype.wide), call.output(shape, dtype.wide)
     if count * size:
-        operands = [None if each is None else call.contiguous(each) for each in (input, weight, bias)]
+        operands = [None if operand is None else call.contiguous(operand) for operand in (input, weight, bias)]
         is_even, rows = plan_rows(count, size, (out, *operands))
-        call.launch(layer_norm_kernel(kind, is_even), rows.grid(), out, mean, rstd, *operands, *rows, eps)
+        call.launch(layer_norm_kernel(dtype, is_even), rows.grid(), out, mean, rstd, *operands, *rows, eps)
     return out, mean, rstd
 
 
@@ -261,20 +261,20 @@ def layer_norm_backward(
     Shapes: the result has the input's shape.
     Host:   returns at once.
     """
-    kind = input.dtype
+    dtype = input.dtype
     count = mean.numel()
     size = input.numel() // count if count else 0
-    out = call.output(input.shape, kind)
+    out = call.output(input.shape, dtype)
     if count * size:
         operands = [
-            call.contiguous(grad_output, kind),
+            call.contiguous(grad_output, dtype),
             call.contiguous(input),
             call.contiguous(mean),
             call.contiguous(rstd),
         ]
         weight = None if weight is None else call.contiguous(weight)
         is_even, rows = plan_rows(count, size, (out, *operands[:2], weight))
-        call.launch(layer_norm_backward_kernel(kind, is_even), rows.grid(), out, *operands, weight, *rows)
+        call.launch(layer_norm_backward_kernel(dtype, is_even), rows.grid(), out, *operands, weight, *rows)
     return out
 
 
@@ -292,25 +292,25 @@ def layer_norm_columns(
     Shapes: two results of normalized_shape.
     Host:   returns at once.
     """
-    kind = input.dtype
+    dtype = input.dtype
     rows, size = mean.numel(), prod(normalized_shape)
-    results = call.output(normalized_shape, kind), call.output(normalized_shape, kind)
-    lanes, tiles = _column_tiles(size, kind)
+    results = call.output(normalized_shape, dtype), call.output(normalized_shape, dtype)
+    lanes, tiles = _column_tiles(size, dtype)
     parts = _column_parts(rows, tiles)
-    pieces = call.scratch((parts, size), kind.wide), call.scratch((parts, size), kind.wide)
+    pieces = call.scratch((parts, size), dtype.wide), call.scratch((parts, size), dtype.wide)
     if rows * size:
-        operands = [call.contiguous(each) for each in (grad_output, input, mean, rstd)]
+        operands = [call.contiguous(operand) for operand in (grad_output, input, mean, rstd)]
         is_even, _ = plan_rows(rows, size, operands[:2])
         grid = Grid((tiles * parts, 1, 1), THREADS)
-        call.launch(layer_norm_columns_kernel(kind, is_even), grid, *pieces, *operands, rows, size, parts, lanes)
+        call.launch(layer_norm_columns_kernel(dtype, is_even), grid, *pieces, *operands, rows, size, parts, lanes)
     for piece, out in zip(pieces, results):
-        run_fold(call, SUM, piece, (0,), out, kind.wide)
+        run_fold(call, SUM, piece, (0,), out, dtype.wide)
     return results
 
 
-def _column_tiles(size: int, kind: dtype) -> tuple[int, int]:
+def _column_tiles(size: int, dtype: dtype) -> tuple[int, int]:
     """(threads of a block that lie along the columns, blocks that cover all columns)"""
-    runs = -(-size * kind.itemsize // WIDEST_ACCESS)
+    runs = -(-size * dtype.itemsize // WIDEST_ACCESS)
     lanes = 1
     while lanes < min(runs, COLUMN_LANES):
         lanes *= 2

@@ -56,7 +56,7 @@ def _constants() -> str:
     """The constants of philox.cu, the same as the host's."""
     lines = [f"constexpr int ROOT_HALF = {ROOT_HALF};", f"constexpr float LOG_STEP = {LOG_STEP!r}f;"]
     for name, terms in (("LOG", LOG_SERIES), ("SINE", SINE_SERIES), ("COSINE", COSINE_SERIES)):
-        lines.append(f"constexpr float {name}_SERIES[] = {{{', '.join(f'{each!r}f' for each in terms)}}};")
+        lines.append(f"constexpr float {name}_SERIES[] = {{{', '.join(f'{term!r}f' for term in terms)}}};")
     return "\n".join([*lines, ""])
 
 
@@ -102,9 +102,9 @@ def narrow_fractions(words: Any, bits: int = 24) -> Any:
     return (words >> np.uint64(32 - bits)).astype(np.float32) * np.float32(2.0**-bits)
 
 
-def fractions_of(kind: dtype, seed: int, first: int, numel: int, bits: int = 24) -> Any:
-    """Fractions for whole counters, so up to three more than `numel`, in the type that `kind` computes in."""
-    if kind is float64:
+def fractions_of(dtype: dtype, seed: int, first: int, numel: int, bits: int = 24) -> Any:
+    """Fractions for whole counters, so up to three more than `numel`, in the type that `dtype` computes in."""
+    if dtype is float64:
         return (paired_words(seed, first, numel) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return narrow_fractions(single_words(seed, first, numel), bits)
 
@@ -171,10 +171,10 @@ def _circle(turn: Any) -> tuple[Any, Any]:
     return np.choose(at, (c, 0 - s, 0 - c, s)), np.choose(at, (s, c, 0 - s, 0 - c))
 
 
-def standard_normals(kind: dtype, seed: int, first: int, numel: int) -> Any:
-    """`numel` values of mean 0 and standard deviation 1, in the type that `kind` computes in."""
-    if kind is float64:
-        fractions = fractions_of(kind, seed, first, numel)
+def standard_normals(dtype: dtype, seed: int, first: int, numel: int) -> Any:
+    """`numel` values of mean 0 and standard deviation 1, in the type that `dtype` computes in."""
+    if dtype is float64:
+        fractions = fractions_of(dtype, seed, first, numel)
         radius = np.sqrt(_logarithm(fractions[::2] + 2.0**-53) * -2)
         cosine, sine = _circle(fractions[1::2])
     else:
@@ -200,13 +200,13 @@ def counted_from(state: Any, seed: int, first: int) -> tuple[int, int]:
     return (seed, first) if state is None else (int(state[0]) % (1 << 64), first + int(state[1]))
 
 
-def random_kernel(name: str, kind: dtype, maker: str, fields: Sequence[Param], make: Callable[..., Any]) -> Kernel:
+def random_kernel(name: str, dtype: dtype, maker: str, fields: Sequence[Param], make: Callable[..., Any]) -> Kernel:
     """A kernel that fills `out` by a maker of philox.cu; `make`(seed, first, numel, *fields) does so on the host."""
-    entry = f"{name}_{kind.name}"
-    arguments = "".join(f", {_declared(each)}" for each in fields)
+    entry = f"{name}_{dtype.name}"
+    arguments = "".join(f", {_declared(param)}" for param in fields)
     source = f"""{PHILOX}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
-    {kind.cuda}* out{arguments}, const long long* state, unsigned long long seed, unsigned long long first,
+    {dtype.cuda}* out{arguments}, const long long* state, unsigned long long seed, unsigned long long first,
     long long numel) {{
   {COUNTED_FROM}
   fill_random(out, seed, first, numel, {maker});
@@ -217,7 +217,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
         *given, state, seed, first, numel = values
         out[...] = make(*counted_from(state, seed, first), numel, *given)
 
-    params = [Pointer("out", kind, "w", ("numel",)), *fields]
+    params = [Pointer("out", dtype, "w", ("numel",)), *fields]
     return Kernel(entry, source, [*params, *DRAWN], reference, 20.0)
 
 
@@ -247,62 +247,62 @@ CHANCE_HINT = "p is the chance of a 1; torch.sigmoid makes chances of numbers"
 # kernels
 
 
-def _per_counter(kind: dtype) -> int:
-    return 2 if kind is float64 else 4
+def _per_counter(dtype: dtype) -> int:
+    return 2 if dtype is float64 else 4
 
 
 @cache
-def _uniform_kernel(kind: dtype) -> Kernel:
-    c, number = kind.wide.cuda, kind.wide.numpy.type
+def _uniform_kernel(dtype: dtype) -> Kernel:
+    c, number = dtype.wide.cuda, dtype.wide.numpy.type
 
     def make(seed: int, first: int, numel: int, low: float, high: float) -> Any:
-        fractions = fractions_of(kind, seed, first, numel, FRACTION_BITS.get(kind, 24))[:numel]
-        drawn = (fractions * (number(high) - number(low)) + number(low)).astype(kind.numpy)
-        is_end = drawn.astype(kind.wide.numpy) >= number(high)  # rounded up to what is excluded
-        return np.where(is_end, np.asarray(number(low)).astype(kind.numpy), drawn)
+        fractions = fractions_of(dtype, seed, first, numel, FRACTION_BITS.get(dtype, 24))[:numel]
+        drawn = (fractions * (number(high) - number(low)) + number(low)).astype(dtype.numpy)
+        is_end = drawn.astype(dtype.wide.numpy) >= number(high)  # rounded up to what is excluded
+        return np.where(is_end, np.asarray(number(low)).astype(dtype.numpy), drawn)
 
-    maker = f"Uniform<{kind.cuda}, {c}>{{({c})low, ({c})high}}"
-    return random_kernel("uniform", kind, maker, [Scalar("low", "float64"), Scalar("high", "float64")], make)
+    maker = f"Uniform<{dtype.cuda}, {c}>{{({c})low, ({c})high}}"
+    return random_kernel("uniform", dtype, maker, [Scalar("low", "float64"), Scalar("high", "float64")], make)
 
 
 @cache
-def _normal_kernel(kind: dtype) -> Kernel:
-    c, number = kind.wide.cuda, kind.wide.numpy.type
+def _normal_kernel(dtype: dtype) -> Kernel:
+    c, number = dtype.wide.cuda, dtype.wide.numpy.type
 
     def make(seed: int, first: int, numel: int, mean: float, std: float) -> Any:
-        standard = standard_normals(kind, seed, first, numel)
+        standard = standard_normals(dtype, seed, first, numel)
         is_plain = number(mean) == 0 and number(std) == 1
         return standard if is_plain else standard * number(std) + number(mean)
 
-    maker = f"Normal<{kind.cuda}, {c}>{{({c})mean, ({c})std}}"
-    return random_kernel("normal", kind, maker, [Scalar("mean", "float64"), Scalar("std", "float64")], make)
+    maker = f"Normal<{dtype.cuda}, {c}>{{({c})mean, ({c})std}}"
+    return random_kernel("normal", dtype, maker, [Scalar("mean", "float64"), Scalar("std", "float64")], make)
 
 
 @cache
-def _integer_kernel(kind: dtype, is_narrow: bool) -> Kernel:
+def _integer_kernel(dtype: dtype, is_narrow: bool) -> Kernel:
     def make(seed: int, first: int, numel: int, low: int, span: int) -> Any:
         if is_narrow:
             drawn = single_words(seed, first, numel)[:numel] * np.uint64(span) >> np.uint64(32)
         else:
             drawn = paired_words(seed, first, numel)[:numel]
             drawn = drawn % np.uint64(span) if span else drawn
-        return (drawn + np.uint64(low % (1 << 64))).astype(np.int64).astype(kind.wide.numpy)
+        return (drawn + np.uint64(low % (1 << 64))).astype(np.int64).astype(dtype.wide.numpy)
 
-    maker = f"Integer<{kind.cuda}, {'true' if is_narrow else 'false'}>{{low, span}}"
+    maker = f"Integer<{dtype.cuda}, {'true' if is_narrow else 'false'}>{{low, span}}"
     name = "random_narrow" if is_narrow else "random_wide"
-    return random_kernel(name, kind, maker, [Scalar("low", "int64"), Scalar("span", "uint64")], make)
+    return random_kernel(name, dtype, maker, [Scalar("low", "int64"), Scalar("span", "uint64")], make)
 
 
 @cache
-def _bernoulli_kernel(kind: dtype) -> Kernel:
+def _bernoulli_kernel(dtype: dtype) -> Kernel:
     def make(seed: int, first: int, numel: int, p: float) -> Any:
         return narrow_fractions(single_words(seed, first, numel)[:numel]) < np.float32(p)
 
-    return random_kernel("bernoulli", kind, f"Bernoulli<{kind.cuda}>{{(float)p}}", [Scalar("p", "float64")], make)
+    return random_kernel("bernoulli", dtype, f"Bernoulli<{dtype.cuda}>{{(float)p}}", [Scalar("p", "float64")], make)
 
 
 @cache
-def _bernoulli_each_kernel(kind: dtype) -> Kernel:
+def _bernoulli_each_kernel(dtype: dtype) -> Kernel:
     def make(seed: int, first: int, numel: int, p: Any) -> Any:
         wrong = ~((p >= 0) & (p <= 1))
         if wrong.any():
@@ -312,7 +312,7 @@ def _bernoulli_each_kernel(kind: dtype) -> Kernel:
         return narrow_fractions(single_words(seed, first, numel)[:numel]) < p
 
     fields = [Pointer("p", float32, "r", ("numel",))]
-    return random_kernel("bernoulli_each", kind, f"BernoulliEach<{kind.cuda}>{{p}}", fields, make)
+    return random_kernel("bernoulli_each", dtype, f"BernoulliEach<{dtype.cuda}>{{p}}", fields, make)
 
 
 # operators
@@ -429,8 +429,8 @@ def random(call: Call, input: Operand, low: int | None = None, high: int | None 
     return out
 
 
-def _random_range(kind: dtype, low: int | None, high: int | None) -> tuple[int, int]:
-    largest = 1 << EXACT_BITS[kind] if kind.is_floating_point else integer_range(kind)[1]
+def _random_range(dtype: dtype, low: int | None, high: int | None) -> tuple[int, int]:
+    largest = 1 << EXACT_BITS[dtype] if dtype.is_floating_point else integer_range(dtype)[1]
     if low is None:
         return 0, (largest if high is None else int(high) - 1) + 1
     start, end = (0, int(low)) if high is None else (int(low), int(high))
@@ -440,10 +440,10 @@ def _random_range(kind: dtype, low: int | None, high: int | None) -> tuple[int, 
             hint="high is not drawn: it must be low + 1 or more",
             operator="random",
         )
-    least, largest = integer_range(int64 if kind.is_floating_point else kind)
+    least, largest = integer_range(int64 if dtype.is_floating_point else dtype)
     if start < least or end - 1 > largest:
         raise ArgumentError(
-            f"values from {start} to {end - 1} do not fit {kind.name}",
+            f"values from {start} to {end - 1} do not fit {dtype.name}",
             hint=f"it holds {least} to {largest}: narrow the bounds, or take a wider type",
             operator="random",
         )
@@ -451,8 +451,8 @@ def _random_range(kind: dtype, low: int | None, high: int | None) -> tuple[int, 
 
 
 def _bernoulli_samples() -> Iterator[Sample]:
-    for (each,) in (sample.args for sample in _fill_samples()):
-        yield Sample((each, 0.3))
+    for (array,) in (sample.args for sample in _fill_samples()):
+        yield Sample((array, 0.3))
     yield Sample((Array((3, 4)), Array((4,), 0, 1, dtype="float32", grad=False)))
 
 
@@ -485,10 +485,10 @@ def bernoulli(call: Call, input: Operand, p: Value | None = None, generator: Any
                 hint="each of its sizes must be that of the tensor or 1, counted from the last dimension",
                 operator="bernoulli",
             )
-        each = call.scratch(input.shape, float32)
-        call.assign(each, chance)
+        chances = call.scratch(input.shape, float32)
+        call.assign(chances, chance)
         out = call.output(input.shape, input.dtype)
-        fill_random(call, out, _bernoulli_each_kernel(out.dtype), 4, (each,), generator)
+        fill_random(call, out, _bernoulli_each_kernel(out.dtype), 4, (chances,), generator)
         return out
     if not 0 <= chance <= 1:
         raise ArgumentError(f"p must lie between 0 and 1, got {chance}", hint=CHANCE_HINT, operator="bernoulli")
@@ -522,19 +522,19 @@ def randperm(call: Call, input: Operand, generator: Any = None) -> Any:
     Memory: 16 bytes of scratch per element, twice that for more than 1024.
     Raises: ArgumentError if the type does not hold n - 1.
     """
-    numel, kind = prod(input.shape), input.dtype
-    largest = 1 << EXACT_BITS[kind] if kind.is_floating_point else integer_range(kind)[1]
+    numel, dtype = prod(input.shape), input.dtype
+    largest = 1 << EXACT_BITS[dtype] if dtype.is_floating_point else integer_range(dtype)[1]
     if numel - 1 > largest:
         raise ArgumentError(
-            f"values from 0 to {numel - 1} do not fit {kind.name}", hint="pass dtype=torch.int64", operator="randperm"
+            f"values from 0 to {numel - 1} do not fit {dtype.name}", hint="pass dtype=torch.int64", operator="randperm"
         )
-    out = call.output(input.shape, kind)
+    out = call.output(input.shape, dtype)
     keys, ordered = call.scratch((1, numel), int64), call.scratch((1, numel), int64)
     fill_random(call, keys, _integer_kernel(int64, False), 2, (0, KEY_SPAN), generator)
-    places = out if kind is int64 else call.scratch(input.shape, int64)
-    sort_rows_of(call, keys, ordered, places, (1, numel), False)
-    if places is not out:
-        call.assign(out, places)
+    order = out if dtype is int64 else call.scratch(input.shape, int64)
+    sort_rows_of(call, keys, ordered, order, (1, numel), False)
+    if order is not out:
+        call.assign(out, order)
     return out
 
 
@@ -546,19 +546,19 @@ for _each in (uniform, normal, random):
 
 
 @cache
-def _dropout_kernel(kind: dtype) -> Kernel:
-    c, number = kind.wide.cuda, kind.wide.numpy.type
+def _dropout_kernel(dtype: dtype) -> Kernel:
+    c, number = dtype.wide.cuda, dtype.wide.numpy.type
 
     def make(seed: int, first: int, numel: int, mask: Any, input: Any, p: float, scale: float) -> Any:
         mask[...] = narrow_fractions(single_words(seed, first, numel)[:numel]) >= np.float32(p)
-        return np.where(mask, input.astype(kind.wide.numpy) * number(scale), number(0))
+        return np.where(mask, input.astype(dtype.wide.numpy) * number(scale), number(0))
 
     fields = [
-        Pointer("mask", bool_, "w", ("numel",)), Pointer("input", kind, "r", ("numel",)),
+        Pointer("mask", bool_, "w", ("numel",)), Pointer("input", dtype, "r", ("numel",)),
         Scalar("p", "float64"), Scalar("scale", "float64"),
     ]  # fmt: skip
-    maker = f"Dropout<{kind.cuda}, {c}>{{mask, input, (float)p, ({c})scale}}"
-    return random_kernel("dropout", kind, maker, fields, make)
+    maker = f"Dropout<{dtype.cuda}, {c}>{{mask, input, (float)p, ({c})scale}}"
+    return random_kernel("dropout", dtype, maker, fields, make)
 
 
 def _masks() -> Iterator[Sample]:

@@ -21,15 +21,15 @@ def dims_of(name: str, dim: Dims, ndim: int) -> tuple[int, ...]:
     """The reduced dimensions, counted from the front and sorted.  None and () stand for all of them."""
     if dim is None or isinstance(dim, (tuple, list)) and not dim:
         return tuple(range(ndim))
-    found = [st.wrap_dim(each, ndim, name) for each in st.as_ints(dim)]
-    for each in found:
-        if found.count(each) > 1:
+    dims = [st.wrap_dim(axis, ndim, name) for axis in st.as_ints(dim)]
+    for repeated in dims:
+        if dims.count(repeated) > 1:
             raise ShapeError(
-                f"dim {each} appears multiple times in the list of dims {dim}",
-                hint=f"name each once; of {ndim} dimensions, {each} is also {each - ndim}",
+                f"dim {repeated} appears multiple times in the list of dims {dim}",
+                hint=f"name each once; of {ndim} dimensions, {repeated} is also {repeated - ndim}",
                 operator=name,
             )
-    return tuple(sorted(found)) if ndim else ()
+    return tuple(sorted(dims)) if ndim else ()
 
 
 def reduced_shape(shape: Sequence[int], dims: Sequence[int], keepdim: bool) -> list[int]:
@@ -56,10 +56,10 @@ def require_values(name: str, shape: Sequence[int], dim: Dims) -> None:
             hint="specify the reduction dim with the 'dim' argument",
             operator=name,
         )
-    for each in dims_of(name, dim, len(shape)):
-        if shape[each] == 0:
+    for axis in dims_of(name, dim, len(shape)):
+        if shape[axis] == 0:
             raise IndexRangeError(
-                f"expected reduction dim {each} to have non-zero size, the shape is {list(shape)}",
+                f"expected reduction dim {axis} to have non-zero size, the shape is {list(shape)}",
                 hint="there is nothing to choose from: reduce a dimension that has elements, or test numel() first",
                 operator=name,
             )
@@ -138,7 +138,7 @@ class ReductionPlan(NamedTuple):
     work: Work
 
     def numbers(self) -> tuple[int, ...]:
-        """The values of NUMBERS."""
+        """The values of WORK_PARAMETERS, in their order."""
         lanes, _, wide, parts, chunk = self.work
         return self.outputs, self.length, parts, chunk, self.kept, lanes, int(wide > 1)
 
@@ -211,10 +211,10 @@ def widest_load(operand: Any) -> int:
 def layout_along(
     shape: Sequence[int], operands: Sequence[Sequence[int]], dim: int
 ) -> tuple[tuple[Any, Any], int, int, bool]:
-    """(layout with `dim` last and the rest collapsed, rows, size of `dim`, whether rows are walked across)."""
-    rest = [each for each in range(len(shape)) if each != dim]
-    walked = [[strides[each] for each in rest] for strides in operands]
-    sizes, steps = st.collapse([shape[each] for each in rest], walked)
+    """(layout with `dim` last and the rest collapsed, rows, size of `dim`, whether `dim` is the innermost)."""
+    rest = [axis for axis in range(len(shape)) if axis != dim]
+    strides_of_rest = [[strides[axis] for axis in rest] for strides in operands]
+    sizes, steps = st.collapse([shape[axis] for axis in rest], strides_of_rest)
     size, along = (shape[dim], [strides[dim] for strides in operands]) if shape else (1, [1] * len(operands))
     layout = (*sizes, size), [(*before, step) for before, step in zip(steps, along)]
     is_inner = not sizes or along[-1] <= min(steps[-1])
@@ -223,7 +223,7 @@ def layout_along(
 
 WORK_PARAMETERS = [Scalar(name, "int64") for name in ("outputs", "count", "parts", "chunk", "kept", "lanes", "wide")]
 WORK_STATEMENT = "const Work work{outputs, count, parts, chunk, kept, lanes, wide};"
-WORK_ARGUMENTS = ", ".join(f"long long {each.name}" for each in WORK_PARAMETERS)
+WORK_ARGUMENTS = ", ".join(f"long long {param.name}" for param in WORK_PARAMETERS)
 
 
 def reduction_source(entry: str, arguments: str, op: str, across: bool) -> str:
@@ -277,10 +277,10 @@ struct Meaning {{
 def select_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
     """The kernel that writes the largest or smallest of the values (unless absent), and its index."""
     entry = f"{'largest' if largest else 'smallest'}_{source.name}{'_across' if across else ''}"
-    kind = source.cuda
-    op = f"Select<{str(largest).lower()}, {source.wide.cuda}, {kind}, {kind}>"
+    dtype = source.cuda
+    op = f"Select<{str(largest).lower()}, {source.wide.cuda}, {dtype}, {dtype}>"
     op += "{values, indexes, input, numbers, layout, outputs}"
-    arguments = f"{kind}* values, long long* indexes, const {kind}* input, const long long* numbers"
+    arguments = f"{dtype}* values, long long* indexes, const {dtype}* input, const long long* numbers"
 
     def reference(
         values: Any, indexes: Any, input: Any, known: Any, outputs: int, count: int, parts: int, chunk: int, *_: int
@@ -323,18 +323,18 @@ def run_fold(call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, w
     """Queue the launches that fold `dims` of `input` into `out`, which is contiguous."""
     if not out.numel():
         return
-    walk = checked_plan(call, input, dims)
-    across = walk.work.across
-    if walk.work.parts == 1:
+    plan = checked_plan(call, input, dims)
+    across = plan.work.across
+    if plan.work.parts == 1:
         kernel = fold_kernel(fold, input.dtype, wide, out.dtype, across)
-        call.launch(kernel, walk.work.grid(walk.outputs), out, input, scale, walk.layout, *walk.numbers())
+        call.launch(kernel, plan.work.grid(plan.outputs), out, input, scale, plan.layout, *plan.numbers())
         is_alike = input.dtype is wide is out.dtype and fold.mapped is None and input.is_contiguous()
         if call.is_on_host and is_alike and sorted(dims) == list(range(len(input.shape) - len(dims), len(input.shape))):
-            call.make_on_host(_row_fold(fold, walk.outputs, walk.length, out, scale), input)
+            call.make_on_host(_row_fold(fold, plan.outputs, plan.length, out, scale), input)
         return
-    pieces = call.scratch((walk.work.parts, walk.outputs), wide)
+    pieces = call.scratch((plan.work.parts, plan.outputs), wide)
     kernel = fold_kernel(fold.of_pieces(), input.dtype, wide, wide, across)
-    call.launch(kernel, walk.work.grid(walk.outputs), pieces, input, 1.0, walk.layout, *walk.numbers())
+    call.launch(kernel, plan.work.grid(plan.outputs), pieces, input, 1.0, plan.layout, *plan.numbers())
     last = join_plan(pieces)
     kernel = fold_kernel(fold._replace(map="x", mapped=None), wide, wide, out.dtype, last.work.across)
     call.launch(kernel, last.work.grid(last.outputs), out, pieces, scale, last.layout, *last.numbers())
@@ -342,50 +342,50 @@ def run_fold(call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, w
 
 def _row_fold(fold: Fold, outputs: int, count: int, out: Any, scale: float) -> Callable[[Any], Any]:
     """As the kernel's reference, for a contiguous array whose last dimensions are folded: an array with the result."""
-    join, shape, kind = getattr(np, fold.ufunc).reduce, tuple(out.shape), out.dtype.numpy
+    join, shape, dtype = getattr(np, fold.ufunc).reduce, tuple(out.shape), out.dtype.numpy
     finish = None if fold.finish == OVER and scale == 1 else fold.finished
 
-    def made(array: Any) -> Any:
-        found = np.empty(shape, kind)
-        join(array.reshape(outputs, count), 1, None, found.reshape(outputs))
-        return found if finish is None else finish(found, scale)
+    def fold_rows(array: Any) -> Any:
+        result = np.empty(shape, dtype)
+        join(array.reshape(outputs, count), 1, None, result.reshape(outputs))
+        return result if finish is None else finish(result, scale)
 
-    return made
+    return fold_rows
 
 
 def run_select(call: Any, largest: bool, input: Any, dims: Sequence[int], values: Any, indexes: Any) -> None:
     """Queue the launches that find the largest or smallest along `dims`; `values` may be None."""
     if not indexes.numel():
         return
-    walk = checked_plan(call, input, dims)
-    kernel = select_kernel(largest, input.dtype, walk.work.across)
-    if walk.work.parts == 1:
-        call.launch(kernel, walk.work.grid(walk.outputs), values, indexes, input, None, walk.layout, *walk.numbers())
+    plan = checked_plan(call, input, dims)
+    kernel = select_kernel(largest, input.dtype, plan.work.across)
+    if plan.work.parts == 1:
+        call.launch(kernel, plan.work.grid(plan.outputs), values, indexes, input, None, plan.layout, *plan.numbers())
         return
-    shape = walk.work.parts, walk.outputs
-    pieces, places = call.scratch(shape, input.dtype), call.scratch(shape, int64)
-    call.launch(kernel, walk.work.grid(walk.outputs), pieces, places, input, None, walk.layout, *walk.numbers())
-    last = join_plan(pieces)
+    shape = plan.work.parts, plan.outputs
+    best = call.scratch(shape, input.dtype), call.scratch(shape, int64)  # values and indexes of each piece
+    call.launch(kernel, plan.work.grid(plan.outputs), *best, input, None, plan.layout, *plan.numbers())
+    last = join_plan(best[0])
     kernel = select_kernel(largest, input.dtype, last.work.across)
-    call.launch(kernel, last.work.grid(last.outputs), values, indexes, pieces, places, last.layout, *last.numbers())
+    call.launch(kernel, last.work.grid(last.outputs), values, indexes, *best, last.layout, *last.numbers())
 
 
 def join_plan(pieces: Any) -> ReductionPlan:
-    """The walk that joins the pieces of each result."""
+    """Plan the second launch, which joins the pieces of each result."""
     return plan_reduction(pieces.shape, pieces.strides, (0,), widest_load(pieces), may_split=False)
 
 
 def checked_plan(call: Any, input: Any, dims: Sequence[int]) -> ReductionPlan:
-    """The walk over an operand.  Raises ShapeError for too many dimensions."""
-    walk = plan_reduction(input.shape, input.strides, dims, widest_load(input))
-    if len(walk.layout[0]) > MAX_DIMS:
+    """Plan the reduction of an operand.  Raises ShapeError for too many dimensions."""
+    plan = plan_reduction(input.shape, input.strides, dims, widest_load(input))
+    if len(plan.layout[0]) > MAX_DIMS:
         raise ShapeError(
-            f"{len(walk.layout[0])} dimensions do not collapse to {MAX_DIMS} or fewer: shape "
+            f"{len(plan.layout[0])} dimensions do not collapse to {MAX_DIMS} or fewer: shape "
             f"{list(input.shape)}, strides {list(input.strides)}, reduced {list(dims)}",
             hint="make the operand contiguous, or reduce in two steps",
             operator=call.name,
         )
-    return walk
+    return plan
 
 
 def fold_dims(
@@ -435,10 +435,10 @@ def plan_rows(
     operands: all that are read or written along the rows, of which None is absent.  starts: unless they are
     contiguous, the strides of some of them, the last one along a row.  most_tiles: of even rows.
     """
-    there = [each for each in operands if each is not None]
-    run = WIDEST_ACCESS // max(each.dtype.itemsize for each in there)
+    there = [operand for operand in operands if operand is not None]
+    run = WIDEST_ACCESS // max(operand.dtype.itemsize for operand in there)
     is_even = size % run == 0 and size <= run * RUNS * MOST_THREADS * most_tiles
-    is_even = is_even and all(each.is_aligned() for each in there)
+    is_even = is_even and all(operand.is_aligned() for operand in there)
     is_even = is_even and all(steps[-1] == 1 and all(step % run == 0 for step in steps[:-1]) for steps in starts)
     held = RUNS * (run if is_even else min(run, MOST_SCATTERED))
     wanted = -(-size // held)

@@ -42,9 +42,9 @@ from .samples import bad_dims, bad_floats, bad_lists, nothing_to_choose, reducti
 def variance_kernel(source: dtype, across: bool) -> Kernel:
     """Squared distances from the mean, summed, over `scale`, or its root; or pieces: means, and such sums."""
     entry = f"variance_{source.name}{'_across' if across else ''}"
-    value, kind = source.wide.cuda, source.cuda
-    op = f"Variance<{value}, {kind}, {kind}>{{out, means, squares, input, layout, scale, root != 0}}"
-    arguments = f"{kind}* out, {value}* means, {value}* squares, const {kind}* input, double scale, long long root"
+    value, dtype = source.wide.cuda, source.cuda
+    op = f"Variance<{value}, {dtype}, {dtype}>{{out, means, squares, input, layout, scale, root != 0}}"
+    arguments = f"{dtype}* out, {value}* means, {value}* squares, const {dtype}* input, double scale, long long root"
 
     def reference(
         out: Any, means: Any, squares: Any, input: Any, scale: float, root: int, outputs: int, count: int, parts: int,
@@ -112,18 +112,18 @@ def run_variance(call: Any, input: Any, dims: Sequence[int], out: Any, scale: fl
     """Queue the launches that put the variance along `dims` of `input` into `out`, which is contiguous."""
     if not out.numel():
         return
-    walk = checked_plan(call, input, dims)
-    kernel = variance_kernel(input.dtype, walk.work.across)
-    if walk.work.parts == 1:
-        values = (out, None, None, input, scale, int(root), walk.layout, *walk.numbers())
-        call.launch(kernel, walk.work.grid(walk.outputs), *values)
+    plan = checked_plan(call, input, dims)
+    kernel = variance_kernel(input.dtype, plan.work.across)
+    if plan.work.parts == 1:
+        values = (out, None, None, input, scale, int(root), plan.layout, *plan.numbers())
+        call.launch(kernel, plan.work.grid(plan.outputs), *values)
         return
-    shape, wide = (walk.work.parts, walk.outputs), input.dtype.wide
+    shape, wide = (plan.work.parts, plan.outputs), input.dtype.wide
     means, squares = call.scratch(shape, wide), call.scratch(shape, wide)
-    values = (means, squares, input, scale, int(root), walk.layout, *walk.numbers())
-    call.launch(kernel, walk.work.grid(walk.outputs), None, *values)
-    grid = Grid((min(-(-walk.outputs // (THREADS // 32)), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
-    numbers = (scale, int(root), walk.work.parts, walk.outputs, walk.work.chunk, walk.length)
+    values = (means, squares, input, scale, int(root), plan.layout, *plan.numbers())
+    call.launch(kernel, plan.work.grid(plan.outputs), None, *values)
+    grid = Grid((min(-(-plan.outputs // (THREADS // 32)), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
+    numbers = (scale, int(root), plan.work.parts, plan.outputs, plan.work.chunk, plan.length)
     call.launch(join_variance_kernel(wide, out.dtype), grid, out, means, squares, *numbers)
 
 
@@ -215,10 +215,10 @@ def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
 
 
 def _floating(name: str, input: Any, wanted: dtype | None = None) -> dtype:
-    kind = wanted or input.dtype
-    if not kind.is_floating_point:
-        raise DtypeError(f"input must be floating point, got {kind.name}", hint="convert with .float()", operator=name)
-    return kind
+    dtype = wanted or input.dtype
+    if not dtype.is_floating_point:
+        raise DtypeError(f"input must be floating point, got {dtype.name}", hint="convert with .float()", operator=name)
+    return dtype
 
 
 @operator(samples=reduction_samples, errors=bad_floats, dtypes=FLOATING_TYPES)
@@ -235,9 +235,9 @@ def mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dty
         >>> torch.mean(x, dim=1)
         tensor([1.5000, 4.5000])
     """
-    kind = _floating(call.name, input, dtype)
+    result = _floating(call.name, input, dtype)
     count = reduced_count(input.shape, dims_of(call.name, dim, len(input.shape)))
-    return fold_dims(call, SUM, input, dim, keepdim, kind, kind.wide, count)
+    return fold_dims(call, SUM, input, dim, keepdim, result, result.wide, count)
 
 
 @mean.derivative
@@ -263,9 +263,9 @@ def deviation(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False
 
 
 def _run_spread(call: Any, root: bool, input: Any, dim: Dims, keepdim: bool, correction: float) -> Any:
-    kind = _floating(call.name, input)
+    dtype = _floating(call.name, input)
     dims = dims_of(call.name, dim, len(input.shape))
-    out = call.output(reduced_shape(input.shape, dims, keepdim), kind)
+    out = call.output(reduced_shape(input.shape, dims, keepdim), dtype)
     run_variance(call, input, dims, out, max(reduced_count(input.shape, dims) - correction, 0), root)
     return out
 
@@ -336,10 +336,10 @@ def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
 
 
 def _truth(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) -> Any:
-    kind = uint8 if input.dtype is uint8 else bool_
+    dtype = uint8 if input.dtype is uint8 else bool_
     if dim is None or isinstance(dim, int) or dim:
-        return fold_dims(call, fold, input, dim, keepdim, kind, bool_)
-    out = call.output(input.shape, kind)  # unlike in sums, () names no dimension
+        return fold_dims(call, fold, input, dim, keepdim, dtype, bool_)
+    out = call.output(input.shape, dtype)  # unlike in sums, () names no dimension
     run_fold(call, fold, input, (), out, bool_)
     return out
 

@@ -11,7 +11,7 @@ from .operator import Array, ErrorSample, Sample
 
 # pointwise operators
 
-NUMERIC_TYPES = tuple(each for each in dtypes.ALL if each is not bool_)
+NUMERIC_TYPES = tuple(dtype for dtype in dtypes.ALL if dtype is not bool_)
 
 
 def pairs() -> Iterator[Sample]:

@@ -55,15 +55,15 @@ def _sum_samples() -> Iterator[Sample]:
 def running_sum(call: Any, input: Operand, dim: int, dtype: Any = None, reverse: bool = False) -> Any:
     """Sum of the elements up to each one, or with `reverse` from each one on: what `cumsum` calls."""
     dim = st.wrap_dim(dim, len(input.shape), call.name)
-    kind = dtype or (input.dtype if input.dtype.is_floating_point else int64)
-    if kind is bool_:
+    result = dtype or (input.dtype if input.dtype.is_floating_point else int64)
+    if result is bool_:
         raise DtypeError(
             "running sums of type bool are not supported", hint="use dtype=torch.int64", operator=call.name
         )
-    out = call.output(input.shape, kind)
+    out = call.output(input.shape, result)
     if out.numel():
         layout, rows, size, _ = layout_along(input.shape, [out.strides, input.strides], dim)
-        kernel = running_sum_kernel(input.dtype, kind.wide if kind.is_floating_point else int64, kind)
+        kernel = running_sum_kernel(input.dtype, result.wide if result.is_floating_point else int64, result)
         call.launch(
             kernel, Grid((min(rows, FULL_DEVICE_BLOCKS), 1, 1), THREADS), out, input, layout, rows, size, int(reverse)
         )

@@ -95,7 +95,7 @@ def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | Non
     """
     source: Any = input
     start = source.offset if storage_offset is None else storage_offset
-    if len(size) != len(stride) or start < 0 or any(each < 0 for each in (*size, *stride)):
+    if len(size) != len(stride) or start < 0 or any(number < 0 for number in (*size, *stride)):
         raise ArgumentError(
             f"sizes {list(size)}, strides {list(stride)}, offset {start} do not make a view",
             hint="give as many strides as sizes, and no negative number",
@@ -198,8 +198,8 @@ def slice_(input: Operand, dim: int = 0, start: int | None = None, end: int | No
     first, last, _ = slice(start, end, step).indices(total)
     count = max(0, -(-(last - first) // step))
     shape, strides = input.shape, input.strides
-    walked = (*strides[:at], strides[at] * step, *strides[at + 1 :])
-    return (*shape[:at], count, *shape[at + 1 :]), walked, first * strides[at]
+    steps = (*strides[:at], strides[at] * step, *strides[at + 1 :])
+    return (*shape[:at], count, *shape[at + 1 :]), steps, first * strides[at]
 
 
 slice_.quick = core.slice_
@@ -286,7 +286,7 @@ def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
         pieces = [min(wanted, total - start) for start in range(0, total, wanted)] if total else [0]
     else:
         pieces = list(wanted)
-        if sum(pieces) != total or any(each < 0 for each in pieces):
+        if sum(pieces) != total or any(piece < 0 for piece in pieces):
             raise ShapeError(
                 f"the sizes must sum to {total}, the size of dimension {at}, but got {pieces}",
                 hint=f"they sum to {sum(pieces)}; none may be negative",
@@ -464,8 +464,8 @@ def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
     if not input.shape:
         return (size,), (1,), 0
     count = (shape[at] - size) // step + 1
-    walked = (*strides[:at], strides[at] * step, *strides[at + 1 :], strides[at])
-    return (*shape[:at], count, *shape[at + 1 :], size), walked, 0
+    steps = (*strides[:at], strides[at] * step, *strides[at + 1 :], strides[at])
+    return (*shape[:at], count, *shape[at + 1 :], size), steps, 0
 
 
 @unfold.derivative

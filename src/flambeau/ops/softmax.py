@@ -92,10 +92,10 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out,
 
 
 @cache
-def softmax_backward_kernel(kind: dtype, is_even: bool) -> Kernel:
+def softmax_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
     """The gradient of softmax, or of its logarithm, of rows that threads hold."""
     end, choice = even_variant(is_even)
-    entry, t, c = f"softmax_backward_{kind.name}{end}", kind.cuda, kind.wide.cuda
+    entry, t, c = f"softmax_backward_{dtype.name}{end}", dtype.cuda, dtype.wide.cuda
     code = f"""{SOFTMAX_SOURCE}
 extern "C" __global__ void {ROW_BOUNDS} {entry}({t}* out, const {t}* grad, const {t}* output,
     const __grid_constant__ Layout<3> layout, {ROW_ARGUMENTS},
@@ -107,50 +107,50 @@ extern "C" __global__ void {ROW_BOUNDS} {entry}({t}* out, const {t}* grad, const
     def reference(
         out: Any, grad: Any, output: Any, rows: int, size: int, tiles: int, lanes: int, logarithm: int
     ) -> None:
-        _backward_reference(out, grad, output, kind.wide, logarithm)
+        _backward_reference(out, grad, output, dtype.wide, logarithm)
 
-    arrays = _layout_params(("out", kind), ("grad", kind), ("output", kind))
+    arrays = _layout_params(("out", dtype), ("grad", dtype), ("output", dtype))
     return Kernel(entry, code, [*arrays, *ROW_PARAMETERS, Scalar("logarithm", "int64")], reference, OPERATIONS)
 
 
 @cache
-def softmax_backward_across_kernel(kind: dtype) -> Kernel:
+def softmax_backward_across_kernel(dtype: dtype) -> Kernel:
     """The same of rows that lie next to each other."""
-    entry, t = f"softmax_backward_across_{kind.name}", kind.cuda
+    entry, t = f"softmax_backward_across_{dtype.name}", dtype.cuda
     code = f"""{SOFTMAX_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* grad, const {t}* output,
     const __grid_constant__ Layout<3> layout, long long rows, long long size, long long lanes, long long logarithm) {{
-  softmax_backward_across<{kind.wide.cuda}>(out, grad, output, layout, rows, size, (int)lanes, logarithm != 0);
+  softmax_backward_across<{dtype.wide.cuda}>(out, grad, output, layout, rows, size, (int)lanes, logarithm != 0);
 }}
 """
 
     def reference(out: Any, grad: Any, output: Any, rows: int, size: int, lanes: int, logarithm: int) -> None:
-        _backward_reference(out, grad, output, kind.wide, logarithm)
+        _backward_reference(out, grad, output, dtype.wide, logarithm)
 
-    arrays = _layout_params(("out", kind), ("grad", kind), ("output", kind))
+    arrays = _layout_params(("out", dtype), ("grad", dtype), ("output", dtype))
     return Kernel(entry, code, [*arrays, *_ACROSS], reference, OPERATIONS)
 
 
 def _layout_params(*arrays: tuple[str, dtype]) -> list[Any]:
     """Arrays of one shape, of which the first is written."""
-    pointers = [Pointer(name, kind, "r" if at else "w", "layout") for at, (name, kind) in enumerate(arrays)]
+    pointers = [Pointer(name, dtype, "r" if at else "w", "layout") for at, (name, dtype) in enumerate(arrays)]
     return [*pointers, Strided("layout", tuple(name for name, _ in arrays))]
 
 
 def _run_softmax(call: Any, logarithm: bool, input: Any, dim: int, wanted: dtype | None) -> Any:
     dim = st.wrap_dim(dim, len(input.shape), call.name)
-    kind = wanted or input.dtype
-    if not kind.is_floating_point:
+    dtype = wanted or input.dtype
+    if not dtype.is_floating_point:
         raise DtypeError(
-            f"input must be floating point, got {kind.name}", hint="pass dtype=torch.float32", operator=call.name
+            f"input must be floating point, got {dtype.name}", hint="pass dtype=torch.float32", operator=call.name
         )
-    out = call.output(input.shape, kind)
+    out = call.output(input.shape, dtype)
     if out.numel():
         layout, count, size, is_inner = layout_along(input.shape, [out.strides, input.strides], dim)
         if is_inner and layout[1][0][-1] == 1:
             is_even, rows = plan_rows(count, size, (out, input), layout[1])
             call.launch(
-                softmax_kernel(input.dtype, kind, is_even),
+                softmax_kernel(input.dtype, dtype, is_even),
                 rows.grid(),
                 out,
                 input,
@@ -160,25 +160,25 @@ def _run_softmax(call: Any, logarithm: bool, input: Any, dim: int, wanted: dtype
             )
         else:
             lanes = plan_spread(count, size, False, may_split=False).lanes
-            kernel = softmax_across_kernel(input.dtype, kind)
+            kernel = softmax_across_kernel(input.dtype, dtype)
             call.launch(kernel, across_grid(count, lanes), out, input, layout, count, size, lanes, int(logarithm))
     return out
 
 
 def _run_softmax_backward(call: Any, logarithm: bool, grad: Any, output: Any, dim: int) -> Any:
     dim = st.wrap_dim(dim, len(output.shape), call.name)
-    kind = output.dtype
-    grad = grad if grad.dtype is kind else call.contiguous(grad, kind)
-    out = call.output(output.shape, kind)
+    dtype = output.dtype
+    grad = grad if grad.dtype is dtype else call.contiguous(grad, dtype)
+    out = call.output(output.shape, dtype)
     if out.numel():
         layout, count, size, is_inner = layout_along(output.shape, [out.strides, grad.strides, output.strides], dim)
         if is_inner and layout[1][0][-1] == 1:
             is_even, rows = plan_rows(count, size, (out, grad, output), layout[1])
-            kernel = softmax_backward_kernel(kind, is_even)
+            kernel = softmax_backward_kernel(dtype, is_even)
             call.launch(kernel, rows.grid(), out, grad, output, layout, *rows, int(logarithm))
         else:
             lanes = plan_spread(count, size, False, may_split=False).lanes
-            kernel = softmax_backward_across_kernel(kind)
+            kernel = softmax_backward_across_kernel(dtype)
             numbers = count, size, lanes, int(logarithm)
             call.launch(kernel, across_grid(count, lanes), out, grad, output, layout, *numbers)
     return out

@@ -35,8 +35,8 @@ def _head(entry: str, threads: int, arguments: str, body: str) -> str:
     return f"{PRELUDE}{source_text('sort.cu')}\n{signature} {{ {body}; }}\n"
 
 
-def _order(kind: dtype, descending: bool) -> str:
-    return f"{kind.cuda}, {kind.wide.cuda}, {'true' if descending else 'false'}"
+def _order(dtype: dtype, descending: bool) -> str:
+    return f"{dtype.cuda}, {dtype.wide.cuda}, {'true' if descending else 'false'}"
 
 
 def stable_order(keys: Any, descending: bool) -> Any:
@@ -48,13 +48,13 @@ def stable_order(keys: Any, descending: bool) -> Any:
 
 
 @cache
-def _tile_kernel(kind: dtype, descending: bool) -> Kernel:
-    entry = f"sort_tiles_{kind.name}_{'down' if descending else 'up'}"
-    arguments = f"{kind.cuda}* keys, long long* places, const {kind.cuda}* input, long long rows, long long n"
-    body = f"sort_tile<{_order(kind, descending)}>(keys, places, input, n, (n + TILE - 1) / TILE)"
+def _tile_kernel(dtype: dtype, descending: bool) -> Kernel:
+    entry = f"sort_tiles_{dtype.name}_{'down' if descending else 'up'}"
+    arguments = f"{dtype.cuda}* keys, long long* places, const {dtype.cuda}* input, long long rows, long long n"
+    body = f"sort_tile<{_order(dtype, descending)}>(keys, places, input, n, (n + TILE - 1) / TILE)"
 
     def reference(keys: Any, places: Any, input: Any, rows: int, n: int) -> None:
-        wide = input.astype(kind.wide.numpy)
+        wide = input.astype(dtype.wide.numpy)
         for start in range(0, n, TILE):
             order = start + stable_order(wide[:, start : start + TILE], descending)
             keys[:, start : start + TILE] = np.take_along_axis(input, order, -1)
@@ -62,23 +62,23 @@ def _tile_kernel(kind: dtype, descending: bool) -> Kernel:
 
     shape = ("rows", "n")
     params: list[Param] = [
-        Pointer("keys", kind, "w", shape), Pointer("places", int64, "w", shape), Pointer("input", kind, "r", shape),
+        Pointer("keys", dtype, "w", shape), Pointer("places", int64, "w", shape), Pointer("input", dtype, "r", shape),
         Scalar("rows", "int64"), Scalar("n", "int64"),
     ]  # fmt: skip
     return Kernel(entry, _head(entry, TILE // 2, arguments, body), params, reference, 50.0)
 
 
 @cache
-def _merge_kernel(kind: dtype, descending: bool) -> Kernel:
-    entry = f"merge_runs_{kind.name}_{'down' if descending else 'up'}"
+def _merge_kernel(dtype: dtype, descending: bool) -> Kernel:
+    entry = f"merge_runs_{dtype.name}_{'down' if descending else 'up'}"
     arguments = (
-        f"{kind.cuda}* keys, long long* places, const {kind.cuda}* old_keys, const long long* old_places, "
+        f"{dtype.cuda}* keys, long long* places, const {dtype.cuda}* old_keys, const long long* old_places, "
         f"long long rows, long long n, long long width"
     )
-    body = f"merge_runs<{_order(kind, descending)}>(keys, places, old_keys, old_places, rows, n, width)"
+    body = f"merge_runs<{_order(dtype, descending)}>(keys, places, old_keys, old_places, rows, n, width)"
 
     def reference(keys: Any, places: Any, old_keys: Any, old_places: Any, rows: int, n: int, width: int) -> None:
-        wide = old_keys.astype(kind.wide.numpy)
+        wide = old_keys.astype(dtype.wide.numpy)
         for start in range(0, n, 2 * width):
             order = start + stable_order(wide[:, start : start + 2 * width], descending)
             keys[:, start : start + 2 * width] = np.take_along_axis(old_keys, order, -1)
@@ -86,8 +86,8 @@ def _merge_kernel(kind: dtype, descending: bool) -> Kernel:
 
     shape = ("rows", "n")
     params: list[Param] = [
-        Pointer("keys", kind, "w", shape), Pointer("places", int64, "w", shape),
-        Pointer("old_keys", kind, "r", shape), Pointer("old_places", int64, "r", shape),
+        Pointer("keys", dtype, "w", shape), Pointer("places", int64, "w", shape),
+        Pointer("old_keys", dtype, "r", shape), Pointer("old_places", int64, "r", shape),
         Scalar("rows", "int64"), Scalar("n", "int64"), Scalar("width", "int64"),
     ]  # fmt: skip
     return Kernel(entry, _head(entry, 256, arguments, body), params, reference, 40.0)
@@ -98,15 +98,16 @@ def sort_rows_of(call: Call, input: Any, values: Any, indices: Any, shape: tuple
     rows, n = shape
     if not rows * n:
         return
-    kind = input.dtype
+    dtype = input.dtype
     widths = [TILE << i for i in range(max(0, (-(-n // TILE) - 1).bit_length()))]
-    other = (call.scratch((rows, n), kind), call.scratch((rows, n), int64)) if widths else None
+    other = (call.scratch((rows, n), dtype), call.scratch((rows, n), int64)) if widths else None
     ends: list[Any] = [(values, indices), other]
     if len(widths) % 2:
         ends.reverse()  # so that the last merge writes the results
-    call.launch(_tile_kernel(kind, descending), Grid((rows * -(-n // TILE), 1, 1), TILE // 2), *ends[0], input, rows, n)
+    grid = Grid((rows * -(-n // TILE), 1, 1), TILE // 2)
+    call.launch(_tile_kernel(dtype, descending), grid, *ends[0], input, rows, n)
     for width in widths:
-        call.launch(_merge_kernel(kind, descending), grid_over(rows * n, 1), *ends[1], *ends[0], rows, n, width)
+        call.launch(_merge_kernel(dtype, descending), grid_over(rows * n, 1), *ends[1], *ends[0], rows, n, width)
         ends.reverse()
 
 
@@ -161,8 +162,8 @@ def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool =
     last = len(input.shape) - 1
     if at == max(last, 0):
         return sort_rows(input, descending)
-    found = sort_rows(transpose(input, at, last), descending)
-    return Sorted(*(transpose(each, at, last) for each in found))
+    ordered = sort_rows(transpose(input, at, last), descending)
+    return Sorted(*(transpose(tensor, at, last) for tensor in ordered))
 
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
@@ -209,5 +210,5 @@ def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bo
         raise IndexRangeError(
             f"k {k} is out of range for dimension {at} with size {size}", hint=f"use 0 to {size}", operator="topk"
         )
-    found: Any = sort(input, at, largest)
-    return Sorted(*(each.narrow(at, 0, k) if input.shape else each for each in found))
+    ordered: Any = sort(input, at, largest)
+    return Sorted(*(tensor.narrow(at, 0, k) if input.shape else tensor for tensor in ordered))

@@ -492,8 +492,8 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
         (torch.Size([2, 3]), torch.Size([2, 3]))
     """
     several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    shape = st.broadcast([each.shape for each in several], "broadcast_tensors")
-    return tuple(expand(each, shape) for each in several)
+    shape = st.broadcast([tensor.shape for tensor in several], "broadcast_tensors")
+    return tuple(expand(tensor, shape) for tensor in several)
 
 
 @composite(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL, takes_out=False)
@@ -559,12 +559,12 @@ def view_dtype(input: Operand, dtype: Any) -> Any:
     """
     source: Any = input
     old, new = input.dtype.itemsize, dtype.itemsize
-    made = source.detach()
+    result = source.detach()
     aligned = input.is_aligned()
     if old == new:
-        made.layout = layout_of(source.layout.device, dtype, source.shape, source.strides, aligned)
-        return made
-    divisible = all(step * old % new == 0 for step in (*input.strides[:-1], made.offset))
+        result.layout = layout_of(source.layout.device, dtype, source.shape, source.strides, aligned)
+        return result
+    divisible = all(step * old % new == 0 for step in (*input.strides[:-1], result.offset))
     if not input.shape or input.strides[-1] != 1 or input.shape[-1] * old % new or not divisible:
         raise ShapeError(
             f"{input.dtype.name}{list(input.shape)} with strides {list(input.strides)} cannot be seen as "
@@ -574,6 +574,6 @@ def view_dtype(input: Operand, dtype: Any) -> Any:
         )
     shape = st.Size((*input.shape[:-1], input.shape[-1] * old // new))
     steps = (*(step * old // new for step in input.strides[:-1]), 1)
-    made.layout = layout_of(source.layout.device, dtype, shape, steps, aligned)
-    made.offset = made.offset * old // new
-    return made
+    result.layout = layout_of(source.layout.device, dtype, shape, steps, aligned)
+    result.offset = result.offset * old // new
+    return result
