@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import flambeau
-from flambeau.problem import Gemm
+from flambeau.library_operation import Gemm
 
 from .times import BURST, Missing, Sizes, Take, Work, device_burst, device_ms
 

@@ -26,8 +26,9 @@ HEADER = "# Written by scripts/stubs, not by hand.\n"
 BUILTINS = "bool", "float", "int", "type"  # names that the package and tensors use for something else
 OWN = "device", "dtype", "layout", "memory_format"
 TYPES = {  # of annotations
-    "Operand": "Tensor", "Operand | None": "Tensor | None", "Operands": "Sequence[Tensor]", "Value": "Tensor | Number",
-    "Number": "float", "Dims": "int | Sequence[int] | None", "TensorBase": "Tensor", "st.Shape": "tuple[int, ...]",
+    "Operand": "Tensor", "Operand | None": "Tensor | None", "Operands": "Sequence[Tensor]",
+    "Value": "Tensor | Number", "Value | None": "Tensor | Number | None", "Number": "float",
+    "Dims": "int | Sequence[int] | None", "TensorBase": "Tensor", "st.Shape": "tuple[int, ...]",
     "dtype | None": "Dtype | None", "storages.UntypedStorage": "UntypedStorage",
 }  # fmt: skip
 PARAMETERS = {  # types of parameters whose annotations do not say them

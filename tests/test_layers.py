@@ -18,7 +18,7 @@ LAYERS = (
         "strides",
         "memory_formats",
         "kernel",
-        "problem",
+        "library_operation",
         "vector_clock",
         "byte_ranges",
         "config",
@@ -67,7 +67,7 @@ KNOWN_CYCLES = {
 
 
 def module_of(path: Path) -> str:
-    """The module's name below flambeau: "" for the package itself, "ops.reduce" for ops/reduce.py."""
+    """The module's name below flambeau: "" for the package itself, "ops.reductions" for ops/reductions.py."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -156,6 +156,18 @@ def test_tensors_do_not_show_the_library_s_own_attributes():
     assert INTERNAL & {*dir(x), *dir(flambeau.Tensor), *dir(flambeau.nn.Parameter(x))} == set()
 
 
+@pytest.mark.parametrize("name", ["arange_", "maximum_", "minimum_", "randperm_", "silu_"])
+def test_tensors_have_no_method_that_pytorch_does_not_have(name):
+    assert not hasattr(flambeau.Tensor, name) and not hasattr(flambeau.ones(2), name)
+
+
+@pytest.mark.full
+def test_public_methods_of_tensors_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    own = {"wait"}  # of a tensor that a stream is still writing
+    assert {name for name in dir(flambeau.Tensor) if not name.startswith("_")} - set(dir(torch.Tensor)) == own
+
+
 def test_the_stubs_are_fresh():
     """scripts/stubs writes them anew."""
     # in a process of its own: tests of the guide add operators to this one

@@ -55,7 +55,7 @@ from .numerics import (
     use_deterministic_algorithms,
 )
 from .ops.assertion import assert_async as _assert_async  # noqa: F401  (PyTorch's name for it)
-from .ops.linear import addmm_activation as _addmm_activation  # noqa: F401  (PyTorch's name for it)
+from .ops.linalg import addmm_activation as _addmm_activation  # noqa: F401  (PyTorch's name for it)
 from .runtime.accelerator import AnyEvent as Event
 from .runtime.control import virtual
 from .runtime.device import device, get_default_device, set_default_device

@@ -166,12 +166,12 @@ def as_tensor(data: Any, dtype: Dtype | None = ..., device: Device = ...) -> Ten
     """`data` as a tensor: itself, or sharing a NumPy array's memory, where type and device allow it, else a copy."""
 def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool = ...) -> Tensor:
     """As as_tensor; copy=True always copies.  A leaf's requires_grad is that of the argument."""
-def bernoulli(input: Tensor, p: Tensor | Number = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
+def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """A tensor like `input` of ones, each with probability p (a number, or a tensor that broadcasts to it), and zeros."""
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """-(target * log(input) + (1 - target) * log(1 - input)), times weight; logarithms are not taken below -100."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
-    """The function of `nn.functional`.  reduction: 0 for "none", 1 for "mean", 2 for "sum"."""
+    """The function of `nn.functional`, which does not reduce by default.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Bits that are set in both; for bool, logical and."""
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -196,13 +196,13 @@ def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """The smallest integer not below the value; integers stay."""
 def chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of at most `chunks` consecutive pieces of a dimension, equal in size but for the last."""
-def clamp(input: Tensor, min: Tensor | Number = ..., max: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+def clamp(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Values above `max` become `max`; NaN stays."""
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Values below `min` become `min`; NaN stays."""
-def clip(input: Tensor, min: Tensor | Number = ..., max: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+def clip(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
 def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
     """Another name of `cat`."""

@@ -37,57 +37,63 @@ class Grid(NamedTuple):
     shared: int = 0
 
 
-class Pointer:
+class Param:
+    """A parameter of a kernel: one of the classes below."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Pointer(Param):
     """An array in device memory.
 
     access: "r", "w" or "rw".  shape: the sizes of a contiguous array, each a number or the name of a Scalar;
     or the name of the Strided parameter that describes it.
     """
 
-    __slots__ = ("access", "dtype", "name", "shape")
+    __slots__ = ("access", "dtype", "shape")
 
     def __init__(self, name: str, dtype: dtype, access: str, shape: tuple[int | str, ...] | str) -> None:
-        self.name = name
+        super().__init__(name)
         self.dtype = dtype
         self.access = access
         self.shape = shape
 
 
-class Scalar:
+class Scalar(Param):
     """One number, by value."""
 
-    __slots__ = ("ctype", "name", "struct")
+    __slots__ = ("ctype", "struct")
 
     def __init__(self, name: str, ctype: str) -> None:
-        self.name = name
+        super().__init__(name)
         self.ctype = ctype
         self.struct = struct.Struct("@" + _FORMATS[ctype])
 
 
-class Strided:
+class Strided(Param):
     """The common shape of some pointers, and each one's strides.  Its value is (shape, [strides per operand])."""
 
-    __slots__ = ("name", "operands")
+    __slots__ = ("operands",)
 
     def __init__(self, name: str, operands: tuple[str, ...]) -> None:
-        self.name = name
+        super().__init__(name)
         self.operands = operands
 
 
-class Pointers:
+class Pointers(Param):
     """Up to `count` contiguous arrays, seen as one-dimensional.  Its value is a list of (address, numel)."""
 
-    __slots__ = ("access", "count", "dtype", "name")
+    __slots__ = ("access", "count", "dtype")
     NBYTES = 16  # of one entry: {void* data; long long numel;}
 
     def __init__(self, name: str, count: int, dtype: dtype, access: str) -> None:
-        self.name = name
+        super().__init__(name)
         self.count = count
         self.dtype = dtype
         self.access = access
-
-
-Param = Pointer | Scalar | Strided | Pointers
 
 
 class Access:
@@ -167,32 +173,32 @@ class Kernel:
 
         A list has no entry for an array of address 0.
         """
-        found = self._unpack(buffer)
+        values = self._unpack(buffer)
         bound: list[Any] = []
         for param in self.params:
             if type(param) is Pointer:
-                bound.append(_pointer_access(param, found))
+                bound.append(_pointer_access(param, values))
             elif type(param) is Pointers:
-                given = [(address, numel) for address, numel in found[param.name] if address]
+                given = [(address, numel) for address, numel in values[param.name] if address]
                 bound.append([Access(at, param.dtype, param.access, (numel,), None) for at, numel in given])
             elif type(param) is Scalar:
-                bound.append(found[param.name])
+                bound.append(values[param.name])
         return bound
 
     def _unpack(self, buffer: Buffer) -> dict[str, Any]:
         words, at = self._struct.unpack(buffer), 0
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for param in self.params:
             end = at + _words_of(param)
             if type(param) is Strided:
                 rows = [words[row : row + words[at]] for row in range(at + 1, end, MAX_DIMS)]
-                found[param.name] = (rows[0], dict(zip(param.operands, rows[1:])))
+                values[param.name] = (rows[0], dict(zip(param.operands, rows[1:])))
             elif type(param) is Pointers:
-                found[param.name] = list(zip(words[at:end:2], words[at + 1 : end : 2]))
+                values[param.name] = list(zip(words[at:end:2], words[at + 1 : end : 2]))
             else:
-                found[param.name] = words[at]
+                values[param.name] = words[at]
             at = end
-        return found
+        return values
 
     def __repr__(self) -> str:
         return f"Kernel({self.entry})"
@@ -229,19 +235,19 @@ def _flatten_layout(param: Strided, value: tuple[Sequence[int], Sequence[Sequenc
     flat.append(len(shape))
     flat.extend(shape)
     flat.extend(padding)
-    for each in strides:
-        flat.extend(each)
+    for row in strides:
+        flat.extend(row)
         flat.extend(padding)
 
 
-def _pointer_access(param: Pointer, found: dict[str, Any]) -> Access | None:
-    address = found[param.name]
+def _pointer_access(param: Pointer, values: dict[str, Any]) -> Access | None:
+    address = values[param.name]
     if address == 0:
         return None
     if isinstance(param.shape, str):
-        shape, strides = found[param.shape]
+        shape, strides = values[param.shape]
         return Access(address, param.dtype, param.access, shape, strides[param.name])
-    sizes = [found[size] if isinstance(size, str) else size for size in param.shape]
+    sizes = [values[size] if isinstance(size, str) else size for size in param.shape]
     return Access(address, param.dtype, param.access, sizes, None)
 
 

@@ -29,11 +29,12 @@ from .core.thread import CPU, Device
 from .dtypes import dtype
 from .errors import ArgumentTypeError, DeviceMismatchError
 from .kernel import Grid, Kernel
+from .library_operation import LibraryOperation
 from .operands import MISUSES, check_types, device_of, misuse
 from .ops.pointwise import uncastable, unlike_result
-from .problem import Problem
 from .runtime.device import device
 from .runtime.generator import Generator, check_generator
+from .runtime.machine import Accelerator
 
 AT_ONCE = 2  # a call that takes no more than this takes all of it before its first step
 
@@ -127,16 +128,14 @@ class Call:
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
         """Queue a kernel; on the CPU, run its reference."""
         callers.uses(kernel.entry, self.name)
-        # ignored: devices are objects here
-        handle = None if self.is_on_host else self.device.kernel(kernel)  # type: ignore[attr-defined]
+        handle = self.device.kernel(kernel) if isinstance(self.device, Accelerator) else None
         self.steps.append(Launch(kernel, handle, grid, values, self.called))
 
-    def library(self, problem: Problem, *operands: Any) -> None:
+    def library(self, operation: LibraryOperation, *operands: Any) -> None:
         """Queue a library call, with a workspace from the caching allocator."""
-        callers.uses(problem.kind, self.name)
-        # ignored: devices are objects here
-        handle, nbytes = (None, 0) if self.is_on_host else self.device.library_plan(problem)  # type: ignore[attr-defined]
-        self.steps.append(LibraryCall(problem, handle, nbytes, operands, self.called))
+        callers.uses(operation.kind, self.name)
+        handle, nbytes = self.device.library_plan(operation) if isinstance(self.device, Accelerator) else (None, 0)
+        self.steps.append(LibraryCall(operation, handle, nbytes, operands, self.called))
 
     def random(self, count: int, source: Any = None) -> tuple[Any, Any, Any]:
         """Reserve `count` Philox counters of a generator (None: the device's own): (state, seed, first counter)."""
@@ -149,13 +148,13 @@ class Call:
                     operator=self.name,
                 )
         self.draws.append((count, source))
-        place = 3 * len(self.draws) - 3
-        return Drawn(place), Drawn(place + 1), Drawn(place + 2)
+        first = 3 * len(self.draws) - 3
+        return Drawn(first), Drawn(first + 1), Drawn(first + 2)
 
     def inline(self, operator: Operator, bound: Sequence[Any], given: Any) -> Any:
         """Lower a call that a composite makes into this one.  given: the tensor that takes the result, or None."""
-        for each in (*bound, given):
-            _check_placed(each)
+        for argument in (*bound, given):
+            _check_placed(argument)
         if operator.host == "waits" or operator.mutates:
             raise NotLowerable(operator.name)
         if operator.setting is not None and operator.setting is not self.setting:
@@ -178,19 +177,19 @@ class Call:
 
     def plan(self, members: list[tuple[int, int]], has_given: bool, result: Any) -> Plan:
         """What was recorded.  result: what the lowering returned, or the body of a composite."""
-        steps = [host_call(each) for each in self.steps] if self.is_on_host else self.steps
-        made = Plan(self.device, members, has_given, self.taken, steps, self.draws, result)
-        made.settings = self.settings or None
+        steps = [host_call(step) for step in self.steps] if self.is_on_host else self.steps
+        plan = Plan(self.device, members, has_given, self.taken, steps, self.draws, result)
+        plan.settings = self.settings or None
         if len(self.taken) > AT_ONCE and self.steps:
-            made.lifetimes = _lifetimes(self.steps, self.places - len(self.taken), len(self.taken), _kept(result))
-        return made
+            plan.lifetimes = _lifetimes(self.steps, self.places - len(self.taken), len(self.taken), _kept(result))
+        return plan
 
 
 def _kept(result: Any) -> Iterator[int]:
     """The places of what a call returns."""
     if isinstance(result, tuple):
-        for each in result:
-            yield from _kept(each)
+        for tensor in result:
+            yield from _kept(tensor)
     elif result is not None:
         yield result.place if isinstance(result, Part) else result
 
@@ -222,8 +221,8 @@ def _check_placed(value: Any) -> None:
         if value.storage.place == NO_PLACE:
             raise NotLowerable("a tensor that is no argument")
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            _check_placed(each)
+        for member in value:
+            _check_placed(member)
 
 
 def entry_for(operator: Operator, bound: list[Any], given: Any) -> Any:
@@ -238,13 +237,13 @@ def entry_for(operator: Operator, bound: list[Any], given: Any) -> Any:
         return MovedScalars(scalars, device.index)
     if operator.kind is COMPOSITE:
         return _composite_entry(operator, bound, device)
-    members = [(index, at) for index, each in enumerate(bound) if _lists_tensors(each) for at in range(len(each))]
+    members = _members(bound)
     call = Call(operator, device, len(bound) + len(members) + (given is not None))
     arguments = _arguments(call, operator, bound)
     if given is not None:
         call.given = call.operand(given, call.places - 1)
-        for index, each in enumerate(bound):
-            if isinstance(each, TensorBase) and is_same(each, given):
+        for index, argument in enumerate(bound):
+            if isinstance(argument, TensorBase) and is_same(argument, given):
                 arguments[index] = call.given
     result = operator.lower(call, *arguments)
     if given is not None:
@@ -275,6 +274,11 @@ def is_same(one: TensorBase, other: TensorBase) -> bool:
     return one.storage is other.storage and one.offset == other.offset and one.layout is other.layout
 
 
+def _members(bound: Sequence[Any]) -> list[tuple[int, int]]:
+    """(index of the argument, index in it) of every tensor in an argument that is a list of tensors."""
+    return [(index, at) for index, value in enumerate(bound) if _lists_tensors(value) for at in range(len(value))]
+
+
 def _lists_tensors(value: Any) -> bool:
     return type(value) in (list, tuple) and bool(value) and isinstance(value[0], TensorBase)
 
@@ -287,7 +291,7 @@ def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any
         if isinstance(value, TensorBase):
             arguments.append(call.operand(value, index))
         elif _lists_tensors(value):
-            arguments.append([call.operand(each, member + at) for at, each in enumerate(value)])
+            arguments.append([call.operand(tensor, member + at) for at, tensor in enumerate(value)])
             member += len(value)
         elif operator.travels[index] and type(value) in (int, float, bool):
             arguments.append(Number(index, type(value)))
@@ -310,8 +314,8 @@ def _places(result: Any) -> Any:
     if isinstance(result, TensorBase):
         return result.storage.place
     if isinstance(result, tuple):
-        made = [_places(each) for each in result]
-        return tuple(made) if type(result) is tuple else type(result)(*made)
+        places = [_places(tensor) for tensor in result]
+        return tuple(places) if type(result) is tuple else type(result)(*places)
     assert result is None, f"a lowering returned {result!r}"
     return None
 
@@ -332,7 +336,7 @@ def _composite_entry(operator: Operator, bound: list[Any], device: Device) -> An
     """A Delegation or a Plan for a composite that needs no values; else RunBody."""
     if operator.host == "waits":
         return RunBody()
-    members = [(index, at) for index, each in enumerate(bound) if _lists_tensors(each) for at in range(len(each))]
+    members = _members(bound)
     call = Call(operator, device, len(bound) + len(members))
     now, failed = thread.here(), False
     try:
@@ -355,20 +359,20 @@ def _delegation(call: Call, arguments: Sequence[Any], result: Any) -> Delegation
     """A composite that is one call of one operator with its own operands."""
     if len(call.inlined) != 1:
         return None
-    operator, bound, made = call.inlined[0]
+    operator, bound, inner_result = call.inlined[0]
     part = -1
-    if result is not made:
-        if not isinstance(made, tuple) or not any(each is result for each in made):
+    if result is not inner_result:
+        if not isinstance(inner_result, tuple) or not any(output is result for output in inner_result):
             return None
-        part = next(at for at, each in enumerate(made) if each is result)
+        part = next(at for at, output in enumerate(inner_result) if output is result)
     sources: list[tuple[int, int]] = []
-    for place, value in enumerate(bound):
+    for index, value in enumerate(bound):
         if isinstance(value, TensorBase) or _lists_tensors(value):
-            found = [at for at, each in enumerate(arguments) if each is value]
-            if not found:
+            positions = [at for at, argument in enumerate(arguments) if argument is value]
+            if not positions:
                 return None
-            sources.append((found[0], place))
-    template = [None if isinstance(each, TensorBase) or _lists_tensors(each) else each for each in bound]
+            sources.append((positions[0], index))
+    template = [None if isinstance(value, TensorBase) or _lists_tensors(value) else value for value in bound]
     return Delegation(operator, template, sources, part)
 
 
@@ -383,17 +387,17 @@ def _parts(call: Call, arguments: Sequence[Any], result: Any) -> Any:
             layout = call.taken[place - first]
             is_whole = result.layout is layout and result.offset == 0
             return place if is_whole else Part(place, result.layout, result.offset)
-        if any(each is result for each in arguments):
+        if any(argument is result for argument in arguments):
             return place
         if call.is_derivative:
             return Part(place, result.layout, result.offset)
         raise NotLowerable("a view of an operand")
     if type(result) in (tuple, list):
-        return tuple([_parts(call, arguments, each) for each in result]) if type(result) is tuple else _refuse()
+        return tuple([_parts(call, arguments, tensor) for tensor in result]) if type(result) is tuple else _refuse()
     if result is None:
         return None
     if isinstance(result, tuple):
-        return type(result)(*[_parts(call, arguments, each) for each in result])
+        return type(result)(*[_parts(call, arguments, tensor) for tensor in result])
     return _refuse()
 
 
@@ -435,21 +439,21 @@ def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> 
         )
     else:
         pairs = list(zip(given, result))
-        for target, each in pairs:
-            if target.dtype is not each.dtype:
-                raise uncastable(called, each.dtype, target.dtype)
-    for target, each in pairs:
-        _check_given(operator, each.layout.device, target)
+        for target, value in pairs:
+            if target.dtype is not value.dtype:
+                raise uncastable(called, value.dtype, target.dtype)
+    for target, value in pairs:
+        _check_given(operator, value.layout.device, target)
         if target.layout.numel:
-            check_fits(called, each, target)
-        elif each.dtype.category > target.dtype.category:
-            raise uncastable(called, each.dtype, target.dtype)
-    for target, each in pairs:
+            check_fits(called, value, target)
+        elif value.dtype.category > target.dtype.category:
+            raise uncastable(called, value.dtype, target.dtype)
+    for target, value in pairs:
         before_write(called, target)
         if target.layout.numel:
-            calls.assign(target, each)
+            calls.assign(target, value)
         else:
-            _adopt(bound, target, each)
+            _adopt(bound, target, value)
         target.storage.version += 1
     if isinstance(given, TensorBase):
         return given
@@ -458,7 +462,7 @@ def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> 
 
 def _adopt(bound: list[Any], target: TensorBase, result: TensorBase) -> None:
     """Let a tensor without elements take the shape and the values of a result."""
-    is_shared = any(isinstance(each, TensorBase) and each.storage is result.storage for each in bound)
+    is_shared = any(isinstance(argument, TensorBase) and argument.storage is result.storage for argument in bound)
     if result.dtype is not target.dtype or is_shared:
         result = REGISTRY["convert"](result, target.dtype)
     target.storage, target.layout, target.offset = result.storage, result.layout, result.offset
@@ -477,7 +481,8 @@ class _Lowering(calls.Lowering):
         return misuse(operator, bound, error)
 
     def moved(self, tensor: TensorBase, device: int) -> TensorBase:
-        return transfer.move(tensor, device)  # type: ignore[no-any-return]  # move has no types
+        moved: TensorBase = transfer.move(tensor, device)
+        return moved
 
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:
         return transfer.copy_(target, source)

@@ -53,36 +53,36 @@ class Switches:
         if self.level != LEVELS[0]:
             self.set(MATMUL, TF32)
 
-    def get(self, place: str) -> str:
+    def get(self, level_name: str) -> str:
         """What holds in a place: its own setting, else its parent's."""
-        at: str | None = place
-        while at is not None:
-            found = self.precisions[at]
-            if found is not None and found != INHERIT:
-                return found
-            at = PARENT.get(at)
-        return TF32 if self.precisions[place] is None else INHERIT
+        level: str | None = level_name
+        while level is not None:
+            setting = self.precisions[level]
+            if setting is not None and setting != INHERIT:
+                return setting
+            level = PARENT.get(level)
+        return TF32 if self.precisions[level_name] is None else INHERIT
 
-    def set(self, place: str, value: str) -> None:
+    def set(self, name: str, value: str) -> None:
         """Raises: ModeError for a value that there is not."""
         if value not in (INHERIT, IEEE, TF32):
             raise ModeError(
                 f"Unknown precision: {value!r}", hint="use 'ieee', 'tf32' or 'none'", operator="fp32_precision"
             )
-        self.precisions[place] = value
+        self.precisions[name] = value
         linalg.allow_tf32.value = self.get(MATMUL) == TF32
 
     def matmul_is_tf32(self) -> bool:
         """Raises: ModeError if the older and the newer names disagree."""
-        found = self.get(MATMUL) == TF32
-        if found != (self.level != LEVELS[0]):
+        is_tf32 = self.get(MATMUL) == TF32
+        if is_tf32 != (self.level != LEVELS[0]):
             raise ModeError(
                 "a mix of the legacy and new APIs was used: fp32_precision of matmul is "
                 f"{self.get(MATMUL)!r}, the matmul precision {self.level!r}",
                 hint=MIXED,
                 operator="allow_tf32",
             )
-        return found
+        return is_tf32
 
     def convolutions_are_tf32(self) -> bool:
         """Raises: ModeError if the older and the newer names disagree."""
@@ -291,12 +291,12 @@ class Reduction:
         return self if holder is None else self.pair(holder)[0]
 
     def pair(self, holder: Any) -> tuple[bool, bool]:
-        found: tuple[bool, bool] = vars(holder).get(self.name, (True, True))
-        return found
+        values: tuple[bool, bool] = vars(holder).get(self.name, (True, True))
+        return values
 
     def __set__(self, holder: Any, value: Any) -> None:
         pair = (value, True) if isinstance(value, bool) else value
-        is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(each, bool) for each in pair)
+        is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(flag, bool) for flag in pair)
         if not is_pair:
             raise ArgumentTypeError(f"expects a bool or a pair of bools, but got {value!r}", operator=self.name)
         if tuple(pair) == (True, False):
@@ -394,8 +394,8 @@ class CudnnModule(ModuleType):
     @allow_tf32.setter
     def allow_tf32(self, value: bool) -> None:
         switches.cudnn_tf32 = bool(value)
-        for place in (CONV, RNN):
-            switches.set(place, TF32 if value else IEEE)
+        for name in (CONV, RNN):
+            switches.set(name, TF32 if value else IEEE)
 
     @contextmanager
     def flags(

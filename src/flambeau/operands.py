@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .core import thread
 from .core.operator import Operator
-from .core.parameters import Parameter
+from .core.parameters import VALUE_ANNOTATIONS, Parameter
 from .core.storage import former_machine
 from .core.tensor import TensorBase
 from .core.thread import CPU, Device
@@ -30,7 +30,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _are_tensors(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and all([isinstance(each, TensorBase) for each in value])
+    return isinstance(value, (list, tuple)) and all([isinstance(member, TensorBase) for member in value])
 
 
 def _is_number(value: Any) -> bool:
@@ -47,7 +47,7 @@ def _is_integer(value: Any) -> bool:
 
 def _are_dims(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
-        return all([hasattr(each, "__index__") for each in value])
+        return all([hasattr(dim, "__index__") for dim in value])
     return value is None or hasattr(value, "__index__")
 
 
@@ -65,6 +65,7 @@ ACCEPTED = {  # by a parameter's annotation, see core/operator.py; what is missi
     "Operand | None": Accepted("a Tensor or None", _or_none(_is_tensor), MAKE),
     "Operands": Accepted("a list or tuple of Tensors", _are_tensors, "as in {}([a, b])"),
     "Value": Accepted("a Tensor or a number", _is_value, MAKE),
+    "Value | None": Accepted("a Tensor, a number or None", _or_none(_is_value), MAKE),
     "int": Accepted("an int", _is_integer),
     "int | None": Accepted("an int or None", _or_none(_is_integer)),
     "Dims": Accepted("an int, a tuple of ints or None", _are_dims),
@@ -97,8 +98,8 @@ def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> Flambe
     if not isinstance(error, FlambeauError) or isinstance(error, ArgumentTypeError):
         try:
             check_types(operator, bound)
-        except ArgumentTypeError as found:
-            return found
+        except ArgumentTypeError as wrong_argument:
+            return wrong_argument
     if isinstance(error, FlambeauError):
         name_error(error, operator.called, operands_of(operator, bound))
         return error
@@ -109,7 +110,7 @@ def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> Flambe
 
 def operands_of(operator: Operator, bound: Sequence[Any]) -> tuple[tuple[str, str], ...]:
     """Each argument of a call by its name, described."""
-    return tuple((each.name, shown(value)) for each, value in zip(operator.parameters, bound))
+    return tuple((parameter.name, shown(value)) for parameter, value in zip(operator.parameters, bound))
 
 
 def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[int]]:
@@ -118,15 +119,15 @@ def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[in
     Raises DeviceMismatchError, naming every operand; AcceleratorError for memory of a former machine.
     """
     tensors = _named_tensors(operator, bound)
-    devices = {each.layout.device for _, each in tensors}
+    devices = {tensor.layout.device for _, tensor in tensors}
     machine = thread.machine()
-    for _, each in tensors:
-        if each.layout.device.index >= 0 and each.layout.device.machine is not machine:
-            raise former_machine(operator.called, each.storage)
+    for _, tensor in tensors:
+        if tensor.layout.device.index >= 0 and tensor.layout.device.machine is not machine:
+            raise former_machine(operator.called, tensor.storage)
     if len(devices) <= 1:
         return next(iter(devices), CPU), []
-    on_gpu = [each for each in devices if each.index >= 0]
-    loose = [name for name, each in tensors if each.layout.device is CPU]
+    on_gpu = [device for device in devices if device.index >= 0]
+    loose = [name for name, tensor in tensors if tensor.layout.device is CPU]
     scalars = [index for index in operator.tensor_indexes if _is_scalar(operator.parameters[index], bound[index])]
     if len(on_gpu) == 1 and len(scalars) == len(loose):
         return on_gpu[0], scalars
@@ -134,7 +135,7 @@ def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[in
 
 
 def _is_scalar(parameter: Parameter, value: Any) -> bool:
-    is_wanted = parameter.annotation == "Value" and isinstance(value, TensorBase)
+    is_wanted = parameter.annotation in VALUE_ANNOTATIONS and isinstance(value, TensorBase)
     return is_wanted and value.layout.device is CPU and not value.shape
 
 
@@ -145,14 +146,14 @@ def _named_tensors(operator: Operator, bound: Sequence[Any]) -> list[tuple[str, 
         if isinstance(value, TensorBase):
             named.append((name, value))
         elif isinstance(value, (list, tuple)):
-            named += [(f"{name}[{place}]", each) for place, each in enumerate(value)]
+            named += [(f"{name}[{at}]", tensor) for at, tensor in enumerate(value)]
     return named
 
 
 def _mismatch(operator: Operator, tensors: Sequence[tuple[str, TensorBase]]) -> DeviceMismatchError:
-    listed = ", ".join(f"{name} is {each.describe()}" for name, each in tensors)
-    target = next((each.layout.device for _, each in tensors if each.is_cuda), CPU)
-    mover = next(name for name, each in tensors if each.layout.device is not target)
+    listed = ", ".join(f"{name} is {tensor.describe()}" for name, tensor in tensors)
+    target = next((tensor.layout.device for _, tensor in tensors if tensor.is_cuda), CPU)
+    mover = next(name for name, tensor in tensors if tensor.layout.device is not target)
     return DeviceMismatchError(
         f"Expected all tensors to be on the same device: {listed}",
         hint=f'move one of them, for example {mover}.to("{target}")',

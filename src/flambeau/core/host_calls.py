@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import host
 from ..kernel import Access, Pointer, Strided
-from ..problem import unpacked
+from ..library_operation import unpack_addresses
 from .layout import Layout
 from .operator import Number
 from .plan import (
@@ -34,7 +34,7 @@ def host_call(step: Any) -> HostCall:
     for number, place in enumerate(step.addresses):
         ADDRESS.pack_into(marks, place.at, number + 1)
     if isinstance(step, LibraryCall):
-        found = step.problem.accesses(unpacked(marks))
+        found = step.problem.accesses(unpack_addresses(marks))
         return HostCall(step.problem.reference, [_argument(each, step) for each in found], step)
     kernel = step.kernel
     called = {at: number for at, _, number in step.numbers}

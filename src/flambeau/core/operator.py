@@ -16,7 +16,7 @@ from typing import Any
 
 from ..dtypes import dtype, meant
 from ..errors import ArgumentTypeError, shown
-from .parameters import Errors, Parameter, Samples, by_position, parameters_of, python_signature
+from .parameters import VALUE_ANNOTATIONS, Errors, Parameter, Samples, by_position, parameters_of, python_signature
 
 POINTWISE, LOWERED, VIEW, COMPOSITE = "pointwise", "lowered", "view", "composite"
 OF_NUMPY = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
@@ -183,7 +183,7 @@ class Operator:
         REGISTRY[self.name] = self
 
     def _travels(self, parameter: Parameter) -> bool:
-        if self.kind == POINTWISE and parameter.annotation == "Value":
+        if self.kind == POINTWISE and parameter.annotation in VALUE_ANNOTATIONS:
             return not self.by_value
         return self.kind != COMPOSITE and parameter.annotation == "Number"
 

@@ -6,6 +6,7 @@ Parameters are told apart by their annotations:
     Operand | None     a tensor that may be absent
     Operands           a sequence of tensors
     Value              a tensor or a Python number
+    Value | None       a tensor or a Python number that may be absent
     Number             a Python number that the lowering only passes on: see operator.Number
     anything else      an attribute
 """
@@ -18,7 +19,8 @@ from functools import wraps
 from types import FunctionType
 from typing import Any, NamedTuple
 
-TENSOR_ANNOTATIONS = ("Operand", "Operand | None", "Operands", "Value")
+VALUE_ANNOTATIONS = ("Value", "Value | None")
+TENSOR_ANNOTATIONS = ("Operand", "Operand | None", "Operands", *VALUE_ANNOTATIONS)
 VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 NEEDED = inspect.Parameter.empty  # in place of a default
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from .. import host
 from ..errors import FlambeauError, OutOfMemoryError, ValueRangeError, reference_failed, shown
 from ..kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar
-from ..problem import Problem, unpacked
+from ..library_operation import LibraryOperation, unpack_addresses
 from . import storage, tensor, thread
 from .layout import Layout
 from .native import copied, enter_critical, is_unshared, leave_critical, put_address
@@ -180,7 +180,7 @@ class LibraryCall(Step):
     __slots__ = ("handle", "problem", "workspace_nbytes")
 
     def __init__(
-        self, problem: Problem, handle: Any, workspace_nbytes: int, operands: Sequence[Any], called: str
+        self, problem: LibraryOperation, handle: Any, workspace_nbytes: int, operands: Sequence[Any], called: str
     ) -> None:
         self.called = called
         self.problem = problem
@@ -192,7 +192,7 @@ class LibraryCall(Step):
 
     def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
         """What a call touches, at its addresses."""
-        return self.problem.accesses(unpacked(self.addressed(used)))
+        return self.problem.accesses(unpack_addresses(self.addressed(used)))
 
     @property
     def reference(self) -> Any:

@@ -32,7 +32,7 @@ from typing import Any
 
 from ..driver.api import Address, CopyKind, Driver, EventHandle, GraphExecHandle, KernelHandle, PlanHandle, StreamHandle
 from ..kernel import Buffer, Grid
-from ..problem import unpacked
+from ..library_operation import unpack_addresses
 from .native import Lock, enter_critical, leave_critical
 
 
@@ -98,7 +98,7 @@ class Queue:
             self.synchronize()
 
     def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int) -> None:
-        """Queue a library call on operands whose addresses are packed (see `problem.unpacked`).
+        """Queue a library call on operands whose addresses are packed (see `library_operation.unpack_addresses`).
 
         While a stream is capturing, libraries may load what they need for it.
         """
@@ -110,7 +110,7 @@ class Queue:
             with self.machine.loading():
                 self.hot.library_run(plan, packed, workspace, self.handle)
         if hooks.on_launch is not None:
-            hooks.on_launch(self, plan, unpacked(packed))
+            hooks.on_launch(self, plan, unpack_addresses(packed))
         if self.machine.launch_blocking:
             self.synchronize()
 
@@ -146,7 +146,7 @@ class Queue:
 
 
 class HotCalls:
-    """The driver's methods of the same names, but for operands' addresses, which come packed: see `problem.unpacked`.
+    """The driver's methods of the same names; operands' addresses come packed (`library_operation.unpack_addresses`).
 
     A driver with compiled ones derives from this.
     """
@@ -169,7 +169,7 @@ class HotCalls:
         self._driver.copy(Address(dst), Address(src), nbytes, kind, stream)
 
     def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int, stream: StreamHandle) -> None:
-        self._driver.library_run(plan, unpacked(packed), Address(workspace), stream)
+        self._driver.library_run(plan, unpack_addresses(packed), Address(workspace), stream)
 
 
 Hook = Callable[..., Any]

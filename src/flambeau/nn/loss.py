@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import naming
-from ..ops.loss import reduction_of
+from ..ops.losses import reduction_of
 from ..tensor.tensor import Tensor
 from . import functional as F
 from .module import Module

@@ -19,9 +19,9 @@ FAILED = "expected a nonzero value, got zero"
 
 
 @lru_cache(maxsize=64)
-def _kernel(kind: dtype, message: str) -> Kernel:
+def _kernel(dtype: dtype, message: str) -> Kernel:
     """Device code has no use for the message: it stops as at a failed assertion."""
-    entry, t, c = f"assert_nonzero_{kind.name}", kind.cuda, kind.wide.cuda
+    entry, t, c = f"assert_nonzero_{dtype.name}", dtype.cuda, dtype.wide.cuda
     code = f"""{PRELUDE}
 extern "C" __global__ void {entry}(bool* out, const {t}* input) {{
   if (load<{c}>(*input) == 0) __trap();
@@ -34,7 +34,7 @@ extern "C" __global__ void {entry}(bool* out, const {t}* input) {{
             raise DeviceAssertError(f"{message or FAILED}", operator="_assert_async")
         out[...] = True
 
-    return Kernel(entry, code, [Pointer("out", bool_, "w", (1,)), Pointer("input", kind, "r", (1,))], reference, 1.0)
+    return Kernel(entry, code, [Pointer("out", bool_, "w", (1,)), Pointer("input", dtype, "r", (1,))], reference, 1.0)
 
 
 def _true() -> Iterator[Sample]:

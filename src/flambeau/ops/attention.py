@@ -1,6 +1,7 @@
 """Scaled dot product attention.
 
-- Without a mask and dropout, half types go to one `problem.Attention`, which never has the matrix of scores in memory.
+- Without a mask and dropout, half types go to one `library_operation.Attention`, which never stores
+  the matrix of scores.
 - All else is made of products and a softmax, computed in float32 for half types.
 - A query that sees no key gives 0, with gradients of 0.
 - Its second derivative is not implemented where the first one is `attention_backward`.
@@ -16,13 +17,13 @@ from .. import dtypes
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bool_, float32
 from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError
-from ..problem import Attention, AttentionBackward
+from ..library_operation import Attention, AttentionBackward, Strides
 from .compare import where
-from .convert import fill
-from .dropout import dropout
+from .copies import fill
+from .creation import tril
 from .linalg import matmul
 from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
-from .pattern import tril
+from .random import dropout
 from .softmax import softmax
 
 HALVES = (dtypes.float16, dtypes.bfloat16)
@@ -31,7 +32,7 @@ UNIT = 8  # elements of a half type in one load of 16 bytes
 Sizes = Sequence[int]
 
 
-# one fused problem
+# the fused operation
 
 
 def _loadable(call: Any, operand: Any) -> Any:
@@ -44,10 +45,11 @@ def _loadable(call: Any, operand: Any) -> Any:
     return copied
 
 
-def _steps(operand: Any) -> tuple[int, ...]:
-    """Strides in which a dimension of size 1, whose step is free, has that of a contiguous array."""
+def _steps(operand: Any) -> Strides:
+    """The strides of four dimensions; one of size 1, whose stride is free, has that of a contiguous array."""
     steps = zip(operand.shape, operand.strides, st.contiguous(operand.shape))
-    return tuple(dense if size == 1 else step for size, step, dense in steps)
+    batch, head, row, column = [dense if size == 1 else step for size, step, dense in steps]
+    return batch, head, row, column
 
 
 def _made(call: Any, shape: Sizes, like: Any) -> Any:
@@ -61,7 +63,8 @@ def _made(call: Any, shape: Sizes, like: Any) -> Any:
 def _attention(query: Any, key: Any, value: Any, out: Any, is_causal: bool, scale: float) -> Attention:
     batch, heads, queries, head_dim = query.shape
     sizes = batch, heads, key.shape[1], queries, key.shape[2], head_dim, value.shape[3]
-    return Attention(query.dtype, *sizes, float(scale), bool(is_causal), *map(_steps, (query, key, value, out)))
+    strides = _steps(query), _steps(key), _steps(value), _steps(out)
+    return Attention(query.dtype, *sizes, float(scale), bool(is_causal), *strides)
 
 
 def _fused_samples() -> Iterator[Sample]:
@@ -86,7 +89,7 @@ def fused_attention(call: Any, query: Operand, key: Operand, value: Operand, is_
     """
     out = _made(call, (*query.shape[:3], value.shape[3]), query)
     logsumexp = call.output(query.shape[:3], query.dtype.wide)
-    query, key, value = (_loadable(call, each) for each in (query, key, value))
+    query, key, value = (_loadable(call, operand) for operand in (query, key, value))
     if out.numel():
         call.library(_attention(query, key, value, out, is_causal, scale), out, logsumexp, query, key, value)
     return out, logsumexp
@@ -124,14 +127,14 @@ def attention_backward(
     Host:   returns at once.
     Raises: AutogradError if it is differentiated.
     """
-    results = tuple([_made(call, each.shape, each) for each in (query, key, value)])
-    operands = [_loadable(call, each) for each in (grad_output, output)]
-    inputs = [_loadable(call, each) for each in (query, key, value)]
+    results = _made(call, query.shape, query), _made(call, key.shape, key), _made(call, value.shape, value)
+    operands = _loadable(call, grad_output), _loadable(call, output)
+    inputs = _loadable(call, query), _loadable(call, key), _loadable(call, value)
     statistics = call.contiguous(logsumexp)
     if output.numel():
         forward = _attention(*inputs, operands[1], is_causal, scale)
-        problem = AttentionBackward(forward, _steps(operands[0]), *map(_steps, results))
-        call.library(problem, *results, *operands, statistics, *inputs)
+        backward = AttentionBackward(forward, _steps(operands[0]), *(_steps(result) for result in results))
+        call.library(backward, *results, *operands, statistics, *inputs)
     return results
 
 
@@ -174,20 +177,20 @@ def _scores(query: Any, key: Any, mask: Any, is_causal: bool, scale: float) -> t
 
 
 def _composed(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float) -> Any:
-    kind = query.dtype
-    wide = kind.wide
-    query, key, value = (each if kind is wide else each.to(wide) for each in (query, key, value))
+    dtype = query.dtype
+    wide = dtype.wide
+    query, key, value = (operand if dtype is wide else operand.to(wide) for operand in (query, key, value))
     if mask is not None and mask.dtype is not bool_ and mask.dtype is not wide:
         mask = mask.to(wide)
     scores, is_blind = _scores(query, key, mask, is_causal, scale)
     weights: Any = softmax(scores, -1)
     weights = weights if is_blind is None else where(is_blind, 0.0, weights)
     out: Any = matmul(dropout(weights, dropout_p) if dropout_p else weights, value)
-    return out if kind is wide else out.to(kind)
+    return out if dtype is wide else out.to(dtype)
 
 
 def _is_fused(query: Any, key: Any, value: Any) -> bool:
-    """Whether operands that fit together make one `problem.Attention`."""
+    """Whether operands that fit together make one `library_operation.Attention`."""
     dims = query.shape[-1], value.shape[-1]
     return (
         query.dtype in HALVES
@@ -205,7 +208,7 @@ def _is_fused(query: Any, key: Any, value: Any) -> bool:
 def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None:
     name = "scaled_dot_product_attention"
     kinds = query.dtype, key.dtype, value.dtype
-    dims = [len(each.shape) for each in (query, key, value)]
+    dims = [len(operand.shape) for operand in (query, key, value)]
     if min(dims) < 2:
         raise ShapeError(
             f"Expected query, key, and value to all be at least 2 dimensional, but got query.dim: {dims[0]} "
@@ -257,7 +260,7 @@ def _grouped(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
             hint=f"heads are the third dimension from the end: query has {heads}",
             operator="scaled_dot_product_attention",
         )
-    return tuple(_repeated(each, heads // each.shape[-3]) for each in (key, value))  # type: ignore[return-value]
+    return tuple(_repeated(operand, heads // operand.shape[-3]) for operand in (key, value))
 
 
 def _repeated(operand: Any, count: int) -> Any:
@@ -327,13 +330,13 @@ def scaled_dot_product_attention(
         operands = query, *_grouped(*operands)
     if not is_plain or not _is_fused(*operands):
         return _composed(*operands, attn_mask, dropout_p, is_causal, factor)
-    leads = [each.shape[:-2] for each in operands]
+    leads = [operand.shape[:-2] for operand in operands]
     is_ready = len(query.shape) == 4 and (enable_gqa or leads[0] == leads[1] == leads[2])
     if is_ready and operands[1] is key:
         return fused_attention(query, key, value, is_causal, factor)[0]
     if not is_ready:
         lead = st.broadcast(leads, "scaled_dot_product_attention")
-        operands = tuple([_in_four(each, lead) for each in operands])  # type: ignore[assignment]
+        operands = tuple([_in_four(operand, lead) for operand in operands])
     out = fused_attention(*operands, is_causal, factor)[0]
     return out if len(query.shape) == 4 else out.squeeze(0)
 
@@ -345,8 +348,8 @@ def _in_four(operand: Any, lead: Sizes) -> Any:
 
 
 def _is_grouped(query: Any, key: Any, value: Any) -> bool:
-    """Whether groups of heads can be left to the fused problem."""
-    shapes = [tuple(each.shape) for each in (query, key, value)]
+    """Return whether the fused operation can take these groups of heads."""
+    shapes = [tuple(operand.shape) for operand in (query, key, value)]
     if not _is_fused(query, key, value) or len(shapes[0]) != 4:
         return False
     return shapes[1][:2] == shapes[2][:2] and shapes[0][0] == shapes[1][0] and shapes[0][1] % shapes[1][1] == 0

@@ -14,12 +14,10 @@ from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, Val
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar, Strided
 from ..memory_formats import contiguous_format
-from .moving import SOURCE as MOVING
-from .moving import UNITS, blocks_of, unit_of
+from .copies import C_TYPES_BY_SIZE, ROW_COPY_SOURCE, blocks_for, unit_for
 from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
-from .parts import sized
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
-from .scatter import BITS
+from .slicing import sized
 from .views import expand, reshape, unsqueeze, wrap_dims
 
 NOTHING_HINT = "the result's type and device are those of the tensors: pass one at least"
@@ -59,23 +57,23 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
         >>> torch.cat([x, x * 10], dim=1)
         tensor([[ 1,  2, 10, 20]])
     """
-    at, shape, kind = _joined(tensors, dim)
-    out = call.output(shape, kind)
+    at, shape, dtype = _joined(tensors, dim)
+    out = call.output(shape, dtype)
     outer, inner = prod(shape[:at]), prod(shape[at + 1 :])
     start = 0
-    parts = [each for each in tensors if each.numel()]
+    parts = [tensor for tensor in tensors if tensor.numel()]
     for first in range(0, len(parts), GROUP):
-        group = [call.contiguous(each, kind) for each in parts[first : first + GROUP]]
-        widths = [each.shape[at] * inner for each in group]
+        group = [call.contiguous(tensor, dtype) for tensor in parts[first : first + GROUP]]
+        widths = [tensor.shape[at] * inner for tensor in group]
         starts = [start + sum(widths[:number]) for number in range(len(group))]
-        unit = unit_of(kind, (*widths, *starts, shape[at] * inner), (out, *group))
+        unit = unit_for(dtype, (*widths, *starts, shape[at] * inner), (out, *group))
         padded = group + group[-1:] * (GROUP - len(group))
         columns = [
-            each * kind.itemsize // unit for sizes in (widths, starts) for each in sizes + [0] * (GROUP - len(group))
+            size * dtype.itemsize // unit for sizes in (widths, starts) for size in sizes + [0] * (GROUP - len(group))
         ]
-        most = max(each.numel() for each in group) * kind.itemsize // unit
-        numbers = (*columns, outer, shape[at] * inner * kind.itemsize // unit, shape[at] * inner, start, len(group))
-        call.launch(_cat_kernel(kind, unit), Grid((blocks_of(most), len(group), 1), THREADS), out, padded, *numbers)
+        most = max(tensor.numel() for tensor in group) * dtype.itemsize // unit
+        numbers = (*columns, outer, shape[at] * inner * dtype.itemsize // unit, shape[at] * inner, start, len(group))
+        call.launch(_cat_kernel(dtype, unit), Grid((blocks_for(most), len(group), 1), THREADS), out, padded, *numbers)
         start += sum(widths)
     return out
 
@@ -84,23 +82,23 @@ def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
     """The dimension, the result's shape and its type."""
     if not tensors:
         raise ArgumentError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="cat")
-    first = next((each for each in tensors if tuple(each.shape) != (0,)), tensors[0])
+    first = next((tensor for tensor in tensors if tuple(tensor.shape) != (0,)), tensors[0])
     at = st.wrap_dim(dim, len(first.shape), "cat")
-    kind, total = tensors[0].dtype, 0
-    for number, each in enumerate(tensors):
-        kind = promote(kind, each.dtype)
-        if not each.shape:
+    dtype, total = tensors[0].dtype, 0
+    for number, tensor in enumerate(tensors):
+        dtype = promote(dtype, tensor.dtype)
+        if not tensor.shape:
             raise ShapeError(
                 f"zero-dimensional tensor (at position {number}) cannot be concatenated",
                 hint="use stack, which adds a dimension",
                 operator="cat",
             )
-        if tuple(each.shape) != (0,):
-            _check_sizes(first.shape, each.shape, at, number)
-            total += each.shape[at]
+        if tuple(tensor.shape) != (0,):
+            _check_sizes(first.shape, tensor.shape, at, number)
+            total += tensor.shape[at]
     shape = list(first.shape)
     shape[at] = total
-    return at, shape, kind
+    return at, shape, dtype
 
 
 def _check_sizes(expected: Sequence[int], got: Sequence[int], at: int, number: int) -> None:
@@ -136,13 +134,13 @@ def _(grad: Any, dim: int, tensors_shape: Any, needs: Any) -> Any:
 
 
 @cache
-def _cat_kernel(kind: dtype, unit: int) -> Kernel:
+def _cat_kernel(dtype: dtype, unit: int) -> Kernel:
     entry = f"cat_{unit}"
-    source = f"""{PRELUDE}{MOVING}{source_text("join.cu")}
+    source = f"""{PRELUDE}{ROW_COPY_SOURCE}{source_text("join.cu")}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     void* out, const __grid_constant__ Pointers<void, {GROUP}> parts, const __grid_constant__ Columns columns,
     long long outer, long long units, long long width, long long start, long long held) {{
-  join(({UNITS[unit]}*)out, parts, columns, outer, units);
+  join(({C_TYPES_BY_SIZE[unit]}*)out, parts, columns, outer, units);
 }}
 """
 
@@ -155,7 +153,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
     names = [f"{name}{number}" for name in ("own", "start") for number in range(GROUP)]
     params: list[Param] = [
-        Pointer("out", kind, "w", ("outer", "width")), Pointers("parts", GROUP, kind, "r"),
+        Pointer("out", dtype, "w", ("outer", "width")), Pointers("parts", GROUP, dtype, "r"),
         *[Scalar(name, "int64") for name in (*names, "outer", "units", "width", "start", "held")],
     ]  # fmt: skip
     return Kernel(entry, source, params, reference, 0.0)
@@ -198,16 +196,16 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
     if not tensors:
         raise ArgumentError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="stack")
     shape = tensors[0].shape
-    for number, each in enumerate(tensors):
-        if each.shape != shape:
+    for number, tensor in enumerate(tensors):
+        if tensor.shape != shape:
             raise ShapeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
-                f"{list(each.shape)} at entry {number}",
+                f"{list(tensor.shape)} at entry {number}",
                 hint="use cat to join tensors of different sizes, or bring them to one shape first",
                 operator="stack",
             )
     at = st.wrap_dim(dim, len(shape) + 1, "stack")
-    return cat([unsqueeze(each, at) for each in tensors], at)
+    return cat([unsqueeze(tensor, at) for tensor in tensors], at)
 
 
 def _vector_samples() -> Iterator[Sample]:
@@ -230,7 +228,7 @@ def hstack(tensors: Operands) -> Any:
         tensor([[1, 3],
                 [2, 4]])
     """
-    several: list[Any] = [each if each.shape else unsqueeze(each, 0) for each in tensors]
+    several: list[Any] = [tensor if tensor.shape else unsqueeze(tensor, 0) for tensor in tensors]
     return cat(several, 0 if several and len(several[0].shape) == 1 else 1)
 
 
@@ -244,7 +242,7 @@ def vstack(tensors: Operands) -> Any:
         tensor([[1, 2],
                 [3, 4]])
     """
-    return cat([reshape(each, (1, -1)) if len(each.shape) < 2 else each for each in tensors], 0)
+    return cat([reshape(tensor, (1, -1)) if len(tensor.shape) < 2 else tensor for tensor in tensors], 0)
 
 
 def _repeat_samples() -> Iterator[Sample]:
@@ -276,14 +274,14 @@ def repeat(input: Operand, repeats: Any) -> Any:
             hint="give one for each dimension, 1 where nothing is repeated; tile() takes fewer",
             operator="repeat",
         )
-    if any(each < 0 for each in repeats):
+    if any(count < 0 for count in repeats):
         raise ArgumentError(
             f"counts must not be negative: {list(repeats)}", hint="1 keeps a dimension, 0 empties it", operator="repeat"
         )
     shape = (*[1] * lead, *input.shape)
-    between = [size for each in shape for size in (1, each)]
-    walked = [size for count, each in zip(repeats, shape) for size in (count, each)]
-    repeated = expand(reshape(input, tuple(between)), tuple(walked))
+    apart = [part for size in shape for part in (1, size)]
+    expanded = [part for count, size in zip(repeats, shape) for part in (count, size)]
+    repeated = expand(reshape(input, tuple(apart)), tuple(expanded))
     return reshape(_dense_copy(repeated), tuple(count * size for count, size in zip(repeats, shape)))
 
 
@@ -439,7 +437,7 @@ def flip(call: Call, input: Operand, dims: Any) -> Any:
     out = call.output(input.shape, input.dtype, st.preserved(input.shape, input.strides))
     numel = input.numel()
     if numel:
-        order = sorted(range(len(out.shape)), key=lambda dim: -out.strides[dim])  # as the result lies, it is walked
+        order = sorted(range(len(out.shape)), key=lambda dim: -out.strides[dim])  # in the order of the result's memory
         mask = sum(1 << at for at, dim in enumerate(order) if dim in chosen)
         layout = [input.shape[dim] for dim in order], [[input.strides[dim] for dim in order]]
         call.launch(_flip_kernel(input.dtype), grid_over(numel), out, input, layout, numel, mask)
@@ -452,10 +450,10 @@ def _(grad: Any, dims: Any) -> Any:
 
 
 @cache
-def _flip_kernel(kind: dtype) -> Kernel:
-    bits = BITS[kind.itemsize]
-    entry = f"flip_{8 * kind.itemsize}"
-    source = f"""{PRELUDE}{MOVING}{source_text("join.cu")}
+def _flip_kernel(dtype: dtype) -> Kernel:
+    bits = C_TYPES_BY_SIZE[dtype.itemsize]
+    entry = f"flip_{8 * dtype.itemsize}"
+    source = f"""{PRELUDE}{ROW_COPY_SOURCE}{source_text("join.cu")}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     {bits}* out, const {bits}* input, Layout<1> layout, long long numel, long long mask) {{
   reverse(out, input, layout, numel, mask);
@@ -466,7 +464,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
         out[...] = np.flip(input, [dim for dim in range(input.ndim) if mask >> dim & 1]).reshape(-1)
 
     params: list[Param] = [
-        Pointer("out", kind, "w", ("numel",)), Pointer("input", kind, "r", "layout"), Strided("layout", ("input",)),
+        Pointer("out", dtype, "w", ("numel",)), Pointer("input", dtype, "r", "layout"), Strided("layout", ("input",)),
         Scalar("numel", "int64"), Scalar("mask", "int64"),
     ]  # fmt: skip
     return Kernel(entry, source, params, reference, 0.0)

@@ -29,19 +29,50 @@ from ..core.operator import (
 from ..core.parameters import ErrorSample, Parameter, Sample
 from ..dtypes import dtype
 from ..kernel import Grid, Kernel
-from ..problem import Problem
+from ..library_operation import LibraryOperation
 
 
 class Operand(Protocol):
-    """A tensor as an operator sees it: where it lies is not its business."""
+    """An operand as an operator's body gets it.
 
-    dtype: dtype
+    The body of a lowering or a view gets a placeholder without memory, that of a composite a tensor, and that of a
+    pointwise operator a NumPy array of the compute type.
+    """
+
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
+    @property
+    def dtype(self) -> dtype: ...
+
+    # of placeholders and tensors
     def numel(self) -> int: ...
     def is_contiguous(self) -> bool: ...
     def is_aligned(self) -> bool: ...
+
+    # of tensors
+    def contiguous(self) -> Any: ...
+    def max(self) -> Any: ...
+    def reshape(self, shape: Sequence[int]) -> Any: ...
+    def to(self, dtype: Any) -> Any: ...
+    def transpose(self, dim0: int, dim1: int) -> Any: ...
+
+    # of tensors and arrays
+    def __array__(self) -> Any: ...
+    def __add__(self, other: Any) -> Any: ...
+    def __radd__(self, other: Any) -> Any: ...
+    def __sub__(self, other: Any) -> Any: ...
+    def __rsub__(self, other: Any) -> Any: ...
+    def __mul__(self, other: Any) -> Any: ...
+    def __rmul__(self, other: Any) -> Any: ...
+    def __truediv__(self, other: Any) -> Any: ...
+    def __rtruediv__(self, other: Any) -> Any: ...
+    def __mod__(self, other: Any) -> Any: ...
+    def __neg__(self) -> Any: ...
+    def __lt__(self, other: Any) -> Any: ...
+    def __le__(self, other: Any) -> Any: ...
+    def __gt__(self, other: Any) -> Any: ...
+    def __ge__(self, other: Any) -> Any: ...
 
 
 Operands = Sequence[Operand]
@@ -49,10 +80,15 @@ Value = Operand | bool | int | float
 
 
 class Call(Protocol):
-    """One call of an operator while it is lowered.  name: the operator's;  called: what the user calls it."""
+    """One call of an operator while it is lowered.
+
+    name: the operator's name.  called: the name that the user called.
+    given: the tensor that takes the result, or None.
+    """
 
     name: str
     called: str
+    given: Any
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
         """A new result, contiguous unless `strides` says otherwise; or the tensor given as out=, if it lies so."""
@@ -79,8 +115,8 @@ class Call(Protocol):
         a list of contiguous operands, no more than its `count`.
         """
 
-    def library(self, problem: Problem, *operands: Any) -> None:
-        """Queue a library call on the problem's operands, in its order."""
+    def library(self, operation: LibraryOperation, *operands: Any) -> None:
+        """Queue a library call on its operands, in the order that the operation lists."""
 
     def random(self, count: int, generator: Any) -> tuple[Any, Any]:
         """Reserve `count` Philox blocks: (seed, first counter), which are passed on to launches as they are."""

@@ -11,7 +11,17 @@ from ..dtypes import dtype, float32
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Pointers
-from .multi_tensor import HIDDEN, LISTS_HINT, MANY, SHIFT, check_lists, lists_kernel, many, numbers, update
+from .multi_tensor import (
+    HIDDEN,
+    LISTS_HINT,
+    MANY,
+    SHIFT,
+    check_lists,
+    float64_scalars,
+    list_samples,
+    lists_kernel,
+    update,
+)
 from .operator import Array, Call, ErrorSample, Number, Operand, Operands, Sample, operator
 
 # Adam
@@ -20,7 +30,7 @@ ADAM_LISTS = {"grads": "r", "params": "rw", "means": "rw", "squares": "rw", "lar
 
 
 def _adam_samples() -> Iterator[Sample]:
-    params, grads, means, squares, largest = many(-1, -2, -1, 0.1, 0.5)
+    params, grads, means, squares, largest = list_samples(-1, -2, -1, 0.1, 0.5)
     values = (0.01, 0.9, 0.99, 1e-8, 0.99, 0.0, 0.5)
     yield Sample((params, grads, means, squares, [], *values))
     yield Sample((params, grads, means, squares, largest, 0.01, 0.9, 0.99, 1e-8, 1.0, 0.1, 0.5, True))
@@ -68,30 +78,30 @@ def _check_adam(name: str, params: Any, grads: Any, means: Any, squares: Any, la
 
 
 @cache
-def _adam_kernel(kind: dtype) -> Kernel:
+def _adam_kernel(dtype: dtype) -> Kernel:
     def reference(
         grads: Any, params: Any, means: Any, squares: Any, largest: Any, shift: int, size: float, beta1: float,
         beta2: float, eps: float, shrink: float, decay: float, root: float, sign: float,
     ) -> None:  # fmt: skip
-        for each in _per_tensor(grads, params, means, squares, largest):
-            _take_adam(each, kind, size, beta1, beta2, eps, shrink, decay, root, sign)
+        for entries in _per_tensor(grads, params, means, squares, largest):
+            _take_adam(entries, dtype, size, beta1, beta2, eps, shrink, decay, root, sign)
 
     names = ("size", "beta1", "beta2", "eps", "shrink", "decay", "root", "sign")
-    body = f"adam<{kind.wide.cuda}>(lists, (int)shift, {', '.join(names)})"
-    return lists_kernel("adam_step", kind, ADAM_LISTS, body, [SHIFT, *numbers(*names)], reference, 20.0)
+    body = f"adam<{dtype.wide.cuda}>(lists, (int)shift, {', '.join(names)})"
+    return lists_kernel("adam_step", dtype, ADAM_LISTS, body, [SHIFT, *float64_scalars(*names)], reference, 20.0)
 
 
 def _per_tensor(*lists: Any) -> Iterator[tuple[Any, ...]]:
     """The entries of the lists that are not absent, one tensor after another."""
-    return zip(*[each for each in lists if each])
+    return zip(*[tensors for tensors in lists if tensors])
 
 
 def _take_adam(
-    entries: tuple[Any, ...], kind: dtype, size: float, beta1: float, beta2: float, eps: float, shrink: float,
+    entries: tuple[Any, ...], dtype: dtype, size: float, beta1: float, beta2: float, eps: float, shrink: float,
     decay: float, root: float, sign: float,
 ) -> None:  # fmt: skip
     """One tensor's step.  entries: of ADAM_LISTS, in their order."""
-    wide = kind.wide.numpy
+    wide = dtype.wide.numpy
     grad, param, mean, square, *largest = entries
     slope = _slope(grad, param, wide, decay, sign)
     new_mean = mean.astype(wide)
@@ -108,7 +118,7 @@ def _take_adam(
 
 
 def _counted_samples() -> Iterator[Sample]:
-    params, grads, means, squares, largest = many(-1, -2, -1, 0.1, 0.5)
+    params, grads, means, squares, largest = list_samples(-1, -2, -1, 0.1, 0.5)
     steps = [Array((), count, count, dtype="float32") for count in range(len(params))]
     yield Sample((params, grads, means, squares, [], steps, 0.01, 0.9, 0.99, 1e-8, 0.99, 0.0))
     yield Sample((params, grads, means, squares, largest, steps, 0.01, 0.0, 0.99, 1e-8, 1.0, 0.1, True))
@@ -173,10 +183,10 @@ def _check_rate(name: str, rate: Any) -> None:
 def _check_counters(name: str, params: Any, steps: Any) -> None:
     if len(steps) != len(params):
         raise ArgumentError(f"params has {len(params)} tensors, steps has {len(steps)}", hint=LISTS_HINT, operator=name)
-    for index, each in enumerate(steps):
-        if each.shape or each.dtype is not float32:
-            error = ShapeError if each.shape else DtypeError
-            got = f"{each.dtype.name} of shape {list(each.shape)}"
+    for index, count in enumerate(steps):
+        if count.shape or count.dtype is not float32:
+            error = ShapeError if count.shape else DtypeError
+            got = f"{count.dtype.name} of shape {list(count.shape)}"
             raise error(
                 f"{name}: steps[{index}] must be one float32 number, got {got}", hint="make it torch.tensor(0.0)"
             )
@@ -185,14 +195,14 @@ def _check_counters(name: str, params: Any, steps: Any) -> None:
 @cache
 def _count_kernel() -> Kernel:
     def reference(steps: Any) -> None:
-        for each in steps:
-            each += 1
+        for count in steps:
+            count += 1
 
     return lists_kernel("count_steps", float32, {"steps": "rw"}, "add_one(lists)", [], reference, 1.0)
 
 
 @cache
-def _counted_adam_kernel(kind: dtype) -> Kernel:
+def _counted_adam_kernel(dtype: dtype) -> Kernel:
     def reference(
         grads: Any, params: Any, means: Any, squares: Any, largest: Any, steps: Any, shift: int, lr: float,
         beta1: float, beta2: float, eps: float, shrink: float, decay: float, sign: float, rate: Any, pull: float,
@@ -200,15 +210,15 @@ def _counted_adam_kernel(kind: dtype) -> Kernel:
         if rate is not None:
             lr = rate.item()
             shrink -= lr * pull
-        for each, count in zip(_per_tensor(grads, params, means, squares, largest), steps):
+        for entries, count in zip(_per_tensor(grads, params, means, squares, largest), steps):
             size, root = corrected(lr, beta1, beta2, count.item())
-            _take_adam(each, kind, size, beta1, beta2, eps, shrink, decay, root, sign)
+            _take_adam(entries, dtype, size, beta1, beta2, eps, shrink, decay, root, sign)
 
     names = ("lr", "beta1", "beta2", "eps", "shrink", "decay", "sign")
-    body = f"adam_counted<{kind.wide.cuda}>(lists, steps, (int)shift, {', '.join(names)}, rate, pull)"
+    body = f"adam_counted<{dtype.wide.cuda}>(lists, steps, (int)shift, {', '.join(names)}, rate, pull)"
     rate = Pointer("rate", float32, "r", ())
-    params = [Pointers("steps", MANY, float32, "r"), SHIFT, *numbers(*names), rate, *numbers("pull")]
-    return lists_kernel("counted_adam_step", kind, ADAM_LISTS, body, params, reference, 20.0)
+    params = [Pointers("steps", MANY, float32, "r"), SHIFT, *float64_scalars(*names), rate, *float64_scalars("pull")]
+    return lists_kernel("counted_adam_step", dtype, ADAM_LISTS, body, params, reference, 20.0)
 
 
 def corrected(lr: float, beta1: float, beta2: float, step: float) -> tuple[float, float]:
@@ -226,7 +236,7 @@ def _slope(grad: Any, param: Any, wide: Any, decay: float, sign: float) -> Any:
 
 
 def _sgd_samples() -> Iterator[Sample]:
-    params, grads, buffers = many(-1, -2, -1)
+    params, grads, buffers = list_samples(-1, -2, -1)
     yield Sample((params, grads, [], 0.1, 0.0, 1.0, 0.05))
     yield Sample((params, grads, buffers, 0.1, 0.9, 0.7, 0.0))
     yield Sample((params, grads, buffers, 0.1, 0.9, 1.0, 0.05, True, True))
@@ -264,8 +274,8 @@ def sgd_step(
 
 
 @cache
-def _sgd_kernel(kind: dtype) -> Kernel:
-    wide = kind.wide.numpy
+def _sgd_kernel(dtype: dtype) -> Kernel:
+    wide = dtype.wide.numpy
 
     def reference(
         grads: Any, params: Any, buffers: Any, shift: int, lr: float, momentum: float, taken: float, decay: float,
@@ -281,10 +291,10 @@ def _sgd_kernel(kind: dtype) -> Kernel:
             param[...] = param.astype(wide) - slope * lr
 
     names = ("lr", "momentum", "taken", "decay", "nesterov", "sign")
-    body = f"sgd<{kind.wide.cuda}>(lists, (int)shift, {', '.join(names)}, rate)"
+    body = f"sgd<{dtype.wide.cuda}>(lists, (int)shift, {', '.join(names)}, rate)"
     lists = {"grads": "r", "params": "rw", "buffers": "rw"}
-    params = [SHIFT, *numbers(*names), Pointer("rate", float32, "r", ())]
-    return lists_kernel("sgd_step", kind, lists, body, params, reference, 8.0)
+    params = [SHIFT, *float64_scalars(*names), Pointer("rate", float32, "r", ())]
+    return lists_kernel("sgd_step", dtype, lists, body, params, reference, 8.0)
 
 
 # Other optimizers, each by its arithmetic on one element: once in CUDA C++ and once in NumPy
@@ -314,24 +324,24 @@ class Rule:
     def apply(self, call: Call, params: Operands, grads: Operands, states: Sequence[Operands], *values: Any) -> Any:
         """Lower a call to launches; the parameters.  values: maximize first, then `self.values` but for the sign."""
         lists = {"params": params, "grads": grads}
-        for name, each in zip(self.states, states):
-            if each or name not in self.optional:
-                lists[name] = each
+        for name, state in zip(self.states, states):
+            if state or name not in self.optional:
+                lists[name] = state
         check_lists(call.name, lists, ("params", *self.states))
         present = tuple(name for name in lists if name not in ("params", "grads"))
         every = [grads, params, *(lists[name] for name in present)]
         maximize, decay, *rest = values
-        update(call, lambda kind: self._kernel(kind, present), every, 1, decay, -1 if maximize else 1, *rest)
+        update(call, lambda dtype: self._kernel(dtype, present), every, 1, decay, -1 if maximize else 1, *rest)
         return tuple(params)
 
-    def _kernel(self, kind: dtype, present: tuple[str, ...]) -> Kernel:
-        found = self._kernels.get((kind, present))
+    def _kernel(self, dtype: dtype, present: tuple[str, ...]) -> Kernel:
+        found = self._kernels.get((dtype, present))
         if found is None:
-            found = self._kernels[kind, present] = self._made(kind, present)
+            found = self._kernels[dtype, present] = self._made(dtype, present)
         return found
 
-    def _made(self, kind: dtype, present: tuple[str, ...]) -> Kernel:
-        wide, names = kind.wide.cuda, ("grad", "param", *present)
+    def _made(self, dtype: dtype, present: tuple[str, ...]) -> Kernel:
+        wide, names = dtype.wide.cuda, ("grad", "param", *present)
         given = [f"{value}_given" for value in self.values]
         lines = [f"const {wide} {value} = ({wide}){value}_given;" for value in self.values]
         lines += [f"constexpr bool HAS_{name} = {str(name in present).lower()};" for name in self.optional]
@@ -342,11 +352,13 @@ class Rule:
             f"{{ {' '.join(elements + unused)} grad *= sign; if (decay != 0) grad += decay * param; {self.cuda} }})"
         )
         lists = {"grads": "r", "params": "rw"} | {name: "rw" for name in present}
-        name = "_".join((self.name, *(each for each in present if each in self.optional)))
-        return lists_kernel(name, kind, lists, body, [SHIFT, *numbers(*given)], self._reference(kind, present), 15.0)
+        name = "_".join((self.name, *(name for name in present if name in self.optional)))
+        return lists_kernel(
+            name, dtype, lists, body, [SHIFT, *float64_scalars(*given)], self._reference(dtype, present), 15.0
+        )
 
-    def _reference(self, kind: dtype, present: tuple[str, ...]) -> Callable[..., None]:
-        wide = kind.wide.numpy
+    def _reference(self, dtype: dtype, present: tuple[str, ...]) -> Callable[..., None]:
+        wide = dtype.wide.numpy
 
         def reference(*given: Any) -> None:
             count = 2 + len(present)
@@ -368,8 +380,8 @@ def _rule_samples(*lows: float, values: Sequence[Any]) -> Callable[[], Iterator[
     """Samples of a rule's operator: lists whose lowest values are given, once to minimize and once to maximize."""
 
     def samples() -> Iterator[Sample]:
-        yield Sample((*many(*lows), False, 0.0, *values))
-        yield Sample((*many(*lows), True, 0.1, *values))
+        yield Sample((*list_samples(*lows), False, 0.0, *values))
+        yield Sample((*list_samples(*lows), True, 0.1, *values))
 
     return samples
 
@@ -547,7 +559,7 @@ _RADAM_SAMPLE = (0.1, 0.3, 0.9, 0.99, 1e-8, 0.99)
 
 def _radam_samples() -> Iterator[Sample]:
     yield from _rule_samples(-1, -2, -1, 0.1, values=_RADAM_SAMPLE)()
-    yield Sample((*many(-1, -2, -1, 0.1), False, 0.0, 0.1, 0.0, *_RADAM_SAMPLE[2:]))
+    yield Sample((*list_samples(-1, -2, -1, 0.1), False, 0.0, 0.1, 0.0, *_RADAM_SAMPLE[2:]))
 
 
 @operator(
@@ -597,7 +609,7 @@ _RMSPROP_SAMPLE = (0.1, 0.9, 1e-8, 0.5)
 
 
 def _rmsprop_samples() -> Iterator[Sample]:
-    params, grads, squares, buffers, means = many(-1, -2, 5, -1, -1)
+    params, grads, squares, buffers, means = list_samples(-1, -2, 5, -1, -1)
     for one in (buffers, []):
         for other in (means, []):
             yield Sample((params, grads, squares, one, other, False, 0.1, *_RMSPROP_SAMPLE))
@@ -677,7 +689,7 @@ ASGD = Rule(
 
 def _asgd_samples() -> Iterator[Sample]:
     for mu in (1.0, 0.25):
-        yield Sample((*many(-1, -2, -1), False, 0.1, 0.5, 0.99, mu))
+        yield Sample((*list_samples(-1, -2, -1), False, 0.1, 0.5, 0.99, mu))
 
 
 @operator(
@@ -726,7 +738,7 @@ def count_steps(call: Call, steps: Operands) -> Any:
 
 
 def _lerp_samples() -> Iterator[Sample]:
-    yield Sample((*many(-1, -2), 0.25))
+    yield Sample((*list_samples(-1, -2), 0.25))
 
 
 def _lerp_errors() -> Iterator[ErrorSample]:
@@ -748,16 +760,16 @@ def lerp_many(call: Call, averages: Operands, params: Operands, weight: Number) 
 
 
 @cache
-def _lerp_kernel(kind: dtype) -> Kernel:
-    wide = kind.wide.numpy
+def _lerp_kernel(dtype: dtype) -> Kernel:
+    wide = dtype.wide.numpy
 
     def reference(params: Any, averages: Any, shift: int, weight: float) -> None:
         for param, average in zip(params, averages):
             old = average.astype(wide)
             average[...] = old + (param.astype(wide) - old) * weight
 
-    cuda = kind.wide.cuda
+    cuda = dtype.wide.cuda
     step = f"[=]({cuda} (&at)[2]) {{ at[1] += (at[0] - at[1]) * ({cuda})weight; }}"
     body = f"update<2, 1, {cuda}>(lists, (int)shift, {step})"
     lists = {"params": "r", "averages": "rw"}
-    return lists_kernel("lerp_many", kind, lists, body, [SHIFT, *numbers("weight")], reference, 3.0)
+    return lists_kernel("lerp_many", dtype, lists, body, [SHIFT, *float64_scalars("weight")], reference, 3.0)

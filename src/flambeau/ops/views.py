@@ -1,4 +1,4 @@
-"""Views: another shape over the same bytes.  Views of a part are in parts.py."""
+"""Views of a whole tensor: other shapes, other orders of dimensions, other types over the same bytes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 from .. import dtypes
 from .. import strides as st
 from ..core import views as core
+from ..core.layout import layout_of
 from ..errors import IndexRangeError, ShapeError
-from .dims import bad_last, bad_new, bad_second
 from .operator import Array, ErrorSample, Operand, Sample, composite, view
+from .samples import bad_last, bad_new, bad_second
 
 
 def wrap_dims(dims: Sequence[int], ndim: int, name: str) -> list[int]:
@@ -153,7 +154,7 @@ def ravel(input: Operand) -> Any:
         >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
         tensor([1, 2, 3, 4])
     """
-    return view_(input.contiguous(), (-1,))  # type: ignore[attr-defined]
+    return view_(input.contiguous(), (-1,))
 
 
 def _unflatten_samples() -> Iterator[Sample]:
@@ -491,8 +492,8 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
         (torch.Size([2, 3]), torch.Size([2, 3]))
     """
     several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    shape = st.broadcast([each.shape for each in several], "broadcast_tensors")
-    return tuple(expand(each, shape) for each in several)
+    shape = st.broadcast([tensor.shape for tensor in several], "broadcast_tensors")
+    return tuple(expand(tensor, shape) for tensor in several)
 
 
 @composite(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL, takes_out=False)
@@ -507,3 +508,72 @@ def broadcast_to(input: Operand, size: Any) -> Any:
                 [1, 2]])
     """
     return expand(input, size)
+
+
+# the whole tensor: another type over the same bytes
+
+
+def _alias_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)),))
+
+
+@view(samples=_alias_samples, dtypes=dtypes.ALL, method=False, function=False)
+def alias(input: Operand) -> Any:
+    """The whole input as a view of itself: another tensor, in the graph.
+
+    Host: returns at once.
+    """
+    return input.shape, input.strides, 0
+
+
+@alias.derivative
+def _(grad: Any) -> Any:
+    return grad
+
+
+def _view_dtype_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 4)), dtypes.uint8))
+
+
+def _view_dtype_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), dtypes.float64), ShapeError, "cannot be seen as float64, of 8 bytes")
+
+
+@composite(
+    samples=_view_dtype_samples,
+    errors=_view_dtype_errors,
+    dtypes=dtypes.ALL,
+    method=False,
+    function=False,
+    called="view",
+)
+def view_dtype(input: Operand, dtype: Any) -> Any:
+    """The same bytes as another type; no gradient flows through.
+
+    Shapes: the last size changes with the size of an element.
+    Host:   returns at once.
+    Raises: ShapeError if the bytes of the last dimension cannot be divided so.
+    Example:
+        >>> torch.tensor([1.0]).view(torch.int32)
+        tensor([1065353216], dtype=torch.int32)
+    """
+    source: Any = input
+    old, new = input.dtype.itemsize, dtype.itemsize
+    result = source.detach()
+    aligned = input.is_aligned()
+    if old == new:
+        result.layout = layout_of(source.layout.device, dtype, source.shape, source.strides, aligned)
+        return result
+    divisible = all(step * old % new == 0 for step in (*input.strides[:-1], result.offset))
+    if not input.shape or input.strides[-1] != 1 or input.shape[-1] * old % new or not divisible:
+        raise ShapeError(
+            f"{input.dtype.name}{list(input.shape)} with strides {list(input.strides)} cannot be seen as "
+            f"{dtype.name}, of {new} bytes an element",
+            hint="make it contiguous(), with a last dimension whose bytes divide evenly",
+            operator="view",
+        )
+    shape = st.Size((*input.shape[:-1], input.shape[-1] * old // new))
+    steps = (*(step * old // new for step in input.strides[:-1]), 1)
+    result.layout = layout_of(source.layout.device, dtype, shape, steps, aligned)
+    result.offset = result.offset * old // new
+    return result

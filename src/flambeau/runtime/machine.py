@@ -26,12 +26,12 @@ from ..core.queue import subscribe
 from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
 from ..kernel import Access, Kernel
+from ..library_operation import LibraryOperation
 from ..memory import settings
 from ..memory.pinned import PinnedCache
 from ..memory.private import relaxed
 from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
-from ..problem import Problem
 from . import fork, strict
 from .cudart import HostRegistry
 from .device import CPU_INDEX, device
@@ -61,7 +61,7 @@ class Accelerator(thread.Device):
         self.raw_blocks = RawBlocks(self.allocator)
         self.generator = new_default(index)
         self.kernels: dict[Kernel, KernelHandle] = {}
-        self._library_plans: dict[Problem, tuple[PlanHandle, int]] = {}
+        self._library_plans: dict[LibraryOperation, tuple[PlanHandle, int]] = {}
         self.capture_stream: Stream | None = None  # of cuda.graph(), made at its first use
         self._pools: dict[int, list[Stream]] = {}
         self._next: dict[int, int] = {}
@@ -77,7 +77,7 @@ class Accelerator(thread.Device):
         return handle
 
     @whole
-    def library_plan(self, problem: Problem) -> tuple[PlanHandle, int]:
+    def library_plan(self, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         """The driver's handle for a library problem, and the workspace bytes that a run needs."""
         found = self._library_plans.get(problem)
         if found is None:

@@ -11,7 +11,7 @@ from ..core.tensor import TensorBase, check_own_overlap
 from ..dtypes import int32, int64
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, name_error, shown
 from ..host import is_numpy_loaded, np
-from ..ops.advanced import check_mask
+from ..ops.indexing import check_mask
 from ..ops.operator import REGISTRY
 from . import factories
 

@@ -11,7 +11,8 @@ from ..core import views as core_views
 from ..core.factories import sizes
 from ..dtypes import dtype
 from ..errors import naming
-from ..ops import advanced, compare, join, views
+from ..ops import compare, join, views
+from ..ops.indexing import index_put_
 from ..ops.operator import Operator
 from ..runtime import device as devices
 from . import indexing, interop, legacy, like_factories, pickling, queries, storages
@@ -96,7 +97,7 @@ def install(cls: Any) -> None:
     put(cls, "__getitem__", core_views.getter(indexing.get))
     put(cls, "__setitem__", indexing.put)
     put(cls, "__delitem__", indexing.delete)
-    cls.index_put_ = advanced.index_put_
+    cls.index_put_ = index_put_
     cls.__array__, cls.__array_wrap__ = interop.as_array, interop.from_result
     cls.__dlpack__, cls.__dlpack_device__ = interop.dlpack, interop.dlpack_device
     cls.__cuda_array_interface__ = property(interop.cuda_array_interface)

@@ -158,8 +158,8 @@ xlogy_ xpu
 """
 
 INTERNAL = {  # attributes of tensors that are the library's own
-    "accumulator", "address", "arange_", "array", "base", "describe", "device_index", "hooks", "is_aligned", "layout",
-    "offset", "origin", "output_index", "randperm_", "shown_as", "storage", "strides", "view_version",
+    "accumulator", "address", "array", "base", "describe", "device_index", "hooks", "is_aligned", "layout",
+    "offset", "origin", "output_index", "shown_as", "storage", "strides", "view_version",
 }  # fmt: skip
 
 

@@ -143,9 +143,9 @@ class Tensor:
         """Return an alias of this tensor as a tensor of a subclass; gradients flow through it."""
     def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Tensor | Sequence[Tensor] | None = ...) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf that it was computed from."""
-    def bernoulli(self, p: Tensor | Number = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    def bernoulli(self, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """A tensor like `input` of ones, each with probability p (a number, or a tensor that broadcasts to it), and zeros."""
-    def bernoulli_(self, p: Tensor | Number = ..., generator: Generator | None = ...) -> Self:
+    def bernoulli_(self, p: Tensor | Number | None = ..., generator: Generator | None = ...) -> Self:
         """A tensor like `input` of ones, each with probability p (a number, or a tensor that broadcasts to it), and zeros."""
     def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as bfloat16; itself if it is."""
@@ -193,9 +193,9 @@ class Tensor:
         """This tensor as int8; itself if it is."""
     def chunk(self, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Views of at most `chunks` consecutive pieces of a dimension, equal in size but for the last."""
-    def clamp(self, min: Tensor | Number = ..., max: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+    def clamp(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
-    def clamp_(self, min: Tensor | Number = ..., max: Tensor | Number = ...) -> Self:
+    def clamp_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
         """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
     def clamp_max(self, max: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """Values above `max` become `max`; NaN stays."""
@@ -205,9 +205,9 @@ class Tensor:
         """Values below `min` become `min`; NaN stays."""
     def clamp_min_(self, min: Tensor | Number) -> Self:
         """Values below `min` become `min`; NaN stays."""
-    def clip(self, min: Tensor | Number = ..., max: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
+    def clip(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
-    def clip_(self, min: Tensor | Number = ..., max: Tensor | Number = ...) -> Self:
+    def clip_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
         """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
     def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """A copy without gaps, in the graph; its dimensions lie in the same order unless a format says otherwise."""
@@ -438,8 +438,6 @@ class Tensor:
         """Largest value; along one dimension (values, indices); with a second tensor `maximum` of both."""
     def maximum(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
         """The larger of two values, NaN if either is; where they tie, the gradient is shared."""
-    def maximum_(self, other: Tensor | Number) -> Self:
-        """The larger of two values, NaN if either is; where they tie, the gradient is shared."""
     def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Mean over some dimensions, or all of them; NaN where there are no elements."""
     @overload
@@ -452,8 +450,6 @@ class Tensor:
     def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Smallest value; along one dimension (values, indices); with a second tensor `minimum` of both."""
     def minimum(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The smaller of two values, NaN if either is; where they tie, the gradient is shared."""
-    def minimum_(self, other: Tensor | Number) -> Self:
         """The smaller of two values, NaN if either is; where they tie, the gradient is shared."""
     def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Product of two matrices."""
@@ -620,8 +616,6 @@ class Tensor:
         """-1, 0 or 1 by the value's sign, 0 for NaN."""
     def sign_(self) -> Self:
         """-1, 0 or 1 by the value's sign, 0 for NaN."""
-    def silu_(self) -> Self:
-        """x times sigmoid(x)."""
     def sin(self, *, out: Tensor | None = ...) -> Tensor:
         """The sine."""
     def sin_(self) -> Self:

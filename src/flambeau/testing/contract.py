@@ -39,7 +39,7 @@ from ..driver.api import (
 from ..dtypes import bfloat16, dtype, float32, float64, int64
 from ..errors import AcceleratorError, ArgumentError, FlambeauError, NotSupportedError, OutOfMemoryError
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
-from ..problem import Gemm
+from ..library_operation import Gemm
 
 DEVICE = 0
 SEGMENT = 4 << 20  # bytes

@@ -18,7 +18,7 @@ from ..driver.nvidia import compile, own_kernels
 from ..dtypes import ALL, BOOL, bfloat16, dtype, float16, float32
 from ..errors import FlambeauError
 from ..kernel import Kernel
-from ..ops.convert import strided_fill
+from ..ops.copies import strided_fill
 from ..ops.operator import REGISTRY, Operator, Sample
 from ..runtime.graph import SET_STATE
 from ..tensor.factories import tensor

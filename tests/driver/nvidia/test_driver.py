@@ -13,7 +13,7 @@ from flambeau.driver.nvidia import own_kernels as own
 from flambeau.driver.nvidia.compile import Compiler
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.kernel import Grid, Kernel, Pointer, Scalar
-from flambeau.problem import Gemm
+from flambeau.library_operation import Gemm
 
 from .conftest import Code
 

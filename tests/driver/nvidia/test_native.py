@@ -15,7 +15,7 @@ from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError
 from flambeau.kernel import Grid, Kernel, Scalar
-from flambeau.problem import Gemm
+from flambeau.library_operation import Gemm
 
 from .conftest import Code
 

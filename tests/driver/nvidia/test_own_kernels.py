@@ -22,7 +22,7 @@ from flambeau.driver.nvidia.own_kernels import (
 )
 from flambeau.host import address_of, bytes_at
 from flambeau.kernel import Grid, row_major
-from flambeau.problem import Attention, AttentionBackward, Gemm
+from flambeau.library_operation import Attention, AttentionBackward, Gemm
 
 NUMBERS = dtypes.ALL[1:]
 

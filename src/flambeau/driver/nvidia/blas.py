@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from ...dtypes import bfloat16, dtype, float16, float32, float64
 from ...errors import AcceleratorError, NotSupportedError
-from ...problem import GELU, RELU, Gemm
+from ...library_operation import GELU, RELU, Gemm
 from ..per_thread import PerThread
 from . import library
 from .handles import Stream

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from ...core.native import Lock
 from ...dtypes import bfloat16, bool_, dtype, float16, float32, int32
 from ...errors import NotSupportedError
-from ...problem import Attention, AttentionBackward
+from ...library_operation import Attention, AttentionBackward
 from . import library
 from .cache import files_of
 from .handles import Stream

@@ -28,7 +28,7 @@ from ... import host
 from ...core.queue import HotCalls
 from ...errors import AcceleratorError, ArgumentError, ProcessGoneError
 from ...kernel import Access, Buffer, Grid, Kernel
-from ...problem import Problem
+from ...library_operation import LibraryOperation
 from ..api import (
     Address,
     Capabilities,
@@ -277,7 +277,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         self._kernels: Table[LoadedKernel] = Table("kernel")
         self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
         self._plans: Table[tuple[int, Plan]] = Table("plan")
-        self._plan_handles: dict[tuple[int, Problem], PlanHandle] = {}
+        self._plan_handles: dict[tuple[int, LibraryOperation], PlanHandle] = {}
         self._blas_handles = BlasHandles()
         self._library_calls: dict[PlanHandle, Any] = {}  # of the plans that compiled calls run
         self._native: Any = None  # the module with the compiled calls, if they are used
@@ -528,7 +528,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
             raise _elsewhere(loaded.entry, loaded.device, stream, of)
         self._launch(loaded, grid, arguments, of)
 
-    def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
+    def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         handle = self._plan_handles.get((device, problem))
         if handle is None:
             with self._lock:
@@ -595,7 +595,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         self._kernel_handles[device, kernel] = handle
         return handle
 
-    def _plan(self, device: int, problem: Problem) -> PlanHandle:
+    def _plan(self, device: int, problem: LibraryOperation) -> PlanHandle:
         """Plan, unless another thread just did.  The lock is held."""
         known = self._plan_handles.get((device, problem))
         if known is not None:

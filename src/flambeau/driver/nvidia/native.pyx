@@ -22,7 +22,7 @@ from ..hot_calls cimport HotCalls
 from .handles cimport Event, Stream
 from .launch cimport LoadedKernel
 
-from ...problem import unpacked
+from ...library_operation import unpack_addresses
 from .blas import DESC_BIAS_POINTER, MAX_ALIGNMENT
 from .launch import MAX_ARGUMENT_BYTES
 
@@ -185,9 +185,9 @@ cdef class Native(HotCalls):
         cdef LibraryCall call = entry(self._library_calls, plan)
         cdef Stream of = self._stream(stream)
         if call is None or of is None or call.device != of.device or not self._use(of):
-            return self._slow_run(plan, unpacked(packed), workspace, stream)
+            return self._slow_run(plan, unpack_addresses(packed), workspace, stream)
         if call.run(packed, workspace, of.raw):
-            self._slow_run(plan, unpacked(packed), workspace, stream)
+            self._slow_run(plan, unpack_addresses(packed), workspace, stream)
 
 
 cdef size_t MAX_BYTES = MAX_ARGUMENT_BYTES
@@ -405,7 +405,7 @@ cdef class Execution(LibraryCall):
         if self._last is not None and workspace == self._last_workspace:
             if memcmp(PyByteArray_AS_STRING(packed), PyByteArray_AS_STRING(self._last), size) == 0:
                 return True
-        pack = self._packs.get((unpacked(packed), workspace))
+        pack = self._packs.get((unpack_addresses(packed), workspace))
         if pack is None:
             return False
         self._last, self._last_workspace, self._last_pack = packed, workspace, pack

@@ -22,7 +22,7 @@ from ...dtypes import BOOL, FLOATING, dtype
 from ...errors import NotSupportedError
 from ...host import numpy
 from ...kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
-from ...problem import ACTIVATIONS, Attention, AttentionBackward, Gemm, attend, attend_backward
+from ...library_operation import ACTIVATIONS, Attention, AttentionBackward, Gemm, attend, attend_backward
 from .handles import Stream
 
 TILE = 32  # as in gemm.cu

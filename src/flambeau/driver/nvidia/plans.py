@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from ... import config
 from ...errors import NotSupportedError
 from ...kernel import Grid, Kernel
-from ...problem import Attention, AttentionBackward, Gemm, Problem
+from ...library_operation import Attention, AttentionBackward, Gemm, LibraryOperation
 from . import blas, dnn, own_kernels
 from .devices import Devices
 from .handles import Stream
@@ -51,7 +51,7 @@ class Planner:
         self._blas: dict[int, blas.Blas | None] = {}
         self._dnn: dict[int, dnn.Dnn | None] = {}
 
-    def plan(self, device: int, problem: Problem) -> Plan:
+    def plan(self, device: int, problem: LibraryOperation) -> Plan:
         """Raises NotSupportedError if no library or kernel supports the problem."""
         if isinstance(problem, Gemm):
             library = None if own_kernels.is_small(problem) else self._cublas_plan(device, problem)

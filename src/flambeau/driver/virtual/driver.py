@@ -18,7 +18,7 @@ from ...config import Gpus
 from ...core.queue import HotCalls
 from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
 from ...kernel import Access, Buffer, Grid, Kernel
-from ...problem import Problem
+from ...library_operation import LibraryOperation
 from ..api import (
     Address,
     CopyKind,
@@ -444,7 +444,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         duration = bound.duration_ns if queue.share == 1.0 else engine.preset.within(queue.share, bound.duration_ns)
         engine.submit(queue, name, work, (loaded, bound), bound.accesses, blocks, duration, engine.preset.launch_ns)
 
-    def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
+    def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         if problem.kind not in LIBRARIES:
             raise NotSupportedError(f"the virtual driver does not solve {problem.kind!r}", operator="library_plan")
         with self._lock:
