@@ -19,6 +19,7 @@ from typing import Any
 
 from . import config
 from .core import thread
+from .core.native import whole
 from .errors import ArgumentTypeError, ModeError, NotSupportedError
 from .ops import linalg
 from .runtime import device as devices
@@ -415,9 +416,13 @@ class CudnnModule(ModuleType):
                 setattr(self, name, value)
             yield
         finally:
-            for name, value in former.items():
-                setattr(self, name, value)
-            switches.precisions, switches.cudnn_tf32 = precisions, cudnn_tf32
+            self._restore(former, precisions, cudnn_tf32)
+
+    @whole
+    def _restore(self, former: dict[str, Any], precisions: dict[Any, Any], cudnn_tf32: Any) -> None:
+        for name, value in former.items():
+            setattr(self, name, value)
+        switches.precisions, switches.cudnn_tf32 = precisions, cudnn_tf32
 
 
 matmul = Matmul()

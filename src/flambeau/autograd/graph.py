@@ -94,13 +94,19 @@ class saved_tensors_hooks:  # noqa: N801
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        _push(self.pack_hook, self.unpack_hook)
+        depth = len(_choices.hooks)
+        try:
+            _push(self.pack_hook, self.unpack_hook)
+        except BaseException:  # a signal handler may raise after the change, and there is no `__exit__` then
+            _pop(depth)
+            raise
 
     @whole
     def __exit__(self, *error: object) -> None:
-        _pop()
+        _pop(len(_choices.hooks) - 1)
 
 
+@whole
 def _push(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
     if _choices.refusal is not None:
         raise AutogradError(
@@ -112,9 +118,12 @@ def _push(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
     _count(1)
 
 
-def _pop() -> None:
-    _choices.hooks.pop()
-    _count(-1)
+@whole
+def _pop(depth: int) -> None:
+    """Remove the hooks above the outermost `depth`."""
+    while len(_choices.hooks) > depth:
+        _choices.hooks.pop()
+        _count(-1)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801
@@ -221,18 +230,23 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
             hint="leave the inner one out",
             operator="allow_mutation_on_saved_tensors",
         )
-    mutations = _Mutations()
-    _push(mutations.pack, mutations.unpack)
-    _choices.is_mutable = True
-    watch_writes(mutations.before_write, True)
+    mutations, depth = _Mutations(), len(_choices.hooks)
     try:
+        _push(mutations.pack, mutations.unpack)
+        _choices.is_mutable = True
+        watch_writes(mutations.before_write, True)
         yield mutations
     finally:
-        watch_writes(mutations.before_write, False)
-        _choices.is_mutable = False
-        _pop()
-        mutations.is_open = False
-        mutations.clear()
+        _end(mutations, depth)
+
+
+@whole
+def _end(mutations: _Mutations, depth: int) -> None:
+    watch_writes(mutations.before_write, False)
+    _choices.is_mutable = False
+    _pop(depth)
+    mutations.is_open = False
+    mutations.clear()
 
 
 # edges and hooks

@@ -156,7 +156,7 @@ def watch_writes(watcher: Callable[[TensorBase], None], is_wanted: bool) -> None
     """Have a function called with every tensor that is about to be written in place, or end that."""
     if is_wanted:
         _watchers.append(watcher)
-    else:
+    elif watcher in _watchers:
         _watchers.remove(watcher)
 
 

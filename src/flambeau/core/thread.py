@@ -283,14 +283,12 @@ def set_stream(stream: Stream) -> None:
     now.chosen = True
 
 
-def enter(stream: Stream) -> None:
-    """Make `stream` and its device current.  An interrupt falls before it, or after it."""
-    now, device = here(), stream.device_index
-    streams = now.streams
-    streams.extend([None] * (device + 1 - len(streams)))
-    streams[device] = stream
-    now.device = device
-    now.chosen = True
+def streams_with(stream: Stream) -> list[Any]:
+    """A copy of this thread's list of streams in which `stream` is its device's."""
+    device, found = stream.device_index, list(here().streams)
+    found.extend([None] * (device + 1 - len(found)))
+    found[device] = stream
+    return found
 
 
 def streams() -> dict[int, Stream]:
@@ -305,11 +303,13 @@ def default_device() -> Any:
 
 
 def push_default_device(device: Any) -> None:
-    _local.thread.default_devices.append(device)
+    now = here()
+    now.default_devices = [*now.default_devices, device]  # no call: nothing can raise after it
 
 
 def pop_default_device() -> None:
-    _local.thread.default_devices.pop()
+    now = here()
+    now.default_devices = now.default_devices[:-1]
 
 
 def quietly(function: Any, arguments: list[Any]) -> Any:

@@ -15,7 +15,7 @@ from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQuery
 from . import device as devices
 from . import machine as machines
 from .ipc_report import Report
-from .stream import Stream, check_alive
+from .stream import Stream, check_alive, enter
 
 # The same on every GPU since compute capability 3.0.
 THREADS_PER_BLOCK = 1024
@@ -248,7 +248,7 @@ def set_stream(stream: Stream | None) -> None:
                 f"expected a Stream or None, got {stream!r}", hint="pass a torch.cuda.Stream", operator="set_stream"
             )
         check_alive(stream, thread.machine(), "set_stream")
-        thread.enter(stream)
+        enter(stream)
 
 
 def get_device_properties(device: Any = None) -> Properties:

@@ -181,7 +181,7 @@ class Stream(Queue):
 
     def __enter__(self) -> Stream:
         self._restore.append((thread.current_device(), thread.current_stream(self.device_index)))
-        thread.enter(self)
+        enter(self)
         return self
 
     @whole
@@ -386,6 +386,16 @@ def _stream_or_current(stream: Any, name: str) -> Stream:
     return stream
 
 
+def enter(stream: Stream) -> None:
+    """Make a stream and its device current.
+
+    The last step is plain assignments: a signal handler that raised after them would leave an `__enter__` without its
+    `__exit__`.
+    """
+    now, streams = thread.here(), thread.streams_with(stream)
+    now.streams, now.device, now.chosen = streams, stream.device_index, True
+
+
 class StreamGuard:
     """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing.
 
@@ -413,7 +423,7 @@ class StreamGuard:
             check_alive(stream, thread.machine(), "stream")
             self._device = thread.current_device()
             self._stream = thread.current_stream(stream.device_index)
-            thread.enter(stream)
+            enter(stream)
         return stream
 
     @whole

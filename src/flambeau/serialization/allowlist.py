@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..core.native import whole
 from ..errors import ArgumentError, ArgumentTypeError, shown
 
 HINT = "give classes and functions, or pairs of one and the name that files have for it: (Net, 'models.Net')"
@@ -19,7 +20,8 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     Raises: ArgumentTypeError, ArgumentError if an entry cannot be called or has no name; nothing is added then.
     """
     entries = _checked("add_safe_globals", safe_globals)
-    _listed.extend(entry for entry in entries if entry not in _listed)
+    global _listed
+    _listed = [*_listed, *[entry for entry in entries if entry not in _listed]]  # at once: nothing can raise after it
 
 
 def get_safe_globals() -> list[Any]:
@@ -29,7 +31,8 @@ def get_safe_globals() -> list[Any]:
 
 def clear_safe_globals() -> None:
     """Remove every entry."""
-    _listed.clear()
+    global _listed
+    _listed = []
 
 
 class safe_globals:  # noqa: N801  (PyTorch's name for it)
@@ -43,8 +46,10 @@ class safe_globals:  # noqa: N801  (PyTorch's name for it)
         self._before = get_safe_globals()
         add_safe_globals(self._entries)
 
+    @whole
     def __exit__(self, *error: object) -> None:
-        _listed[:] = self._before
+        global _listed
+        _listed = self._before
 
 
 def listed() -> dict[str, Any]:

@@ -161,8 +161,7 @@ def fork_rng(
     try:
         yield
     finally:
-        for generator, data in zip(generators, saved):
-            generator.set_state_bytes(data)
+        set_states("set_state", generators, saved)
 
 
 def _chosen(name: str, what: str, devices: Any) -> list[int]:
