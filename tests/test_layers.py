@@ -29,7 +29,7 @@ LAYERS = (
         "signals",
         "core.native",
     ),
-    ("driver", "core.queue"),
+    ("driver", "core.queue", "core.nvidia"),
     ("core", "memory", "runtime", "operands", "lowering", "transfer", "autograd", "ops", "numerics"),
     ("tensor",),
     ("nn", "optim", "data", "amp", "parallel", "multiprocessing", "serialization"),

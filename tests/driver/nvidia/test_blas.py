@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from flambeau import dtypes, errors
+from flambeau.core.nvidia import Stream
 from flambeau.driver.nvidia import blas
 from flambeau.driver.nvidia.blas import Matrix, alignment_of, arrange, column_major
-from flambeau.driver.nvidia.handles import Stream
 from flambeau.host import address_of, bytes_at
 from flambeau.library_operation import Gemm
 

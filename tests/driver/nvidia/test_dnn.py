@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from flambeau import dtypes, errors
+from flambeau.core.nvidia import Stream
 from flambeau.driver.nvidia import dnn
 from flambeau.driver.nvidia import dnn as dg
-from flambeau.driver.nvidia.handles import Stream
 from flambeau.host import address_of, bytes_at
 from flambeau.library_operation import Attention, AttentionBackward
 from flambeau.strides import contiguous

@@ -20,18 +20,17 @@ from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
 
+from ...core.nvidia import DESC_BIAS_POINTER, MAX_ALIGNMENT, Stream
 from ...dtypes import bfloat16, dtype, float16, float32, float64
 from ...errors import AcceleratorError, NotSupportedError
 from ...library_operation import GELU, RELU, Gemm
 from ..per_thread import PerThread
 from . import library
-from .handles import Stream
 from .library import SUCCESS, check_blas
 
 SONAMES = ("libcublasLt.so.13", "libcublasLt.so.12")
 WORKSPACE_BYTES = 8 << 20
 WORKSPACE_BYTES_HOPPER = 32 << 20  # from compute capability 9.0 on
-MAX_ALIGNMENT = 256  # bytes: no algorithm asks for more
 
 # library_types.h: cudaDataType
 R_32F, R_64F, R_16F, R_16BF = 0, 1, 2, 14
@@ -40,7 +39,7 @@ COMPUTE_32F, COMPUTE_64F, COMPUTE_32F_FAST_TF32 = 68, 70, 77
 OP_T = 1
 NOT_SUPPORTED = 15
 # cublasLt.h: cublasLtMatmulDescAttributes_t, cublasLtEpilogue_t
-DESC_TRANSA, DESC_TRANSB, DESC_EPILOGUE, DESC_BIAS_POINTER = 3, 4, 7, 8
+DESC_TRANSA, DESC_TRANSB, DESC_EPILOGUE = 3, 4, 7
 EPILOGUE_RELU, EPILOGUE_BIAS, EPILOGUE_GELU = 2, 4, 32  # to be added up
 # cublasLt.h: cublasLtMatrixLayoutAttribute_t
 LAYOUT_BATCH_COUNT, LAYOUT_STRIDED_BATCH_OFFSET = 5, 6

@@ -25,12 +25,12 @@ from math import inf
 from typing import Any, NamedTuple
 
 from ...core.native import Lock
+from ...core.nvidia import Stream
 from ...dtypes import bfloat16, bool_, dtype, float16, float32, int32
 from ...errors import NotSupportedError
 from ...library_operation import Attention, AttentionBackward
 from . import library
 from .cache import files_of
-from .handles import Stream
 from .library import check_dnn
 from .prebuilt_cubins import cache_key
 

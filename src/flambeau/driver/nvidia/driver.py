@@ -25,6 +25,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from ... import host
+from ...core.nvidia import Event, Stream
 from ...core.queue import HotCalls
 from ...errors import AcceleratorError, ArgumentError, ProcessGoneError
 from ...kernel import Access, Buffer, Grid, Kernel
@@ -46,7 +47,7 @@ from ..api import (
 from . import compile, devices, library
 from .blas import BlasHandles
 from .devices import STREAM_NON_BLOCKING, ContextCalls, Devices
-from .handles import Event, Stream, Table
+from .handles import Table
 from .launch import Launcher, LoadedKernel
 from .library import CAPTURE_REFUSALS, INVALID_HANDLE, NOT_READY, check, check_ready
 from .own_kernels import Launch

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import callers
+from ...core import nvidia
 from ...errors import (
     CUDA_TEXTS,
     AcceleratorError,
@@ -91,10 +92,7 @@ def nvrtc_bindings() -> Any:
 
 def native() -> Any | None:
     """The module with compiled calls, or None in a build without them."""
-    try:
-        return importlib.import_module(".native", __package__)
-    except ModuleNotFoundError:
-        return None
+    return nvidia if hasattr(nvidia, "Native") else None
 
 
 def bindings_version() -> str:

@@ -18,12 +18,12 @@ from importlib import resources
 from math import prod
 from typing import Any
 
+from ...core.nvidia import Stream
 from ...dtypes import BOOL, FLOATING, dtype
 from ...errors import NotSupportedError
 from ...host import numpy
 from ...kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
 from ...library_operation import ACTIVATIONS, Attention, AttentionBackward, Gemm, attend, attend_backward
-from .handles import Stream
 
 TILE = 32  # as in gemm.cu
 SMALL_TILE, SMALL_DEPTH = 16, 32  # as in gemm.cu

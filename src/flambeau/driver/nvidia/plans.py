@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any, Protocol
 
 from ... import config
+from ...core.nvidia import Stream
 from ...errors import NotSupportedError
 from ...kernel import Grid, Kernel
 from ...library_operation import Attention, AttentionBackward, Gemm, LibraryOperation
 from . import blas, dnn, own_kernels
 from .devices import Devices
-from .handles import Stream
 from .own_kernels import Launch, OwnProduct
 
 LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})

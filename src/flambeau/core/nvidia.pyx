@@ -1,4 +1,6 @@
-"""Launches, events, waits, copies, products and attention without Python in between, where the package was compiled.
+"""Launches, events, waits, copies, products and attention of the nvidia driver without Python in between.
+
+nvidia.py is what runs uncompiled: it has the classes of streams, events and functions, and no calls.
 
 - No header of NVIDIA's is needed: functions are found by name in libraries that are loaded; cuda.h, cublasLt.h and
   cudnn_graph.h say what they take.
@@ -17,14 +19,10 @@ from libc.stdint cimport uintptr_t
 from libc.string cimport memcmp, memcpy
 from posix.dlfcn cimport RTLD_LAZY, dlerror, dlopen, dlsym
 
-from ...core.native cimport Lock
-from ..hot_calls cimport HotCalls
-from .handles cimport Event, Stream
-from .launch cimport LoadedKernel
+from .native cimport Lock
+from .queue cimport HotCalls
 
-from ...library_operation import unpack_addresses
-from .blas import DESC_BIAS_POINTER, MAX_ALIGNMENT
-from .launch import MAX_ARGUMENT_BYTES
+from ..library_operation import unpack_addresses
 
 ctypedef int (*Launch)(
     void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**
@@ -42,6 +40,55 @@ ctypedef int (*Execute)(void*, void*, void*) noexcept nogil
 ctypedef int (*SetStream)(void*, void*) noexcept nogil
 
 CALLS = ("launch", "event_record", "stream_wait_event", "copy")  # what stands in for the driver's own methods
+
+NO_DEVICE = -1
+MAX_ARGUMENT_BYTES = 32_764  # of one launch, on every architecture since Volta
+MAX_ALIGNMENT = 256  # bytes: cublasLt asks for no more
+DESC_BIAS_POINTER = 8  # cublasLtMatmulDescAttributes_t
+
+
+cdef class Stream:
+    """See nvidia.py."""
+
+    cdef public object cu
+    cdef public int device
+    cdef public bint is_ours
+    cdef public unsigned long long raw
+    cdef public unsigned long long context
+
+    def __init__(self, int device, cu, bint is_ours):
+        self.device, self.cu, self.raw, self.is_ours, self.context = device, cu, int(cu), is_ours, 0
+
+    def end(self):
+        """See nvidia.py."""
+        device, self.device, self.context = self.device, NO_DEVICE, 0
+        return device
+
+
+cdef class Event:
+    """See nvidia.py."""
+
+    cdef public object cu
+    cdef public int device
+    cdef public bint timing
+    cdef public unsigned long long raw
+    cdef public bint is_plain
+    cdef public bint interprocess
+
+    def __init__(self, int device, cu, bint timing, bint is_plain=False, bint interprocess=False):
+        self.device, self.cu, self.raw = device, cu, int(cu)
+        self.timing, self.is_plain, self.interprocess = timing, is_plain, interprocess
+
+
+cdef class Function:
+    """See nvidia.py."""
+
+    cdef public unsigned long long address
+    cdef public unsigned int shared_limit
+    cdef public int device
+
+    def __init__(self, unsigned long long address, int device, unsigned int shared_limit):
+        self.address, self.device, self.shared_limit = address, device, shared_limit
 
 
 cdef void* found(void* library, bytes name) except NULL:
@@ -120,7 +167,7 @@ cdef class Native(HotCalls):
 
     cpdef launch(self, kernel, grid, arguments, stream):
         """See Driver."""
-        cdef LoadedKernel loaded = entry(self._kernels, kernel)
+        cdef Function loaded = entry(self._kernels, kernel)
         cdef Stream of = self._stream(stream)
         if loaded is None or of is None or loaded.device != of.device or not self._use(of):
             return self._slow_launch(kernel, grid, arguments, stream)
@@ -322,13 +369,13 @@ cdef class KernelCall(LibraryCall):
     """
 
     cdef Launch _cu_launch
-    cdef LoadedKernel _kernel
+    cdef Function _kernel
     cdef unsigned int _x, _y, _z, _threads
     cdef char _arguments[KERNEL_BYTES]
     cdef size_t _size
     cdef size_t _places[OPERANDS]
 
-    def __init__(self, Native calls, LoadedKernel kernel, grid, bytes arguments, tuple places):
+    def __init__(self, Native calls, Function kernel, grid, bytes arguments, tuple places):
         assert len(arguments) <= KERNEL_BYTES and len(places) == OPERANDS
         self._cu_launch, self._kernel, self.device = calls._cu_launch, kernel, kernel.device
         (self._x, self._y, self._z), self._threads, _ = grid
