@@ -21,7 +21,7 @@ cdef class Hooks:
 
 from . cimport thread
 
-cdef Hooks hooks
+cdef Hooks _hooks
 
 cdef class HotCalls:
     cdef object _driver

@@ -61,14 +61,14 @@ class Queue:
     def record(self, event: EventHandle, external: bool = False) -> None:
         """Record a driver's event on this stream.  external: at each launch of the graph that is being captured."""
         self.hot.event_record(event, self.handle, external)
-        if hooks.on_record is not None:
-            hooks.on_record(event, self)
+        if _hooks.on_record is not None:
+            _hooks.on_record(event, self)
 
     def wait(self, event: EventHandle, external: bool = False) -> None:
         """Make later work follow a driver's event.  external: at each launch of the graph that is being captured."""
         self.hot.stream_wait_event(self.handle, event, external)
-        if hooks.on_wait is not None:
-            hooks.on_wait(self, event)
+        if _hooks.on_wait is not None:
+            _hooks.on_wait(self, event)
 
     def follow(self, other: Queue) -> None:
         """Make later work follow everything submitted to `other` so far."""
@@ -83,17 +83,17 @@ class Queue:
 
     def synchronize(self) -> None:
         """Wait until everything submitted so far is done.  Host: waits."""
-        if hooks.on_wait is not None:
-            hooks.on_wait(None, self)
+        if _hooks.on_wait is not None:
+            _hooks.on_wait(None, self)
         self.driver.stream_synchronize(self.handle)
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer) -> None:
         """Queue a kernel whose arguments are packed."""
-        if hooks.on_submit is not None:
-            hooks.on_submit(self)
+        if _hooks.on_submit is not None:
+            _hooks.on_submit(self)
         self.hot.launch(kernel, grid, arguments, self.handle)
-        if hooks.on_launch is not None:
-            hooks.on_launch(self, kernel, arguments)
+        if _hooks.on_launch is not None:
+            _hooks.on_launch(self, kernel, arguments)
         if self.machine.launch_blocking:
             self.synchronize()
 
@@ -102,45 +102,45 @@ class Queue:
 
         While a stream is capturing, libraries may load what they need for it.
         """
-        if hooks.on_submit is not None:
-            hooks.on_submit(self)
+        if _hooks.on_submit is not None:
+            _hooks.on_submit(self)
         if self.machine.capture is None:
             self.hot.library_run(plan, packed, workspace, self.handle)
         else:
             with self.machine.loading():
                 self.hot.library_run(plan, packed, workspace, self.handle)
-        if hooks.on_launch is not None:
-            hooks.on_launch(self, plan, unpack_addresses(packed))
+        if _hooks.on_launch is not None:
+            _hooks.on_launch(self, plan, unpack_addresses(packed))
         if self.machine.launch_blocking:
             self.synchronize()
 
     def copy(self, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
         """Queue a copy of contiguous bytes."""
-        if hooks.on_submit is not None:
-            hooks.on_submit(self)
+        if _hooks.on_submit is not None:
+            _hooks.on_submit(self)
         self.hot.copy(dst, src, nbytes, kind, self.handle)
-        if hooks.on_copy is not None:
-            hooks.on_copy(self, dst, src, nbytes, kind)
+        if _hooks.on_copy is not None:
+            _hooks.on_copy(self, dst, src, nbytes, kind)
         if self.machine.launch_blocking:
             self.synchronize()
 
     def fill(self, dst: int, value: int, nbytes: int) -> None:
         """Queue the setting of every byte to `value`."""
-        if hooks.on_submit is not None:
-            hooks.on_submit(self)
+        if _hooks.on_submit is not None:
+            _hooks.on_submit(self)
         self.driver.fill(dst, value, nbytes, self.handle)  # type: ignore[arg-type]
-        if hooks.on_fill is not None:
-            hooks.on_fill(self, dst, nbytes)
+        if _hooks.on_fill is not None:
+            _hooks.on_fill(self, dst, nbytes)
         if self.machine.launch_blocking:
             self.synchronize()
 
     def graph_launch(self, graph: GraphExecHandle) -> None:
         """Queue all of a graph."""
-        if hooks.on_submit is not None:
-            hooks.on_submit(self)
+        if _hooks.on_submit is not None:
+            _hooks.on_submit(self)
         self.driver.graph_launch(graph, self.handle)
-        if hooks.on_graph_launch is not None:
-            hooks.on_graph_launch(self, graph)
+        if _hooks.on_graph_launch is not None:
+            _hooks.on_graph_launch(self, graph)
         if self.machine.launch_blocking:
             self.synchronize()
 
@@ -209,6 +209,7 @@ class Hooks:
 
 
 hooks = Hooks()
+_hooks = hooks  # compiled, of its C type
 _subscribed: dict[str, list[Hook]] = {name: [] for name in NAMES}
 _lock = Lock()
 

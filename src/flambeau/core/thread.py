@@ -302,16 +302,6 @@ def default_device() -> Any:
     return chosen[-1] if chosen else None
 
 
-def push_default_device(device: Any) -> None:
-    now = here()
-    now.default_devices = [*now.default_devices, device]  # no call: nothing can raise after it
-
-
-def pop_default_device() -> None:
-    now = here()
-    now.default_devices = now.default_devices[:-1]
-
-
 def quietly(function: Any, arguments: list[Any]) -> Any:
     """Call a function of NumPy's without warnings about floating point values, which GPUs do not give either."""
     now = here()

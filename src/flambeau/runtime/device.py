@@ -69,12 +69,14 @@ class device:  # noqa: N801  (the field's name for it)
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        thread.push_default_device(self)
+        now = thread.here()
+        now.default_devices = [*now.default_devices, self]  # no call: a signal handler cannot raise after it
         return self
 
     @whole
     def __exit__(self, *error: object) -> None:
-        thread.pop_default_device()
+        now = thread.here()
+        now.default_devices = now.default_devices[:-1]
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function with this device as the default inside."""
@@ -249,7 +251,8 @@ class DeviceGuard:
     def __enter__(self) -> DeviceGuard:
         self._previous.append(thread.current_device())
         if self.index is not None:
-            thread.set_device(self.index)
+            now = thread.here()
+            now.device, now.chosen = self.index, True  # no call, as in `device`
         return self
 
     @whole
