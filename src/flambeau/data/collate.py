@@ -143,7 +143,7 @@ default_collate_fn_map: Collators = {
 
 
 def stacks_tensors() -> bool:
-    """Whether `default_collate` stacks tensors, so that its mapping has no other function for them."""
+    """Whether `default_collate` stacks tensors: its mapping still has the original function for them."""
     return default_collate_fn_map.get(Tensor) is collate_tensor_fn
 
 

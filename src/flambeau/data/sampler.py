@@ -1,6 +1,6 @@
 """Samplers: the order of a dataset's samples.
 
-Indices are drawn when they are asked for, as in PyTorch: a generator is first used at an iterator's first `next`.
+Indices are drawn on request, as in PyTorch: a generator is first used at an iterator's first `next`.
 """
 
 from __future__ import annotations

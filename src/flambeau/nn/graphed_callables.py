@@ -1,9 +1,9 @@
 """make_graphed_callables: callables as CUDA graphs with gradients, one graph forward and one backward.
 
 - Forward graphs are captured in order, backward graphs in reverse, all from one pool: calls must keep to that order.
-- A call copies its arguments into static inputs, replays, and gives views of static results: the next call overwrites
-  them.  Their versions count, so that a gradient which would need overwritten values is an error.
-- Parameters are used where they are: their values may change, their memory may not.
+- A call copies its arguments into static inputs, replays, and returns views of static results, which the next call
+  overwrites.  Their versions count: a backward pass that needs overwritten values raises an error.
+- Parameters are used in place: their values may change, their memory may not.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Initialization of parameters: each function fills its tensor in place without autograd and returns it.
 
-fan_in and fan_out: how many inputs and outputs each element of a layer's weight [out, in, *kernel] serves.
+fan_in and fan_out: in * prod(kernel) and out * prod(kernel) of a layer's weight [out, in, *kernel].
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Losses as modules.  reduction: "mean", "sum" or "none"; size_average and reduce are its former arguments."""
+"""Loss modules.  reduction: "mean", "sum" or "none"; size_average and reduce are deprecated forms of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameter and Buffer: tensors registered by the module they are assigned to."""
+"""Parameter and Buffer: tensors that a module registers when they are assigned to it."""
 
 from __future__ import annotations
 

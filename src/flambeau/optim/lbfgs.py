@@ -1,6 +1,6 @@
 """L-BFGS.
 
-Parameters and gradients are taken as one vector; its steps read numbers from the device, and so wait for it.
+Parameters and gradients form one vector.  A step reads numbers from the device, so the host waits for it.
 """
 
 from __future__ import annotations
