@@ -112,7 +112,7 @@ class RandomSampler(Sampler[int]):
             return
         for _ in range(self.num_samples // count):
             yield from _permutation(count, generator)
-        # Drawn also if none is left: PyTorch draws it too, and a shared generator goes on from there.
+        # Drawn also if none is left: PyTorch draws it too, and a shared generator must be in the same state.
         yield from _permutation(count, generator)[: self.num_samples % count]
 
     def __len__(self) -> int:

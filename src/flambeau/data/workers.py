@@ -414,7 +414,7 @@ class _WorkerProcess:
         self.pipe.close()
 
     def failure(self) -> WorkerDiedError:
-        """How the process ended, as text."""
+        """The process's exit, as text for errors."""
         self.process.join(END_SECONDS)
         code, pid = self.process.exitcode, self.process.pid
         how = f"(pid(s) {pid}) exited unexpectedly with exit code {code}"
