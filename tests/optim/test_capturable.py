@@ -6,7 +6,7 @@ import flambeau as torch
 from flambeau import nn, optim
 from flambeau.errors import AcceleratorError
 from tests.conftest import ON_HARDWARE
-from tests.optim.test_optimizers import RECORDED, label
+from tests.optim.stepping import RECORDED, label
 from tests.oracle import optim_cases
 
 OPTIONS = [

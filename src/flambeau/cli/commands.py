@@ -29,7 +29,10 @@ class Program(NamedTuple):
 
 
 def program(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
-    """Run a program as `__main__`; what it raises, SystemExit too, comes out, and is shown without our frames."""
+    """Run a program as `__main__`.
+
+    Raises: the program's exceptions, SystemExit too; they are printed without the frames of this command.
+    """
     sys.path.insert(0, os.getcwd() if chosen.is_module else str(Path(chosen.name).resolve().parent))
     _check(chosen)
     os.environ["FLAMBEAU_GPUS"] = gpus or pick_gpus()
@@ -44,7 +47,7 @@ def program(chosen: Program, gpus: str | None, wants_torch: bool) -> None:
 
 
 def _check(chosen: Program) -> None:
-    """Raises SystemExit if there is no such program."""
+    """Raise SystemExit if there is no such program."""
     if not chosen.is_module:
         if not os.path.exists(chosen.name):
             raise SystemExit(f"flambeau run: there is no file {chosen.name!r} in {os.getcwd()}")
@@ -60,13 +63,13 @@ def _is_there(module: str) -> bool:
 
 
 def _show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-    """As Python does, from the program's first frame on."""
+    """Print an exception as Python does, from the program's first frame on."""
     shown = _from_program(traceback)
     sys.__excepthook__(kind, error.with_traceback(shown), shown)
 
 
 def _from_program(traceback: TracebackType | None) -> TracebackType | None:
-    """What follows this file and runpy's; the whole if they are not in it."""
+    """The traceback's part after this file and runpy; the whole traceback if they are not in it."""
     machinery = (__file__, runpy.run_path.__code__.co_filename)
     rest, is_inside = traceback, False
     while rest is not None:
@@ -79,7 +82,7 @@ def _from_program(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def pick_gpus() -> str:
-    """What FLAMBEAU_GPUS says, else the NVIDIA GPUs, else virtual ones; the last two are said on stderr."""
+    """The value of FLAMBEAU_GPUS; else NVIDIA GPUs, else virtual ones, with a message on stderr."""
     if config.gpus() is not None:
         return os.environ["FLAMBEAU_GPUS"]
     count = driver.nvidia_device_count()
@@ -95,7 +98,7 @@ PLAIN_SCRIPT = {"ignore_unknown_options": True, "allow_interspersed_args": False
 
 
 def checked_gpus(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """`nvidia`, `none` or `virtual:N`, with options, as it was written."""
+    """Check the syntax of --gpus and return its text."""
     try:
         if value is not None:
             config.parse_gpus(value)
@@ -138,7 +141,7 @@ def run_command(gpus: str | None, as_torch: bool, module: bool, script: str, arg
 @commands.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def doctor_command(as_json: bool) -> Job:
-    """Say what this machine has, and what to install.
+    """Report the installation on this machine, and missing packages.
 
     GPUs, driver, compiler, cuBLAS, the cache of compiled kernels, and the extras.  It works without a GPU.
     """
@@ -146,7 +149,7 @@ def doctor_command(as_json: bool) -> Job:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Read the command line, then do what it says outside of click, which would catch a program's exceptions."""
+    """Parse the command line, then run the command outside of click, which would catch a program's exceptions."""
     try:
         job = commands.main(argv, prog_name="flambeau", standalone_mode=False)
     except click.ClickException as failure:

@@ -30,12 +30,12 @@ from .sampler import drawn_seed
 
 
 def pin_memory(data: Any, device: Any = None) -> Any:
-    """`data` with its tensors in pinned memory.
+    """Copy `data` with its tensors in pinned memory.
 
-    An object with a `pin_memory` method is replaced by its result, whatever else it is.  Containers keep their type: a
-    mutable one is copied and its entries replaced, others are made anew; one that cannot be made anew becomes a dict
-    or a list.  str, bytes and objects of other types stay as they are.
-    device: ignored, pinned memory serves every device.
+    An object with a `pin_memory` method is replaced by that method's result.  Containers keep their type: a mutable one
+    is copied and its entries replaced; another is constructed again, or becomes a dict or a list if that fails.  str,
+    bytes and objects of other types are returned unchanged.
+    device: ignored; pinned memory serves every device.
     """
     if isinstance(data, TensorBase) or hasattr(data, "pin_memory"):
         return data.pin_memory()
@@ -50,7 +50,7 @@ def pin_host_memory(data: Any) -> Any:
 
 
 def with_entries(data: Any, function: Callable[[Any], Any]) -> Any:
-    """A container of `data`'s type with the function applied to every entry; anything else as it is."""
+    """A container of `data`'s type with the function applied to every entry; any other object unchanged."""
     if isinstance(data, (str, bytes)):
         return data
     if isinstance(data, Mapping):
@@ -65,9 +65,10 @@ THREAD_NAME = "flambeau-pinning"
 
 
 class PinningThread:
-    """A daemon thread with the calling thread's current device, which pins batches in the order of `put`.
+    """A daemon thread that pins batches in the order of `put`, on the device that is current at its start.
 
-    pin: the function that pins one.
+    It refers to its two queues only, not to the iterator: dropping the iterator ends the thread.
+    pin: the function that pins one batch.
     """
 
     def __init__(self, pin: Callable[[Any], Any]) -> None:
@@ -90,7 +91,7 @@ class PinningThread:
         self._in_flight += 1
 
     def take(self, timeout: float | None) -> tuple[Any, Any]:
-        """The next batch, with its key; a WorkerException in its place if pinning failed.
+        """Return the next batch with its key; a WorkerException in its place if pinning failed.
 
         timeout: seconds to wait at most, None for no limit.
         Raises: TimeoutError.
@@ -108,7 +109,7 @@ class PinningThread:
 
 
 def _pin_all(jobs: SimpleQueue[Any], done: SimpleQueue[Any], device: int, pin: Callable[[Any], Any]) -> None:
-    """Pin incoming batches until None."""
+    """Pin incoming batches until None arrives."""
     thread.set_device(device)
     while (job := jobs.get()) is not None:
         key, batch = job
@@ -124,7 +125,7 @@ def _pinned(batch: Any, device: int, pin: Callable[[Any], Any]) -> Any:
 
 
 class MapFetcher:
-    """Batches of a dataset with an index.  batched: indices come in lists."""
+    """Fetch batches of a map-style dataset.  batched: indices come in lists."""
 
     def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any]) -> None:
         self._dataset = dataset
@@ -144,7 +145,7 @@ class MapFetcher:
 
 
 class StreamFetcher:
-    """Batches of an IterableDataset, whose indices only say how many samples a batch has."""
+    """Fetch batches of an IterableDataset; the indices only give the number of samples."""
 
     def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
         self._samples = iter(dataset)
@@ -172,7 +173,7 @@ class StreamFetcher:
 
 
 def fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Any:
-    """The fetcher for a dataset.  Host: starts an IterableDataset's iterator."""
+    """Make the fetcher of a dataset.  Host: starts an IterableDataset's iterator."""
     if isinstance(dataset, IterableDataset):
         return StreamFetcher(dataset, batched, collate_fn, drop_last)
     return MapFetcher(dataset, batched, collate_fn)
@@ -184,7 +185,7 @@ LOOK_SECONDS = 5.0  # between looks for workers that ended without a sign
 class BatchIterator:
     """Base of the iterators over one epoch of a DataLoader.
 
-    It keeps what it needs of the loader, not the loader, which keeps the iterator of persistent workers.
+    It copies the settings it needs: the loader refers to the iterator of persistent workers, so it must not refer back.
     """
 
     def __init__(self, loader: Any) -> None:
@@ -263,7 +264,7 @@ class SerialIterator(BatchIterator):
 
 
 def _has_accelerator() -> bool:
-    """Whether memory can be pinned; warns if not."""
+    """Whether memory can be pinned; warns if it cannot."""
     if thread.machine().device_count():
         return True
     callers.warn("DataLoader: pin_memory=True, but there is no accelerator: batches are not pinned")
@@ -338,7 +339,7 @@ def _moved(data: Any, device: Any) -> Any:
 
 
 def _record(data: Any, stream: Stream) -> None:
-    """Keep the memory of a batch's tensors until the work that `stream` has when they are dropped is done."""
+    """Keep the memory of a batch's tensors, once dropped, until the work then queued on `stream` has completed."""
     if isinstance(data, Tensor):
         data.record_stream(stream)
     elif isinstance(data, Mapping):

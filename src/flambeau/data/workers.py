@@ -25,7 +25,7 @@ from .iterators import LOOK_SECONDS, BatchIterator, PinningThread, fetcher
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """A worker's number `id`, from 0, of `num_workers`; the seed of its generators; its copy of the dataset."""
+    """Facts of a worker: its `id`, from 0, `num_workers`, the seed of its generators, its copy of the dataset."""
 
     id: int
     num_workers: int
@@ -37,12 +37,17 @@ _worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker process of a DataLoader: which one it is.  None in any other process."""
+    """The WorkerInfo of this process; None outside worker processes of a DataLoader.
+
+    Example:
+        >>> torch.utils.data.get_worker_info() is None
+        True
+    """
     return _worker_info
 
 
 def set_worker_info(info: WorkerInfo) -> None:
-    """Make this process that worker."""
+    """Set the WorkerInfo of this process."""
     global _worker_info
     _worker_info = info
 
@@ -71,16 +76,16 @@ class Task:
 
 @dataclass(frozen=True)
 class NewEpoch:
-    """Start over: tasks before this one are not wanted any more."""
+    """Message to a worker: start over; earlier tasks are dropped."""
 
 
 @dataclass(frozen=True)
 class EndOfStream:
-    """The result of a task for which the worker's IterableDataset had no samples left."""
+    """Result of a task for which the worker's IterableDataset had no samples left."""
 
 
 def run(pipe: WorkerPipe, number: int, settings: Settings) -> None:
-    """Make batches until the other end of the pipe is closed, or its process has ended."""
+    """Main function of a worker: make batches until the parent closes the pipe or ends."""
     try:
         _seed(settings.base_seed, number)
         seed = settings.base_seed + number
@@ -99,7 +104,7 @@ def _seed(base_seed: int, number: int) -> None:
 
 
 class _Worker:
-    """A worker's state.  failure: the answer to every task while the worker cannot make batches."""
+    """State of a worker process.  failure: the answer to every task while the worker cannot make batches."""
 
     def __init__(self, end: WorkerEnd, number: int, settings: Settings) -> None:
         self._end = end
@@ -127,7 +132,7 @@ class _Worker:
             self._failure = WorkerException(error, self._where)
 
     def work(self) -> None:
-        """Answer every task.  Raises EOFError when no more are wanted."""
+        """Answer every task.  Raises EOFError when the parent closes the pipe."""
         while True:
             task = self._end.receive()
             if isinstance(task, NewEpoch):
@@ -171,10 +176,10 @@ class WorkerDiedError(FlambeauError, RuntimeError):
 
 
 class WorkerIterator(BatchIterator):
-    """Hands out the batches that worker processes make ahead.
+    """Iterator over batches that worker processes make ahead.
 
-    A task is a list of indices, with a number.  A worker gets the next one in its turn; its results come through its
-    own pipe, in order.  _tasks: which worker has which number;  _arrived: results that were not handed out yet.
+    A task is a numbered list of indices.  Workers get tasks in turn; results return in order through each worker's own
+    pipe.  _tasks: the worker of each outstanding number;  _arrived: results that were not returned yet.
     """
 
     def __init__(self, loader: Any) -> None:
@@ -211,15 +216,15 @@ class WorkerIterator(BatchIterator):
 
     @property
     def _workers(self) -> list[Any]:
-        """The processes, by PyTorch's name, which programs use to watch them."""
+        """The processes, under PyTorch's name: programs read it to watch them."""
         return [each.process for each in self._team]
 
     def _shutdown_workers(self) -> None:
-        """`close`, by PyTorch's name, which programs call to end persistent workers."""
+        """`close`, under PyTorch's name: programs call it to end persistent workers."""
         self.close()
 
     def reset(self, loader: Any) -> None:
-        """Begin another epoch with the same workers.  Results of the one before are dropped when they come."""
+        """Begin another epoch with the same workers; late results of the previous one are dropped."""
         self._begin(loader)
         self._epoch += 1
         for each in self._team:
@@ -237,7 +242,7 @@ class WorkerIterator(BatchIterator):
             self._assign()
 
     def _assign(self) -> None:
-        """Give the next indices, if there are any, to the worker whose turn it is."""
+        """Send the next indices, if there are any, to the next worker in turn."""
         try:
             index = next(self._indices)
         except StopIteration:
@@ -312,7 +317,7 @@ class WorkerIterator(BatchIterator):
             self._arrived[key[1]] = result
 
     def _wait(self) -> None:
-        """Wait until a result can be handed out.  Raises WorkerDiedError; LoaderTimeoutError, which changes nothing."""
+        """Wait until a result can be returned.  Raises WorkerDiedError, or LoaderTimeoutError without any change."""
         limit = self._timeout
         end = time.monotonic() + limit if limit else None
         while self._next_number() is None:
@@ -371,7 +376,7 @@ class WorkerIterator(BatchIterator):
 
 
 class _WorkerProcess:
-    """A worker as its parent sees it.  has_more: whether its stream has not ended.  outstanding: tasks it has."""
+    """The parent's view of a worker.  has_more: its stream has not ended.  outstanding: number of its tasks."""
 
     def __init__(self, loader: Any, number: int, base_seed: int) -> None:
         self.number, self.among = number, loader.num_workers
@@ -409,7 +414,7 @@ class _WorkerProcess:
         self.pipe.close()
 
     def failure(self) -> WorkerDiedError:
-        """How the process ended."""
+        """The process's exit, as text for errors."""
         self.process.join(END_SECONDS)
         code, pid = self.process.exitcode, self.process.pid
         how = f"(pid(s) {pid}) exited unexpectedly with exit code {code}"
@@ -423,7 +428,7 @@ class _WorkerProcess:
         )
 
     def end(self, seconds: float) -> None:
-        """Wait until the process has ended; after so many seconds terminate it, and at last kill it."""
+        """Wait until the process has ended; terminate it after so many seconds, then kill it."""
         self.process.join(max(seconds, 0.0))
         for stop in (self.process.terminate, self.process.kill):
             if self.process.is_alive():

@@ -90,7 +90,7 @@ def _packed(value: Any) -> list[Any]:
 
 
 def _blocks(spans: list[tuple[Storage, int, int]]) -> tuple[list[Any], list[tuple[int, int]]]:
-    """Blocks of bytes that cover all spans, overlapping ones together; and each span's block and place within it."""
+    """(Blocks of bytes that cover all spans, each span's block and offset); overlapping spans share a block."""
     order = sorted(range(len(spans)), key=lambda index: (id(spans[index][0]), spans[index][1]))
     places: list[tuple[int, int]] = [(0, 0)] * len(spans)
     found: list[list[Any]] = []  # storage, start, end
@@ -104,7 +104,7 @@ def _blocks(spans: list[tuple[Storage, int, int]]) -> tuple[list[Any], list[tupl
 
 
 class _Opening(threading.local):
-    """The message that this thread is unpickling."""
+    """The message that this thread unpickles."""
 
     storages: list[Storage] = []
     places: list[tuple[int, int]] = []
@@ -125,7 +125,7 @@ def _tensor(
 
 
 def _opened(message: Any) -> Any:
-    """The object of a message, a writable uint8 array which its tensors share."""
+    """Unpickle the object of a message, a writable uint8 array whose memory its tensors share."""
     described, pickled = _HEAD.unpack_from(message)
     at = _HEAD.size + described
     sizes, places = pickle.loads(message[_HEAD.size : at])
@@ -156,12 +156,12 @@ class WorkerPipe:
         return self._socket.fileno()
 
     def post(self, value: Any) -> None:
-        """Send an object, now or, if there is no room, at the next `post` or `flush`.  Host: returns at once."""
+        """Send an object now or, if the pipe is full, at the next `post` or `flush`.  Host: returns at once."""
         self._unsent.append(_packed(value))
         self.flush()
 
     def flush(self) -> None:
-        """Send posted messages while there is room; does nothing if the other end is closed."""
+        """Send posted messages while there is space; does nothing if the other end is closed."""
         while self._unsent:
             message = self._unsent.popleft()
             try:
@@ -174,7 +174,7 @@ class WorkerPipe:
 
     @property
     def is_full(self) -> bool:
-        """Whether something was posted and not sent yet."""
+        """Whether a posted message was not sent yet."""
         return bool(self._unsent)
 
     def _transmit(self, buffers: list[Any]) -> None:
@@ -190,9 +190,10 @@ class WorkerPipe:
             os.close(file)
 
     def receive(self) -> Any:
-        """The next object.  Host: returns at once.  Raises BlockingIOError if none has come, EOFError after the last.
+        """Return the next object.  Host: returns at once.
 
-        Raises: TooManyFilesError if this process cannot open the message's file.
+        Raises: BlockingIOError if no message has arrived, EOFError after the last; TooManyFilesError if this process
+                cannot open the message's file.
         """
         try:
             packet, files, flags, _ = socket.recv_fds(self._socket, INLINE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
@@ -214,14 +215,14 @@ class WorkerPipe:
             os.close(files[0])
 
     def close(self) -> None:
-        """End the connection.  What was sent before can still be received."""
+        """Close this end; messages sent before can still be received."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._unsent.clear()
 
     def forget(self) -> None:
-        """Close this process's copy of an end that is another process's."""
+        """Close this process's copy of another process's end."""
         self._socket.close()
 
     def __del__(self) -> None:
@@ -269,9 +270,9 @@ def _file_bytes(file: int, nbytes: int) -> Any:
 
 
 class WorkerEnd:
-    """The worker's end of a pipe, in the worker: it waits, and stops waiting if its parent ends.
+    """The worker's end of a pipe.  It waits for messages until its parent ends.
 
-    Messages are read ahead, so that the parent never waits for room.
+    Messages are read ahead, so that the parent never waits for space.
     """
 
     def __init__(self, pipe: WorkerPipe) -> None:
@@ -284,7 +285,7 @@ class WorkerEnd:
         self._parent_file = process_descriptor(parent.pid)
 
     def receive(self) -> Any:
-        """The next object; those that came after it are in `pending`.  Host: waits.  Raises EOFError at the end."""
+        """Return the next object; later ones are in `pending`.  Host: waits.  Raises EOFError at the end."""
         self._read()
         while not self._inbox and not self._is_closed:
             self._wait(select.POLLIN)
@@ -299,7 +300,7 @@ class WorkerEnd:
         return self._inbox
 
     def send(self, value: Any) -> None:
-        """Send an object.  Host: waits for room.  Raises EOFError if the other end is closed, what pickling raises."""
+        """Send an object.  Host: waits for space.  Raises EOFError if the other end is closed, or pickle's error."""
         self._pipe.post(value)
         while self._pipe.is_full and not self._is_closed:
             self._wait(select.POLLIN | select.POLLOUT)
@@ -333,9 +334,9 @@ class WorkerEnd:
 class WorkerException:
     """An exception as its type and its text with the traceback.
 
-    It refers to no frame, and so keeps no tensor of its thread alive.  Pickled, it keeps its type if that can be
-    imported by name, else the nearest base class that can.
-    where: as in "in replica 1 on device cuda:1".
+    It refers to no frame, so it keeps no tensor of its thread alive.  Unpickled, it has its type or, if that cannot be
+    imported by name, the nearest base class that can.
+    where: text such as "in replica 1 on device cuda:1".
     """
 
     def __init__(self, error: BaseException, where: str) -> None:
@@ -348,7 +349,7 @@ class WorkerException:
         return _restored, (known, self.text, self.facts)
 
     def again(self) -> BaseException:
-        """An exception of the same type with the whole text; RuntimeError where the type takes no text alone."""
+        """Make an exception of the same type with the whole text; RuntimeError if the type does not take one text."""
         text = _KeyText(self.text) if issubclass(self.type, KeyError) else self.text
         try:
             made = self.type(text)
@@ -360,7 +361,7 @@ class WorkerException:
 
 
 class _KeyText(str):
-    """The text of a KeyError, which shows its argument's repr: this one's is the text itself."""
+    """Text of a KeyError, whose str is the repr of its argument: this repr is the text itself."""
 
     __slots__ = ()
     __repr__ = str.__str__

@@ -17,7 +17,12 @@ from .parameter import Parameter
 
 
 class Identity(Module):
-    """Gives its input back; takes any arguments."""
+    """Return the input unchanged; constructor arguments are ignored.
+
+    Example:
+        >>> torch.nn.Identity(54, unused=True)(torch.tensor([1.0]))
+        tensor([1.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -27,10 +32,15 @@ class Identity(Module):
 
 
 class Linear(Layer):
-    """input @ weight.T + bias.
+    """A linear map: input @ weight.T + bias.
 
-    Shapes: input [*, in_features]; result [*, out_features]; weight [out_features, in_features].
-    Both start evenly spread in [-1/sqrt(in_features), 1/sqrt(in_features)].
+    Shapes: input [*, in_features]; result [*, out_features]; weight [out_features, in_features]; bias [out_features].
+    Weight and bias start uniformly distributed in [-1/sqrt(in_features), 1/sqrt(in_features)].
+    Raises: ArgumentError, ArgumentTypeError for sizes that are negative or no ints; ShapeError for another input.
+    Example:
+        >>> layer = torch.nn.Linear(3, 2)
+        >>> layer(torch.ones(4, 3)).shape
+        torch.Size([4, 2])
     """
 
     def __init__(
@@ -51,7 +61,7 @@ class Linear(Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the starting values anew."""
+        """Draw new starting values."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
@@ -65,7 +75,12 @@ class Linear(Layer):
 
 
 class Flatten(Layer):
-    """One dimension in place of those from start_dim to end_dim."""
+    """Merge the dimensions from start_dim to end_dim into one.
+
+    Example:
+        >>> torch.nn.Flatten()(torch.ones(2, 3, 4)).shape
+        torch.Size([2, 12])
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -80,7 +95,14 @@ class Flatten(Layer):
 
 
 class Unflatten(Layer):
-    """Several dimensions in place of one."""
+    """Split one dimension into several.
+
+    unflattened_size: a tuple of ints; one of them may be -1.
+    Raises: ArgumentTypeError for another unflattened_size, in forward ShapeError for sizes that do not fit.
+    Example:
+        >>> torch.nn.Unflatten(1, (3, 4))(torch.ones(2, 12)).shape
+        torch.Size([2, 3, 4])
+    """
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
@@ -103,7 +125,12 @@ class Unflatten(Layer):
 
 
 class ReLU(Layer):
-    """max(x, 0); inplace: the input is overwritten."""
+    """max(x, 0), elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -117,7 +144,12 @@ class ReLU(Layer):
 
 
 class SiLU(Layer):
-    """x * sigmoid(x); inplace: the input is overwritten."""
+    """x * sigmoid(x), elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.SiLU()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.2689,  1.7616])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -131,7 +163,13 @@ class SiLU(Layer):
 
 
 class GELU(Layer):
-    """x times the normal distribution's cumulative function; approximate: "none" or "tanh"."""
+    """x times the cumulative distribution function of the standard normal distribution, elementwise.
+
+    approximate: "none", or "tanh" for a faster approximation.
+    Example:
+        >>> torch.nn.GELU()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.1587,  1.9545])
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -145,21 +183,36 @@ class GELU(Layer):
 
 
 class Tanh(Layer):
-    """The hyperbolic tangent."""
+    """Hyperbolic tangent, elementwise.
+
+    Example:
+        >>> torch.nn.Tanh()(torch.tensor([-1.0, 0.0]))
+        tensor([-0.7616,  0.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanh(input)
 
 
 class Sigmoid(Layer):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)), elementwise.
+
+    Example:
+        >>> torch.nn.Sigmoid()(torch.tensor([-1.0, 0.0]))
+        tensor([0.2689, 0.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.sigmoid(input)
 
 
 class Softmax(Layer):
-    """exp(x) over its sum along `dim`."""
+    """exp(x) divided by its sum along `dim`.
+
+    Example:
+        >>> torch.nn.Softmax(dim=0)(torch.tensor([0.0, 0.0, 1.0]))
+        tensor([0.2119, 0.2119, 0.5761])
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -173,7 +226,12 @@ class Softmax(Layer):
 
 
 class LogSoftmax(Layer):
-    """The logarithm of the softmax along `dim`."""
+    """Logarithm of the softmax along `dim`.
+
+    Example:
+        >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0, 1.0]))
+        tensor([-1.5514, -1.5514, -0.5514])
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -199,10 +257,14 @@ def _normalized_sizes(name: str, shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Layer):
-    """Bring the last dimensions to mean 0 and variance 1, then scale by weight and shift by bias.
+    """Normalize the last dimensions to mean 0 and variance 1, then multiply by weight and add bias.
 
     normalized_shape: the sizes of those dimensions;  eps: added to the variance.
     Shapes: input [*, *normalized_shape]; result the same; weight and bias normalized_shape.
+    Raises: ArgumentTypeError, ArgumentError for another normalized_shape; in forward ShapeError if the input's differs.
+    Example:
+        >>> torch.nn.LayerNorm(2)(torch.tensor([[1.0, 3.0]])).detach()
+        tensor([[-1.0000,  1.0000]])
     """
 
     def __init__(
@@ -241,7 +303,17 @@ class LayerNorm(Layer):
 
 
 class Dropout(Layer):
-    """In training, set each element to 0 with probability p and multiply the others by 1 / (1 - p)."""
+    """In training mode, set elements to 0 with probability p and multiply the others by 1 / (1 - p).
+
+    inplace: overwrite the input.
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> layer = torch.nn.Dropout(p=0.5)
+        >>> sorted(set(layer(torch.ones(1000)).tolist()))
+        [0.0, 2.0]
+        >>> layer.eval()(torch.ones(2))
+        tensor([1., 1.])
+    """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -266,7 +338,7 @@ _lookup = REGISTRY["embedding"]
 
 
 def _padding_row(name: str, padding_idx: int | None, rows: int) -> int | None:
-    """A row's index from the front.  Raises ArgumentTypeError, ArgumentError if there is no such row."""
+    """padding_idx as a non-negative index, or None.  Raises ArgumentTypeError, ArgumentError if out of range."""
     if padding_idx is None:
         return None
     checks.integer(name, "padding_idx", padding_idx)
@@ -280,7 +352,7 @@ def _padding_row(name: str, padding_idx: int | None, rows: int) -> int | None:
 
 
 def _checked_table(name: str, weight: Any, shape: list[int]) -> Any:
-    """Return a given table after checking its shape.  Raises ShapeError."""
+    """Check the shape of a given table and return it.  Raises ShapeError."""
     if list(weight.shape) != shape:
         raise ShapeError(
             f"_weight has shape {list(weight.shape)}, num_embeddings and embedding_dim are {shape}",
@@ -291,12 +363,17 @@ def _checked_table(name: str, weight: Any, shape: list[int]) -> Any:
 
 
 class Embedding(Layer):
-    """The rows of a table at the given indexes.
+    """Look up rows of a table by index.
 
     padding_idx: a row that starts at zero and gets no gradient.
-    max_norm: rows that are looked up and have a larger norm, of order norm_type, are scaled to it, in place.
+    max_norm: rows that are looked up and whose norm, of order norm_type, is larger are scaled to it in place.
     scale_grad_by_freq, sparse: must be False; gradients are dense.
     Shapes: input [*], integers; result [*, embedding_dim]; weight [num_embeddings, embedding_dim].
+    Raises: ArgumentError, ArgumentTypeError for sizes or a padding_idx out of range.
+    Example:
+        >>> layer = torch.nn.Embedding(10, 3, padding_idx=0)
+        >>> layer(torch.tensor([[1, 0]])).shape
+        torch.Size([1, 2, 3])
     """
 
     def __init__(
@@ -343,7 +420,7 @@ class Embedding(Layer):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """An embedding that uses a given table; freeze: it is not trained.  Raises ShapeError."""
+        """Make an embedding from a given table; freeze: do not train it.  Raises ShapeError."""
         checks.tensor("from_pretrained", "embeddings", embeddings)
         if embeddings.ndim != 2:
             raise ShapeError(
@@ -358,7 +435,7 @@ class Embedding(Layer):
             return cls(rows, width, row, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
     def reset_parameters(self) -> None:
-        """Draw the starting values anew, from a normal distribution."""
+        """Draw new starting values from the standard normal distribution."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with GradMode(False):

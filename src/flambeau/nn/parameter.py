@@ -1,4 +1,4 @@
-"""Parameter and Buffer: tensors registered by the module they are assigned to."""
+"""Parameter and Buffer: tensors that a module registers when they are assigned to it."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ class Parameter(Tensor, overrides=False):
 
     It shares the memory of `data`.  Results of operations on parameters are plain tensors.
     Raises: DtypeError if requires_grad is True and `data` is not floating point.
+    Example:
+        >>> net = torch.nn.Module()
+        >>> net.scale = torch.nn.Parameter(torch.ones(2))
+        >>> [name for name, _ in net.named_parameters()]
+        ['scale']
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
@@ -51,6 +56,11 @@ class Buffer(Tensor, overrides=False):
     """A tensor that becomes a buffer of the module that it is assigned to: part of its state, and not trained.
 
     persistent: whether it is part of the module's state_dict.
+    Example:
+        >>> net = torch.nn.Module()
+        >>> net.mean = torch.nn.Buffer(torch.zeros(2))
+        >>> net.state_dict()["mean"]
+        tensor([0., 0.])
     """
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:

@@ -1,6 +1,6 @@
 """Saving and loading a module's state_dict.
 
-Loading checks every name and shape before it writes anything: after an error the module is as it was.
+Loading checks every name and shape before it writes anything: after an error the module is unchanged.
 """
 
 from __future__ import annotations

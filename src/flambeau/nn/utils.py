@@ -21,7 +21,7 @@ def _gradients(name: str, parameters: Any) -> list[Any]:
 
 
 def _listed(name: str, what: str, values: Any) -> tuple[Any, ...]:
-    """The tensors of a list.  Raises ArgumentTypeError, also for a module."""
+    """The tensors of a list.  Raises ArgumentTypeError, for a module too."""
     if hasattr(values, "parameters"):
         raise ArgumentTypeError(
             f"{what} must be a list of tensors, got {shown(values)}", hint="give module.parameters()", operator=name
@@ -30,7 +30,7 @@ def _listed(name: str, what: str, values: Any) -> tuple[Any, ...]:
 
 
 def _number(name: str, what: str, value: Any) -> float:
-    """A number, or a text or tensor that is one.  Raises ArgumentError, ArgumentTypeError."""
+    """Convert a number, text or tensor to a float.  Raises ArgumentError, ArgumentTypeError."""
     try:
         return float(value)
     except ValueError as error:
@@ -53,12 +53,15 @@ def _by_device(tensors: Iterable[Any]) -> dict[int, list[Any]]:
 def get_total_norm(
     tensors: Iterable[Any], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Any:
-    """The norm of all tensors taken as one vector, on the first one's device; `inf` is the largest absolute value.
+    """The norm of all tensors as one vector, on the first one's device; order `inf` is the largest absolute value.
 
-    foreach: has no effect: all tensors of a device are always taken together.
+    foreach: accepted for compatibility; a launch takes all tensors of a device.
     Host:   returns at once; waits if error_if_nonfinite.
     Raises: ArgumentError for order 0, DtypeError for tensors that are not floating point; AutogradError if
             error_if_nonfinite and the norm is not finite.
+    Example:
+        >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+        tensor(5.)
     """
     found = _listed("get_total_norm", "tensors", tensors)
     order = _number("get_total_norm", "norm_type", norm_type)
@@ -81,7 +84,7 @@ def _check_finite(name: str, what: str, total: Any, norm_type: Any, is_wanted: b
 
 
 def _total(tensors: Sequence[Any], norm_type: float) -> Any:
-    """The norm, in float32 at least: a sum of squares soon leaves what float16 can hold."""
+    """The norm in float32 or wider: a sum of squares overflows float16."""
     norm = REGISTRY["norm_of_many"]
     with GradMode(False):
         norms = [norm(each, norm_type) for each in _by_device(tensors).values()]
@@ -95,11 +98,18 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Any:
-    """Scale all gradients so that their norm, taken as one vector, is at most `max_norm`; the norm before.
+    """Scale all gradients so that their norm as one vector is at most `max_norm`; return the norm before.
 
-    foreach: has no effect: all gradients of a device are always scaled together.
+    foreach: accepted for compatibility; a launch scales all gradients of a device.
     Host:   returns at once; waits if error_if_nonfinite.
-    Raises: AutogradError if error_if_nonfinite and the norm is not finite; the gradients are as they were.
+    Raises: AutogradError if error_if_nonfinite and the norm is not finite; the gradients are unchanged.
+    Example:
+        >>> weight = torch.nn.Parameter(torch.zeros(2))
+        >>> weight.grad = torch.tensor([3.0, 4.0])
+        >>> torch.nn.utils.clip_grad_norm_([weight], max_norm=1.0)
+        tensor(5.)
+        >>> weight.grad
+        tensor([0.6000, 0.8000])
     """
     grads = _gradients("clip_grad_norm_", parameters)
     limit, order = _number("clip_grad_norm_", "max_norm", max_norm), _number("clip_grad_norm_", "norm_type", norm_type)
@@ -115,9 +125,16 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
-    """Bring every element of every gradient into [-clip_value, clip_value].  Host: returns at once.
+    """Clamp every element of every gradient to [-clip_value, clip_value].  Host: returns at once.
 
-    foreach: has no effect: all gradients of a device are always limited together.
+    foreach: accepted for compatibility; a launch clamps all gradients of a device.
+    Raises: ValueRangeError for a negative clip_value.
+    Example:
+        >>> weight = torch.nn.Parameter(torch.zeros(2))
+        >>> weight.grad = torch.tensor([3.0, -0.5])
+        >>> torch.nn.utils.clip_grad_value_([weight], 1.0)
+        >>> weight.grad
+        tensor([ 1.0000, -0.5000])
     """
     grads, limit = _gradients("clip_grad_value_", parameters), _number("clip_grad_value_", "clip_value", clip_value)
     if not limit >= 0:
@@ -132,13 +149,27 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
 
 
 def parameters_to_vector(parameters: Iterable[Any]) -> Any:
-    """All parameters one after the other as one vector."""
+    """Concatenate all parameters as one vector.
+
+    Shapes: result [the number of all elements].
+    Example:
+        >>> torch.nn.utils.parameters_to_vector([torch.ones(1, 2), torch.zeros(1)])
+        tensor([1., 1., 0.])
+    """
     with naming("parameters_to_vector"):
         return REGISTRY["cat"]([each.reshape(-1) for each in _listed("parameters_to_vector", "parameters", parameters)])
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
-    """Write the parts of a vector into parameters, in their order.  Raises ShapeError if the vector is too short."""
+    """Write consecutive parts of a vector into parameters, in their order.
+
+    Raises: ShapeError if the vector is too short.
+    Example:
+        >>> weight = torch.nn.Parameter(torch.zeros(2))
+        >>> torch.nn.utils.vector_to_parameters(torch.tensor([1.0, 2.0]), [weight])
+        >>> weight.tolist()
+        [1.0, 2.0]
+    """
     checks.tensor("vector_to_parameters", "vec", vec)
     whole = _listed("vector_to_parameters", "parameters", parameters)
     needed = sum(each.numel() for each in whole)

@@ -29,8 +29,8 @@ class Adagrad(Optimizer):
         >>> optimizer = torch.optim.Adagrad([weight], lr=0.5)
         >>> weight.grad = torch.tensor([4.0, -0.25])
         >>> optimizer.step()
-        >>> weight.tolist()
-        [0.5, 2.5]
+        >>> weight.detach()
+        tensor([0.5000, 2.5000])
     """
 
     _not_negative = "lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps"
@@ -138,8 +138,8 @@ class RMSprop(Optimizer):
         >>> optimizer = torch.optim.RMSprop([weight], lr=0.25, alpha=0.75)
         >>> weight.grad = torch.tensor([4.0, -0.25])
         >>> optimizer.step()
-        >>> weight.tolist()
-        [0.5, 2.5]
+        >>> weight.detach()
+        tensor([0.5000, 2.5000])
     """
 
     counts_on_device = True

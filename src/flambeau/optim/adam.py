@@ -52,8 +52,8 @@ class Adam(_AdamLike):
         >>> optimizer = torch.optim.Adam([weight], lr=0.5)
         >>> weight.grad = torch.tensor([4.0, -0.25])
         >>> optimizer.step()
-        >>> weight.tolist()
-        [0.5, 2.5]
+        >>> weight.detach()
+        tensor([0.5000, 2.5000])
     """
 
     counts_on_device = True
@@ -139,8 +139,8 @@ class AdamW(Adam):
         >>> optimizer = torch.optim.AdamW([weight], lr=0.5, weight_decay=0.5)
         >>> weight.grad = torch.tensor([4.0, -0.25])
         >>> optimizer.step()
-        >>> weight.tolist()
-        [0.25, 2.0]
+        >>> weight.detach()
+        tensor([0.2500, 2.0000])
     """
 
     def __init__(
@@ -177,8 +177,8 @@ class Adamax(_AdamLike):
         >>> optimizer = torch.optim.Adamax([weight], lr=0.5)
         >>> weight.grad = torch.tensor([4.0, -0.25])
         >>> optimizer.step()
-        >>> weight.tolist()
-        [0.5, 2.5]
+        >>> weight.detach()
+        tensor([0.5000, 2.5000])
     """
 
     _zeros = "exp_avg", "exp_inf"
@@ -226,7 +226,7 @@ class NAdam(_AdamLike):
         >>> optimizer.step()
         >>> weight
         Parameter containing:
-        tensor([0.6980], requires_grad=True)
+        tensor([0.4718], requires_grad=True)
     """
 
     _not_negative = *_AdamLike._not_negative, "momentum_decay"

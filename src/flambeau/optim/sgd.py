@@ -171,8 +171,8 @@ class Rprop(Optimizer):
         >>> optimizer = torch.optim.Rprop([weight], lr=0.5)
         >>> weight.grad = torch.tensor([4.0, -0.25])
         >>> optimizer.step()
-        >>> weight.tolist()
-        [0.5, 2.5]
+        >>> weight.detach()
+        tensor([0.5000, 2.5000])
     """
 
     counts_on_device = True

@@ -44,9 +44,13 @@ class DataParallel(Module):
     """Call a module on several GPUs, each with a part of the batch.
 
     device_ids: the GPUs, all of them by default; the module's parameters and buffers must be on the first.
-    output_device: where outputs are joined, the first GPU by default;  dim: the batch's dimension.
-    Without a GPU the module is called as it is; with one, without threads.
+    output_device: the device of the joined outputs, the first GPU by default;  dim: the dimension that is split.
+    Without a GPU the module itself is called; with one GPU, no thread is started.
     Raises: DeviceMismatchError in forward if a parameter or buffer is not on the first device.
+    Example:
+        >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())
+        >>> net(torch.ones(4, 3)).shape
+        torch.Size([4, 2])
     """
 
     def __init__(
@@ -182,7 +186,7 @@ def _check_balance(gpus: Sequence[int]) -> None:
 
 
 def background_stream(index: int) -> Stream:
-    """The stream that copies to device `index` from the CPU, the same one every time."""
+    """The stream for copies from the CPU to device `index`; one per device."""
     machine = thread.machine()
     handles = _background.setdefault(machine, {})
     if index not in handles:
@@ -191,7 +195,7 @@ def background_stream(index: int) -> Stream:
 
 
 class Scatter(Function):
-    """Split a tensor over devices; the gradient is joined again on the tensor's device."""
+    """Split a tensor over devices; the gradient is joined on the tensor's device."""
 
     @staticmethod
     def forward(ctx: Any, target_gpus: Sequence[int], chunk_sizes: Any, dim: int, input: Any) -> Any:
@@ -213,7 +217,7 @@ class Scatter(Function):
 
 
 class Gather(Function):
-    """Join tensors of several devices on one; the gradient is split again.  Scalars are joined into a vector."""
+    """Join tensors of several devices on one; the gradient is split again.  Scalars become a vector."""
 
     @staticmethod
     def forward(ctx: Any, target: Any, dim: int, *inputs: Any) -> Any:
@@ -258,7 +262,7 @@ def _scatter(value: Any, gpus: list[int], dim: int) -> list[Any]:
 def scatter_kwargs(
     inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
-    """Split positional and keyword inputs over GPUs; the shorter of the two is filled up with empty ones."""
+    """Split positional and keyword inputs over GPUs; the shorter list is padded with empty ones."""
     if kwargs is not None and not isinstance(kwargs, dict):
         raise ArgumentTypeError(
             f"kwargs must be a dict, got {shown(kwargs)}", hint="names and values", operator="scatter_kwargs"
@@ -415,11 +419,12 @@ def parallel_apply(
     kwargs_tup: Sequence[dict[str, Any]] | None = None,
     devices: Any = None,
 ) -> list[Any]:
-    """[module(*input, **kwargs) for each], in threads; one module alone is called in this one.
+    """Call each module with its input in a thread of its own; return the results in order.
 
-    In each thread the device is the replica's, and gradient mode and current streams are as here.
+    A single module is called in the calling thread.  In each thread the device is the replica's; gradient mode and
+    current streams are the caller's.
     Host:   returns when all threads have; each waits where its module does.
-    Raises: the first replica's exception, with its type, saying which replica and device; after all threads are done.
+    Raises: the first replica's exception, with its type, naming replica and device, after all threads have ended.
     """
     modules = checks.listed("parallel_apply", "modules", "modules", modules)
     inputs = checks.listed("parallel_apply", "inputs", "inputs, one per module", inputs)
@@ -464,7 +469,7 @@ def _run(calls: list[_Replica]) -> None:
 
 
 class _Replica:
-    """One call, with the state of the thread that asks for it."""
+    """One call, with the state of the calling thread."""
 
     def __init__(self, index: int, module: Any, input: Any, kwargs: dict[str, Any], device: int | None) -> None:
         self.index = index
@@ -493,7 +498,7 @@ class _Replica:
 
 
 def _first_device(value: Any) -> int | None:
-    """The GPU of the first tensor in nested values, None if there is no tensor on a GPU."""
+    """The GPU of the first tensor in nested values; None without a tensor on a GPU."""
     if isinstance(value, TensorBase):
         return value.device_index if value.is_cuda else None
     entries = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()

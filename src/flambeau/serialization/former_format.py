@@ -66,7 +66,7 @@ def _header(source: Source) -> tuple[Any, int]:
 
 
 def _tensor(source: Source, at: int, index: int, fact: Any, end: int, restore: Restore) -> tuple[Any, int]:
-    """A tensor, and where the bytes of the next one begin."""
+    """(A tensor, start of the next one's bytes)."""
     names = {"dtype", "shape", "device", "requires_grad", "start"}
     if not isinstance(fact, dict) or fact.keys() != names or not isinstance(fact["dtype"], str):
         raise _damaged(f"tensor {index} is described by {pickling.brief(fact)}")
@@ -92,7 +92,7 @@ def _tensor(source: Source, at: int, index: int, fact: Any, end: int, restore: R
 
 
 def _decoded(value: Any, tensors: list[Any], depth: int) -> Any:
-    """A part of the tree: what JSON has as it is, all else as {tag: content}."""
+    """A part of the tree: JSON's own types unchanged, others from {tag: content}."""
     if not isinstance(value, (dict, list)):
         return value
     tag, content = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else ("", None)
@@ -125,7 +125,7 @@ def _pair(value: Any, tensors: list[Any], depth: int) -> tuple[Any, Any]:
 
 
 def _scalar(tag: str, text: str) -> Any:
-    """A number, a type or a device, None if it is none."""
+    """A number, a dtype or a device; None for any other value."""
     if tag == "float":
         return _FLOATS.get(text)
     if tag == "dtype":

@@ -316,7 +316,7 @@ class FileVocabulary:
         return _run(np.ndarray, array.reshape, shape, order=order)
 
     def _checked_type(self, data: Any, array_type: Any, shape: Any) -> Any:
-        """A copy of the type of an array, after a check that its bytes are those of its shape."""
+        """Copy an array's dtype after checking that its bytes match its shape."""
         if not isinstance(array_type, np.dtype) or type(data) not in (bytes, bytearray) or type(shape) is not tuple:
             raise Refusal("a NumPy array without a type, a shape or bytes")
         fault = pickling.layout_fault(shape, (0,) * len(shape), 0, array_type.itemsize, pickling.MAX_SPAN)
@@ -331,7 +331,7 @@ class FileVocabulary:
 
 
 class _Placeholder:
-    """An object of a pickle whose names are listed: it can be filled, and keeps nothing."""
+    """Stand-in for an object when names are listed: it accepts every operation and stores nothing."""
 
     def append(self, item: Any) -> None: ...
 
@@ -343,7 +343,7 @@ class _Placeholder:
 
 
 class NameList:
-    """A vocabulary that makes nothing.  unknown: the full names that are neither standard nor in the program's list."""
+    """Vocabulary that creates no objects.  unknown: full names that are neither standard nor in the allowlist."""
 
     def __init__(self) -> None:
         self.unknown: list[str] = []
@@ -396,7 +396,7 @@ def _check_graph(element_type: dtype, requires_grad: Any, hooks: Any) -> None:
 
 
 def _set_type(target: Any, state: Any) -> None:
-    """Set the byte order of a NumPy type, which is all that a state may change."""
+    """Set the byte order of a NumPy dtype, the only part of its state that may change."""
     sizes = (-1, target.itemsize), (-1, target.alignment), (0, target.flags)
     allowed = (3,), BYTE_ORDERS, (None,), (None,), (None,), *sizes
     if type(state) is not tuple or len(state) != len(allowed) or not all(map(_is_one_of, state, allowed)):
@@ -408,7 +408,7 @@ def _set_type(target: Any, state: Any) -> None:
 
 
 def _is(value: Any, *allowed: Any) -> bool:
-    """Whether a value of any type is one of these: equal and of equal type."""
+    """Whether a value equals one of these and has the same type."""
     return any(type(value) is type(option) and value == option for option in allowed)
 
 
@@ -424,7 +424,7 @@ def _set_all(target: Any, attributes: dict[str, Any], slots: dict[str, Any]) -> 
 
 
 def _run(called: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function of the program's list.  Raises Refusal if it raises an exception."""
+    """Call a function of the allowlist.  Raises Refusal if it raises an exception."""
     try:
         return function(*args, **kwargs)
     except Exception as error:  # the function is the program's, and may raise any

@@ -129,7 +129,7 @@ THREADS = 2
 
 
 class Run(NamedTuple):
-    """The kernels of one program or sample, in the order of first launch."""
+    """The kernels of one program or sample, in the order of their first launch."""
 
     kernels: list[Kernel]
     leading: int  # how many of them, from the first, tell what comes next: those of a call, not of its gradient
@@ -138,7 +138,7 @@ class Run(NamedTuple):
 
 
 def program_runs() -> Iterator[Run]:
-    """The ordinary programs, and the products that are not left to cuBLAS."""
+    """Runs of the ordinary programs, and of the products that cuBLAS does not compute."""
     for program in (*STEPS, *CALLS):
         with machine(devices=1) as virtual:
             program()
@@ -149,7 +149,7 @@ def program_runs() -> Iterator[Run]:
 
 
 def sample_runs(types: Iterable[dtype] = ALL) -> Iterator[Run]:
-    """Every operator's samples."""
+    """Runs of every operator's samples."""
     for _, operator, kind, number, sample in cases():
         if kind in types:
             with machine(devices=1) as virtual:
@@ -189,7 +189,7 @@ def chosen(runs: list[Run]) -> list[Source]:
 
 
 def followers(runs: list[Run]) -> dict[str, list[str]]:
-    """{entry: the entries that are expected after it, the nearest first}."""
+    """{entry: the entries that usually follow it, the nearest first}."""
     after: dict[str, dict[str, None]] = {}
     for run in sorted(runs, key=lambda run: run.kind is None):
         entries = [each.entry for each in run.kernels]
@@ -216,7 +216,7 @@ def _nothing(*_: Any) -> None:
 
 
 def main(argv: list[str] | None = None, out: Callable[[str], Any] = print) -> int:
-    """Build and report; 1 if a limit is exceeded or a kernel does not compile."""
+    """Build and report; return 1 if a limit is exceeded or a kernel does not compile."""
     parser = argparse.ArgumentParser(prog="scripts/build", description=__doc__.partition("\n")[0])
     parser.add_argument("--arch", action="append", help=f"default {' '.join(ARCHITECTURES)}; may be given again")
     parser.add_argument("--pure", action="store_true", help="no machine code: compiled when needed")

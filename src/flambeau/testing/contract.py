@@ -168,7 +168,7 @@ NBYTES = 4 * COUNT
 
 
 def in_thread(call: Callable[[], object]) -> list[Exception]:
-    """What `call` raises on another thread: nothing, or one exception."""
+    """Run `call` on another thread; return the exceptions that it raises, at most one."""
     raised_there: list[Exception] = []
 
     def run() -> None:

@@ -31,7 +31,7 @@ PER_TASK = 16  # kernels handed to a process at a time
 
 
 class Compiled(NamedTuple):
-    """One kernel's machine code in bytes, or the compiler's complaint."""
+    """One kernel's machine code in bytes, or the compiler's error."""
 
     entry: str
     nbytes: int
@@ -49,7 +49,7 @@ def chosen(everything: bool = False) -> Iterator[tuple[Operator, dtype, Sample]]
 
 
 def gathered(everything: bool = False) -> list[Kernel]:
-    """Every kernel that the chosen samples launch, each once, and those of the nvidia driver's own."""
+    """Every kernel that the chosen samples launch, each once, and the nvidia driver's own kernels."""
     with machine(devices=1) as virtual:
         for operator, kind, sample in chosen(everything):
             call(operator, kind, sample)

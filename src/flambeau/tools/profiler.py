@@ -38,13 +38,13 @@ NS_PER_MS = 1_000_000
 
 
 class Span(NamedTuple):
-    """Something that a stream did.
+    """One piece of work on a stream.
 
     device: the index;  stream: the CUstream's number, 0 for the default stream.
     name: the kernel's entry, the library's problem, `copy` with its direction, `fill` or `graph`.
     start_ns, end_ns: since the profile began.
-    nbytes: what a copy or a fill moves, or what lies within a kernel's operands.
-    site: `file:line` of the program that put it there; of the capture for a graph's parts on virtual GPUs.
+    nbytes: bytes that a copy or a fill moves, or that a kernel's operands span.
+    site: `file:line` of the program that queued it; for a graph's parts on virtual GPUs, of the capture.
     """
 
     device: int
@@ -101,7 +101,7 @@ class Timed(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """An event of a device and the host's time at which it happened."""
+    """An event of a device, and the host time at which it occurred."""
 
     event: EventHandle
     host_ns: int
@@ -110,8 +110,8 @@ class Origin(NamedTuple):
 class EventRecorder:
     """Records a timing event before and after each call.
 
-    A device is waited for when the profile first meets it, so that its clock can be laid beside the host's.
-    Work that is captured into a graph has no times; the graph's launches have.
+    The host waits for a device at its first use in a profile, to align its clock with the host's.  Work that is
+    captured into a graph has no times; the graph's launches have.
     """
 
     HOOKS = ("on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch")
@@ -212,7 +212,7 @@ class EventRecorder:
 
 
 def _described(launched: Any, arguments: Any) -> tuple[str, int]:
-    """A kernel's or a problem's name, and the bytes within its operands."""
+    """(Name of a kernel or a problem, bytes that its operands span)."""
     if isinstance(arguments, tuple):
         return launched.kind, _nbytes(launched.accesses(arguments))
     return launched.entry, _nbytes(launched.bind(arguments))
@@ -233,9 +233,9 @@ NS_PER_US = 1000
 
 
 class Range(NamedTuple):
-    """A part of the program that `cuda.nvtx` named, or a moment of it (`start_ns` is `end_ns`).
+    """A range of the program that `cuda.nvtx` marks, or an instant (`start_ns` is `end_ns`).
 
-    thread: which one ended it;  start_ns, end_ns: the host's time since the profile began.
+    thread: the thread that ended it;  start_ns, end_ns: host time since the profile began.
     """
 
     text: str
@@ -247,8 +247,8 @@ class Range(NamedTuple):
 class Profile:
     """The result of `with flambeau.profile() as p:`; complete after the block.
 
-    spans: kernels, library calls, copies and fills, by their begin.  ranges: what `cuda.nvtx` named, by its end.
-    modelled: whether the times are those of a model and not of a GPU.
+    spans: kernels, library calls, copies and fills, by start.  ranges: those marked by `cuda.nvtx`, by end.
+    modelled: whether the times are computed by the virtual GPUs' model.
     """
 
     def __init__(self) -> None:
@@ -311,7 +311,7 @@ class Profile:
             json.dump(document, file)
 
     def _events(self) -> list[dict[str, Any]]:
-        """Lanes are numbered from 0 in each process: the viewer's numbers have 32 bits, those of streams have more."""
+        """Trace events.  Streams are numbered from 0 in each process: the viewer's lane numbers have 32 bits."""
         streams = sorted({(each.device, each.stream) for each in self.spans})
         threads = list(dict.fromkeys(each.thread for each in self.ranges))
         lanes = {each: sum(other[0] == each[0] for other in streams[:at]) for at, each in enumerate(streams)}
@@ -347,7 +347,7 @@ def _range_event(named: Range, lane: int) -> dict[str, Any]:
 
 
 def _times(start_ns: int, end_ns: int) -> dict[str, float]:
-    """In microseconds, as the format has it."""
+    """Start and duration in microseconds, as the trace format requires."""
     return {"ts": start_ns / NS_PER_US, "dur": (end_ns - start_ns) / NS_PER_US}
 
 
@@ -385,11 +385,11 @@ class ProfilerActivity(Enum):
 
 @dataclass(frozen=True)
 class FunctionEvent:
-    """A named range of the host, or something that a stream did.
+    """A named range of the host, or a piece of work on a stream.
 
-    key: its name.  device_type: who did it.  device_index: which GPU, -1 for the host.
-    start_us, end_us: microseconds since the profile began.  count: how many it sums up.
-    stack: the line that put it on its stream, if the profile was made with_stack, else ().
+    key: its name.  device_type: where it ran.  device_index: which GPU, -1 for the host.
+    start_us, end_us: microseconds since the profile began.  count: the number of events it sums up.
+    stack: the line that queued it, if the profile was made with_stack, else ().
     """
 
     key: str
@@ -408,22 +408,22 @@ class FunctionEvent:
 
     @property
     def cpu_time(self) -> float:
-        """Microseconds of the host, on the average."""
+        """Mean host time in microseconds."""
         return self.cpu_time_total / self.count
 
     @property
     def device_time(self) -> float:
-        """Microseconds of a GPU, on the average."""
+        """Mean GPU time in microseconds."""
         return self.device_time_total / self.count
 
 
 class EventList(list[FunctionEvent]):
-    """Events, or their sums."""
+    """A list of events, or of sums of events."""
 
     def key_averages(self, group_by_stack_n: int = 0) -> EventList:
-        """One event for all of a name on one kind of device; numbers of steps do not count.
+        """Sum events of one name and kind of device; step numbers are ignored.
 
-        group_by_stack_n: how many entries of their stacks must be the same too.
+        group_by_stack_n: number of stack entries that must be equal too.
         """
         sums: dict[tuple[str, ProfilerActivity, tuple[str, ...]], FunctionEvent] = {}
         for each in self:
@@ -433,7 +433,7 @@ class EventList(list[FunctionEvent]):
         return EventList(sums.values())
 
     def total_average(self) -> FunctionEvent:
-        """All events as one.  Raises ArgumentError if there is none."""
+        """Sum all events into one.  Raises ArgumentError if there is none."""
         if not self:
             raise ArgumentError(
                 "there are no events, 0 were recorded", hint="profile work first", operator="total_average"
@@ -501,7 +501,7 @@ def _of_device(span: Span, stack: tuple[str, ...]) -> FunctionEvent:
 
 
 class ProfilerAction(IntEnum):
-    """Action of the profiler in a step."""
+    """The profiler's action in a step."""
 
     NONE = 0
     WARMUP = 1
@@ -616,11 +616,11 @@ class SteppedProfile:
         self._stop(error)
 
     def start(self) -> None:
-        """Begin with step 0."""
+        """Start with step 0."""
         self._enter(self._schedule(self.step_num))
 
     def step(self) -> None:
-        """The next step begins."""
+        """Start the next step."""
         self._end_step()
         saves = self._action is ProfilerAction.RECORD_AND_SAVE
         self.step_num += 1
@@ -632,7 +632,7 @@ class SteppedProfile:
         self._enter(following)
 
     def stop(self) -> None:
-        """The last step is over."""
+        """End the last step."""
         self._stop(None)
 
     def _stop(self, error: object) -> None:
@@ -684,9 +684,9 @@ class SteppedProfile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """The events' sums by name.  Raises ModeError if nothing was recorded.
+        """Sum the events by name.  Raises ModeError if nothing was recorded.
 
-        group_by_stack_n: how many entries of their stacks must be the same too.
+        group_by_stack_n: number of stack entries that must be equal too.
         group_by_input_shape, group_by_overload_name: have no effect: neither is recorded.
         """
         return self._events("key_averages").key_averages(group_by_stack_n)
@@ -724,7 +724,7 @@ def supported_activities() -> set[ProfilerActivity]:
 
 
 def record_function(name: str, args: str | None = None) -> AbstractContextManager[None]:
-    """A block, or the calls of a function, as a named range of profiles.  args: added to the name."""
+    """Context manager and decorator: a named range of profiles.  args: added to the name."""
     return profiler.named(name if args is None else f"{name}({args})")
 
 

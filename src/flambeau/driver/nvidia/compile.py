@@ -60,7 +60,7 @@ def nvrtc_version() -> Version:
 
 
 def supported() -> list[str]:
-    """The architectures that it compiles for, such as "sm_90"; none if it cannot be loaded."""
+    """The architectures that NVRTC compiles for, such as "sm_90"; none if it cannot be loaded."""
     try:
         numbers = library.check(library.nvrtc_bindings().nvrtcGetSupportedArchs(), "nvrtcGetSupportedArchs")
     except RuntimeError:  # no bindings, or no compiler: only what is shipped can run
@@ -91,7 +91,7 @@ def _read(size_of: Any, read: Any, program: Any) -> bytes:
 
 
 def remembered(files: PrivateFiles) -> Version | None:
-    """The version of the compiler that this process would load, or None if only loading it would tell."""
+    """The cached version of this process's compiler; None if the compiler must be loaded to tell."""
     content = files.read(_memory_name())
     if content is None:
         return None
@@ -146,7 +146,7 @@ class Source(NamedTuple):
 
 
 class Following:
-    """Which kernels follow which.
+    """The kernels that usually follow each kernel.
 
     texts: pieces of source;  kernels: {entry: the numbers of its pieces};  after: {entry: the entries that follow}.
     """
@@ -192,7 +192,7 @@ def write_following(sources: Mapping[str, str], after: Mapping[str, Sequence[str
 
 
 def _pieces(text: str) -> list[str]:
-    """The paragraphs of a source: kernels share most of them."""
+    """The paragraphs of a source; kernels share most of them."""
     *most, last = text.split("\n\n")
     return [*(each + "\n\n" for each in most), last]
 
@@ -205,7 +205,7 @@ def spare_cores() -> int:
 class BackgroundCompiler:
     """A queue of kernels to compile in background threads.  Thread-safe.
 
-    compile: makes one kernel for an architecture if nobody has yet, and never raises.
+    compile: compiles one kernel for an architecture unless that was done, and never raises.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class BackgroundCompiler:
         self._is_over = False
 
     def asked(self, kernel: Source, arch: str) -> None:
-        """The program wants this kernel now, so it will want those that follow it."""
+        """Queue the kernels that usually follow the one that the program requests."""
         with self._lock:
             if self._is_over or self._limit < 1:
                 return
@@ -303,7 +303,7 @@ def architectures() -> list[str]:
 
 
 def of_driver(cu: Any) -> Compiler:
-    """The compiler for what the driver of `cu` (cuda.bindings.driver) can load."""
+    """The compiler of code that the driver of `cu` (cuda.bindings.driver) can load."""
     version = library.check(cu.cuDriverGetVersion(), "cuDriverGetVersion")
     return Compiler(int(version) // 1000, config.compile_ahead())
 
@@ -323,7 +323,7 @@ class Compiler:
     """Finds or compiles machine code.  Thread-safe."""
 
     def __init__(self, cuda_major: int = ANY_MAJOR, ahead: bool = False, use_shipped: bool = True) -> None:
-        """cuda_major: the newest that the driver reads;  ahead: compile what comes next in the background."""
+        """cuda_major: the newest version that the driver loads;  ahead: compile following kernels in the background."""
         self._cuda_major = cuda_major
         self._use_shipped = use_shipped
         self.ahead = BackgroundCompiler(self._prepare, following, spare_cores() if ahead else 0)
@@ -331,7 +331,7 @@ class Compiler:
         _compilers.add(self)
 
     def reset(self) -> None:
-        """Reset the state of other threads in a forked child."""
+        """Reset, in a forked child, the state that belongs to other threads."""
         self._lock = Lock()
         self._turns: dict[str, Turn] = {}
         self._version: Version | None = None
@@ -369,7 +369,7 @@ class Compiler:
             if turn.cubin is None and turn.failure is None:
                 try:
                     turn.cubin = self._cached(source, arch) or self._compiled(source, arch)
-                except Exception as failure:  # noqa: BLE001 (nobody waits for it here; `_asked` raises it)
+                except Exception as failure:  # noqa: BLE001 (raised when the kernel is used)
                     turn.failure = failure
 
     def _turn(self, source: Source, arch: str) -> Turn:
@@ -389,7 +389,7 @@ class Compiler:
         return self._compiled(source, arch)
 
     def _compiled(self, source: Source, arch: str) -> bytes:
-        """Compile and keep, unless another process does."""
+        """Compile and cache, unless another process does."""
         files = cache_files()
         self._version = self._loaded(files)
         name = _name(source, arch, self._version)
@@ -401,7 +401,7 @@ class Compiler:
         return cubin
 
     def _loaded(self, files: PrivateFiles) -> Version:
-        """The version of the compiler, which is loaded; remembered where that was not known."""
+        """Load the compiler and return its version; store it if it was not cached."""
         found = nvrtc_version()
         if self._version != found:
             remember(files, found)

@@ -164,7 +164,7 @@ _PROCESS = os.urandom(8)  # processes of different containers may have equal pid
 
 
 class IpcCalls:
-    """The calls of the Driver Protocol that concern other processes."""
+    """The calls of the Driver for memory and events of other processes."""
 
     _cu: Any
     _devices: Devices
@@ -190,7 +190,7 @@ class IpcCalls:
         check(self._cu.cuIpcCloseMemHandle(address), "cuIpcCloseMemHandle", device=device, address=hex(address))
 
     def block_shared(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        """Nothing: an interprocess event recorded on the stream orders the work of other processes."""
+        """Do nothing: an interprocess event recorded on the stream orders the work of other processes."""
 
     def ipc_flush(self, stream: StreamHandle) -> None:
         self.stream_synchronize(stream)
@@ -208,7 +208,7 @@ class IpcCalls:
     def event_ipc_open(self, device: int, handle: bytes) -> EventHandle:
         raw = self._unpacked("event_ipc_open", EVENT, device, handle, self._cu.CUipcEventHandle)
         exporter = _exporter(handle)
-        if not host.is_process_alive(exporter):  # the driver would open it, and nobody would ever record it
+        if not host.is_process_alive(exporter):  # the driver would open it, and no process would record it
             raise ProcessGoneError(f"process {exporter}, which made the event, has ended", operator="event_ipc_open")
         self._devices.use(device)
         result = self._cu.cuIpcOpenEventHandle(raw)
@@ -220,7 +220,7 @@ class IpcCalls:
         return _HANDLE.pack(kind, os.getpid(), _PROCESS, self._devices.uuid(device).encode(), raw)
 
     def _unpacked(self, name: str, kind: bytes, device: int, handle: bytes, make: Any) -> Any:
-        """The driver's struct.  Raises ArgumentError for what this driver did not export, or exported right here."""
+        """The driver's part of a handle.  Raises ArgumentError for another kind, device, or this process's own."""
         if not isinstance(handle, bytes) or len(handle) != _HANDLE.size or not handle.startswith(kind):
             raise ArgumentError(
                 f"this is not a handle of an NVIDIA GPU's {'memory' if kind == MEMORY else 'event'}: "
@@ -262,9 +262,9 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     capabilities = Capabilities("nvidia", graphs=True, ipc=True, libraries=LIBRARIES)
 
     def __init__(self, bindings: Any = None, shared_library: str = "") -> None:
-        """bindings: stands in for the module cuda.bindings.driver, which `start` finds otherwise.
+        """bindings: replacement of the module cuda.bindings.driver, which `start` imports otherwise.
 
-        shared_library: then the file in which the compiled calls, if there are any, find the driver's functions.
+        shared_library: the file in which the compiled calls find the functions of such a replacement.
         """
         super().__init__()
         self._cu: Any = bindings
@@ -351,25 +351,25 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         check(self._cu.cuMemHostUnregister(address), "cuMemHostUnregister", address=hex(address))
 
     def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        """Nothing: hardware does not know the allocator's blocks."""
+        """Do nothing: hardware does not know the allocator's blocks."""
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
-        """Nothing: hardware does not know the allocator's blocks."""
+        """Do nothing: hardware does not know the allocator's blocks."""
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
-        """Nothing, as of `block_given`."""
+        """Do nothing, as `block_given`."""
 
     def host_taken(self, address: Address, nbytes: int) -> None:
-        """Nothing, as of `block_given`."""
+        """Do nothing, as `block_given`."""
 
     def host_accessed(self, access: Access) -> None:
-        """Nothing, as of `block_given`."""
+        """Do nothing, as `block_given`."""
 
     def drain(self) -> None:
         """Do nothing: the device continues with the queued work."""
 
     def stream_named(self, stream: StreamHandle, name: str, site: str) -> None:
-        """Nothing: no report of the driver's names a stream."""
+        """Do nothing: the driver's reports do not name streams."""
 
     # streams
 
@@ -436,7 +436,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     def event_destroy(self, event: EventHandle) -> None:
         gone = self._events.remove(event)
         if gone.is_plain and len(self._spare_events[gone.device]) < MAX_SPARE_EVENTS:
-            # Also if a capture recorded it: whoever gets it records it anew before anything waits for it.
+            # Also if a capture recorded it: its next user records it before any wait.
             self._spare_events[gone.device].append(gone)
             return
         self._devices.use(gone.device)
@@ -581,12 +581,12 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         return partial(self._launch, self._kernels[self._load(device, kernel)])
 
     def _prepare(self, device: int, kernel: Kernel, grid: Grid, arguments: bytes, places: tuple[int, ...]) -> Any:
-        """See Planner.  None without compiled calls.  The lock is held."""
+        """As Planner's `prepare`; None without compiled calls.  The lock is held."""
         loaded = self._kernels[self._load(device, kernel)]
         return self._native and self._native.KernelCall(self.hot, loaded, grid, arguments, places)
 
     def _load(self, device: int, kernel: Kernel) -> KernelHandle:
-        """Load, unless another thread just did.  The lock is held."""
+        """Load a kernel unless another thread did.  The lock is held."""
         known = self._kernel_handles.get((device, kernel))
         if known is not None:
             return known
@@ -597,7 +597,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         return handle
 
     def _plan(self, device: int, problem: LibraryOperation) -> PlanHandle:
-        """Plan, unless another thread just did.  The lock is held."""
+        """Make a plan unless another thread did.  The lock is held."""
         known = self._plan_handles.get((device, problem))
         if known is not None:
             return known

@@ -37,7 +37,7 @@ Launch = Callable[[Grid, bytes, Stream], None]
 
 
 def is_small(problem: Gemm) -> bool:
-    """Whether a product is for `small_kernel`."""
+    """Whether `small_kernel` computes a product."""
     return problem.batch == 1 and max(problem.m, problem.n) <= SMALL_SIDE and problem.k <= SMALL_DEPTH
 
 
@@ -50,7 +50,7 @@ class OwnProduct:
     """A product on a kernel of this file, which needs no workspace.
 
     launch: puts the loaded `kernel_of(problem)` on a stream.  grid: None if there is nothing to launch.
-    native: what runs it without Python in between, or None.
+    native: its compiled runner, or None.
     """
 
     workspace_nbytes = 0
@@ -73,7 +73,7 @@ class OwnProduct:
 
 @cache
 def gemm_kernel(of: dtype) -> Kernel:
-    """The kernel of one data type: (out, a, b, bias, three layouts, n, the activation's place in ACTIVATIONS).
+    """The kernel of one dtype: (out, a, b, bias, three layouts, n, index of the activation in ACTIVATIONS).
 
     Strides are in elements; bias is absent or [n].
     Raises: NotSupportedError for bool.
@@ -110,7 +110,7 @@ def _kernel(name: str, of: dtype) -> Kernel:
 
 
 def values_of(problem: Gemm, addresses: tuple[int, ...]) -> tuple[Any, ...]:
-    """What `kernel_of(problem).pack` takes for the operands (out, a, b, bias)."""
+    """The values that `kernel_of(problem).pack` takes for the operands (out, a, b, bias)."""
     out, a, b, bias = addresses
     batch, m, n, k = problem.batch, problem.m, problem.n, problem.k
     layouts = (
@@ -122,7 +122,7 @@ def values_of(problem: Gemm, addresses: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 def grid_of(problem: Gemm) -> Grid | None:
-    """How a product is spread over the device; None if it has no element."""
+    """The grid of a product; None if it has no element."""
     side = SMALL_TILE if is_small(problem) else TILE
     squares = -(-problem.m // side) * -(-problem.n // side)
     if squares * problem.batch == 0:
@@ -187,7 +187,7 @@ class AttentionFallback:
 
 
 class AttentionBackwardFallback:
-    """Attention's gradients on the kernels of this file: the workspace holds one sum per query."""
+    """Gradients of attention on the kernels of this file; the workspace holds one sum per query."""
 
     native = None
 
@@ -219,7 +219,7 @@ def _check_attention(problem: Attention) -> None:
 
 
 def attention_grid(rows: Sequence[int]) -> Grid | None:
-    """How [batch, heads, rows, dims] is spread over the device; None if it has no row."""
+    """The grid for [batch, heads, rows, dims]; None if there is no row."""
     batch, heads, count, _ = rows
     blocks = batch * heads * -(-count // ROWS_PER_BLOCK)
     return Grid((blocks, 1, 1), ATTENTION_THREADS) if blocks else None

@@ -1,5 +1,6 @@
-"""Who solves a problem: NVIDIA's library where it is installed and can, flambeau's own kernel otherwise, and for small
-products.
+"""Choice of the implementation of a problem: NVIDIA's library if it is installed and supports it, else an own kernel.
+
+Small products always use an own kernel.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ class Plan(Protocol):
 
 
 class Planner:
-    """Makes plans.  The driver's lock is held, and the device's context is current, whenever it is called.
+    """Makes plans.  In every call, the driver's lock is held and the device's context is current.
 
-    load: loads a kernel on a device, and returns what puts it on a stream.
-    prepare: the `Plan.native` that launches a kernel on a device: on that grid, with those arguments, in which the
-    operands' addresses go to those places.
+    load: loads a kernel on a device, and returns the function that launches it.
+    prepare: makes the `Plan.native` that launches a kernel on a device with a grid and arguments, and writes the
+    operands' addresses at the given offsets.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Planner:
         raise NotSupportedError(f"library_plan of kind {problem.kind}: the nvidia driver does not have this call yet")
 
     def workspace(self, device: int) -> int:
-        """The bytes of workspace that cuBLASLt gets."""
+        """Bytes of cuBLASLt's workspace."""
         if self._granted is not None:
             return self._granted
         is_hopper = self._devices.attribute(device, "COMPUTE_CAPABILITY_MAJOR") >= 9
