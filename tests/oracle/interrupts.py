@@ -545,9 +545,12 @@ def fuzz_signals(areas: tuple[Area, ...], points: int, seed: int) -> Iterator[tu
     """As `fuzz`, by a real signal at a random time: for code that is compiled, which is not traced."""
     chosen = random.Random(seed)
     former = signal.signal(signal.SIGALRM, Alarm.ring)
+    gc.collect()
+    gc.freeze()  # else most of a capture's time is the collection before it
     try:
         yield from _at_random_times(areas, points, chosen)
     finally:
+        gc.unfreeze()
         signal.signal(signal.SIGALRM, former)
 
 
