@@ -251,7 +251,7 @@ def flip(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tens
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Round down to an integer; integers are unchanged."""
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  The gradient is 0."""
+    """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
 def fork_rng(devices: Iterable[Any] | None = ..., enabled: _bool = ..., device_type: str | None = ...) -> ContextManager[None]:
     """Restore, on exit, the state of the CPU's generator and of CUDA devices'."""
 def from_dlpack(ext_tensor: Any, *, device: Device = ..., copy: _bool | None = ...) -> Tensor:

@@ -225,7 +225,7 @@ def _division(cuda: str, **options: Any) -> Any:
 
 @_division("floored(input, other)", differentiable=False)
 def floor_divide(input: Value, other: Value) -> Any:
-    """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  The gradient is 0.
+    """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.

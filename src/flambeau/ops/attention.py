@@ -244,7 +244,7 @@ def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None
         raise DtypeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{mask.dtype.name} and query.dtype: {kinds[0].name} instead",
-            hint=f"convert it: .bool() for what may be seen, .to(torch.{kinds[0].name}) for what is added",
+            hint=f"convert it: .bool() for True at attended keys, .to(torch.{kinds[0].name}) to add it",
             operator=name,
         )
 

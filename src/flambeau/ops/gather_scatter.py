@@ -193,7 +193,7 @@ def _padded(part: Any, shape: Sequence[int] | None) -> Any:
 def _check_reduce(reduce: str) -> None:
     if reduce == "multiply":
         raise NotSupportedError(
-            "reduce='multiply' is not there yet", hint="use reduce='add', or gather first", operator="scatter"
+            "reduce='multiply' is not supported", hint="use reduce='add', or gather first", operator="scatter"
         )
     if reduce != "add":
         raise ModeError(

@@ -354,7 +354,7 @@ def repeat_interleave(
         if len(counts.shape) == 1 and counts.shape[0] != size:
             raise ShapeError(
                 f"there are {counts.shape[0]} counts for {size} places of dimension {at}",
-                hint="give one count for each place, or one for all",
+                hint="give one count for each index, or one for all",
                 operator="repeat_interleave",
             )
         places = _places_of_counts(counts, output_size)
@@ -400,7 +400,9 @@ def _places_of_counts(counts: Any, total: int | None) -> Any:
 
 def _negative(count: int) -> ValueRangeError:
     return ValueRangeError(
-        f"repeats must not be negative, got {count}", hint="0 leaves a place out", operator="repeat_interleave"
+        f"repeats must not be negative, got {count}",
+        hint="a count of 0 leaves an index out",
+        operator="repeat_interleave",
     )
 
 

@@ -68,7 +68,7 @@ def _former_reduction(name: str, size_average: bool | None, reduce: bool | None)
         if value not in (None, False, True):
             raise ArgumentTypeError(
                 f"{what} must be a bool or None, got {shown(value)}",
-                hint="reduction= takes 'mean' and its kin",
+                hint="use reduction='none', 'mean' or 'sum' instead",
                 operator=name,
             )
     chosen = "none" if reduce is False else "sum" if size_average is False else "mean"

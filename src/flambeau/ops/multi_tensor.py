@@ -291,7 +291,7 @@ def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
     if not order:
         raise ArgumentError(
             f"order {order} is not supported",
-            hint="any but 0: 2.0 is usual, float('inf') is the largest",
+            hint="use another order: 2.0 is usual, float('inf') is the largest absolute value",
             operator="norm_of_many",
         )
     check_floating("norm_of_many", "tensors", tensors)

@@ -32,7 +32,7 @@ from .reduction_kernels import (
 
 LAYER_NORM_SOURCE = ROW_SOURCE + source_text("layer_norm.cu")
 COLUMN_LANES = 32  # at most, of those that share a block for the parameter gradients
-COLUMN_BLOCKS = 132 * 4  # of the parameter gradients: what runs at once
+COLUMN_BLOCKS = 132 * 4  # blocks of the parameter gradients that run at once
 COLUMN_BOUNDS = f"__launch_bounds__({THREADS}, 4)"
 ROWS_PER_PIECE = 64  # of the parameter gradients
 
@@ -323,7 +323,7 @@ def _column_parts(rows: int, tiles: int) -> int:
     return -(-rows // -(-rows // parts)) if rows else 0
 
 
-# the second derivative: mean and rstd count as operands, and native_layer_norm says what flows back from them
+# the second derivative: mean and rstd are operands, whose gradients native_layer_norm defines
 
 
 @layer_norm_backward.derivative

@@ -263,7 +263,7 @@ def _uniform_kernel(dtype: dtype) -> Kernel:
     def make(seed: int, first: int, numel: int, low: float, high: float) -> Any:
         fractions = fractions_of(dtype, seed, first, numel, FRACTION_BITS.get(dtype, 24))[:numel]
         drawn = (fractions * (number(high) - number(low)) + number(low)).astype(dtype.numpy)
-        is_end = drawn.astype(dtype.wide.numpy) >= number(high)  # rounded up to what is excluded
+        is_end = drawn.astype(dtype.wide.numpy) >= number(high)  # rounded up to the excluded bound
         return np.where(is_end, np.asarray(number(low)).astype(dtype.numpy), drawn)
 
     maker = f"Uniform<{dtype.cuda}, {c}>{{({c})low, ({c})high}}"

@@ -461,7 +461,9 @@ def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
         )
     if step <= 0:
         raise ArgumentError(
-            f"step must be greater than zero, got {step}", hint="1 begins a window at every place", operator="unfold"
+            f"step must be greater than zero, got {step}",
+            hint="a step of 1 starts a window at every index",
+            operator="unfold",
         )
     if not input.shape:
         return (size,), (1,), 0

@@ -119,7 +119,7 @@ def _rows_samples() -> Iterator[Sample]:
 
 @operator(samples=_rows_samples, dtypes=dtypes.ALL, method=False, function=False)
 def sort_rows(call: Call, input: Operand, descending: bool = False) -> Any:
-    """The elements of the last dimension in order, and their places.
+    """(values, indices) of the elements of the last dimension in order.
 
     Host: returns at once.
     """

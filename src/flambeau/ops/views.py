@@ -457,7 +457,7 @@ def expand(input: Operand, size: Any) -> Any:
     if -1 in size[:lead]:
         raise ShapeError(
             f"-1 isn't allowed for a leading, new dimension: {list(size)}, the input is {list(input.shape)}",
-            hint="-1 keeps a size that is there: give new dimensions a number",
+            hint="-1 keeps an existing size: give new dimensions a number",
             operator="expand",
         )
     target = [have if want == -1 else want for want, have in zip(size, (*[1] * lead, *input.shape))]

@@ -301,9 +301,9 @@ class Tensor:
     def floor_(self) -> Self:
         """Round down to an integer; integers are unchanged."""
     def floor_divide(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  The gradient is 0."""
+        """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
     def floor_divide_(self, other: Tensor | Number) -> Self:
-        """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  The gradient is 0."""
+        """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
         """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
     def ge(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
