@@ -20,9 +20,6 @@ ONE_OVER_ROOT_2 = 1 / root(2)
 ONE_OVER_ROOT_2_PI = 1 / root(2 * pi)
 
 
-# activations: each backward is one launch, and has a derivative of its own
-
-
 def _slopes() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
     yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1)))

@@ -369,7 +369,7 @@ def bitwise_right_shift(input: Value, other: Value) -> Any:
     return np.where(held, moved, 0) if is_unsigned else moved
 
 
-# choosing
+# where and masked_fill
 
 
 def _choices() -> Iterator[Sample]:

@@ -208,9 +208,6 @@ def copied_input(call: Call, input: Operand) -> Any:
     return out
 
 
-# one dimension
-
-
 @cache
 def _select_kernel(dtype: dtype, unit: int) -> Kernel:
     moved = C_TYPES_BY_SIZE[unit]

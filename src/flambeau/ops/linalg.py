@@ -89,8 +89,6 @@ def unit_steps(rows: int, columns: int, row_step: int, column_step: int) -> tupl
     return None
 
 
-# matrix products
-
 PRODUCT_TYPES = dtypes.ALL[1:]
 
 

@@ -29,7 +29,7 @@ IGNORED = -100
 TERMS_PER_PIECE = 4096
 
 
-# kernels
+# negative log-likelihood: kernels
 
 
 @cache
@@ -162,7 +162,7 @@ _CLASS_KERNELS = {
 }  # fmt: skip
 
 
-# operators
+# negative log-likelihood: operators
 
 
 def _class_sizes(shape: Sequence[int]) -> tuple[int, int, int]:
@@ -357,7 +357,7 @@ def _(grad: Any, target: Any, weight: Any, total: Any, ignore_index: int, is_eac
     return flowed if total is None else flowed / total, None, None, None
 
 
-# cross entropy of logits
+# cross entropy of logits: kernels
 
 MOST_TILES = 2**31  # of a row
 MOST_TERMS = 16 * TERMS_PER_PIECE  # that one block sums
@@ -445,7 +445,7 @@ def entropy_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
     return Kernel(entry, code, [*params, *_entropy_parameters(dtype)], reference, 8.0)
 
 
-# operators
+# cross entropy of logits: operators
 
 
 def _entropy_row_samples() -> Iterator[Sample]:

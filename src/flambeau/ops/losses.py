@@ -15,32 +15,6 @@ from .operator import Array, ErrorSample, Operand, Sample, Value, composite
 from .pointwise import floating_only, numpy_type, pointwise, promoted
 from .softmax import log_softmax
 
-# negative log-likelihood
-
-
-@composite(samples=class_samples, errors=class_errors, dtypes=FLOATING_TYPES, method=False)
-def nll_loss(
-    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
-    ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
-    """Negative log-probability of the target classes, from log-probabilities.
-
-    weight: one number per class.  ignore_index: a target that is left out.
-    reduction: "none", "sum", or "mean", which divides by the sum of the targets' weights (NaN if all are ignored).
-    Shapes: input [n, c, *] or [c], target [n, *], () or [1] of int64; the result is () or has the target's shape.
-    Host:   returns at once.
-    Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
-            ArgumentError, ShapeError, DtypeError.
-    Example:
-        >>> logs = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()
-        >>> torch.nn.functional.nll_loss(logs, torch.tensor([0, 1]), reduction="none")
-        tensor([0.6931, 2.3026])
-    """
-    reduction = reduction_of("nll_loss", size_average, reduce, reduction)
-    target = squeeze_target(input, target)
-    return class_loss(input, target, weight, ignore_index, reduction)[0]
-
-
 REDUCTIONS = ("none", "mean", "sum")
 
 
@@ -251,13 +225,34 @@ def smooth_l1_loss(
     return reduced(smooth_difference(input, target, float(beta)), reduction)
 
 
-# cross entropy
-
 LOG_FLOOR = -100.0  # the least logarithm of a probability
 SLOPE_FLOOR = 1e-12  # the least divisor in the gradient of such a logarithm
 
 
-# cross entropy of classes
+# classes
+
+
+@composite(samples=class_samples, errors=class_errors, dtypes=FLOATING_TYPES, method=False)
+def nll_loss(
+    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
+    ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Negative log-probability of the target classes, from log-probabilities.
+
+    weight: one number per class.  ignore_index: a target that is left out.
+    reduction: "none", "sum", or "mean", which divides by the sum of the targets' weights (NaN if all are ignored).
+    Shapes: input [n, c, *] or [c], target [n, *], () or [1] of int64; the result is () or has the target's shape.
+    Host:   returns at once.
+    Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
+            ArgumentError, ShapeError, DtypeError.
+    Example:
+        >>> logs = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()
+        >>> torch.nn.functional.nll_loss(logs, torch.tensor([0, 1]), reduction="none")
+        tensor([0.6931, 2.3026])
+    """
+    reduction = reduction_of("nll_loss", size_average, reduce, reduction)
+    target = squeeze_target(input, target)
+    return class_loss(input, target, weight, ignore_index, reduction)[0]
 
 
 def _entropy_samples() -> Iterator[Sample]:
@@ -350,7 +345,7 @@ def _probability_loss(logs: Any, target: Any, weight: Any, reduction: str, smoot
     return total if reduction == "sum" else total / (prod(logs.shape) // max(classes, 1))  # NaN where there is nothing
 
 
-# of yes-or-no probabilities
+# binary targets
 
 
 def _probabilities() -> Iterator[Sample]:

@@ -186,7 +186,7 @@ def standard_normals(dtype: dtype, seed: int, first: int, numel: int) -> Any:
     return np.stack([radius * cosine, radius * sine], 1).reshape(-1)[:numel]
 
 
-# kernels
+# random kernels
 
 
 # The last parameters of every random kernel.  A graph has a state in device memory: the seed, and a counter that is
@@ -242,14 +242,12 @@ def fill_random(call: Any, out: Any, kernel: Kernel, per_counter: int, values: S
         call.launch(kernel, grid_over(numel), out, *values, state, seed, first, numel)
 
 
-# operators
-
 EXACT_BITS = {dtypes.float16: 11, dtypes.bfloat16: 8, float32: 24, float64: 53}  # all smaller integers are represented
 KEY_SPAN = 1 << 63
 CHANCE_HINT = "p is the probability of a 1; torch.sigmoid maps any number into that range"
 
 
-# kernels
+# kernels of the operators
 
 
 def _per_counter(dtype: dtype) -> int:

@@ -127,14 +127,12 @@ def run_variance(call: Any, input: Any, dims: Sequence[int], out: Any, scale: fl
     call.launch(join_variance_kernel(wide, out.dtype), grid, out, means, squares, *numbers)
 
 
-# sums, products, means and variances
-
 PROD = Fold("prod", "1", "a * b", "multiply")
 ALL = Fold("all", "true", "a && b", "logical_and")
 ANY = Fold("any", "false", "a || b", "logical_or")
 
 
-# sums and products
+# sums, products, means and variances
 
 
 def _total(call: Any, fold: Fold, boolean: Fold, input: Any, dim: Dims, keepdim: bool, wanted: dtype | None) -> Any:
@@ -332,7 +330,7 @@ def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
     return deviation(input, dim, keepdim, correction)
 
 
-# truth
+# all and any
 
 
 def _truth(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) -> Any:

@@ -65,10 +65,7 @@ def one_bool() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,), dtype="bool"),), DtypeError, "bool operands are not supported")
 
 
-# reductions, and dimensions of views
-
-
-# samples
+# reductions and dimensions
 
 
 def reduction_samples() -> Iterator[Sample]:
@@ -119,7 +116,7 @@ def nothing_to_choose() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((0, 3)), 0), IndexRangeError, "expected reduction dim 0 to have non-zero size")
 
 
-# indexes
+# indices
 
 
 def index_array(*shape: int, low: int = 0, high: int = 2, seed: int = 3) -> Array:
