@@ -1,10 +1,10 @@
-"""What a kernel is, and the one buffer in which its arguments travel.
+"""Kernels, their parameters, and the buffer of a launch's arguments.
 
-`Kernel.pack` makes the buffer.  The nvidia driver hands it to the GPU as it is; the virtual driver calls
-`Kernel.bind` on the same bytes, which gives back every array that the kernel touches, and runs `reference`
-on them.  So index collapsing and argument packing are tested without a GPU.
+`Kernel.pack` makes the buffer.  The nvidia driver passes it to the GPU unchanged.  The virtual driver calls
+`Kernel.bind` on the same bytes, which returns every array that the kernel accesses, and runs `reference` on them.
+So index collapsing and argument packing are tested without a GPU.
 
-The buffer has the C layout of the parameters, one after another, with natural alignment:
+The buffer has the C layout of the parameters in order, with natural alignment:
 
     Pointer    void*                                                   0 where an optional operand is absent
     Scalar     one value of its C type
@@ -23,14 +23,14 @@ from .errors import ArgumentError
 from .strides import contiguous, extent
 
 MAX_DIMS = 8
-Buffer = bytes | bytearray  # of a launch; whoever is handed one may keep it, and nobody writes to it any more
+Buffer = bytes | bytearray  # the arguments of a launch; it may be kept, since it is not written again
 _FORMATS = {"int32": "i", "int64": "q", "uint32": "I", "uint64": "Q", "float32": "f", "float64": "d"}
 _ABSENT = (0,) * MAX_DIMS
 _NO_ARRAY = (0, 0)
 
 
 class Grid(NamedTuple):
-    """How a kernel is spread: `blocks` of `threads`, each block with `shared` bytes of dynamic shared memory."""
+    """A launch grid: `blocks` of `threads` threads, each block with `shared` bytes of dynamic shared memory."""
 
     blocks: tuple[int, int, int]
     threads: int
@@ -49,8 +49,9 @@ class Param:
 class Pointer(Param):
     """An array in device memory.
 
-    access: "r", "w" or "rw".  shape: the sizes of a contiguous array, each a number or the name of a Scalar;
-    or the name of the Strided parameter that describes it.
+    access: "r", "w" or "rw".
+    shape: the sizes of a contiguous array, each a number or the name of a Scalar; or the name of the Strided parameter
+    with its shape and strides.
     """
 
     __slots__ = ("access", "dtype", "shape")
@@ -74,7 +75,7 @@ class Scalar(Param):
 
 
 class Strided(Param):
-    """The common shape of some pointers, and each one's strides.  Its value is (shape, [strides per operand])."""
+    """The common shape of some arrays, and the strides of each.  Its value is (shape, [strides per operand])."""
 
     __slots__ = ("operands",)
 
@@ -84,7 +85,7 @@ class Strided(Param):
 
 
 class Pointers(Param):
-    """Up to `count` contiguous arrays, seen as one-dimensional.  Its value is a list of (address, numel)."""
+    """Up to `count` contiguous arrays, treated as one-dimensional.  Its value is a list of (address, numel)."""
 
     __slots__ = ("access", "count", "dtype")
     NBYTES = 16  # of one entry: {void* data; long long numel;}
@@ -97,7 +98,7 @@ class Pointers(Param):
 
 
 class Access:
-    """One array that a launch touches.  Shape and strides in elements."""
+    """One array that a launch reads or writes.  Shape and strides are in elements."""
 
     __slots__ = ("address", "dtype", "mode", "nbytes", "shape", "strides")
 
@@ -122,15 +123,15 @@ def _hull(shape: Sequence[int], strides: Sequence[int] | None) -> int:
 
 
 class Kernel:
-    """Device code with its arguments and its meaning.
+    """Device code, its parameters and its reference in NumPy.
 
-    entry: the `extern "C"` name in `source`, which is CUDA C++ that needs no header.
-    reference: called with one NumPy array per Pointer, a list of them per Pointers and a number per Scalar,
-    in the order of `params`; it writes the arrays that are not "r".  An absent operand is None.
+    entry: the `extern "C"` name in `source`, which is CUDA C++ without includes.
+    reference: called with one NumPy array per Pointer, a list of arrays per Pointers and a number per Scalar, in the
+    order of `params`.  It writes the arrays that are not "r".  An absent operand is None.
     operations: arithmetic operations per element of the largest operand, for the modelled clock.
-    offsets: where each parameter begins in the buffer, in bytes.
-    body: where NumPy can make the only result of the operands as they lie, the function that does, called with what the
-    reference is called with after the result; else None.  computes: the type of each of these.
+    offsets: the offset of each parameter in the buffer, in bytes.
+    body: a function that returns the only result as a NumPy array, called with the arguments of the reference after the
+    result; None if there is no such function.  computes: the dtype of each of these arguments.
     """
 
     __slots__ = (
@@ -152,7 +153,7 @@ class Kernel:
         self._struct = struct.Struct("@" + "".join(formats))
 
     def pack(self, values: Sequence[Any]) -> bytes:
-        """The launch buffer for `values`, one per parameter.
+        """Pack `values`, one per parameter, into a launch buffer.
 
         A Pointer takes an address, a Scalar a number, a Strided (shape, strides), a Pointers [(address, numel)].
         """
@@ -169,9 +170,9 @@ class Kernel:
         return self._struct.pack(*flat)
 
     def bind(self, buffer: Buffer) -> list[Any]:
-        """What `pack` was given, as the kernel will see it: Access, list of Access, number, or None if absent.
+        """Decode a buffer: per parameter an Access, a list of Access, a number, or None if absent.
 
-        A list has no entry for an array of address 0.
+        Strided parameters are merged into the Access of their arrays.  Arrays of address 0 are left out of lists.
         """
         values = self._unpack(buffer)
         bound: list[Any] = []
@@ -205,7 +206,7 @@ class Kernel:
 
 
 def _offset_of(formats: Sequence[str], index: int) -> int:
-    """Where a parameter begins in the buffer: after those before it and what its alignment asks for."""
+    """The offset of a parameter in the buffer, aligned as C does."""
     return struct.calcsize("@" + "".join(formats[: index + 1])) - struct.calcsize("@" + formats[index])
 
 
@@ -252,5 +253,5 @@ def _pointer_access(param: Pointer, values: dict[str, Any]) -> Access | None:
 
 
 def row_major(access: Access) -> Sequence[int]:
-    """The strides of an access, in elements, also where it is contiguous."""
+    """The strides of an access, in elements, computed if it is contiguous."""
     return contiguous(access.shape) if access.strides is None else access.strides

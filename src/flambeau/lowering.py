@@ -1,12 +1,12 @@
-"""Lowering: what one call of an operator takes and queues, worked out once for all calls with the same key.
+"""Lowering: turn a call of an operator into a plan, which serves all calls with the same key.
 
-- A lowering (see ops/operator.py) runs once for operands of given layouts, numbers of given types and attributes of
-  given values.  It is given a `Call`, which records what it takes and queues, and tensors over placeholders, which have
-  a layout and no memory.  So a lowering decides by layouts, attributes and number types alone.
-- A composite is lowered by running its body on placeholders: the operators that it calls are lowered into its own Call.
-  If it comes to one call of one operator, later calls go to that operator at once (`Delegation`).  If it needs a value,
-  its body runs in every call.
-- The outcome is a `Plan` (core/plan.py).
+- A lowering (see ops/operator.py) runs once for given layouts of operands, types of numbers and values of attributes.
+  It gets a `Call`, which records what is allocated and queued, and placeholders, which have a layout and no memory.  So
+  it decides only by layouts, attributes and types of numbers.
+- A composite is lowered by running its body on placeholders.  The operators that it calls are lowered into its `Call`.
+  If the body is one call of one operator, later calls go to that operator directly (`Delegation`).  If it needs a
+  value, it runs in every call.
+- The result is a `Plan` (core/plan.py).
 """
 
 from __future__ import annotations
@@ -36,13 +36,14 @@ from .runtime.device import device
 from .runtime.generator import Generator, check_generator
 from .runtime.machine import Accelerator
 
-AT_ONCE = 2  # a call that takes no more than this takes all of it before its first step
+AT_ONCE = 2  # a call with at most this many allocations makes them all before its first step
 
 
 class Call:
-    """One call while it is lowered: what a lowering may ask for (see ops/operator.py), and what it has asked for.
+    """One call while it is lowered: implements the interface of ops/operator.py and records its use.
 
-    name: the operator's;  called: what the user calls it.  given: the tensor that takes the result, or None.
+    name: the operator's name.  called: the name that the user called.
+    given: the tensor that takes the result, or None.
     """
 
     def __init__(self, operator: Operator, device: Device, operands: int) -> None:
@@ -51,10 +52,10 @@ class Call:
         self.device = device
         self.is_on_host = device.index < 0
         self.setting = operator.setting
-        self.settings: list[tuple[Any, Any]] = []  # of operators that a composite calls, which its key does not have
+        self.settings: list[tuple[Any, Any]] = []  # of operators that a composite calls; they are not in its key
         self.is_derivative = operator.is_derivative
         self.given: Any = None
-        self.places = operands  # what the plan uses so far
+        self.places = operands  # the number of operands and allocations so far
         self.taken: list[Layout] = []
         self.steps: list[Any] = []
         self.draws: list[tuple[int, Any]] = []
@@ -63,7 +64,7 @@ class Call:
         self.inlined: list[tuple[Operator, Sequence[Any], Any]] = []
 
     def operand(self, source: TensorBase, place: int) -> Any:
-        """A tensor that stands for an operand of the call, which has a place among what the plan uses."""
+        """A placeholder for an operand; `place` is its index in the plan."""
         if source.layout.device is not self.device:
             raise NotLowerable("several devices")
         return self._placed(source.layout, place)
@@ -74,9 +75,9 @@ class Call:
         return tensor.new_tensor(memory, layout)
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
-        """A new result, or the tensor to write if its type, shape and strides are those of the result.
+        """A new result, or the tensor to write if that has the type, the shape and the strides of the result.
 
-        strides: of a result that leaves no gaps, contiguous if not given.
+        strides: those of a dense result; contiguous if not given.
         """
         size = st.Size(shape)
         layout = dense_layout(self.device, dtype, size)
@@ -90,11 +91,11 @@ class Call:
         return self.take(layout)
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
-        """Contiguous memory that is free again once this call's launches are done."""
+        """Contiguous memory that is freed when the launches of this call are done."""
         return self.take(dense_layout(self.device, dtype, tensor.checked_size(shape, self.name)))
 
     def take(self, layout: Layout) -> Any:
-        """New memory of a layout without gaps."""
+        """Allocate memory of a dense layout."""
         if layout.device is not self.device:
             raise NotLowerable("several devices")
         self.taken.append(layout)
@@ -122,7 +123,7 @@ class Call:
         self.given = before
 
     def make_on_host(self, body: Any, *operands: Any) -> None:
-        """On the CPU, make the result of this call's only launch by a function of the operands' arrays."""
+        """On the CPU, compute the result of the only launch by `body`, called with the operands' arrays."""
         self.body, self.body_operands = body, operands
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
@@ -152,7 +153,7 @@ class Call:
         return Drawn(first), Drawn(first + 1), Drawn(first + 2)
 
     def inline(self, operator: Operator, bound: Sequence[Any], given: Any) -> Any:
-        """Lower a call that a composite makes into this one.  given: the tensor that takes the result, or None."""
+        """Lower a call of a composite's body into this call.  given: the tensor that takes the result, or None."""
         for argument in (*bound, given):
             _check_placed(argument)
         if operator.host == "waits" or operator.mutates:
@@ -166,7 +167,7 @@ class Call:
             return result if given is None else given
         before = self.given, self.name, self.called
         self.given, self.name = given, operator.name
-        if self.is_derivative:  # it has no name of its own: its launches are those of what it calls
+        if self.is_derivative:  # its launches are named after the operators that it calls
             self.called = operator.called
         try:
             result = operator.lower(self, *bound)
@@ -176,7 +177,7 @@ class Call:
         return result
 
     def plan(self, members: list[tuple[int, int]], has_given: bool, result: Any) -> Plan:
-        """What was recorded.  result: what the lowering returned, or the body of a composite."""
+        """The plan of what was recorded.  result: the result of the lowering, or of the body of a composite."""
         steps = [host_call(step) for step in self.steps] if self.is_on_host else self.steps
         plan = Plan(self.device, members, has_given, self.taken, steps, self.draws, result)
         plan.settings = self.settings or None
@@ -186,7 +187,7 @@ class Call:
 
 
 def _kept(result: Any) -> Iterator[int]:
-    """The places of what a call returns."""
+    """Yield the places of the results of a call."""
     if isinstance(result, tuple):
         for tensor in result:
             yield from _kept(tensor)
@@ -195,9 +196,9 @@ def _kept(result: Any) -> Iterator[int]:
 
 
 def _lifetimes(steps: Sequence[Any], first: int, count: int, kept: Iterator[int]) -> list[Any]:
-    """Per step, what is taken before it and what is dropped after it, as indexes of what the call takes.
+    """Per step, the indexes of the allocations to make before it and of those to free after it.
 
-    first: the place of the first one;  kept: the places of results, which are never dropped.
+    first: the place of the first allocation.  kept: the places of results, which are never freed.
     """
     uses = [{place.operand - first for place in step.addresses} for step in steps]
     begins, ends = [0] * count, [len(steps) - 1] * count
@@ -216,7 +217,7 @@ def _lifetimes(steps: Sequence[Any], first: int, count: int, kept: Iterator[int]
 
 
 def _check_placed(value: Any) -> None:
-    """Raise NotLowerable for a tensor with memory: another call would find another one in its place."""
+    """Raise NotLowerable for a tensor with memory, which is no argument: later calls would have another one."""
     if isinstance(value, TensorBase):
         if value.storage.place == NO_PLACE:
             raise NotLowerable("a tensor that is no argument")
@@ -226,7 +227,7 @@ def _check_placed(value: Any) -> None:
 
 
 def entry_for(operator: Operator, bound: list[Any], given: Any) -> Any:
-    """What later calls with the same key do.  Raises what the operator raises."""
+    """The entry of the call cache for a call.  Raises the errors of the operator."""
     if operator.is_derivative:
         return _composite_entry(operator, bound, next(iter(_devices(bound)), CPU))
     check_types(operator, bound)
@@ -270,7 +271,7 @@ def _check_given(operator: Operator, device: Device, given: TensorBase) -> None:
 
 
 def is_same(one: TensorBase, other: TensorBase) -> bool:
-    """Whether two tensors are the same elements in the same layout."""
+    """Return whether two tensors have the same memory and layout."""
     return one.storage is other.storage and one.offset == other.offset and one.layout is other.layout
 
 
@@ -284,7 +285,7 @@ def _lists_tensors(value: Any) -> bool:
 
 
 def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any]:
-    """The arguments as a lowering sees them: placeholders for tensors, a Number for a number that travels."""
+    """The arguments of a lowering: placeholders for tensors, a Number for a number that comes with each call."""
     arguments: list[Any] = []
     member = len(bound)
     for index, value in enumerate(bound):
@@ -301,7 +302,7 @@ def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any
 
 
 def _written(call: Call, result: Any) -> Any:
-    """The tensor that the caller wants written, after what writes `result` there is recorded."""
+    """Record the copy of `result` to the tensor to write, if they differ.  Returns that tensor."""
     check_single(call.called, result)
     if result is not call.given:
         check_fits(call.name, result, call.given)
@@ -310,7 +311,7 @@ def _written(call: Call, result: Any) -> Any:
 
 
 def _places(result: Any) -> Any:
-    """What a lowering returned, with places for tensors."""
+    """The result of a lowering with tensors replaced by their places."""
     if isinstance(result, TensorBase):
         return result.storage.place
     if isinstance(result, tuple):
@@ -324,7 +325,7 @@ def _places(result: Any) -> Any:
 
 
 def _devices(values: Sequence[Any]) -> Iterator[Device]:
-    """The devices of tensors among arguments, members of lists included."""
+    """Yield the devices of the tensors among arguments, also in lists."""
     for value in values:
         if isinstance(value, TensorBase):
             yield value.layout.device
@@ -333,7 +334,7 @@ def _devices(values: Sequence[Any]) -> Iterator[Device]:
 
 
 def _composite_entry(operator: Operator, bound: list[Any], device: Device) -> Any:
-    """A Delegation or a Plan for a composite that needs no values; else RunBody."""
+    """A Delegation or a Plan for a composite that reads no values, else RunBody."""
     if operator.host == "waits":
         return RunBody()
     members = _members(bound)
@@ -351,12 +352,12 @@ def _composite_entry(operator: Operator, bound: list[Any], device: Device) -> An
     finally:
         now.lowering = None
     if failed:
-        operator.body(*bound)  # a mistake is reported about the tensors that were given
+        operator.body(*bound)  # the error then describes the actual tensors
     return RunBody()
 
 
 def _delegation(call: Call, arguments: Sequence[Any], result: Any) -> Delegation | None:
-    """A composite that is one call of one operator with its own operands."""
+    """The delegation for a composite that is one call of one operator with the same operands, else None."""
     if len(call.inlined) != 1:
         return None
     operator, bound, inner_result = call.inlined[0]
@@ -377,7 +378,7 @@ def _delegation(call: Call, arguments: Sequence[Any], result: Any) -> Delegation
 
 
 def _parts(call: Call, arguments: Sequence[Any], result: Any) -> Any:
-    """What a composite returned, with places for tensors.  Raises NotLowerable for views of operands."""
+    """The result of a composite with tensors replaced by places.  Raises NotLowerable for views of operands."""
     if isinstance(result, TensorBase):
         place = result.storage.place
         if place == NO_PLACE:
@@ -406,7 +407,7 @@ def _refuse() -> Any:
 
 
 def check_single(name: str, result: Any) -> None:
-    """Raise ArgumentTypeError where one tensor is to take several results."""
+    """Raise ArgumentTypeError if out= is one tensor and there are several results."""
     if isinstance(result, tuple):
         raise ArgumentTypeError(
             f"out= takes one tensor, and there are {len(result)} results", hint="call it without out=", operator=name
@@ -422,9 +423,9 @@ def check_fits(name: str, result: Any, target: Any) -> None:
 
 
 def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> Any:
-    """Let what out= names take the result of a call; what the call returns.
+    """Write the result of a call to the tensors of out=.  Returns the result of the call.
 
-    Raises: ArgumentTypeError, DeviceMismatchError, DtypeError, ShapeError; nothing is written then.
+    Raises: ArgumentTypeError, DeviceMismatchError, DtypeError, ShapeError.  Nothing is written then.
     """
     called = operator.called
     if isinstance(given, TensorBase):
@@ -461,7 +462,7 @@ def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> 
 
 
 def _adopt(bound: list[Any], target: TensorBase, result: TensorBase) -> None:
-    """Let a tensor without elements take the shape and the values of a result."""
+    """Give a tensor without elements the shape and the values of a result."""
     is_shared = any(isinstance(argument, TensorBase) and argument.storage is result.storage for argument in bound)
     if result.dtype is not target.dtype or is_shared:
         result = REGISTRY["convert"](result, target.dtype)
@@ -469,7 +470,7 @@ def _adopt(bound: list[Any], target: TensorBase, result: TensorBase) -> None:
 
 
 class _Lowering(calls.Lowering):
-    """What the core asks of the modules above it."""
+    """The implementation of the interface by which the core calls the modules above it."""
 
     __slots__ = ()
     misuses = MISUSES

@@ -1,4 +1,4 @@
-"""Checks of an operator's arguments: their types, and the one device that its tensors are on."""
+"""Checks of the arguments of an operator: their types, and the common device of its tensors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .core.tensor import TensorBase
 from .core.thread import CPU, Device
 from .errors import ArgumentTypeError, DeviceMismatchError, FlambeauError, name_error, shown
 
-MISUSES = (FlambeauError, AttributeError, IndexError, TypeError, ValueError, struct.error)  # what `misuse` explains
+MISUSES = (FlambeauError, AttributeError, IndexError, TypeError, ValueError, struct.error)  # explained by `misuse`
 
 
 class Accepted(NamedTuple):
-    """What a parameter takes.  text: as errors say it;  takes: whether a value is that;  hint: a way to pass one."""
+    """The values that a parameter accepts.  text: their description in errors.  takes: the test.  hint: an example."""
 
     text: str
     takes: Callable[[Any], bool]
@@ -60,7 +60,7 @@ def _or_none(takes: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 MAKE = "torch.tensor(...) makes a Tensor of numbers"
-ACCEPTED = {  # by a parameter's annotation, see core/operator.py; what is missing takes anything
+ACCEPTED = {  # by annotation (see core/operator.py); other annotations accept any value
     "Operand": Accepted("a Tensor", _is_tensor, MAKE),
     "Operand | None": Accepted("a Tensor or None", _or_none(_is_tensor), MAKE),
     "Operands": Accepted("a list or tuple of Tensors", _are_tensors, "as in {}([a, b])"),
@@ -78,7 +78,7 @@ ACCEPTED = {  # by a parameter's annotation, see core/operator.py; what is missi
 
 
 def check_types(operator: Operator, bound: Sequence[Any]) -> None:
-    """Raise ArgumentTypeError for the first argument that is not what its parameter takes."""
+    """Raise ArgumentTypeError for the first argument that its parameter does not accept."""
     for parameter, value in zip(operator.parameters, bound):
         accepted = ACCEPTED.get(parameter.annotation)
         if accepted is not None and value is not parameter.default and not accepted.takes(value):
@@ -94,7 +94,7 @@ def _unaccepted(operator: Operator, parameter: Parameter, accepted: Accepted, va
 
 
 def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> FlambeauError:
-    """What to raise where a call failed with `error`: an error about a wrong argument that led to it, or itself."""
+    """The error to raise for a failed call: one about a wrong argument that caused `error`, or `error` itself."""
     if not isinstance(error, FlambeauError) or isinstance(error, ArgumentTypeError):
         try:
             check_types(operator, bound)
@@ -109,12 +109,12 @@ def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> Flambe
 
 
 def operands_of(operator: Operator, bound: Sequence[Any]) -> tuple[tuple[str, str], ...]:
-    """Each argument of a call by its name, described."""
+    """(name, description) of each argument of a call."""
     return tuple((parameter.name, shown(value)) for parameter, value in zip(operator.parameters, bound))
 
 
 def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[int]]:
-    """The device of a call's tensors, and the indexes of the zero-dimensional CPU tensors that stand for numbers.
+    """(device of the tensors of a call, indexes of the zero-dimensional CPU tensors that count as numbers).
 
     Raises DeviceMismatchError, naming every operand; AcceleratorError for memory of a former machine.
     """

@@ -1,8 +1,8 @@
 """Conversion of Python numbers to data types, by PyTorch's rules.
 
-- A number that is an argument (of `fill_`, `masked_fill`, `clamp`; `alpha`) is converted by `converted`: an error where
-  the type cannot hold it.
-- A number that is an operand (of `+`, `*`, `<`) takes part in promotion, and then wraps as a cast in C does.
+- An argument (of `fill_`, `masked_fill`, `clamp`; `alpha`) is converted by `converted`.  It is an error if the type
+  cannot hold it.
+- An operand (of `+`, `*`, `<`) takes part in type promotion and then wraps as a cast in C does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def integer_range(dtype: dtype) -> tuple[int, int]:
     return -(1 << bits) if dtype.is_signed else 0, (1 << bits) - 1
 
 
-# Per type: its least and its largest finite value, and the Python type that its values have.
+# By dtype: the least and the largest finite value, and the Python type of the values.
 HELD: dict[dtype, tuple[Any, Any, type]] = {
     bool_: (-inf, inf, bool),
     **{kind: (*integer_range(kind), int) for kind in INTEGER_TYPES},
@@ -33,10 +33,11 @@ HELD: dict[dtype, tuple[Any, Any, type]] = {
 
 
 def converted(name: str, dtype: dtype, value: Any) -> Any:
-    """`value` as a bool, int or float that type `kind` holds.
+    """Convert a number to a bool, int or float that type `kind` can hold.
 
-    bool: whether it is not 0.  Integers: floats are cut, and a negative int wraps in an unsigned type.
-    Raises: ValueRangeError, in the name of operator `name`, if it lies outside the type's range.
+    For bool, the result is whether it is not 0.  For integers, floats are truncated, and a negative int wraps in an
+    unsigned type.
+    Raises: ValueRangeError, under the operator's name `name`, if it is outside the range of the type.
     """
     low, high, python = HELD[dtype]
     if low <= value <= high:

@@ -20,9 +20,6 @@ ONE_OVER_ROOT_2 = 1 / root(2)
 ONE_OVER_ROOT_2_PI = 1 / root(2 * pi)
 
 
-# activations: each backward is one launch, and has a derivative of its own
-
-
 def _slopes() -> Iterator[Sample]:
     yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
     yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1)))
@@ -38,7 +35,7 @@ def _backward(cuda: str, samples: Any = _slopes) -> Any:
 
 @_backward("upstream * (1 - result * result)")
 def tanh_backward(upstream: Operand, result: Operand) -> Any:
-    """The gradient of tanh, from its result."""
+    """The gradient of tanh, computed from its result."""
     return upstream * (1 - result * result)
 
 
@@ -49,7 +46,7 @@ def _(grad: Any, upstream: Any, result: Any, needs: Any) -> Any:
 
 @floating_function("tanh(input)")
 def tanh(input: Operand) -> Any:
-    """The hyperbolic tangent.
+    """Hyperbolic tangent.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -67,7 +64,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @_backward("upstream * (result * (1 - result))")
 def sigmoid_backward(upstream: Operand, result: Operand) -> Any:
-    """The gradient of sigmoid, from its result."""
+    """The gradient of sigmoid, computed from its result."""
     return upstream * (result * (1 - result))
 
 
@@ -106,7 +103,7 @@ def _results() -> Iterator[Sample]:
 
 @_backward("result <= 0 ? 0 : upstream", samples=_results)
 def relu_backward(upstream: Operand, result: Operand) -> Any:
-    """The gradient of relu, from its result: it passes where that is not 0 (or NaN)."""
+    """The gradient of relu, computed from its result: 0 where the result is 0."""
     return np.where(np.less_equal(result, 0), 0, upstream)
 
 
@@ -115,12 +112,12 @@ def _(grad: Any, result: Any) -> Any:
     return relu_backward(grad, result), None
 
 
-_zeros: dict[Any, Any] = {}  # per NumPy type, an array without dimensions: NumPy converts a Python 0 in every call
+_zeros: dict[Any, Any] = {}  # by NumPy type, a zero-dimensional array: NumPy would convert a Python 0 in every call
 
 
 @numeric_function("is_nan(input) || input > 0 ? input : 0")
 def relu(input: Operand) -> Any:
-    """Values below 0 become 0; NaN stays.
+    """max(x, 0); NaN is unchanged.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -165,7 +162,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
     dtypes=dtypes.FLOATING_TYPES, cost=12.0, inplace=False, method=False,
 )  # fmt: skip
 def silu(input: Operand) -> Any:
-    """x times sigmoid(x).
+    """x * sigmoid(x).
 
     Shapes: as the input's.
     Host: returns at once.
@@ -202,7 +199,7 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
 
 @_backward("upstream * gelu_tanh_slope(input)")
 def gelu_tanh_backward(upstream: Operand, input: Operand) -> Any:
-    """The gradient of gelu's approximation by tanh."""
+    """The gradient of gelu's tanh approximation."""
     number = numpy_type(input).type
     bend, steepness = gelu_tanh_term(input), number(ROOT_2_OVER_PI) * (1 + 3 * number(GELU_CUBIC) * input * input)
     return upstream * (number(0.5) * (1 + bend) + number(0.5) * input * (1 - bend * bend) * steepness)
@@ -225,12 +222,12 @@ def _(grad: Any, upstream: Any, input: Any, needs: Any) -> Any:
     inplace=False, method=False, function=False, differentiable=False,
 )  # fmt: skip
 def gelu_tanh(input: Operand) -> Any:
-    """Gelu's approximation by tanh: what gelu lowers to for approximate="tanh"."""
+    """The operator of `gelu` with approximate="tanh"."""
     return gelu_tanh_of(input)
 
 
 class Gelu(Pointwise):
-    """One kernel for each form."""
+    """gelu, with one kernel for each approximation."""
 
     def lower(self, call: Any, input: Any, approximate: str = "none") -> Any:
         if approximate not in ("none", "tanh"):
@@ -250,7 +247,9 @@ def _wrong_gelus() -> Iterator[ErrorSample]:
 
 
 def _gelu(input: Operand, approximate: str = "none") -> Any:
-    """x times the normal distribution's cumulative function; approximate="tanh" is the cheaper form.
+    """x times the cumulative distribution function of the normal distribution.
+
+    approximate: "none", or "tanh" for a cheaper approximation.
 
     Shapes: as the input's.
     Host:   returns at once.

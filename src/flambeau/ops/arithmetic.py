@@ -35,7 +35,7 @@ def _not_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def _scaled_rule(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """The last type is the scale's, which decides nothing."""
+    """As `promoted`, without the last type, which is that of the scale."""
     if name == "sub_scaled":
         _not_bool(name, types[:-1], common)
     if types[-1] is bool_ and any(dtype is not bool_ for dtype in types[:-1]):
@@ -46,7 +46,7 @@ def _scaled_rule(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def _scaled_operator(cuda: str) -> Any:
-    """What `add` and `sub` lower to where they scale; their samples run it."""
+    """Make the operator that `add` or `sub` lowers to if alpha is not 1.  Their samples cover it."""
     return pointwise(
         dtype=_scaled_rule,
         cuda=cuda,
@@ -82,7 +82,7 @@ def _(grad: Any, alpha: Any, needs: Any) -> Any:
 
 
 class Scaled(Pointwise):
-    """A sum whose second operand may be scaled: where `alpha` is 1, its kernel knows nothing of it."""
+    """A sum whose second operand may be scaled.  The kernel for an `alpha` of 1 does not multiply."""
 
     def lower(self, call: Any, input: Any, other: Any, alpha: Any = 1) -> Any:
         if alpha == 1 and type(alpha) is not bool:
@@ -102,7 +102,7 @@ def _whole_scale() -> Iterator[ErrorSample]:
 
 @_sum(promoted, "input + other", errors=_whole_scale, dtypes=dtypes.ALL)
 def add(input: Value, other: Value, *, alpha: float = 1) -> Any:
-    """Sum of two tensors, or of a tensor and a number; `alpha` scales the second.
+    """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -124,7 +124,7 @@ def _(grad: Any, alpha: Any, needs: Any) -> Any:
 
 @_sum(_not_bool, "input - other", errors=_two_bools, dtypes=NUMERIC_TYPES)
 def sub(input: Value, other: Value, *, alpha: float = 1) -> Any:
-    """Difference of two tensors, or of a tensor and a number; `alpha` scales the second.
+    """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -168,7 +168,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 
 class Quotient(Pointwise):
-    """A quotient that may be rounded to a whole number."""
+    """A quotient that may be rounded to an integer."""
 
     def lower(self, call: Any, input: Any, other: Any, rounding_mode: Any = None) -> Any:
         if rounding_mode is None:
@@ -194,7 +194,7 @@ def _quotient(body: Any) -> Any:
 def div(input: Value, other: Value, *, rounding_mode: Any = None) -> Any:
     """Quotient of two tensors, or of a tensor and a number; integers give float32.
 
-    rounding_mode: "floor" rounds down and "trunc" toward 0, in the operands' common type; no gradient flows then.
+    rounding_mode: "floor" rounds down and "trunc" toward 0, in the common type of the operands, without a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ModeError for another rounding_mode; DtypeError for bool with one.
@@ -225,7 +225,7 @@ def _division(cuda: str, **options: Any) -> Any:
 
 @_division("floored(input, other)", differentiable=False)
 def floor_divide(input: Value, other: Value) -> Any:
-    """Quotient rounded down.  An integer divided by 0 gives 0, on every device.  No gradient flows.
+    """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -238,7 +238,7 @@ def floor_divide(input: Value, other: Value) -> Any:
 
 
 def _cut(input: Any, other: Any) -> Any:
-    """The quotient without its fraction, in NumPy; an integer divided by 0 gives 0."""
+    """The quotient rounded toward 0, in NumPy.  An integer divided by 0 gives 0."""
     if numpy_type(input).kind == "f":
         return np.trunc(input / other)
     leaves = (np.remainder(input, other) != 0) & ((input < 0) != (other < 0))
@@ -251,7 +251,7 @@ def _cut(input: Any, other: Any) -> Any:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def div_trunc(input: Value, other: Value) -> Any:
-    """Quotient rounded toward 0: what `div` with rounding_mode "trunc" lowers to."""
+    """The operator of `div` with rounding_mode "trunc"."""
     return _cut(input, other)
 
 
@@ -262,7 +262,7 @@ def _(grad: Any, needs: Any) -> Any:
 
 @_division("remains(input, other)")
 def remainder(input: Value, other: Value) -> Any:
-    """What `floor_divide` leaves; it has the divisor's sign.  An integer divided by 0 leaves 0, on every device.
+    """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -281,7 +281,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="1 / input", samples=positives, dtypes=dtypes.ALL)
 def reciprocal(input: Operand) -> Any:
-    """1 over the values; integers give float32.
+    """1 / x; integers give float32.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -302,7 +302,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @pointwise(dtype=numbers, cuda="-input", samples=singles, errors=one_bool, dtypes=NUMERIC_TYPES)
 def neg(input: Operand) -> Any:
-    """The values with the other sign.
+    """-x.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -320,7 +320,7 @@ def _(grad: Any) -> Any:
 
 @pointwise(dtype=numbers, cuda="absolute(input)", samples=singles, errors=one_bool, dtypes=NUMERIC_TYPES)
 def abs(input: Operand) -> Any:
-    """The values without their sign.
+    """Absolute value.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -338,7 +338,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @pointwise(dtype=promoted, cuda="sign_of(input)", samples=singles, dtypes=dtypes.ALL)
 def sign(input: Operand) -> Any:
-    """-1, 0 or 1 by the value's sign, 0 for NaN.
+    """Sign of each value: -1, 0 or 1; 0 for NaN.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -365,7 +365,7 @@ def _counted(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 @pointwise(dtype=_counted, cuda="input * input", samples=singles, dtypes=dtypes.ALL)
 def square(input: Operand) -> Any:
-    """The values times themselves; bool gives int64.
+    """x * x; bool gives int64.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -383,7 +383,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="sqrt(input)", samples=positives, dtypes=dtypes.ALL, cost=4.0)
 def sqrt(input: Operand) -> Any:
-    """The square root; integers give float32.
+    """Square root; integers give float32.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -401,7 +401,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="1 / sqrt(input)", samples=positives, dtypes=dtypes.ALL, cost=5.0)
 def rsqrt(input: Operand) -> Any:
-    """1 over the square root; integers give float32.
+    """1 / sqrt(x); integers give float32.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -433,13 +433,13 @@ class Power(Pointwise):
         return super().lower(call, input, exponent)
 
     def number(self, call: Any, at: int, value: Any, compute: dtype) -> Any:
-        """A whole exponent must fit the type that is computed in."""
+        """Convert the exponent; an integer must fit the compute type."""
         if at == 1 and compute.category == dtypes.INTEGER:
             return converted(call.called, compute, value)
         return super().number(call, at, value, compute)
 
     def strides_of(self, shape: Any, operands: Any) -> Any:
-        """Powers of a number are contiguous, as in PyTorch."""
+        """The strides of the result; with a number as the base it is contiguous, as in PyTorch."""
         return super().strides_of(shape, operands) if is_tensor(operands[0]) else st.contiguous(shape)
 
 
@@ -462,7 +462,7 @@ def _wrong_powers() -> Iterator[ErrorSample]:
 def _pow(input: Value, exponent: Value) -> Any:
     """`input` to the power `exponent`, element by element.
 
-    Integers wrap; an integer to a negative element of an exponent tensor is 0, but for 1 and -1.
+    Integers wrap.  An integer to a negative power in an exponent tensor is 0, unless it is 1 or -1.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: DtypeError for bool, and for integers to a negative number.
@@ -500,7 +500,7 @@ def _slope_of_base(grad: Any, input: Any, exponent: Any) -> Any:
 
 
 def _slope_of_exponent(grad: Any, input: Any, exponent: Any) -> Any:
-    """0 where the power of 0 is 0 or 1 however the exponent moves."""
+    """The derivative by the exponent; 0 where the base is 0 and the exponent is not negative."""
     if not hasattr(input, "shape"):
         logarithm: Any = log_of_number(input) if input > 0 else -inf if input == 0 else nan
         slope = grad * (pow_(input, exponent) * logarithm)
@@ -538,7 +538,7 @@ def _three_errors() -> Iterator[ErrorSample]:
     other_names={"input": "start"},
 )
 def lerp(start: Value, end: Value, weight: Value) -> Any:
-    """Blend from `start` (weight 0) to `end` (weight 1) along a straight line, computed from the nearer of the two.
+    """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end.
 
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -585,7 +585,7 @@ def _(grad: Any, tensor1: Any, tensor2: Any, value: Any, needs: Any) -> Any:
 
 
 def _true_quotient(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `floating_only`; two integers are no quotient."""
+    """As `floating_only`, and one of the two quotient operands must be floating point."""
     if not types[1].is_floating_point and not types[2].is_floating_point:
         raise DtypeError(
             f"tensor1 or tensor2 must be floating point, got {types[1].name} and {types[2].name}",

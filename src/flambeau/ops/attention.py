@@ -1,10 +1,9 @@
 """Scaled dot product attention.
 
-- Without a mask and dropout, half types go to one `library_operation.Attention`, which never stores
-  the matrix of scores.
-- All else is made of products and a softmax, computed in float32 for half types.
-- A query that sees no key gives 0, with gradients of 0.
-- Its second derivative is not implemented where the first one is `attention_backward`.
+- Half types without a mask and dropout use one `library_operation.Attention`, which never stores the scores.
+- Other calls use matrix products and a softmax, in float32 for half types.
+- The result is 0 for a query all of whose keys are masked, and so are its gradients.
+- The second derivative is not implemented where the first one is `attention_backward`.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Sizes = Sequence[int]
 
 
 def _loadable(call: Any, operand: Any) -> Any:
-    """The operand, or a copy of which every row begins at a multiple of 16 bytes."""
+    """The operand, or a copy of it, with every row aligned to 16 bytes."""
     units = (step % UNIT == 0 and step > 0 for size, step in zip(operand.shape, operand.strides[:-1]) if size > 1)
     if operand.is_aligned() and operand.strides[-1] == 1 and all(units):
         return operand
@@ -53,7 +52,7 @@ def _steps(operand: Any) -> Strides:
 
 
 def _made(call: Any, shape: Sizes, like: Any) -> Any:
-    """A result [batch, heads, rows, dims] of `like`'s type, with heads inside of the rows if it has them there."""
+    """A result [batch, heads, rows, dims] of the type of `like`, in memory as [batch, rows, heads, dims] if that is."""
     _, heads, rows, dims = shape
     if heads > 1 and like.strides[1] < like.strides[2]:
         return call.output(shape, like.dtype, (heads * rows * dims, dims, heads * dims, 1))
@@ -81,9 +80,9 @@ def _fused_samples() -> Iterator[Sample]:
 
 @operator(samples=_fused_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def fused_attention(call: Any, query: Operand, key: Operand, value: Operand, is_causal: bool, scale: float) -> Any:
-    """(softmax(scale * query @ key^T) @ value, the logarithms of the softmax's denominators): one library call.
+    """(softmax(scale * query @ key^T) @ value, logarithms of the denominators of the softmax), in one library call.
 
-    Only the first has a derivative.  It lies in memory as the query does: with its heads inside of its rows, or not.
+    Only the first has a derivative.  Its heads and rows are in the same order in memory as those of the query.
     Shapes: [b, h, q, d] with [b, g, k, d] and [b, g, k, e] gives [b, h, q, e] and [b, h, q]; h is a multiple of g.
     Host:   returns at once.
     """
@@ -123,7 +122,7 @@ def attention_backward(
 ) -> Any:  # fmt: skip
     """The gradients of the query, key and value of `fused_attention`.  It has no derivative.
 
-    Shapes: as the query's, key's and value's, and with the heads inside of the rows where theirs are.
+    Shapes: those of query, key and value, with their orders of heads and rows in memory.
     Host:   returns at once.
     Raises: AutogradError if it is differentiated.
     """
@@ -156,7 +155,7 @@ def _score_samples() -> Iterator[Sample]:
 
 @operator(samples=_score_samples, dtypes=FLOATING_TYPES, method=False, function=False, differentiable=False)
 def causal_mask(call: Call, input: Operand) -> Any:
-    """Which keys a query sees: those that are not after it.
+    """The mask of causal attention: query i attends to keys 0 to i.
 
     Shapes: [..., q, k] gives bool [q, k].
     Host:   returns at once.
@@ -165,7 +164,7 @@ def causal_mask(call: Call, input: Operand) -> Any:
 
 
 def _scores(query: Any, key: Any, mask: Any, is_causal: bool, scale: float) -> tuple[Any, Any]:
-    """(what the softmax is taken of, which queries see no key), the latter None if each sees one."""
+    """(input of the softmax, mask of the queries without a key); the mask is None if every query has one."""
     scores = matmul(query * scale, key.transpose(-2, -1))
     if is_causal:
         return where(causal_mask(scores), scores, -inf), None
@@ -190,7 +189,7 @@ def _composed(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_
 
 
 def _is_fused(query: Any, key: Any, value: Any) -> bool:
-    """Whether operands that fit together make one `library_operation.Attention`."""
+    """Return whether one `library_operation.Attention` can take these operands."""
     dims = query.shape[-1], value.shape[-1]
     return (
         query.dtype in HALVES
@@ -245,13 +244,13 @@ def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None
         raise DtypeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{mask.dtype.name} and query.dtype: {kinds[0].name} instead",
-            hint=f"convert it: .bool() for what may be seen, .to(torch.{kinds[0].name}) for what is added",
+            hint=f"convert it: .bool() for True at attended keys, .to(torch.{kinds[0].name}) to add it",
             operator=name,
         )
 
 
 def _grouped(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
-    """Keys and values with a head for each of the query's."""
+    """Keys and values, repeated to as many heads as the query has."""
     heads, groups = query.shape[-3], (key.shape[-3], value.shape[-3])
     if 0 in groups or heads % groups[0] or heads % groups[1]:
         raise ShapeError(
@@ -309,11 +308,12 @@ def scaled_dot_product_attention(
 ) -> Any:  # fmt: skip
     """softmax(scale * query @ key^T + mask) @ value.
 
-    attn_mask: bool, True where a query sees a key, or numbers that are added to the scores.
-    dropout_p: the probability with which a weight is set to 0, the others growing by 1 / (1 - dropout_p); also outside
-    of training.  is_causal: query i sees keys 0 to i.  scale: 1 / sqrt(d) if None.  enable_gqa: a head of
-    key and value serves several heads of the query.
-    Its second derivative is not implemented for half types without mask and dropout.
+    attn_mask: bool, True where a query attends to a key; or numbers, which are added to the scores.
+    dropout_p: the probability that a weight is set to 0; the others are scaled by 1 / (1 - dropout_p).  It does not
+    depend on a training mode.
+    is_causal: query i attends to keys 0 to i.  scale: 1 / sqrt(d) if None.
+    enable_gqa: whether a head of key and value may serve several heads of the query.
+    The second derivative is not implemented for half types without mask and dropout.
     Shapes: [*, q, d] with [*, k, d] and [*, k, e] gives [*, q, e]; leading sizes broadcast, and a mask to [*, q, k].
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if types differ, ArgumentError for a causal call with a mask.
@@ -342,7 +342,7 @@ def scaled_dot_product_attention(
 
 
 def _in_four(operand: Any, lead: Sizes) -> Any:
-    """The operand with leading sizes `lead`, in four dimensions."""
+    """The operand in four dimensions, expanded to the leading sizes `lead`."""
     expanded = operand.expand((*lead, *operand.shape[-2:]))
     return expanded if len(lead) == 2 else expanded.unsqueeze(0)
 

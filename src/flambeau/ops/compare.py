@@ -24,7 +24,7 @@ INTEGRAL = (bool_, *dtypes.INTEGER_TYPES)
 
 
 class Comparison(Pointwise):
-    """A number is rounded to a half-precision operand's type first, so that what was filled with 0.1 equals 0.1."""
+    """A comparison.  A number is first rounded to the half type of the other operand: a tensor of 0.1 equals 0.1."""
 
     def lower(self, call: Any, input: Any, other: Any) -> Any:
         return super().lower(call, _rounded(input, other), _rounded(other, input))
@@ -50,7 +50,7 @@ def _comparison(symbol: str) -> Any:
 
 @_comparison("==")
 def eq(input: Value, other: Value) -> Any:
-    """Whether input == other, as bool; NaN equals nothing.
+    """input == other, as bool; False for NaN.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -63,7 +63,7 @@ def eq(input: Value, other: Value) -> Any:
 
 @_comparison("!=")
 def ne(input: Value, other: Value) -> Any:
-    """Whether input != other, as bool; NaN differs from all.
+    """input != other, as bool; True for NaN.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -76,7 +76,7 @@ def ne(input: Value, other: Value) -> Any:
 
 @_comparison("<")
 def lt(input: Value, other: Value) -> Any:
-    """Whether input < other, as bool.
+    """input < other, as bool.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -89,7 +89,7 @@ def lt(input: Value, other: Value) -> Any:
 
 @_comparison("<=")
 def le(input: Value, other: Value) -> Any:
-    """Whether input <= other, as bool.
+    """input <= other, as bool.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -102,7 +102,7 @@ def le(input: Value, other: Value) -> Any:
 
 @_comparison(">")
 def gt(input: Value, other: Value) -> Any:
-    """Whether input > other, as bool.
+    """input > other, as bool.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -115,7 +115,7 @@ def gt(input: Value, other: Value) -> Any:
 
 @_comparison(">=")
 def ge(input: Value, other: Value) -> Any:
-    """Whether input >= other, as bool.
+    """input >= other, as bool.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -132,7 +132,7 @@ def _test(cuda: str) -> Any:
 
 @_test("is_nan(input)")
 def isnan(input: Operand) -> Any:
-    """Whether the value is NaN.
+    """Test each element for NaN.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -145,7 +145,7 @@ def isnan(input: Operand) -> Any:
 
 @_test("is_infinite(input)")
 def isinf(input: Operand) -> Any:
-    """Whether the value is infinite.
+    """Test each element for infinity.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -158,7 +158,7 @@ def isinf(input: Operand) -> Any:
 
 @_test("!is_nan(input) && !is_infinite(input)")
 def isfinite(input: Operand) -> Any:
-    """Whether the value is neither infinite nor NaN.
+    """Test each element for being neither infinite nor NaN.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -178,7 +178,7 @@ def _logic(cuda: str, samples: Any = pairs, errors: Any = unbroadcastable) -> An
 
 @_logic("input && other")
 def logical_and(input: Value, other: Value) -> Any:
-    """Whether both values are not 0 (NaN is not).
+    """Logical and: True where both values are nonzero, as NaN is.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -191,7 +191,7 @@ def logical_and(input: Value, other: Value) -> Any:
 
 @_logic("input || other")
 def logical_or(input: Value, other: Value) -> Any:
-    """Whether a value is not 0 (NaN is not).
+    """Logical or: True where a value is nonzero, as NaN is.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -204,7 +204,7 @@ def logical_or(input: Value, other: Value) -> Any:
 
 @_logic("input != other")
 def logical_xor(input: Value, other: Value) -> Any:
-    """Whether exactly one value is not 0 (NaN is not).
+    """Logical exclusive or: True where exactly one value is nonzero, as NaN is.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -217,7 +217,7 @@ def logical_xor(input: Value, other: Value) -> Any:
 
 @_logic("!input", singles, None)
 def logical_not(input: Operand) -> Any:
-    """Whether the value is 0.
+    """Logical not: True where the value is 0.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -256,7 +256,7 @@ def _bits(cuda: str, samples: Any = _integer_pairs, errors: Any = _floats) -> An
 
 @_bits("input & other")
 def bitwise_and(input: Value, other: Value) -> Any:
-    """Bits that are set in both; for bool, logical and.
+    """Bitwise and; for bool, logical and.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -269,7 +269,7 @@ def bitwise_and(input: Value, other: Value) -> Any:
 
 @_bits("input | other")
 def bitwise_or(input: Value, other: Value) -> Any:
-    """Bits that are set in either; for bool, logical or.
+    """Bitwise or; for bool, logical or.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -282,7 +282,7 @@ def bitwise_or(input: Value, other: Value) -> Any:
 
 @_bits("input ^ other")
 def bitwise_xor(input: Value, other: Value) -> Any:
-    """Bits that differ; for bool, logical xor.
+    """Bitwise exclusive or; for bool, logical exclusive or.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -295,7 +295,7 @@ def bitwise_xor(input: Value, other: Value) -> Any:
 
 @_bits("inverted(input)", singles, _one_float)
 def bitwise_not(input: Operand) -> Any:
-    """The bits turned over; for bool, logical not.
+    """Bitwise not; for bool, logical not.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -335,7 +335,7 @@ def _no_shift() -> Iterator[ErrorSample]:
 
 @_shift("shifted_left(input, other)")
 def bitwise_left_shift(input: Value, other: Value) -> Any:
-    """The bits moved up by `other` places; 0 if that is negative, or no less than the type has bits.
+    """Shift left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -351,7 +351,9 @@ def bitwise_left_shift(input: Value, other: Value) -> Any:
 
 @_shift("shifted_right(input, other)")
 def bitwise_right_shift(input: Value, other: Value) -> Any:
-    """The bits moved down by `other` places, the sign kept; all sign if that is negative or more than there are bits.
+    """Arithmetic shift right by `other` bits.
+
+    If `other` is negative, or at least the number of bits of the type, every bit of the result is the sign bit.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -367,7 +369,7 @@ def bitwise_right_shift(input: Value, other: Value) -> Any:
     return np.where(held, moved, 0) if is_unsigned else moved
 
 
-# choosing
+# where and masked_fill
 
 
 def _choices() -> Iterator[Sample]:
@@ -392,7 +394,7 @@ def _chosen(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 class Where(Pointwise):
-    """With a condition alone, the places where it holds."""
+    """`where`; with a condition alone, `nonzero`."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) + len(kwargs) == 1 and (args or "condition" in kwargs):
@@ -406,10 +408,10 @@ class Where(Pointwise):
 
 
 def _where(condition: Operand, input: Value, other: Value) -> Any:
-    """`input` where the condition holds, else `other`.  With the condition alone, nonzero(condition, as_tuple=True).
+    """`input` where the condition is true, else `other`.  With a condition alone, nonzero(condition, as_tuple=True).
 
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
-    Host:   returns at once; with the condition alone, waits for how many elements are not zero.
+    Host:   returns at once; with a condition alone, waits for the number of nonzero elements.
     Raises: DtypeError if the condition is not bool.
     Example:
         >>> x = torch.tensor([-1.0, 2.0, -3.0])
@@ -448,14 +450,14 @@ def _no_mask() -> Iterator[ErrorSample]:
 
 
 def _filled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """The result keeps the first input's type, which the value is converted to."""
+    """The type rule of masked_fill: the result has the type of the input, and the value is converted to it."""
     if types[1] is not bool_:
         raise DtypeError(f"mask must be bool, got {types[1].name}", hint="compare first, as in x > 0", operator=name)
     return [types[0], bool_, types[0]], types[0]
 
 
 class MaskedFill(Pointwise):
-    """A number is converted to the input's type, as storing it does."""
+    """masked_fill, whose number is converted to the type of the input as `fill_` does."""
 
     def lower(self, call: Any, input: Any, mask: Any, value: Any) -> Any:
         if not hasattr(value, "shape"):
@@ -470,7 +472,7 @@ class MaskedFill(Pointwise):
 
 
 def _masked_fill(input: Operand, mask: Operand, value: Value) -> Any:
-    """`input` with `value`, a number or a tensor without dimensions, where the mask holds; the input's type stays.
+    """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input.
 
     Shapes: input and mask broadcast together.
     Host:   returns at once.
@@ -503,7 +505,7 @@ def _extreme(cuda: str) -> Any:
 
 @_extreme("larger(input, other)")
 def maximum(input: Value, other: Value) -> Any:
-    """The larger of two values, NaN if either is; where they tie, the gradient is shared.
+    """The larger of two values; NaN if either is.  Equal values share the gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -516,7 +518,7 @@ def maximum(input: Value, other: Value) -> Any:
 
 @_extreme("smaller(input, other)")
 def minimum(input: Value, other: Value) -> Any:
-    """The smaller of two values, NaN if either is; where they tie, the gradient is shared.
+    """The smaller of two values; NaN if either is.  Equal values share the gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -528,7 +530,7 @@ def minimum(input: Value, other: Value) -> Any:
 
 
 def _share(grad: Any, lost: Any, tied: Any) -> Any:
-    """Nothing where an input lost, half of the gradient where both tied, else all (NaN neither loses nor ties)."""
+    """The gradient of one input: 0 where it lost, half where both tied, else all.  NaN neither loses nor ties."""
     return where(tied, grad * 0.5, masked_fill(grad, lost, 0))
 
 
@@ -565,7 +567,7 @@ def _bound(cuda: str) -> Any:
 
 @_bound("larger(input, min)")
 def clamp_min(input: Operand, min: Value) -> Any:
-    """Values below `min` become `min`; NaN stays.
+    """max(input, min); NaN is unchanged.
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.
@@ -584,7 +586,7 @@ def _(grad: Any, input: Any, min: Any, needs: Any) -> Any:
 
 @_bound("smaller(input, max)")
 def clamp_max(input: Operand, max: Value) -> Any:
-    """Values above `max` become `max`; NaN stays.
+    """min(input, max); NaN is unchanged.
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.
@@ -602,7 +604,7 @@ def _(grad: Any, input: Any, max: Any, needs: Any) -> Any:
 
 
 class Clamp(Pointwise):
-    """One launch for one bound, and one for two."""
+    """clamp: one launch with one bound or with two."""
 
     def lower(self, call: Any, input: Any, min: Any = None, max: Any = None) -> Any:
         if min is None and max is None:
@@ -631,7 +633,7 @@ def _no_bounds() -> Iterator[ErrorSample]:
 
 
 def _clamp(input: Operand, min: Value | None = None, max: Value | None = None) -> Any:
-    """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max.
+    """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max.
 
     Shapes: the inputs broadcast together.
     Host:   returns at once.

@@ -47,21 +47,23 @@ ROW_COPY_SOURCE = source_text("row_copy.cu")
 
 
 def blocks_for(threads: int) -> int:
-    """Blocks of so many threads: copies in order are fastest in a grid that holds all of them."""
+    """The number of blocks for `threads` threads.  Copies in order are fastest with a thread for each unit."""
     return min(-(-threads // THREADS), MAX_GRID_BLOCKS)
 
 
 def unit_for(dtype: dtype, counts: Sequence[int], operands: Sequence[Any]) -> int:
-    """The most bytes that divide these counts of elements, and where the operands begin."""
+    """The largest unit in bytes that divides all counts of elements and the addresses of all operands."""
     if not all(operand.is_aligned() for operand in operands):
         return dtype.itemsize
     return gcd(WIDEST_UNIT, *(count * dtype.itemsize for count in counts))
 
 
 class RowCopy(NamedTuple):
-    """`block` and `row`: how far apart blocks and rows lie on the strided side; `width` of a row: in units of bytes.
+    """How kernels/row_copy.cu copies rows between a strided and a contiguous array.
 
-    A width of 0 stands for rows that are not dense, and are moved element by element.
+    unit: bytes of one access.  block, row: the strides of blocks and rows on the strided side, in units.
+    width: units per row; 0 for rows that are not contiguous, which are copied element by element.
+    lanes: threads per row.
     """
 
     unit: int
@@ -78,7 +80,7 @@ class RowCopy(NamedTuple):
 
 
 def lanes_for(width: int) -> int:
-    """Threads that move a row of `width` units: a warp or less at one unit each, more at AHEAD."""
+    """The number of threads for a row of `width` units: up to a warp with one unit each, else UNITS_AHEAD each."""
     wanted = width if width <= WARP else max(-(-width // UNITS_AHEAD), WARP)
     return int(min(1 << (wanted - 1).bit_length(), THREADS))
 
@@ -86,7 +88,7 @@ def lanes_for(width: int) -> int:
 def plan_row_copy(
     dtype: dtype, shape: Sequence[int], strides: Sequence[int], at: int, operands: Sequence[Any]
 ) -> RowCopy:
-    """How rows, which lie behind dimension `at` of a strided array, move between it and a contiguous one."""
+    """Plan a copy between a strided and a contiguous array, whose rows are the dimensions after `at`."""
     lead, tail = st.collapse(shape[:at], [strides[:at]]), st.collapse(shape[at + 1 :], [strides[at + 1 :]])
     if len(lead[0]) > 1 or tail[1][0] not in ((), (1,)):
         return RowCopy(dtype.itemsize, 0, 0, 0, 1)
@@ -104,7 +106,10 @@ LEAST_FILLED = 0.25  # of a matrix's tiles; with less, elements one by one are f
 
 
 def tiled_layout(layout: KernelLayout) -> KernelLayout | None:
-    """The kernel's layout (the target's fastest dimension, the source's, the rest), or None if tiles do not help."""
+    """The layout for the transpose kernel, or None if tiles do not help.
+
+    Dimensions are in the order: the fastest of the target, the fastest of the source, the others.
+    """
     sizes, (target, source, *_) = layout
     moving = [dim for dim in range(len(sizes)) if source[dim]]
     fast = min(moving, key=lambda dim: source[dim], default=0)
@@ -123,14 +128,14 @@ def _tile_count(size: int) -> int:
 
 
 def tiled_grid(layout: KernelLayout) -> Grid:
-    """One block for every tile."""
+    """The grid with one block per tile."""
     sizes = layout[0]
     return Grid((_tile_count(sizes[0]) * _tile_count(sizes[1]) * prod(sizes[2:]), 1, 1), THREADS)
 
 
 @cache
 def transpose_kernel(out: dtype, input: dtype, reference: Callable[..., None]) -> Kernel:
-    """The kernel that copies `input` to `out`.  Types that are only moved share machine code by size."""
+    """The kernel that copies `input` to `out` in tiles.  Without conversion, types of one size share machine code."""
     if out is input:
         entry, types = f"transpose_{8 * out.itemsize}", [C_TYPES_BY_SIZE[out.itemsize]] * 3
     else:
@@ -151,7 +156,7 @@ extern "C" __global__ void __launch_bounds__({THREADS})
 
 
 class Convert(Pointwise):
-    """Pointwise identity from one type, and any layout, to another."""
+    """The pointwise identity, from any type and layout to any other."""
 
     casts = True
 
@@ -162,7 +167,7 @@ class Convert(Pointwise):
         return super().lower(call, input)
 
     def spread(self, kernel: Kernel, layout: KernelLayout, width: int) -> tuple[Kernel, Grid, KernelLayout]:
-        """As every pointwise operator's, but through tiles where the fastest dimensions of the two sides differ."""
+        """As for every pointwise operator, but in tiles where the fastest dimensions of source and target differ."""
         tiled = tiled_layout(layout)
         if tiled is None:
             return super().spread(kernel, layout, width)
@@ -187,9 +192,9 @@ def _convert_samples() -> Iterator[Sample]:
 
 
 def _identity(input: Operand, dtype: Any = None, memory_format: Any = None) -> Any:
-    """A copy of `input` without gaps, as another type if `dtype` says so.
+    """Copy `input` into dense memory, converted to `dtype` unless that is None.
 
-    memory_format: None preserves the order in which dimensions lie.
+    memory_format: None preserves the order of the strides.
     Shapes: the result has the input's shape.
     Host:   returns at once.
     """
@@ -209,7 +214,7 @@ convert.body = _only_input
 
 @convert.derivative
 def _(grad: Any) -> Any:
-    return grad  # autograd.node.fit brings it to the input's type
+    return grad  # core.record.fit converts it to the input's type
 
 
 @cache
@@ -240,7 +245,7 @@ _C_TYPES = {"float64": "double", "int64": "long long"}
 
 
 def _one_number(value: Value) -> Any:
-    """Fill a tensor that leaves gaps with a number."""
+    """Fill a tensor that is not dense with a number."""
     return value
 
 
@@ -272,7 +277,7 @@ def fill(call: Call, input: Operand, value: Number) -> Any:
     out = call.given
     if out is None or out.shape != input.shape or out.dtype is not input.dtype:
         out = call.output(input.shape, input.dtype, st.preserved(input.shape, input.strides))
-    # an element that is repeated, by a stride of 0, is written once: kernels write neighbours in one access
+    # a dimension of stride 0 repeats one element, which is written once: kernels write neighbours in one access
     sizes = [size if step or not size else 1 for size, step in zip(out.shape, out.strides)]
     numel = prod(sizes)
     stored = passed_as(value, partial(converted, call.called, input.dtype))

@@ -78,7 +78,9 @@ def _triangle_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_triangle_samples, errors=_triangle_errors, dtypes=dtypes.ALL, inplace=True)
 def tril(call: Call, input: Operand, diagonal: int = 0) -> Any:
-    """The lower triangle of matrices: zero above the diagonal `diagonal` (0 is the main one, positive ones lie above).
+    """The lower triangle of matrices: elements above diagonal number `diagonal` are 0.
+
+    diagonal: 0 is the main diagonal; positive numbers are above it.
 
     Shapes: [..., n, m], as the input.
     Host:   returns at once.
@@ -99,7 +101,9 @@ def _(grad: Any, diagonal: int) -> Any:
 
 @operator(samples=_triangle_samples, errors=_triangle_errors, dtypes=dtypes.ALL, inplace=True)
 def triu(call: Call, input: Operand, diagonal: int = 0) -> Any:
-    """The upper triangle of matrices: zero below the diagonal `diagonal` (0 is the main one, positive ones lie above).
+    """The upper triangle of matrices: elements below diagonal number `diagonal` are 0.
+
+    diagonal: 0 is the main diagonal; positive numbers are above it.
 
     Shapes: [..., n, m], as the input.
     Host:   returns at once.
@@ -119,10 +123,10 @@ def _(grad: Any, diagonal: int) -> Any:
 
 
 def fused(factor: Any, other: Any, term: Any) -> Any:
-    """factor * other + term in float64, rounded once, as a GPU's fused multiply-add: for references.
+    """Compute factor * other + term in float64 with one rounding, as a fused multiply-add of a GPU does.
 
     Boldo and Melquiond, "Emulation of FMA and correctly rounded sums": the errors of the product and of the sum are
-    added rounding to odd, so that the last addition rounds as if it were exact.
+    added with rounding to odd.  The last addition then rounds as if it were exact.
     """
     product, error = _product(np.float64(factor), np.asarray(other, np.float64))
     low, lowest = _sum(np.float64(term), error)
@@ -131,14 +135,14 @@ def fused(factor: Any, other: Any, term: Any) -> Any:
 
 
 def _sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """A sum and its rounding error."""
+    """(a + b rounded, its rounding error)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
 def _product(a: Any, b: Any) -> tuple[Any, Any]:
-    """A product and its rounding error."""
+    """(a * b rounded, its rounding error)."""
     total = a * b
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
     return total, ((a_high * b_high - total) + a_high * b_low + a_low * b_high) + a_low * b_low
@@ -151,7 +155,7 @@ def _halves(a: Any) -> tuple[Any, Any]:
 
 
 def _odd_sum(a: Any, b: Any) -> Any:
-    """A sum; if it is inexact, of the two neighbours the one with an odd last bit."""
+    """a + b rounded to odd: if it is inexact, the neighbour whose last bit is 1."""
     total, error = _sum(a, b)
     is_even = (np.asarray(total).view(np.int64) & 1) == 0
     toward = np.where(error > 0, np.inf, -np.inf)
@@ -192,9 +196,9 @@ def _linspace_samples() -> Iterator[Sample]:
 
 @operator(samples=_linspace_samples, dtypes=dtypes.ALL[1:], method=False, function=False, differentiable=False)
 def linspace(call: Call, input: Operand, start: float, end: float) -> Any:
-    """A vector like `input` of numbers evenly spaced from start to end, both included.
+    """A vector like `input` with evenly spaced numbers from start to end, both included.
 
-    Computed in float64 from the nearer end, and rounded once (cut, for integers).
+    Each number is computed in float64 from the nearer end and rounded once; integers are truncated.
     Host:   returns at once.
     Raises: ValueRangeError if the type cannot hold an end.
     """
@@ -243,7 +247,7 @@ def _sequences() -> Iterator[Sample]:
 
 @operator(samples=_sequences, dtypes=NUMERIC_TYPES, method=False, function=False, differentiable=False)
 def arange(call: Call, input: Operand, start: float = 0, step: float = 1) -> Any:
-    """A tensor like `input` with start, start + step, start + 2 step and so on, in row-major order.
+    """A tensor like `input` with start, start + step, start + 2 * step and so on, in row-major order.
 
     Floating point values are computed in float64 and rounded once.
     Host:   returns at once.

@@ -19,7 +19,7 @@ TWO_OVER_ROOT_PI = 2 / root(pi)
 
 
 def floating_function(cuda: str, samples: Any = singles, cost: float = 10.0) -> Any:
-    """A function of floating point values; integers give float32."""
+    """Make an operator on floating point values; integers give float32."""
     return pointwise(dtype=to_float, cuda=cuda, samples=samples, dtypes=dtypes.ALL, cost=cost)
 
 
@@ -28,7 +28,7 @@ def floating_function(cuda: str, samples: Any = singles, cost: float = 10.0) -> 
 
 @floating_function("exp(input)")
 def exp(input: Operand) -> Any:
-    """e to the power of the value.
+    """e to the power x.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -46,7 +46,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @floating_function("expm1(input)")
 def expm1(input: Operand) -> Any:
-    """exp(x) - 1, exact near 0.
+    """exp(x) - 1, accurate near 0.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -65,7 +65,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @floating_function("log(input)", positives)
 def log(input: Operand) -> Any:
-    """The natural logarithm.
+    """Natural logarithm.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -83,7 +83,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("log1p(input)", positives)
 def log1p(input: Operand) -> Any:
-    """log(1 + x), exact near 0.
+    """log(1 + x), accurate near 0.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -102,7 +102,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("sin(input)")
 def sin(input: Operand) -> Any:
-    """The sine.
+    """Sine.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -120,7 +120,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @floating_function("cos(input)")
 def cos(input: Operand) -> Any:
-    """The cosine.
+    """Cosine.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -162,7 +162,7 @@ def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
 
 
 def erf_of(x: Any) -> Any:
-    """The error function of an array, computed in float64 to 5e-16, rounded to the array's type."""
+    """Error function of an array, computed in float64 with an error of 5e-16 and rounded to the type of the array."""
     wide = np.asarray(x, np.float64)
     size = np.minimum(np.abs(wide), LARGE)
     is_small = size <= SMALL
@@ -174,7 +174,7 @@ def erf_of(x: Any) -> Any:
 
 @floating_function("erf(input)", cost=20.0)
 def erf(input: Operand) -> Any:
-    """The error function.
+    """Error function.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -199,7 +199,7 @@ def numeric_function(cuda: str) -> Any:
 
 @numeric_function("floor_of(input)")
 def floor(input: Operand) -> Any:
-    """The largest integer not above the value; integers stay.
+    """Round down to an integer; integers are unchanged.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -212,7 +212,7 @@ def floor(input: Operand) -> Any:
 
 @numeric_function("ceil_of(input)")
 def ceil(input: Operand) -> Any:
-    """The smallest integer not below the value; integers stay.
+    """Round up to an integer; integers are unchanged.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -225,7 +225,7 @@ def ceil(input: Operand) -> Any:
 
 @numeric_function("trunc_of(input)")
 def trunc(input: Operand) -> Any:
-    """The value without its fraction; integers stay.
+    """Round toward 0 to an integer; integers are unchanged.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -246,7 +246,7 @@ def _multiples() -> Iterator[Sample]:
     dtypes=dtypes.FLOATING_TYPES, inplace=False, method=False, function=False, cost=4.0,
 )  # fmt: skip
 def round_scaled(input: Value, up: Value, down: Value) -> Any:
-    """The nearest multiple of down / up: what `round` with decimals lowers to."""
+    """The operator of `round` with decimals: the nearest multiple of down / up."""
     return np.rint(input * up / down) / up * down
 
 
@@ -256,7 +256,7 @@ def _(grad: Any) -> Any:
 
 
 class Rounded(Pointwise):
-    """A rounding that may keep decimals."""
+    """Rounding to integers, or to decimals."""
 
     def lower(self, call: Any, input: Any, decimals: int = 0) -> Any:
         if decimals == 0:
@@ -279,9 +279,11 @@ def _rounded(body: Any) -> Any:
 
 @_rounded
 def round(input: Operand, *, decimals: int = 0) -> Any:
-    """The nearest integer, of two the even one; integers stay.  Shapes: as the input's.  Host: returns at once.
+    """Round to the nearest integer, halves to the even one; integers are unchanged.
 
-    decimals: how many digits are kept behind the point; negative, how many before it become 0.
+    decimals: the number of digits after the point that are kept; -n rounds to multiples of 10^n.
+    Shapes: as the input's.
+    Host:   returns at once.
     Raises: DtypeError for bool, and for integers with decimals.
     Example:
         >>> torch.round(torch.tensor([0.5, 1.5, 2.6]))

@@ -1,4 +1,4 @@
-"""Rows of a table by index, and their gradient, which is the same in every run (kernels/embedding.cu).
+"""embedding and one_hot, with deterministic gradients (kernels/embedding.cu).
 
 An index outside the table raises IndexRangeError at once on the CPU.  On a GPU it stops the device as a failed
 assertion does: the next call that waits raises AcceleratorError 710.
@@ -40,7 +40,7 @@ def check_range(name: str, indexes: Any, size: int, what: str, noun: str = "inde
 
 @cache
 def gather_kernel(dtype: dtype, index: dtype, unit: int) -> Kernel:
-    """out[i] = weight[indexes[i]]"""
+    """The kernel of out[i] = weight[indexes[i]]."""
     entry, moved = f"gather_rows_{unit}_{index.name}", C_TYPES_BY_SIZE[unit]
     code = f"""{EMBEDDING_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(void* out, const void* weight,
@@ -65,7 +65,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(void* out, const
 
 @cache
 def sum_kernel(dtype: dtype, index: dtype) -> Kernel:
-    """out[r] = sum of the grad[i] whose indexes[i] is r, in order of i"""
+    """The kernel of out[r] = the sum of grad[i] over all i with indexes[i] == r, in the order of i."""
     entry = f"sum_rows_{dtype.name}_{index.name}"
     code = f"""{EMBEDDING_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({dtype.wide.cuda}* out, const {dtype.cuda}* grad,
@@ -94,7 +94,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({dtype.wide.cuda
 
 @cache
 def one_hot_kernel() -> Kernel:
-    """out[i, c] = whether indexes[i] is c"""
+    """The kernel of out[i, c] = indexes[i] == c."""
     code = f"""{EMBEDDING_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) one_hot_int64(long long* out, const long long* indexes,
     long long count, long long classes) {{
@@ -144,7 +144,7 @@ def _padding(padding_idx: int | None, rows: int) -> int:
 
 @operator(samples=_lookups, errors=_bad_lookups, dtypes=FLOATING_TYPES, method=False)
 def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | None = None) -> Any:
-    """The rows of `weight` that `input` names.
+    """The rows of `weight` at the indices `input`.
 
     padding_idx: a row that gets no gradient.
     Shapes: input [*] of int64 or int32 and weight [n, d] give [*, d].
@@ -194,7 +194,7 @@ def _gradients() -> Iterator[Sample]:
 def embedding_backward(
     call: Any, grad_output: Operand, indices: Operand, num_embeddings: int, padding_idx: int | None = None
 ) -> Any:
-    """The gradient of `embedding`'s weight: for each row the sum over its uses, in the order of the indices.
+    """The gradient of the weight of `embedding`: the sum over the uses of each row, in the order of the indices.
 
     Shapes: grad_output [*, d] and indices [*] give [num_embeddings, d].
     Host:   returns at once.
@@ -237,7 +237,7 @@ def _bad_classes() -> Iterator[ErrorSample]:
 
 @operator(samples=_classes, errors=_bad_classes, dtypes=(int64,), method=False, function=False, differentiable=False)
 def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
-    """What `one_hot` calls once the number of classes is known."""
+    """The operator of `one_hot` with a known number of classes."""
     if input.dtype is not int64:
         raise DtypeError(
             f"input must be int64, got {input.dtype.name}", hint="convert with .long()", operator=call.name
@@ -258,7 +258,7 @@ def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
 def one_hot(tensor: Operand, num_classes: int = -1) -> Any:
     """1 at each index, 0 elsewhere, along a new last dimension.
 
-    num_classes: its size; -1 takes the largest index + 1.
+    num_classes: the size of that dimension; -1 is the largest index + 1.
     Shapes: [*] of int64 gives [*, num_classes] of int64.
     Host:   waits to find the largest index; returns at once where num_classes is given.
     Raises: IndexRangeError for an index outside [0, num_classes) on the CPU, DtypeError, ArgumentError.

@@ -1,4 +1,4 @@
-"""gather, scatter and scatter_add: one index per element."""
+"""gather, scatter, scatter_add and take_along_dim: one index per element."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INDEX_HINT = "add dimensions with unsqueeze(); index_select takes a vector of in
 
 
 def _checked(name: str, input: Operand, dim: int, index: Operand) -> int:
-    """The dimension counted from the front.  Raises if the index does not fit the input."""
+    """The dimension, counted from the front.  Raises if the index does not fit the input."""
     at = st.wrap_dim(dim, len(input.shape), name)
     if index.dtype not in INDEX_TYPES:
         raise DtypeError(
@@ -89,10 +89,10 @@ def _gather_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_gather_samples, errors=_gather_errors, dtypes=dtypes.ALL)
 def gather(call: Call, input: Operand, dim: int, index: Operand, *, sparse_grad: bool = False) -> Any:
-    """For every place of `index`, the element of the input there, but with the index along `dim`.
+    """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j].
 
     sparse_grad: must be False; gradients are dense.
-    Shapes: the result is of the index's shape, which fits into the input's apart from `dim`.
+    Shapes: the result has the shape of the index, which is at most that of the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
@@ -155,7 +155,7 @@ def _scatter_errors() -> Iterator[ErrorSample]:
 
 
 def _scattered(call: Call, name: str, input: Any, dim: int, index: Any, src: Any) -> tuple[Any, Any]:
-    """The contiguous result to write, holding the input, and the places in it.  Checks index and source."""
+    """(contiguous result with the values of the input, offsets to write in it).  Checks index and source."""
     at = _checked(name, input, dim, index)
     _check_source(name, input, index, src)
     shape = input.shape or (1,)
@@ -184,7 +184,7 @@ def _check_source(name: str, input: Any, index: Any, src: Any) -> None:
 
 
 def _padded(part: Any, shape: Sequence[int] | None) -> Any:
-    """A source's gradient, zero where the index left it unused; a number has none."""
+    """The gradient of a source, 0 for elements beyond the index; None for a number."""
     if shape is None or tuple(part.shape) == tuple(shape):
         return part if shape is not None else None
     return embed(part, tuple(shape), tuple(part.shape), st.contiguous(shape), 0)
@@ -193,7 +193,7 @@ def _padded(part: Any, shape: Sequence[int] | None) -> Any:
 def _check_reduce(reduce: str) -> None:
     if reduce == "multiply":
         raise NotSupportedError(
-            "reduce='multiply' is not there yet", hint="use reduce='add', or gather first", operator="scatter"
+            "reduce='multiply' is not supported", hint="use reduce='add', or gather first", operator="scatter"
         )
     if reduce != "add":
         raise ModeError(
@@ -202,7 +202,7 @@ def _check_reduce(reduce: str) -> None:
 
 
 def _filled(call: Call, shape: Sequence[int], dtype: dtype, value: Any) -> Any:
-    """Scratch memory of this shape with one number everywhere."""
+    """Scratch memory of this shape, filled with a number."""
     made = call.scratch(shape, dtype)
     if made.numel():
         number = passed_as(value, float if dtype.is_floating_point else int)
@@ -214,11 +214,11 @@ def _filled(call: Call, shape: Sequence[int], dtype: dtype, value: Any) -> Any:
     samples=_scatter_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True, other_names={"value": "src"}
 )
 def scatter(call: Call, input: Operand, dim: int, index: Operand, src: Value, *, reduce: Any = None) -> Any:
-    """The input with each element of `src` (or a number) written at its place, but with the index along `dim`.
+    """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j].
 
-    reduce: None, or "add" to add to what is there.
-    Of several writes to one element the last, in row-major order, counts; the gradient is that of single writes.
-    Shapes: the index fits into the source, and into the input apart from `dim`.
+    reduce: None, or "add" to add to the input.
+    Of several writes to one element the last in row-major order counts.  The gradient is that of single writes.
+    Shapes: the index is at most as large as the source, and as the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError, ModeError.
     Example:
@@ -246,9 +246,9 @@ def _(grad: Any, dim: int, index: Any, src_shape: Any, reduce: Any, needs: Any) 
 
 @operator(samples=_add_samples, errors=_scatter_errors, dtypes=dtypes.ALL, inplace=True)
 def scatter_add(call: Call, input: Operand, dim: int, index: Operand, src: Operand) -> Any:
-    """The input with each element of `src` added at its place, but with the index along `dim`; in row-major order.
+    """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j].
 
-    Shapes: the index fits into the source, and into the input apart from `dim`.
+    Shapes: the index is at most as large as the source, and as the input except along `dim`.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
@@ -280,7 +280,7 @@ def _along_samples() -> Iterator[Sample]:
 
 @composite(samples=_along_samples, errors=_along_errors, dtypes=dtypes.ALL)
 def take_along_dim(input: Operand, indices: Operand, dim: int | None = None) -> Any:
-    """As `gather`, but input and indices broadcast apart from `dim`; without it, both are flattened.
+    """As `gather`, with input and indices broadcast except along `dim`.  Without dim, both are flattened.
 
     With `dim`, indices are taken modulo its size.
     Host:   returns at once; without `dim`, an index out of range raises on the CPU and stops the device on a GPU.

@@ -1,7 +1,7 @@
-"""Reading and writing elements by masks and index tensors: nonzero, index_select, index_add, index_put.
+"""Indexing by masks and index tensors: nonzero, masked_select, index_select, index_add, index_copy, index_put.
 
-Several index tensors become one: the dimensions that they index are flattened, and `flat_index` computes the positions
-in them.  The rest selects rows of one dimension.
+Several index tensors are combined into one: the dimensions that they index are flattened, and `flat_index` computes the
+indexes in the flattened dimension.  What remains selects rows of one dimension.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _masks() -> Iterator[Sample]:
 
 @operator(samples=_masks, dtypes=dtypes.ALL, differentiable=False, method=False, function=False)
 def count_nonzero_before(call: Call, input: Operand) -> Any:
-    """How many elements that are not zero come before each chunk of CHUNK elements, and at last how many there are.
+    """The number of nonzero elements before each chunk of NONZERO_CHUNK elements, and the total at the end.
 
     Shapes: [chunks + 1], int64.
     Host:   returns at once.
@@ -135,7 +135,7 @@ def _found_masks() -> Iterator[Sample]:
 
 @operator(samples=_found_masks, dtypes=dtypes.ALL, differentiable=False, method=False, function=False)
 def places_of_nonzero(call: Call, input: Operand, starts: Operand, found: int) -> Any:
-    """The indexes of the `found` elements that are not zero; `starts` is what count_nonzero_before gave.
+    """The indexes of the `found` nonzero elements.  starts: the result of `count_nonzero_before`.
 
     Shapes: [found, input dimensions], int64.
     Host:   returns at once.
@@ -151,10 +151,10 @@ def places_of_nonzero(call: Call, input: Operand, starts: Operand, found: int) -
 
 @composite(samples=_nonzero_samples, dtypes=dtypes.ALL, host="waits", differentiable=False)
 def nonzero(input: Operand, as_tuple: bool = False) -> Any:
-    """The indexes of all elements that are not zero, in row-major order.
+    """The indexes of all nonzero elements, in row-major order.
 
-    Shapes: [found, input dimensions], int64; with as_tuple, one vector per dimension.
-    Host:   waits for how many there are.
+    Shapes: [count, input dimensions], int64; with as_tuple, one vector per dimension.
+    Host:   waits for the count.
     Example:
         >>> x = torch.tensor([[0, 3], [4, 0]])
         >>> torch.nonzero(x)
@@ -176,7 +176,7 @@ INDEX_TYPES = dtypes.INTEGER_TYPES
 
 
 def _row_shape(name: str, input: Operand, dim: int, index: Operand) -> tuple[RowShape, int]:
-    """`input` as rows along a dimension, and the dimension counted from the front.  Checks the index."""
+    """(shape of the rows along a dimension, the dimension counted from the front).  Checks the index."""
     at = st.wrap_dim(dim, len(input.shape), name)
     if index.dtype not in INDEX_TYPES:
         raise DtypeError(
@@ -201,14 +201,11 @@ def _replaced(shape: Sequence[int], at: int, size: int) -> tuple[int, ...]:
 
 
 def copied_input(call: Call, input: Operand) -> Any:
-    """A contiguous result that holds the input's values: the input itself in a call in place."""
+    """A contiguous result with the values of the input: the input itself in place."""
     out = call.output(input.shape, input.dtype)
     if out is not input and out.numel():
         call.assign(out, input)
     return out
-
-
-# one dimension
 
 
 @cache
@@ -246,9 +243,9 @@ def _select_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_select_samples, errors=_select_errors, dtypes=dtypes.ALL)
 def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: bool = False) -> Any:
-    """The indexes of a dimension that `index` lists, in its order.  wrap: negative ones count from the end.
+    """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end.
 
-    Shapes: as the input, with as many along `dim` as the index has entries.
+    Shapes: those of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
@@ -293,7 +290,7 @@ def _add_errors() -> Iterator[ErrorSample]:
 
 
 def _check_source(name: str, input: Operand, shape: Sequence[int], source: Any) -> None:
-    """Raise ShapeError or DtypeError if entries of `shape` cannot come from `source`."""
+    """Raise ShapeError or DtypeError unless `source` has the type of the input and the given shape."""
     if source.dtype is not input.dtype:
         raise DtypeError(
             f"the input is {input.dtype.name}, but the source is {source.dtype.name}",
@@ -303,7 +300,7 @@ def _check_source(name: str, input: Operand, shape: Sequence[int], source: Any) 
     if tuple(source.shape) != tuple(shape):
         raise ShapeError(
             f"the source must have shape {list(shape)}, got {list(source.shape)}",
-            hint="it is the input's shape, with as many places in the indexed dimension as the index has",
+            hint="it is the input's shape, with the number of indexes as the size of the indexed dimension",
             operator=name,
         )
 
@@ -312,9 +309,9 @@ def _check_source(name: str, input: Operand, shape: Sequence[int], source: Any) 
 def index_add(
     call: Call, input: Operand, dim: int, index: Operand, source: Operand, alpha: float = 1, wrap: bool = False
 ) -> Any:
-    """The input with alpha * source added at the indexes of a dimension, those of one index in their order.
+    """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order.
 
-    Shapes: the source is as the input, with as many along `dim` as the index has entries.
+    Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
@@ -345,11 +342,11 @@ def _copy_samples() -> Iterator[Sample]:
 def index_copy(
     call: Call, input: Operand, dim: int, index: Operand, source: Operand, wrap: bool = False, unique: bool = False
 ) -> Any:
-    """The input with `source` written at the indexes of a dimension; of several writes to one, the last counts.
+    """Write `source` at the given indexes of a dimension.  Of several writes to one index, the last counts.
 
-    The gradient is that of indexes that come once.
-    unique: the caller knows that no index comes twice.
-    Shapes: the source is as the input, with as many along `dim` as the index has entries.
+    The gradient is that of indexes without repetition.
+    unique: whether the caller knows that no index is repeated.
+    Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
@@ -387,7 +384,7 @@ def _fill_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_fill_samples, errors=_fill_errors, dtypes=dtypes.ALL, inplace=True)
 def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any) -> Any:
-    """The input with a number written at the indexes of a dimension; negative ones count from the end.
+    """Write a number at the given indexes of a dimension; negative ones count from the end.
 
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
@@ -448,9 +445,10 @@ def _flat_samples() -> Iterator[Sample]:
 
 @operator(samples=_flat_samples, method=False, function=False, differentiable=False)
 def flat_index(call: Call, indices: Operands, sizes: Any, dims: Any) -> Any:
-    """For index tensors of neighbouring dimensions, the place in those dimensions flattened, row-major.
+    """Combine the index tensors of neighbouring dimensions into indexes of those dimensions flattened.
 
-    Shapes: the indices broadcast; the result is a vector.  sizes, dims: of the dimensions, the latter for errors.
+    Shapes: the indices broadcast; the result is a vector.
+    sizes: the sizes of the dimensions.  dims: their numbers, for errors.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     """
     shape = st.broadcast([index.shape for index in indices], "index")
@@ -464,9 +462,11 @@ def flat_index(call: Call, indices: Operands, sizes: Any, dims: Any) -> Any:
 
 
 class Selection(NamedTuple):
-    """What a list of index tensors selects: rows of `source`, whose dimension `dim` is all indexed ones flattened.
+    """The rows of a tensor that a list of index tensors selects.
 
-    shape: of the selection.  order: of the dimensions before they were flattened.  unique: no row comes twice.
+    source: the tensor with all indexed dimensions flattened into dimension `dim`.  rows: the indexes in `dim`.
+    shape: the shape of the selection.  order: the order of the dimensions before flattening.
+    unique: whether no row is repeated.
     """
 
     source: Any
@@ -478,7 +478,7 @@ class Selection(NamedTuple):
 
 
 def selection_of(input: Any, indices: Sequence[Any]) -> Selection:
-    """Where `indices`, one per dimension, tensors or None, point.  Masks count for as many as they have dimensions.
+    """Resolve `indices`, one per dimension, tensors or None.  A mask stands for as many as it has dimensions.
 
     Host: waits if there is a mask.
     """
@@ -524,7 +524,7 @@ def _broadcast_shape(entries: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _entries(input: Any, indices: Sequence[Any], flat: bool) -> tuple[list[Any], list[int]]:
-    """The integer index tensors, and the dimension of each.  A single mask, if `flat`, gives one for all of its."""
+    """(integer index tensor, its dimension) of all indices.  flat: a single mask gives one index for its dimensions."""
     entries: list[Any] = []
     dims: list[int] = []
     dim = 0
@@ -561,7 +561,7 @@ def _entries(input: Any, indices: Sequence[Any], flat: bool) -> tuple[list[Any],
 
 
 def check_mask(input: Any, mask: Any, dim: int) -> None:
-    """Raise IndexRangeError if a mask does not have the shape of the dimensions from `dim` on."""
+    """Raise IndexRangeError unless a mask has the shape of the dimensions from `dim` on."""
     for at, size in enumerate(mask.shape):
         if dim + at >= len(input.shape) or input.shape[dim + at] != size:
             raise IndexRangeError(
@@ -601,7 +601,9 @@ def _advanced_errors() -> Iterator[ErrorSample]:
     samples=_advanced_samples, errors=_advanced_errors, dtypes=dtypes.ALL, method=False, function=False, host="waits"
 )
 def index(input: Operand, indices: Any) -> Any:
-    """The elements that index tensors, one per dimension and None for all of it, point at: `x[i, :, j]`.
+    """Select elements by index tensors, as `x[i, :, j]` does.
+
+    indices: one tensor per dimension; None selects all of it.
 
     Shapes: the index tensors broadcast; their shape takes the place of the dimensions that they index, or, where those
             are not neighbours, comes first.  A mask counts for as many dimensions as it has.
@@ -626,7 +628,7 @@ def _put_errors() -> Iterator[ErrorSample]:
 
 
 def _entries_to_write(at: Selection, values: Any) -> Any:
-    """`values` in the shape of the rows that are written."""
+    """Bring `values` into the shape of the rows that are written."""
     try:
         spread = expand(values, at.shape)
     except ShapeError as error:
@@ -642,9 +644,9 @@ def _entries_to_write(at: Selection, values: Any) -> Any:
 
 @composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, host="waits")
 def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = False) -> Any:
-    """The input with `values` written, or added, where index tensors point (see `index`).
+    """Write or add `values` to the elements that index tensors select (see `index`).
 
-    Of several writes to one element the last counts; values that are added are added in their order.
+    Of several writes to one element the last counts.  Additions to one element are made in order.
     Shapes: values broadcast to what the indices select.
     Host:   as `index`.
     Raises: IndexRangeError, ShapeError, DtypeError.
@@ -704,10 +706,10 @@ def _masked_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_masked_samples, errors=_masked_errors, dtypes=dtypes.ALL, host="waits")
 def masked_select(input: Operand, mask: Operand) -> Any:
-    """The elements where the mask is true, in row-major order.
+    """Select the elements where the mask is true, in row-major order.
 
     Shapes: input and mask broadcast; the result is a vector.
-    Host:   waits for how many there are.
+    Host:   waits for their number.
     Raises: DtypeError if the mask is not bool.
     Example:
         >>> x = torch.tensor([[1, 8], [9, 2]])

@@ -1,10 +1,9 @@
-"""Writing where an index says: what index_put, scatter and the gradients of indexing are made of.
+"""Kernels that write by index, for index_put, scatter and the gradients of indexing (kernels/indexing.cu).
 
-- An array is seen as rows [outer, size, inner]; an index of `count` entries says to which row each source entry goes.
-- Results do not depend on how work is spread: where entries meet in one place, the last one is written, or all are
-  added in their order.
-- Kernels that only move elements know their size alone, so types of one size share machine code.
-- An index out of range is an IndexRangeError before anything is written, or on a GPU a stop of the kernel.
+- An array is treated as rows [outer, size, inner].  An index of `count` entries has the target row of each source row.
+- Results do not depend on the grid.  Of several writes to one row the last counts; additions are made in order.
+- Kernels that only copy elements depend on their size, so types of one size share machine code.
+- An index out of range raises IndexRangeError before anything is written.  On a GPU it stops the kernel.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ RowShape = tuple[int, int, int]  # outer, size, inner
 def indexing_kernel(
     entry: str, arguments: str, call: str, params: Sequence[Param], reference: Any, threads: int = THREADS
 ) -> Kernel:
-    """A kernel whose body is one call of a template of indexing.cu."""
+    """Make a kernel whose body is one call of a template of kernels/indexing.cu."""
     head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}({arguments})'
     source = PRELUDE + ROW_COPY_SOURCE + source_text("indexing.cu")
     return Kernel(entry, f"{source}\n{head} {{ {call}; }}\n", params, reference, 0.0)
@@ -45,7 +44,7 @@ def scalars(*names: str) -> list[Param]:
 
 
 def check_index(index: Any, lowest: int, size: int, dim: int) -> Any:
-    """A NumPy index counted from the front.  Raises IndexRangeError with the first value out of range."""
+    """Check a NumPy index and count it from the front.  Raises IndexRangeError with the first value out of range."""
     wrong = (index < lowest) | (index >= size)
     if wrong.any():
         raise IndexRangeError(
@@ -56,7 +55,7 @@ def check_index(index: Any, lowest: int, size: int, dim: int) -> Any:
 
 
 def zeros(call: Call, shape: Sequence[int], dtype: dtype) -> Any:
-    """A result of zeros."""
+    """A new result, filled with zeros."""
     out = call.output(shape, dtype)
     if prod(shape):
         call.launch(fill_kernel(dtype), grid_over(prod(shape)), out, 0, prod(shape))
@@ -69,7 +68,7 @@ def strided_layout(shape: Sequence[int], strides: Sequence[int]) -> tuple[Any, A
 
 
 def as_operand(call: Call, value: Any, like: dtype) -> Any:
-    """A number as a tensor of no dimensions; a tensor as it is, of type `like`."""
+    """Convert a tensor to type `like`, and a number to a zero-dimensional tensor of it."""
     if hasattr(value, "strides"):
         return value if value.dtype is like else call.contiguous(value, like)
     one = call.scratch((), like)
@@ -135,9 +134,9 @@ def write_rows(
     call: Call, out: Any, index: Any, source: Any, rows: RowShape, shape: Sequence[int], *,
     lowest: int = 0, dim: int = 0, unique: bool = False,
 ) -> None:  # fmt: skip
-    """Write the entries of `source`, expanded to `shape`, to the rows of contiguous `out` that the int64 `index` names.
+    """Write the entries of `source`, expanded to `shape`, to the rows `index` of contiguous `out`.
 
-    lowest: 0, or -size where negative entries count from the end.  unique: no two entries name one row.
+    index: int64.  lowest: 0, or -size if negative entries count from the end.  unique: whether no row is repeated.
     """
     outer, size, inner = rows
     count = index.numel()
@@ -158,7 +157,7 @@ def write_rows(
 
 
 def _as_rows(shape: Sequence[int], steps: Sequence[int], dim: int, has_rows: bool) -> tuple[Any, Any, int]:
-    """(shape, strides, dimension of entries) of a source whose entries are rows, or single elements of any shape."""
+    """(shape, strides, dimension of the entries) of a source whose entries are rows or single elements."""
     if has_rows:
         return shape, steps, dim
     sizes, (strides,) = st.collapse(shape, [steps])
@@ -166,7 +165,7 @@ def _as_rows(shape: Sequence[int], steps: Sequence[int], dim: int, has_rows: boo
 
 
 def copy_if_same(call: Call, source: Any, out: Any) -> Any:
-    """`source`, or a copy of it where it is `out`'s own memory."""
+    """`source`, or a copy of it if it is `out`."""
     if source is not out:
         return source
     copied = call.scratch(source.shape, source.dtype)
@@ -210,9 +209,9 @@ def _accumulate_kernel(dtype: dtype) -> Kernel:
 def accumulate_rows(
     call: Call, out: Any, index: Any, source: Any, rows: RowShape, shape: Any = None, scale: Any = 1
 ) -> None:
-    """Add the entries of `source` to the rows of contiguous `out` that `index` names, each row's in their order.
+    """Add the entries of `source` to the rows `index` of contiguous `out`; entries of one row in their order.
 
-    index: int64, counted from the front (a kernel has checked it).  shape: what `source` expands to.
+    index: int64, counted from the front and already checked.  shape: the shape to which `source` expands.
     """
     outer, size, inner = rows
     count = index.numel()
@@ -246,7 +245,7 @@ def _wrap_kernel() -> Kernel:
 
 
 def wrapped_index(call: Call, index: Operand, size: int, lowest: int, dim: int) -> Any:
-    """A contiguous int64 index, checked and counted from the front."""
+    """Convert an index to contiguous int64, checked and counted from the front."""
     count = index.numel()
     out = call.scratch((count,), int64)
     if count:
@@ -294,9 +293,9 @@ def target_offsets(
     dim: int = 0,
     limit: int = 0,
 ) -> Any:
-    """For every place of an array of shape `size`: start + the sum of place times step, as int64.
+    """The offset start + sum(position * stride) of every element of an array of shape `size`, as int64.
 
-    index: of that shape, contiguous; below `limit` (checked), it stands for the place along `dim`.
+    index: contiguous, of that shape; it replaces the position along `dim` and must be below `limit`.
     """
     if index is None:
         size, (steps,) = st.collapse(size, [steps])

@@ -21,7 +21,7 @@ from .slicing import sized
 from .views import expand, reshape, unsqueeze, wrap_dims
 
 NOTHING_HINT = "the result's type and device are those of the tensors: pass one at least"
-GROUP = 8  # tensors that one launch of cat copies, at most; the last one stands for those that are missing
+GROUP = 8  # the most tensors that one launch of cat copies; the last one is repeated if there are fewer
 
 
 def _cat_samples() -> Iterator[Sample]:
@@ -44,9 +44,9 @@ def _cat_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_cat_samples, errors=_cat_errors, dtypes=dtypes.ALL, method=False)
 def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
-    """Tensors one after another along a dimension.
+    """Concatenate tensors along a dimension.
 
-    Shapes: sizes are equal but along `dim`, where the result has their sum; tensors of shape [0] count for nothing.
+    Shapes: sizes are equal except along `dim`, where the result has their sum.  Tensors of shape [0] are left out.
     Host:   returns at once.
     Raises: ShapeError if other sizes differ, ArgumentError for no tensors.
     Example:
@@ -79,7 +79,7 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
 
 
 def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
-    """The dimension, the result's shape and its type."""
+    """(dimension counted from the front, shape of the result, its dtype)."""
     if not tensors:
         raise ArgumentError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="cat")
     first = next((tensor for tensor in tensors if tuple(tensor.shape) != (0,)), tensors[0])
@@ -161,7 +161,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
 @composite(samples=_cat_samples, errors=_cat_errors, dtypes=dtypes.ALL, method=False)
 def concat(tensors: Operands, dim: int = 0) -> Any:
-    """Another name of `cat`.
+    """Alias of `cat`.
 
     Host: returns at once.
     Example:
@@ -184,7 +184,7 @@ def _stack_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_stack_samples, errors=_stack_errors, dtypes=dtypes.ALL, method=False)
 def stack(tensors: Operands, dim: int = 0) -> Any:
-    """Tensors of one shape along a new dimension.
+    """Join tensors of one shape along a new dimension.
 
     Host:   returns at once.
     Raises: ShapeError if shapes differ, ArgumentError for no tensors.
@@ -220,7 +220,7 @@ def _stacked_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_vector_samples, errors=_stacked_errors, dtypes=dtypes.ALL, method=False)
 def hstack(tensors: Operands) -> Any:
-    """Tensors side by side: along dimension 1, or 0 where they have only one.
+    """Concatenate along dimension 1, or along dimension 0 if there is only one.
 
     Host: returns at once.
     Example:
@@ -234,7 +234,7 @@ def hstack(tensors: Operands) -> Any:
 
 @composite(samples=_vector_samples, errors=_stacked_errors, dtypes=dtypes.ALL, method=False)
 def vstack(tensors: Operands) -> Any:
-    """Tensors one below another: along dimension 0, vectors as rows.
+    """Concatenate along dimension 0, with vectors as rows.
 
     Host: returns at once.
     Example:
@@ -258,7 +258,7 @@ def _repeat_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_repeat_samples, errors=_repeat_errors, dtypes=dtypes.ALL)
 def repeat(input: Operand, repeats: Any) -> Any:
-    """A copy that holds the input repeats[i] times along dimension i; new dimensions come first.
+    """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first.
 
     Host:   returns at once.
     Raises: ShapeError for fewer counts than dimensions, ArgumentError for a negative one.
@@ -330,11 +330,11 @@ def _interleave_errors() -> Iterator[ErrorSample]:
 def repeat_interleave(
     input: Operand, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Any:
-    """Each element (or each index of a dimension) several times in a row.
+    """Repeat each element, or each index of a dimension, several times in a row.
 
-    repeats: how often, a number, or a vector of integers with a count for every place.  Without it, input is the
-    counts, and the result the places.
-    output_size: how many places the result has, the sum of all counts.
+    repeats: a count, or a vector of integers with a count for every index.  Without it, the input is the counts, and
+    the result the repeated indexes.
+    output_size: the size of the repeated dimension of the result, which is the sum of all counts.
     Host:   waits for the counts of a vector unless output_size is given, else returns at once.
     Raises: ValueRangeError for a negative count or another output_size, DtypeError, ShapeError, IndexRangeError.
     Example:
@@ -354,7 +354,7 @@ def repeat_interleave(
         if len(counts.shape) == 1 and counts.shape[0] != size:
             raise ShapeError(
                 f"there are {counts.shape[0]} counts for {size} places of dimension {at}",
-                hint="give one count for each place, or one for all",
+                hint="give one count for each index, or one for all",
                 operator="repeat_interleave",
             )
         places = _places_of_counts(counts, output_size)
@@ -371,7 +371,7 @@ def repeat_interleave(
 
 
 def _places_of_counts(counts: Any, total: int | None) -> Any:
-    """Place i counts[i] times, for all places: the running sum of a 1 wherever a new place begins."""
+    """Index i counts[i] times, for all i: the cumulative sum of 1 at the start of each index."""
     if counts.dtype not in (int32, int64):
         raise DtypeError(
             f"counts must be integers, got {counts.dtype.name}",
@@ -400,7 +400,9 @@ def _places_of_counts(counts: Any, total: int | None) -> Any:
 
 def _negative(count: int) -> ValueRangeError:
     return ValueRangeError(
-        f"repeats must not be negative, got {count}", hint="0 leaves a place out", operator="repeat_interleave"
+        f"repeats must not be negative, got {count}",
+        hint="a count of 0 leaves an index out",
+        operator="repeat_interleave",
     )
 
 
@@ -427,7 +429,7 @@ def flip(call: Call, input: Operand, dims: Any) -> Any:
     """A copy with the order of some dimensions reversed.
 
     Host:   returns at once.
-    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is named twice.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.flip(torch.tensor([[1, 2], [3, 4]]), dims=(0,))
         tensor([[3, 4],
@@ -483,7 +485,7 @@ def _roll_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_roll_samples, errors=_roll_errors, dtypes=dtypes.ALL)
 def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
-    """A copy moved along dimensions, what leaves at one end comes in at the other; without dims, as one long row.
+    """A copy shifted along dimensions; elements that leave at one end enter at the other.  Without dims, flattened.
 
     Host:   returns at once.
     Raises: ShapeError if shifts and dims differ in number.

@@ -1,8 +1,8 @@
 """Matrix products and linear layers.
 
-- Transposed and sliced operands go to the product as strides; a matrix without a unit stride, and a batch without
-  one common stride, is copied.
-- A batch over one common right matrix is one tall product.
+- Transposed and sliced operands are passed with their strides.  A matrix without a unit stride is copied, and so is a
+  batch without one common stride.
+- A batch with one common right matrix is one tall product.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Matrices(NamedTuple):
 
 
 class GemmPlan(NamedTuple):
-    """A product, how its operands are passed, and their shape where they are copied."""
+    """A library operation, how its operands are passed, and the batch shape to which they are copied."""
 
     gemm: Gemm
     a: str
@@ -61,13 +61,13 @@ def plan_gemm(
 
 
 def as_one_matrix(a: Matrices) -> Matrices:
-    """All rows of all batches.  Strides of 0 stand for what must be copied."""
+    """The rows of all batches as one matrix.  Strides of (0, 0) mean that it must be copied."""
     shape = prod(a.shape[:-1]), a.shape[-1]
     return Matrices(shape, st.view(a.shape, a.strides, shape) or (0, 0))
 
 
 def _operand_plan(operand: Matrices, batch: Sizes) -> tuple[Steps, str]:
-    """(batch, row and column step, how the operand is passed)."""
+    """((batch, row and column stride), how the operand is passed)."""
     for strides, passed in ((operand.strides, IN_PLACE), (st.contiguous(operand.shape), DENSE)):
         rows_columns = unit_steps(*operand.shape[-2:], *strides[-2:])
         _, (batch_strides,) = st.collapse(batch, [st.expand(operand.shape[:-2], strides[:-2], batch)])
@@ -78,7 +78,7 @@ def _operand_plan(operand: Matrices, batch: Sizes) -> tuple[Steps, str]:
 
 
 def unit_steps(rows: int, columns: int, row_step: int, column_step: int) -> tuple[int, int] | None:
-    """The steps of a matrix with the free ones (of size 1) chosen so that one is 1; None if that cannot be."""
+    """(row, column) strides of which one is 1, or None.  The stride of a dimension of size 1 is free."""
     if columns == 1:
         column_step = 1 if row_step != 1 else max(rows, 1)
         row_step = row_step if rows != 1 else 1
@@ -88,8 +88,6 @@ def unit_steps(rows: int, columns: int, row_step: int, column_step: int) -> tupl
         return row_step, column_step
     return None
 
-
-# matrix products
 
 PRODUCT_TYPES = dtypes.ALL[1:]
 
@@ -104,7 +102,9 @@ def product(
     call: Any, a: Any, b: Any, left: Matrices, right: Matrices, batch: Sizes, shape: Sequence[int], bias: Any = None,
     activation: str = "",
 ) -> Any:  # fmt: skip
-    """Queue shape-of-`shape` out = activation(a @ b (+ bias)), with a and b seen as `left` and `right`.
+    """Queue activation(a @ b (+ bias)) and return its result, of shape `shape`.
+
+    left, right: a and b as matrices.
 
     activation: see `library_operation.Gemm`; "" where the inner size is 0.
     """
@@ -121,7 +121,7 @@ def product(
 
 
 def _is_operand(given: Any, operands: Sequence[Any]) -> bool:
-    """Whether the tensor to write is also read: a product cannot be made in place."""
+    """Return whether the tensor to write is also an operand.  A product cannot be computed in place."""
     return given is not None and any(operand is given for operand in operands)
 
 
@@ -144,7 +144,7 @@ def _empty_product(call: Any, shape: Sequence[int], dtype: dtype, bias: Any) -> 
 
 
 def check_types(name: str, **operands: Any) -> None:
-    """Raise DtypeError unless all have one type that has products."""
+    """Raise DtypeError unless all operands have one type, which has products."""
     first, *rest = [(key, operand.dtype) for key, operand in operands.items() if operand is not None]
     for key, other in rest:
         if other is not first[1]:
@@ -301,7 +301,7 @@ def _(grad: Any, input: Any, mat2: Any, needs: Any) -> Any:
 
 
 def _of_matrices(multiply: Any, grad: Any, input: Any, mat2: Any, needs: Any) -> Any:
-    """The gradients of input @ mat2, both with as many dimensions."""
+    """The gradients of input @ mat2, which have equally many dimensions."""
     return (
         multiply(grad, mat2.transpose(-2, -1)) if needs[0] else None,
         multiply(input.transpose(-2, -1), grad) if needs[1] else None,
@@ -406,7 +406,7 @@ def dot(input: Operand, tensor: Operand) -> Any:
 
 @composite(samples=_vector_pairs, errors=lambda: list(_bad_vectors())[:1], dtypes=dtypes.ALL)
 def outer(input: Operand, vec2: Operand) -> Any:
-    """All products of an element of one vector with an element of another.
+    """Outer product of two vectors.
 
     Shapes: [m] with [n] gives [m, n].
     Host:   returns at once.
@@ -536,7 +536,7 @@ def linear_backward(
     call: Any, upstream: Operand, input: Operand | None, weight: Operand | None,
     of_input: bool, of_weight: bool, of_bias: bool,
 ) -> Any:  # fmt: skip
-    """The gradients of linear that are wanted, None for the others."""
+    """The gradients of input, weight and bias of `linear`; None for those that are not required."""
     upstream = call.contiguous(upstream)
     lead, n = tuple(upstream.shape[:-1]), upstream.shape[-1]
     rows = Matrices((prod(lead), n), (n, 1))
@@ -582,9 +582,9 @@ def _activated_layers() -> Iterator[Sample]:
 
 @operator(samples=_activated_layers, dtypes=FLOATING_TYPES[:3], method=False, function=False, setting=allow_tf32)
 def linear_activation(call: Any, input: Operand, weight: Operand, bias: Operand | None, activation: str) -> Any:
-    """relu, or gelu's approximation by tanh, of linear: one library call.
+    """relu, or gelu's tanh approximation, of `linear`, in one library call.
 
-    In float64 cuBLAS's gelu is good to 3e-10.
+    In float64 the error of cuBLAS's gelu is up to 3e-10.
 
     Shapes: [*, k] with weight [n, k] and bias [n] gives [*, n]; k is not 0.
     Host:   returns at once.
@@ -594,7 +594,7 @@ def linear_activation(call: Any, input: Operand, weight: Operand, bias: Operand 
 
 @linear_activation.derivative
 def _(grad: Any, out: Any, input: Any, weight: Any, bias: Any, activation: Any, needs: Any) -> Any:
-    # what gelu was taken of is made again, rather than kept
+    # the input of gelu is computed again, not saved
     is_relu = activation == RELU
     upstream = relu_backward(grad, out) if is_relu else gelu_tanh_backward(grad, linear(input, weight, bias))
     return linear_backward(upstream, input, weight, *needs)
@@ -621,9 +621,9 @@ def _bad_activated_sums() -> Iterator[ErrorSample]:
 def addmm_activation(
     input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: Any = 1, use_gelu: bool = False
 ) -> Any:
-    """relu(addmm(input, mat1, mat2)), or gelu's approximation by tanh of it: PyTorch's `_addmm_activation`.
+    """relu, or gelu's tanh approximation, of addmm(input, mat1, mat2): PyTorch's `_addmm_activation`.
 
-    One library call where beta and alpha are 1 and input is a vector, but for gelu in float64.
+    It is one library call if beta and alpha are 1 and input is a vector, except for gelu in float64.
     Shapes: [m, k] with [k, n] gives [m, n], to which input broadcasts.
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are not floating point.

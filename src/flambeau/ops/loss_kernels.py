@@ -1,8 +1,9 @@
-"""The negative log-likelihood of classes.  kernels/class_losses.cu has its device code.
+"""Kernels of class losses: negative log-likelihood, and cross entropy of logits (kernels/class_losses.cu).
 
-- A class index outside the classes raises IndexRangeError at once on the CPU; on a GPU it stops the device as a failed
-  assertion does (AcceleratorError 710 at the next call that waits).
-- Sums are kept in float32 for half types, in fixed order.
+- A class index out of range raises IndexRangeError at once on the CPU.  On a GPU it stops the device as a failed
+  assertion does: the next call that waits raises AcceleratorError 710.
+- Half types are computed in float32, sums have a fixed order, and each result is rounded once.
+- Cross entropy reads the logits once for the loss and once for the gradient.  It never stores their probabilities.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ IGNORED = -100
 TERMS_PER_PIECE = 4096
 
 
-# kernels
+# negative log-likelihood: kernels
 
 
 @cache
@@ -58,7 +59,7 @@ def _picked_params(dtype: dtype) -> list[Any]:
 
 
 def weights_of(target: Any, weight: Any, classes: int, ignored: int, wide: Any) -> Any:
-    """For references: the weight of each target, 0 where it is ignored.  Raises IndexRangeError."""
+    """The weight of each target in NumPy, 0 where it is ignored.  Raises IndexRangeError."""
     counted = target != ignored
     check_range("nll_loss", np.where(counted, target, 0), classes, "classes", "target")
     if weight is None:
@@ -67,7 +68,7 @@ def weights_of(target: Any, weight: Any, classes: int, ignored: int, wide: Any) 
 
 
 def losses_of(input: Any, target: Any, weight: Any, classes: int, ignored: int, wide: Any) -> tuple[Any, Any]:
-    """For references: the loss and the weight of each target of log-probabilities [n, classes, inner]."""
+    """(loss, weight) of each target in NumPy, for log-probabilities [n, classes, inner]."""
     weights = weights_of(target, weight, classes, ignored, wide)
     chosen = np.where(target == ignored, 0, target)
     picked = np.take_along_axis(input, chosen[:, None], axis=1)[:, 0].astype(wide)
@@ -87,7 +88,7 @@ def _each_kernel(dtype: dtype) -> Kernel:
 
 
 def _pieces_kernel(dtype: dtype) -> Kernel:
-    """choice: how many pieces, which is how many blocks."""
+    """The kernel that sums losses and weights by pieces.  choice: the number of pieces, which is that of blocks."""
     entry, c = f"nll_pieces_{dtype.name}", dtype.wide.cuda
     code = _picked_source(entry, f"{c}* losses, {c}* weights", dtype, "nll_pieces(losses, weights, picked, n * inner);")
 
@@ -132,7 +133,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, {c}* t
 
 
 def _backward_kernel(dtype: dtype) -> Kernel:
-    """choice: how many gradients there are, 1 or n * inner.  `input` is absent."""
+    """The kernel of the gradient.  choice: the number of incoming gradients, 1 or n * inner.  `input` is absent."""
     entry, t, c = f"nll_backward_{dtype.name}", dtype.cuda, dtype.wide.cuda
     statement = "nll_backward(out, grad, total, picked, n * inner, choice == 1);"
     code = _picked_source(entry, f"{t}* out, const {t}* grad, const {c}* total", dtype, statement)
@@ -161,7 +162,7 @@ _CLASS_KERNELS = {
 }  # fmt: skip
 
 
-# operators
+# negative log-likelihood: operators
 
 
 def _class_sizes(shape: Sequence[int]) -> tuple[int, int, int]:
@@ -170,14 +171,14 @@ def _class_sizes(shape: Sequence[int]) -> tuple[int, int, int]:
 
 
 def _unlike_batches(input: list[int], target: list[int]) -> str:
-    """PyTorch's text for different numbers of predictions and targets, "" for equal ones."""
+    """PyTorch's message for different numbers of predictions and targets; "" if they are equal."""
     if not input or not target or input[0] == target[0]:
         return ""
     return f"Expected input batch_size ({input[0]}) to match target batch_size ({target[0]}). "
 
 
 def check_classes(input: Any, target: Any, weight: Any) -> None:
-    """Raise DtypeError, ArgumentError or ShapeError if these do not make a loss of classes."""
+    """Raise DtypeError, ArgumentError or ShapeError unless these are operands of a class loss."""
     if not input.dtype.is_floating_point:
         raise DtypeError(
             f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="nll_loss"
@@ -209,12 +210,12 @@ def check_classes(input: Any, target: Any, weight: Any) -> None:
 
 
 def squeeze_target(input: Any, target: Any) -> Any:
-    """The target of a single row of classes without its dimension, if it has one of size 1."""
+    """The target; for a single row of classes, a target of shape [1] becomes ()."""
     return reshape(target, ()) if len(input.shape) == 1 and tuple(target.shape) == (1,) else target
 
 
 def class_samples() -> Iterator[Sample]:
-    """Samples of losses of classes; `cross_entropy` takes them too."""
+    """Samples of class losses."""
     logs: dict[str, Any] = {"low": -3.0, "high": -0.1}
     target = Array((4,), low=0, high=2, dtype="int64", seed=1)
     yield Sample((Array((4, 3), **logs), target))
@@ -230,7 +231,7 @@ def class_samples() -> Iterator[Sample]:
 
 
 def class_errors() -> Iterator[ErrorSample]:
-    """Arguments that losses of classes refuse."""
+    """Error samples of class losses."""
 
     def target(value: int, dtype: str = "int64") -> Array:
         return Array((2,), low=value, high=value, dtype=dtype)
@@ -257,7 +258,7 @@ def _nll_errors() -> Iterator[ErrorSample]:
 def nll_each(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED
 ) -> Any:
-    """The loss of each target: what `nll_loss` calls for reduction "none"."""
+    """The operator of `nll_loss` with reduction "none": the loss of each target."""
     check_classes(input, target, weight)
     n, classes, inner = _class_sizes(input.shape)
     out = call.output(target.shape, input.dtype)
@@ -283,7 +284,7 @@ def nll_total(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
     is_mean: bool = True,
 ) -> Any:  # fmt: skip
-    """(sum or weighted mean of the losses, total weight): what `nll_loss` calls."""
+    """The operator of `nll_loss` with a reduction: (sum or weighted mean of the losses, total weight)."""
     check_classes(input, target, weight)
     n, classes, inner = _class_sizes(input.shape)
     dtype, count = input.dtype, n * inner
@@ -299,7 +300,7 @@ def nll_total(
 
 
 def run_finish(call: Any, out: Any, total: Any, losses: Any, weights: Any, count: int, is_mean: bool) -> None:
-    """Launch what makes the loss and the total weight of `count` sums of either."""
+    """Launch the kernel that reduces `count` sums of losses and of weights to the loss and the total weight."""
     kernel = _class_kernel("finish", out.dtype)
     call.launch(kernel, Grid((1, 1, 1), THREADS), out, total, losses, weights, count, int(is_mean))
 
@@ -313,7 +314,7 @@ def _(grads: Any, out1: Any, input_shape: Any, target: Any, weight: Any, ignore_
 
 
 def class_loss(input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> tuple[Any, Any]:
-    """(loss, total weight of the targets, or None for reduction "none")"""
+    """(loss, total weight of the targets); without a reduction the weight is None."""
     if reduction == "none":
         return nll_each(input, target, weight, ignore_index), None
     loss, total = nll_total(input, target, weight, ignore_index, reduction == "mean")
@@ -331,7 +332,9 @@ def nll_backward(
     call: Any, grad_output: Operand, target: Operand, weight: Operand | None, total: Operand | None, shape: Any,
     ignore_index: int, is_each: bool,
 ) -> Any:  # fmt: skip
-    """The gradient of the input, of this shape, of `nll_each` (is_each) or `nll_total` (with its total for a mean).
+    """The gradient of the input, of shape `shape`, of `nll_each` (is_each) or `nll_total`.
+
+    total: the total weight, for a mean.
 
     Shapes: grad_output has the loss's shape.
     Host:   returns at once.
@@ -354,7 +357,7 @@ def _(grad: Any, target: Any, weight: Any, total: Any, ignore_index: int, is_eac
     return flowed if total is None else flowed / total, None, None, None
 
 
-# cross entropy of logits
+# cross entropy of logits: kernels
 
 MOST_TILES = 2**31  # of a row
 MOST_TERMS = 16 * TERMS_PER_PIECE  # that one block sums
@@ -380,7 +383,11 @@ def _entropy_parameters(dtype: dtype) -> list[Any]:
 
 @cache
 def entropy_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """Each row's loss in its type or (with its target's weight) in the wide one, and its norms; `grads` is unused."""
+    """The kernel of the loss and the norms of each row.
+
+    The losses are written to `each` in their own type, or to `losses` and `weights` in the wide one.
+    `grads` is unused.
+    """
     end, choice = even_variant(is_even)
     entry, t, c, wide = f"entropy_{dtype.name}{end}", dtype.cuda, dtype.wide.cuda, dtype.wide
     statement = f"entropy<{choice}, {c}>(each, losses, weights, norms, picked, rows, tiles, (int)lanes);"
@@ -411,7 +418,7 @@ def entropy_kernel(dtype: dtype, is_even: bool) -> Kernel:
 
 @cache
 def entropy_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """The gradient of the logits.  grads: how many there are, 1 or one per row."""
+    """The kernel of the gradient of the logits.  grads: the number of incoming gradients, 1 or one per row."""
     end, choice = even_variant(is_even)
     entry, t, c, wide = f"entropy_backward_{dtype.name}{end}", dtype.cuda, dtype.wide.cuda, dtype.wide
     statement = (
@@ -438,7 +445,7 @@ def entropy_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
     return Kernel(entry, code, [*params, *_entropy_parameters(dtype)], reference, 8.0)
 
 
-# operators
+# cross entropy of logits: operators
 
 
 def _entropy_row_samples() -> Iterator[Sample]:
@@ -451,7 +458,7 @@ def _entropy_row_samples() -> Iterator[Sample]:
 def _run_rows(
     call: Any, row_losses: Any, losses: Any, weights: Any, input: Any, target: Any, weight: Any, ignored: int
 ) -> Any:
-    """Launch the loss of each row; its norms."""
+    """Launch the loss of each row.  Returns the norms."""
     size = input.shape[-1]
     count = target.numel()
     norms = call.output((count, 2), input.dtype.wide)
@@ -468,7 +475,7 @@ def _run_rows(
 def entropy_each(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED
 ) -> Any:
-    """(loss of each target, norms of each row): what `cross_entropy` calls for reduction "none".
+    """The operator of `cross_entropy` with reduction "none": (loss of each target, norms of each row).
 
     Shapes: input [n, c] or [c], target [n] or (); the norms are [n, 2].
     Host:   returns at once.
@@ -486,7 +493,7 @@ def _(grads: Any, out1: Any, input: Any, target: Any, weight: Any, ignore_index:
 def _logits_gradient(
     grads: Any, norms: Any, input: Any, target: Any, weight: Any, total: Any, ignored: int, is_each: bool
 ) -> Any:
-    """What flows back from the loss, and in a second derivative from the norms."""
+    """The gradient of the logits from that of the loss and, in a second derivative, that of the norms."""
     of_loss, of_norms = grads[0], grads[-1]
     gradient = None
     if of_loss is not None:
@@ -514,7 +521,7 @@ def entropy_total(
     call: Any, input: Operand, target: Operand, weight: Operand | None = None, ignore_index: int = IGNORED,
     is_mean: bool = True,
 ) -> Any:  # fmt: skip
-    """(sum or weighted mean of the losses, total weight, norms of each row): what `cross_entropy` calls.
+    """The operator of `cross_entropy` with a reduction: (loss, total weight, norms of each row).
 
     Shapes: input [n, c] or [c], target [n] or (); the norms are [n, 2].
     Host:   returns at once.
@@ -556,7 +563,7 @@ def entropy_backward(
     call: Any, grad_output: Operand, input: Operand, norms: Operand, target: Operand, weight: Operand | None,
     total: Operand | None, ignore_index: int, is_each: bool,
 ) -> Any:  # fmt: skip
-    """The gradient of the logits of `entropy_each` (is_each) or `entropy_total` (with its total for a mean).
+    """The gradient of the logits of `entropy_each` (is_each) or `entropy_total`.  total: the total weight, for a mean.
 
     Shapes: the result has the input's shape.
     Host:   returns at once.

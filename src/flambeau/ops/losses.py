@@ -15,32 +15,6 @@ from .operator import Array, ErrorSample, Operand, Sample, Value, composite
 from .pointwise import floating_only, numpy_type, pointwise, promoted
 from .softmax import log_softmax
 
-# negative log-likelihood
-
-
-@composite(samples=class_samples, errors=class_errors, dtypes=FLOATING_TYPES, method=False)
-def nll_loss(
-    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
-    ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
-    """Negative log-probability of the target classes, from log-probabilities.
-
-    weight: one number per class.  ignore_index: a target that counts as nothing.
-    reduction: "none", "sum", or "mean", which divides by the sum of the targets' weights (NaN if all are ignored).
-    Shapes: input [n, c, *] or [c], target [n, *], () or [1] of int64; the result is () or has the target's shape.
-    Host:   returns at once.
-    Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
-            ArgumentError, ShapeError, DtypeError.
-    Example:
-        >>> logs = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()
-        >>> torch.nn.functional.nll_loss(logs, torch.tensor([0, 1]), reduction="none")
-        tensor([0.6931, 2.3026])
-    """
-    reduction = reduction_of("nll_loss", size_average, reduce, reduction)
-    target = squeeze_target(input, target)
-    return class_loss(input, target, weight, ignore_index, reduction)[0]
-
-
 REDUCTIONS = ("none", "mean", "sum")
 
 
@@ -49,7 +23,7 @@ def reduction_of(name: str, size_average: bool | None, reduce: bool | None, redu
 
     Returns one of REDUCTIONS.
 
-    Raises: ArgumentError for an unknown reduction, ArgumentTypeError for former arguments that are no bools.
+    Raises: ArgumentError for an unknown reduction, ArgumentTypeError for former arguments that are not bool.
     """
     if size_average is not None or reduce is not None:
         return _former_reduction(name, size_average, reduce)
@@ -68,7 +42,7 @@ def _former_reduction(name: str, size_average: bool | None, reduce: bool | None)
         if value not in (None, False, True):
             raise ArgumentTypeError(
                 f"{what} must be a bool or None, got {shown(value)}",
-                hint="reduction= takes 'mean' and its kin",
+                hint="use reduction='none', 'mean' or 'sum' instead",
                 operator=name,
             )
     chosen = "none" if reduce is False else "sum" if size_average is False else "mean"
@@ -77,12 +51,12 @@ def _former_reduction(name: str, size_average: bool | None, reduce: bool | None)
 
 
 def reduced(values: Any, reduction: str) -> Any:
-    """All terms of a loss, their mean or their sum."""
+    """Apply a reduction: the terms of a loss, their mean or their sum."""
     return values if reduction == "none" else values.mean() if reduction == "mean" else values.sum()
 
 
 def _weighted(name: str, terms: Any, input: Any, weight: Any, reduction: str) -> Any:
-    """`reduced` of terms times their weights; the mean divides by the sum of the weights."""
+    """Apply a reduction to terms times their weights; the mean divides by the sum of the weights."""
     if weight is None:
         return reduced(terms, reduction)
     if weight.shape != input.shape:
@@ -124,7 +98,7 @@ def _terms() -> Iterator[Sample]:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def squared_difference(input: Value, target: Value) -> Any:
-    """(input - target) squared: the terms of `mse_loss`."""
+    """The terms of `mse_loss`: (input - target) squared."""
     return np.square(input - target)
 
 
@@ -139,7 +113,7 @@ def _(grad: Any, input: Any, target: Any, needs: Any) -> Any:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def absolute_difference(input: Value, target: Value) -> Any:
-    """|input - target|: the terms of `l1_loss`."""
+    """The terms of `l1_loss`: |input - target|."""
     return np.abs(input - target)
 
 
@@ -161,7 +135,7 @@ def _smooth_terms() -> Iterator[Sample]:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def smooth_difference(input: Value, target: Value, beta: Value) -> Any:
-    """The terms of `smooth_l1_loss`: squared below `beta`, straight above."""
+    """The terms of `smooth_l1_loss`: quadratic below `beta`, linear above."""
     distance = np.abs(input - target)
     return np.where(distance < beta, distance * distance / beta / 2, distance - beta / 2)
 
@@ -186,7 +160,7 @@ def mse_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """Squared difference of input and target.
+    """Squared difference of input and target: its mean, sum, or each term.
 
     weight: a factor for each term, of the input's shape.
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
@@ -206,7 +180,7 @@ def l1_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """Absolute difference of input and target.
+    """Absolute difference of input and target: its mean, sum, or each term.
 
     weight: a factor for each term, of the input's shape.
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
@@ -231,7 +205,7 @@ def smooth_l1_loss(
     input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     beta: float = 1.0,
 ) -> Any:  # fmt: skip
-    """Squared difference / (2 * beta) where it is below beta, else absolute difference - beta / 2.
+    """d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2.
 
     Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
     Host:   returns at once.
@@ -251,13 +225,34 @@ def smooth_l1_loss(
     return reduced(smooth_difference(input, target, float(beta)), reduction)
 
 
-# cross entropy
-
-LOG_FLOOR = -100.0  # logarithms of probabilities are not taken below this
-SLOPE_FLOOR = 1e-12  # what the gradient of such a logarithm divides by, at least
+LOG_FLOOR = -100.0  # the least logarithm of a probability
+SLOPE_FLOOR = 1e-12  # the least divisor in the gradient of such a logarithm
 
 
-# of classes
+# classes
+
+
+@composite(samples=class_samples, errors=class_errors, dtypes=FLOATING_TYPES, method=False)
+def nll_loss(
+    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
+    ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Negative log-probability of the target classes, from log-probabilities.
+
+    weight: one number per class.  ignore_index: a target that is left out.
+    reduction: "none", "sum", or "mean", which divides by the sum of the targets' weights (NaN if all are ignored).
+    Shapes: input [n, c, *] or [c], target [n, *], () or [1] of int64; the result is () or has the target's shape.
+    Host:   returns at once.
+    Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
+            ArgumentError, ShapeError, DtypeError.
+    Example:
+        >>> logs = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()
+        >>> torch.nn.functional.nll_loss(logs, torch.tensor([0, 1]), reduction="none")
+        tensor([0.6931, 2.3026])
+    """
+    reduction = reduction_of("nll_loss", size_average, reduce, reduction)
+    target = squeeze_target(input, target)
+    return class_loss(input, target, weight, ignore_index, reduction)[0]
 
 
 def _entropy_samples() -> Iterator[Sample]:
@@ -284,7 +279,7 @@ def cross_entropy(
 
     target: class indices (int64), or probabilities (floating point, of the input's shape).
     weight, ignore_index, reduction: as `nll_loss`; probabilities are never ignored, and "mean" divides by their count.
-    label_smoothing: how much of each target is spread evenly over all classes, from 0 to 1.
+    label_smoothing: the share of each target, from 0 to 1, that is spread evenly over all classes.
     Shapes: input [n, c, *] or [c], target [n, *], () or [1], or the input's shape; the result is () or [n, *].
     Host:   returns at once.
     Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
@@ -322,12 +317,12 @@ def cross_entropy(
 
 
 def _along(weight: Any, ndim: int, dim: int) -> Any:
-    """One number per class, shaped to broadcast along the class dimension."""
+    """Reshape one number per class to broadcast along the class dimension."""
     return weight.reshape([-1 if axis == dim else 1 for axis in range(ndim)])
 
 
 def _spread_loss(logs: Any, target: Any, weight: Any, ignored: int, dim: int) -> Any:
-    """The loss if the target were every class: a sum over the classes, 0 where the target is ignored."""
+    """The loss for a target of every class: a sum over the classes, 0 where the target is ignored."""
     weighted = logs if weight is None else logs * _along(weight, len(logs.shape), dim)
     return (-weighted.sum(dim)).masked_fill(target == ignored, 0)
 
@@ -350,7 +345,7 @@ def _probability_loss(logs: Any, target: Any, weight: Any, reduction: str, smoot
     return total if reduction == "sum" else total / (prod(logs.shape) // max(classes, 1))  # NaN where there is nothing
 
 
-# of yes-or-no probabilities
+# binary targets
 
 
 def _probabilities() -> Iterator[Sample]:
@@ -429,7 +424,7 @@ def binary_cross_entropy(
     input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """-(target * log(input) + (1 - target) * log(1 - input)), times weight; logarithms are not taken below -100.
+    """-(target * log(input) + (1 - target) * log(1 - input)), times weight.  Logarithms are at least -100.
 
     Shapes: input and target have one shape, to which weight broadcasts; the result is (), or with "none" that shape.
     Host:   returns at once.
@@ -458,9 +453,9 @@ def binary_cross_entropy_with_logits(
     input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", pos_weight: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """`binary_cross_entropy` of sigmoid(input), exact also for large logits.
+    """`binary_cross_entropy` of sigmoid(input), accurate for large logits too.
 
-    pos_weight: multiplies the target's term, one per class.
+    pos_weight: a factor of the term of the target, one per class.
     Shapes: input and target have one shape, to which the weights broadcast; the result is () or that shape.
     Host:   returns at once.
     Raises: ArgumentError for different shapes or a bad reduction, DtypeError for integers.

@@ -1,10 +1,10 @@
-"""Many tensors in a few launches: how lists of tensors become launches; norms and limits of gradients.
+"""Operations on lists of tensors in a few launches: the kernels, and norm and clipping of gradients.
 
-- Entry i of every list belongs to tensor i, and a launch takes MANY of them.
-- Lists of one call may mix types; each type has launches of its own.
-- Arithmetic is in float32 (in float64 for float64), and each value that is stored is rounded once.
-- Numbers go to the kernel as they are: a call costs the same at every step, whatever the learning rate.
-- What does not lie densely is changed in a dense copy and written back.
+- Entry i of every list belongs to tensor i.  One launch takes up to MANY tensors.
+- The lists of a call may mix types.  Each type has its own launches.
+- Arithmetic is in float32 (in float64 for float64).  Each stored value is rounded once.
+- Numbers are passed to the kernel by value, so a changed learning rate needs no new lowering.
+- A tensor that is not dense is updated in a dense copy, which is written back.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HIDDEN: dict[str, Any] = {"dtypes": FLOATING_TYPES, "method": False, "function":
 
 
 def list_samples(*lows: float) -> list[list[Array]]:
-    """One list of tensors for each lowest value."""
+    """Lists of arrays for samples, one list for each lowest value."""
     shapes = ((2, 3), (5,), (0,), (), (17, 3))
     return [
         [Array(shape, low, low + 2, seed=7 * number + index) for index, shape in enumerate(shapes)]
@@ -44,11 +44,11 @@ def list_samples(*lows: float) -> list[list[Array]]:
     ]
 
 
-# how lists become launches
+# launches over lists of tensors
 
 
 def check_lists(name: str, lists: dict[str, Sequence[Any]], written: Sequence[str]) -> None:
-    """Raise ArgumentError, ShapeError or DtypeError if lists do not match the first one, or cannot be written."""
+    """Raise ArgumentError, ShapeError or DtypeError unless all lists match the first one and can be written."""
     first = next(iter(lists))
     shapes, kinds = [tensor.shape for tensor in lists[first]], [tensor.dtype for tensor in lists[first]]
     check_floating(name, first, lists[first])
@@ -74,7 +74,7 @@ def check_lists(name: str, lists: dict[str, Sequence[Any]], written: Sequence[st
 
 
 def check_floating(name: str, called: str, tensors: Sequence[Any]) -> None:
-    """Raise DtypeError if one of a list's tensors is not floating point."""
+    """Raise DtypeError unless all tensors of a list are floating point."""
     for index, tensor in enumerate(tensors):
         if tensor.dtype.category != FLOATING:
             raise DtypeError(
@@ -85,7 +85,7 @@ def check_floating(name: str, called: str, tensors: Sequence[Any]) -> None:
 
 
 def _by_type(tensors: Sequence[Any]) -> Iterator[tuple[dtype, list[int]]]:
-    """The indexes of up to MANY tensors of one type at a time.  Empty tensors are left out."""
+    """Yield (dtype, indexes of up to MANY tensors of that type).  Empty tensors are left out."""
     indexes_of: dict[dtype, list[int]] = {}
     for index, tensor in enumerate(tensors):
         if tensor.numel():
@@ -96,7 +96,7 @@ def _by_type(tensors: Sequence[Any]) -> Iterator[tuple[dtype, list[int]]]:
 
 
 def _densely(tensor: Any) -> Any:
-    """Strides with which a tensor of this shape is dense: its own, if it is."""
+    """The strides of a tensor if it is contiguous, else those of a contiguous one of its shape."""
     return tensor.strides if tensor.is_contiguous() else st.contiguous(tensor.shape)
 
 
@@ -112,7 +112,7 @@ def _copied(call: Call, tensor: Any, dtype: dtype, is_written: bool) -> Any:
 
 
 def _chunks(tensors: Sequence[Any], dtype: dtype, nbytes: int) -> tuple[int, int]:
-    """(how many chunks of `nbytes` the tensors have, the number of elements per chunk as a power of 2)."""
+    """(number of chunks of `nbytes`, elements per chunk as an exponent of 2)."""
     shift = (nbytes // dtype.itemsize).bit_length() - 1
     most = (1 << shift) - 1
     return sum([(tensor.numel() + most) >> shift for tensor in tensors]), shift
@@ -122,9 +122,10 @@ def update(
     call: Call, kernel: Callable[[dtype], Kernel], lists: Sequence[Sequence[Any]], read: int, *values: Any,
     beside: Sequence[Sequence[Any]] = (),
 ) -> None:  # fmt: skip
-    """Launch a kernel over tensors.  The first `read` lists are only read; a list may be empty, which means absent.
+    """Launch a kernel over lists of tensors.  An empty list is absent.
 
-    beside: further lists with an entry for each tensor, which the kernel gets as they are, after the others.
+    read: the number of lists, from the first, that are only read.
+    beside: further lists with an entry per tensor, which are passed to the kernel unchanged after the others.
     """
     batches = []
     for common, indexes in _by_type(lists[read]):
@@ -153,7 +154,7 @@ def lists_kernel(
     name: str, dtype: dtype, lists: dict[str, str], body: str, params: Sequence[Param], reference: Callable[..., None],
     operations: float,
 ) -> Kernel:  # fmt: skip
-    """A kernel of multi_tensor.cu.  lists: the access to each list; `body` may name any of `params`."""
+    """Make a kernel of multi_tensor.cu.  lists: the access mode of each list.  body: may name any of `params`."""
     ctypes = {"int64": "long long", "float64": "double"}
     arguments = [f"const __grid_constant__ Lists<{dtype.cuda}, {len(lists)}> lists"]
     for param in params:
@@ -181,7 +182,7 @@ def float64_scalars(*names: str) -> list[Param]:
     return [Scalar(name, "float64") for name in names]
 
 
-# limits
+# clipping
 
 
 def _limit_samples() -> Iterator[Sample]:
@@ -198,7 +199,7 @@ def _limit_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_limit_samples, errors=_limit_errors, mutates=("tensors",), **HIDDEN)
 def limit_norm(call: Call, tensors: Operands, total: Operand, max_norm: Number) -> Any:
-    """Scale tensors of one device, whose norm is `total`, so that it is at most max_norm; the tensors.
+    """Scale tensors of one device, whose norm is `total`, to a norm of at most max_norm.  Returns the tensors.
 
     Host:   returns at once.
     Raises: ShapeError if `total` is not one number, DtypeError for tensors that are not floating point.
@@ -237,7 +238,7 @@ def _clamp_samples() -> Iterator[Sample]:
 
 @operator(samples=_clamp_samples, mutates=("tensors",), **HIDDEN)
 def clamp_many(call: Call, tensors: Operands, low: Number, high: Number) -> Any:
-    """Bring every element of tensors of one device into [low, high]; NaN stays.  The tensors.
+    """Limit every element of tensors of one device to [low, high]; NaN is unchanged.  Returns the tensors.
 
     Host:   returns at once.
     Raises: DtypeError for tensors that are not floating point.
@@ -280,9 +281,9 @@ def _norm_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_norm_samples, errors=_norm_errors, **HIDDEN)
 def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
-    """The norm of tensors of one device taken as one vector, as float32, or float64 if one of them is.
+    """The norm of all tensors of one device as one vector, in float32, or in float64 if one of them is.
 
-    order: inf and -inf are the largest and the smallest size of an element; without elements the norm is that of none.
+    order: inf and -inf are the largest and the smallest absolute value.
     Shapes: one number.
     Host:   returns at once.
     Raises: ArgumentError for order 0, DtypeError for tensors that are not floating point.
@@ -290,7 +291,7 @@ def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
     if not order:
         raise ArgumentError(
             f"order {order} is not supported",
-            hint="any but 0: 2.0 is usual, float('inf') is the largest",
+            hint="use another order: 2.0 is usual, float('inf') is the largest absolute value",
             operator="norm_of_many",
         )
     check_floating("norm_of_many", "tensors", tensors)
@@ -311,7 +312,7 @@ def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
 
 
 def _spread(tensors: Sequence[Any], dtype: dtype) -> tuple[int, int]:
-    """How many blocks join the tensors' chunks, and how large those are."""
+    """(number of blocks, elements per chunk as an exponent of 2) of the norm of these tensors."""
     nbytes = ACCESS
     chunks, shift = _chunks(tensors, dtype, nbytes)
     while chunks > MAX_BLOCKS and nbytes < LARGEST_CHUNK:

@@ -1,7 +1,7 @@
-"""Layer norm.  kernels/layer_norm.cu has its device code.
+"""Layer norm and its gradients.  kernels/layer_norm.cu has the device code.
 
 - Half types are computed in float32, and each result is rounded once.
-- Operands are made contiguous first: a row is the normalised dimensions.
+- Operands are made contiguous first.  A row is the normalised dimensions.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from .reduction_kernels import (
 
 LAYER_NORM_SOURCE = ROW_SOURCE + source_text("layer_norm.cu")
 COLUMN_LANES = 32  # at most, of those that share a block for the parameter gradients
-COLUMN_BLOCKS = 132 * 4  # of the parameter gradients: what runs at once
+COLUMN_BLOCKS = 132 * 4  # blocks of the parameter gradients that run at once
 COLUMN_BOUNDS = f"__launch_bounds__({THREADS}, 4)"
 ROWS_PER_PIECE = 64  # of the parameter gradients
 
 
 def _norm_source(name: str, dtype: dtype, is_even: bool, bound: str, arguments: str, values: str) -> tuple[str, str]:
-    """(entry, source) of a kernel that calls the template `name`."""
+    """(kernel name, source) of a kernel that calls the template `name`."""
     end, choice = even_variant(is_even)
     entry = f"{name}_{dtype.name}{end}"
     return (
@@ -53,7 +53,7 @@ extern "C" __global__ void {bound} {entry}({arguments}) {{
 
 @cache
 def layer_norm_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """Normalised rows, their means and 1 / standard deviations."""
+    """The kernel of normalised rows, their means and 1 / standard deviations."""
     t, c = dtype.cuda, dtype.wide.cuda
     arguments = (
         f"{t}* out, {c}* mean, {c}* rstd, const {t}* input, const {t}* weight, const {t}* bias, {ROW_ARGUMENTS}, "
@@ -98,7 +98,7 @@ def _norm_operands(own: dtype) -> list[Pointer]:
 
 @cache
 def layer_norm_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """The gradient of the input."""
+    """The kernel of the gradient of the input."""
     t, c = dtype.cuda, dtype.wide.cuda
     arguments = f"{t}* out, const {t}* grad, const {t}* input, const {c}* mean, const {c}* rstd, const {t}* weight, "
     arguments += ROW_ARGUMENTS
@@ -126,7 +126,7 @@ def layer_norm_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
 
 @cache
 def layer_norm_columns_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """The gradients of weight and bias, summed over pieces of the rows."""
+    """The kernel of the gradients of weight and bias, summed over pieces of the rows."""
     t, c = dtype.cuda, dtype.wide.cuda
     arguments = f"{c}* of_weight, {c}* of_bias, const {t}* grad, const {t}* input, const {c}* mean, const {c}* rstd, "
     arguments += "long long rows, long long size, long long parts, long long lanes"
@@ -205,7 +205,7 @@ def native_layer_norm(
     call: Any, input: Operand, normalized_shape: Any, weight: Operand | None = None, bias: Operand | None = None,
     eps: float = 1e-5,
 ) -> Any:  # fmt: skip
-    """(result, means, 1 / standard deviations): what `layer_norm` calls.
+    """The operator of `layer_norm`: (result, means, 1 / standard deviations).
 
     Shapes: as `layer_norm`; the means and deviations have size 1 in the normalised dimensions.
     Host:   returns at once.
@@ -239,7 +239,7 @@ def _(grads: Any, out1: Any, out2: Any, input: Any, normalized_shape: Any, weigh
 
 
 def _statistics_gradient(of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, size: int) -> Any:
-    """What flows back from the means and deviations; None where nothing does."""
+    """The gradient of the input from those of the means and deviations; None without any."""
     parts = [] if of_mean is None else [(of_mean / size).expand(input.shape)]
     if of_rstd is not None:
         parts.append((of_rstd * rstd**3 / size) * (mean - input))
@@ -309,7 +309,7 @@ def layer_norm_columns(
 
 
 def _column_tiles(size: int, dtype: dtype) -> tuple[int, int]:
-    """(threads of a block that lie along the columns, blocks that cover all columns)"""
+    """(threads of a block along the columns, blocks that cover all columns)."""
     runs = -(-size * dtype.itemsize // WIDEST_ACCESS)
     lanes = 1
     while lanes < min(runs, COLUMN_LANES):
@@ -318,12 +318,12 @@ def _column_tiles(size: int, dtype: dtype) -> tuple[int, int]:
 
 
 def _column_parts(rows: int, tiles: int) -> int:
-    """Into how many pieces the rows are cut, so that the device is busy; 0 if there are none."""
+    """The number of pieces of the rows that keeps the device busy; 0 without rows."""
     parts = max(1, min(rows // ROWS_PER_PIECE, COLUMN_BLOCKS // max(tiles, 1)))
     return -(-rows // -(-rows // parts)) if rows else 0
 
 
-# the second derivative: mean and rstd count as operands, and native_layer_norm says what flows back from them
+# the second derivative: mean and rstd are operands, whose gradients native_layer_norm defines
 
 
 @layer_norm_backward.derivative
@@ -353,13 +353,13 @@ def _(grads: Any, grad_output: Any, input: Any, mean: Any, rstd: Any) -> Any:
 
 
 def _through_normal(of_normal: Any, input: Any, mean: Any, rstd: Any) -> tuple[Any, Any, Any]:
-    """The gradients of input, mean and rstd from that of (input - mean) * rstd."""
+    """The gradients of input, mean and rstd from the gradient of (input - mean) * rstd."""
     of_input, dims = of_normal * rstd, _row_dims(mean)
     return of_input.to(input.dtype), -of_input.sum(dims, True), (of_normal * (input - mean)).sum(dims, True)
 
 
 def _row_dims(mean: Any) -> list[int]:
-    """The normalised dimensions; also others of size 1, where a sum changes nothing."""
+    """The normalised dimensions, and others of size 1, over which a sum changes nothing."""
     return [dim for dim, size in enumerate(mean.shape) if size == 1]
 
 
@@ -376,7 +376,9 @@ def _column_sum(terms: Any, weight: Any) -> Any:
 def layer_norm(
     input: Operand, normalized_shape: Any, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-5
 ) -> Any:
-    """(input - mean) / sqrt(variance + eps) * weight + bias, over the last dimensions, which normalized_shape names.
+    """(input - mean) / sqrt(variance + eps) * weight + bias, over the last dimensions.
+
+    normalized_shape: the sizes of these dimensions.
 
     Shapes: the result has the input's shape; weight and bias have normalized_shape.
     Host:   returns at once.

@@ -1,4 +1,4 @@
-"""Steps of optimizers, for many parameters in a few launches (ops/multi_tensor.py says how)."""
+"""Steps of optimizers, for many parameters in a few launches (see ops/multi_tensor.py)."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def adam_step(
     max_exp_avg_sqs: Operands, step_size: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
     decay: Number, root: Number, maximize: bool = False,
 ) -> Any:  # fmt: skip
-    """A step of Adam or AdamW for parameters of one device; the parameters.
+    """A step of Adam or AdamW for parameters of one device.  Returns the parameters.
 
-    max_exp_avg_sqs: empty, or with amsgrad the largest squares so far.
+    max_exp_avg_sqs: the largest exp_avg_sqs so far, with amsgrad; else empty.
     step_size: the learning rate over 1 - beta1**step;  root: the square root of 1 - beta2**step.
-    shrink: a factor of the parameter, before the step;  decay: how much of it is added to the gradient.
+    shrink: a factor of the parameter before the step;  decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -92,7 +92,7 @@ def _adam_kernel(dtype: dtype) -> Kernel:
 
 
 def _per_tensor(*lists: Any) -> Iterator[tuple[Any, ...]]:
-    """The entries of the lists that are not absent, one tensor after another."""
+    """Yield the entries of the lists that are not empty, for one tensor after another."""
     return zip(*[tensors for tensors in lists if tensors])
 
 
@@ -100,7 +100,7 @@ def _take_adam(
     entries: tuple[Any, ...], dtype: dtype, size: float, beta1: float, beta2: float, eps: float, shrink: float,
     decay: float, root: float, sign: float,
 ) -> None:  # fmt: skip
-    """One tensor's step.  entries: of ADAM_LISTS, in their order."""
+    """The step of one tensor.  entries: those of ADAM_LISTS, in their order."""
     wide = dtype.wide.numpy
     grad, param, mean, square, *largest = entries
     slope = _slope(grad, param, wide, decay, sign)
@@ -114,7 +114,7 @@ def _take_adam(
     param[...] = param.astype(wide) * shrink - new_mean / (np.sqrt(new_square) / root + eps) * size
 
 
-# Adam whose steps are counted in the device's memory
+# Adam with step counts in device memory
 
 
 def _counted_samples() -> Iterator[Sample]:
@@ -152,12 +152,13 @@ def counted_adam_step(
     max_exp_avg_sqs: Operands, steps: Operands, lr: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
     decay: Number, maximize: bool = False, rate: Operand | None = None, decoupled: bool = False,
 ) -> Any:  # fmt: skip
-    """A step of Adam or AdamW that counts itself, so that each replay of a graph takes the next one; the parameters.
+    """A step of Adam or AdamW that counts itself, so that each replay of a graph is the next step.
 
-    steps: how many steps each parameter has taken; 1 is added before the corrections of its means are made of it.
-    rate: a float32 number that is read when the step is taken, instead of lr.
-    decoupled: shrink the parameter by rate times `decay`, instead of adding decay times it to the gradient.
-    The others are adam_step's.
+    Returns the parameters.
+    steps: the number of steps of each parameter, to which 1 is added before the bias correction.
+    rate: a float32 tensor that the kernel reads instead of lr.
+    decoupled: whether to shrink the parameter by rate * decay, instead of adding decay * parameter to the gradient.
+    The other parameters are those of `adam_step`.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -222,12 +223,12 @@ def _counted_adam_kernel(dtype: dtype) -> Kernel:
 
 
 def corrected(lr: float, beta1: float, beta2: float, step: float) -> tuple[float, float]:
-    """(step_size, root) of adam_step for the step of this number, from 1."""
+    """(step_size, root) of `adam_step` for a step number, counted from 1."""
     return lr / (1 - beta1**step), math.sqrt(1 - beta2**step)
 
 
 def _slope(grad: Any, param: Any, wide: Any, decay: float, sign: float) -> Any:
-    """A gradient as arithmetic takes it: turned round to maximize, with weight decay added."""
+    """The gradient in the wide type, negated to maximize, with weight decay added."""
     slope = grad.astype(wide) * sign
     return slope + param.astype(wide) * decay if decay else slope
 
@@ -255,11 +256,12 @@ def sgd_step(
     call: Call, params: Operands, grads: Operands, buffers: Operands, lr: Number, momentum: Number, taken: Number,
     decay: Number, nesterov: bool = False, maximize: bool = False, rate: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """A step of gradient descent for parameters of one device; the parameters.
+    """A step of gradient descent for parameters of one device.  Returns the parameters.
 
-    buffers: empty, or with momentum the decaying sums of gradients;  taken: how much of the gradient joins its sum.
-    decay: how much of the parameter is added to the gradient.
-    rate: a float32 number that is read when the step is taken, instead of lr.
+    buffers: the decaying sums of gradients, with momentum; else empty.
+    taken: the share of the gradient that is added to its sum.
+    decay: the share of the parameter that is added to the gradient.
+    rate: a float32 tensor that the kernel reads instead of lr.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -297,15 +299,16 @@ def _sgd_kernel(dtype: dtype) -> Kernel:
     return lists_kernel("sgd_step", dtype, lists, body, params, reference, 8.0)
 
 
-# Other optimizers, each by its arithmetic on one element: once in CUDA C++ and once in NumPy
+# Other optimizers, each defined by its arithmetic on one element in CUDA C++ and in NumPy
 
 
 class Rule:
-    """How an optimizer changes one element of a parameter and of what is remembered of it.
+    """The arithmetic of an optimizer on one element of a parameter and of its states.
 
-    values: numbers of every call.  states: lists beside gradients and parameters; those in `optional` may be empty.
-    cuda: C++ that changes `param` and the states, by these names; `grad` is the gradient, turned round to maximize and
-    with weight decay added, and HAS_x says whether the list x is there.
+    values: the numbers of every call.  states: the lists besides gradients and parameters; those in `optional` may be
+    empty.
+    cuda: C++ that changes `param` and the states, by these names.  `grad` is the gradient, negated to maximize, with
+    weight decay added.  HAS_x is whether the list x is not empty.
     numpy: called with grad, param, one array or None per state, and the values; returns the new param and states.
     """
 
@@ -322,7 +325,7 @@ class Rule:
         self._kernels: dict[Any, Kernel] = {}
 
     def apply(self, call: Call, params: Operands, grads: Operands, states: Sequence[Operands], *values: Any) -> Any:
-        """Lower a call to launches; the parameters.  values: maximize first, then `self.values` but for the sign."""
+        """Lower a call to launches.  Returns the parameters.  values: maximize, then `self.values` without the sign."""
         lists = {"params": params, "grads": grads}
         for name, state in zip(self.states, states):
             if state or name not in self.optional:
@@ -377,7 +380,7 @@ class Rule:
 
 
 def _rule_samples(*lows: float, values: Sequence[Any]) -> Callable[[], Iterator[Sample]]:
-    """Samples of a rule's operator: lists whose lowest values are given, once to minimize and once to maximize."""
+    """Samples of the operator of a rule, with the given lowest values of its lists, to minimize and to maximize."""
 
     def samples() -> Iterator[Sample]:
         yield Sample((*list_samples(*lows), False, 0.0, *values))
@@ -423,9 +426,9 @@ def adadelta_step(
     call: Call, params: Operands, grads: Operands, square_avgs: Operands, acc_deltas: Operands, maximize: bool,
     decay: Number, lr: Number, rho: Number, eps: Number,
 ) -> Any:  # fmt: skip
-    """A step of Adadelta for parameters of one device; the parameters.
+    """A step of Adadelta for parameters of one device.  Returns the parameters.
 
-    decay: how much of the parameter is added to the gradient.
+    decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -452,9 +455,9 @@ def adagrad_step(
     call: Call, params: Operands, grads: Operands, sums: Operands, maximize: bool, decay: Number, rate: Number,
     eps: Number,
 ) -> Any:  # fmt: skip
-    """A step of Adagrad for parameters of one device; the parameters.
+    """A step of Adagrad for parameters of one device.  Returns the parameters.
 
-    rate: the learning rate after its decay;  decay: how much of the parameter is added to the gradient.
+    rate: the learning rate after its decay;  decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -486,9 +489,9 @@ def adamax_step(
     call: Call, params: Operands, grads: Operands, exp_avgs: Operands, exp_infs: Operands, maximize: bool,
     decay: Number, rate: Number, beta1: Number, beta2: Number, eps: Number,
 ) -> Any:  # fmt: skip
-    """A step of Adamax for parameters of one device; the parameters.
+    """A step of Adamax for parameters of one device.  Returns the parameters.
 
-    rate: the learning rate over 1 - beta1**step;  decay: how much of the parameter is added to the gradient.
+    rate: the learning rate over 1 - beta1**step;  decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -525,11 +528,11 @@ def nadam_step(
     decay: Number, of_grad: Number, of_mean: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
     root: Number,
 ) -> Any:  # fmt: skip
-    """A step of NAdam for parameters of one device; the parameters.
+    """A step of NAdam for parameters of one device.  Returns the parameters.
 
-    of_grad, of_mean: the step's factors of the gradient and of its running mean.
-    root: the square root of 1 - beta2**step;  shrink: a factor of the parameter, before the step.
-    decay: how much of the parameter is added to the gradient.
+    of_grad, of_mean: the factors of the gradient and of its running mean in this step.
+    root: the square root of 1 - beta2**step;  shrink: a factor of the parameter before the step.
+    decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -570,11 +573,11 @@ def radam_step(
     call: Call, params: Operands, grads: Operands, exp_avgs: Operands, exp_avg_sqs: Operands, maximize: bool,
     decay: Number, size: Number, rectified: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
 ) -> Any:  # fmt: skip
-    """A step of RAdam for parameters of one device; the parameters.
+    """A step of RAdam for parameters of one device.  Returns the parameters.
 
-    size: the learning rate over 1 - beta1**step;  shrink: a factor of the parameter, before the step.
-    rectified: the rectification times the square root of 1 - beta2**step, or 0 for a step by the mean alone.
-    decay: how much of the parameter is added to the gradient.
+    size: the learning rate over 1 - beta1**step;  shrink: a factor of the parameter before the step.
+    rectified: the rectification times the square root of 1 - beta2**step, or 0 for a step without it.
+    decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -623,10 +626,10 @@ def rmsprop_step(
     call: Call, params: Operands, grads: Operands, square_avgs: Operands, momentum_buffers: Operands,
     grad_avgs: Operands, maximize: bool, decay: Number, lr: Number, alpha: Number, eps: Number, momentum: Number,
 ) -> Any:  # fmt: skip
-    """A step of RMSprop for parameters of one device; the parameters.
+    """A step of RMSprop for parameters of one device.  Returns the parameters.
 
     momentum_buffers: empty without momentum;  grad_avgs: empty unless centered.
-    decay: how much of the parameter is added to the gradient.
+    decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -664,10 +667,10 @@ def rprop_step(
     call: Call, params: Operands, grads: Operands, prevs: Operands, step_sizes: Operands, maximize: bool,
     decay: Number, shrinking: Number, growing: Number, least: Number, most: Number,
 ) -> Any:  # fmt: skip
-    """A step of Rprop for parameters of one device; the parameters.
+    """A step of Rprop for parameters of one device.  Returns the parameters.
 
-    shrinking, growing: factors of an element's step size after its gradient has changed its sign, or kept it.
-    least, most: bounds of step sizes;  decay: how much of the parameter is added to the gradient.
+    shrinking, growing: the factor of the step size of an element if its gradient has changed its sign, or not.
+    least, most: the bounds of step sizes;  decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -699,11 +702,11 @@ def asgd_step(
     call: Call, params: Operands, grads: Operands, axs: Operands, maximize: bool, decay: Number, eta: Number,
     shrink: Number, mu: Number,
 ) -> Any:  # fmt: skip
-    """A step of averaged gradient descent for parameters of one device; the parameters.
+    """A step of averaged gradient descent for parameters of one device.  Returns the parameters.
 
-    eta: the step's learning rate;  shrink: a factor of the parameter, before the step.
-    axs: averages of the parameters;  mu: how much of the difference from its average a parameter adds to it.
-    decay: how much of the parameter is added to the gradient.
+    eta: the step's learning rate;  shrink: a factor of the parameter before the step.
+    axs: averages of the parameters;  mu: the share by which an average moves towards its parameter.
+    decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -723,10 +726,10 @@ def _count_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_count_samples, errors=_count_errors, mutates=("steps",), **(HIDDEN | {"dtypes": (float32,)}))
 def count_steps(call: Call, steps: Operands) -> Any:
-    """Add 1 to float32 numbers of one device; the numbers.
+    """Add 1 to float32 tensors with one element, of one device.  Returns the tensors.
 
     Host:   returns at once.
-    Raises: DtypeError, ShapeError unless they are float32 numbers.
+    Raises: DtypeError, ShapeError unless they are float32 tensors with one element.
     """
     _check_counters(call.name, steps, steps)
     for start in range(0, len(steps), MANY):
@@ -749,7 +752,7 @@ def _lerp_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_lerp_samples, errors=_lerp_errors, mutates=("averages",), **HIDDEN)
 def lerp_many(call: Call, averages: Operands, params: Operands, weight: Number) -> Any:
-    """Move averages of one device towards other tensors, by a share `weight` of the difference; the averages.
+    """Move averages of one device towards other tensors by a share `weight` of the difference.  Returns the averages.
 
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.

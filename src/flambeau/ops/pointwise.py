@@ -68,7 +68,7 @@ def _reciprocals(sizes: st.Shape, steps: Sequence[st.Shape], width: int) -> st.S
 
 
 def is_vectorized(sizes: Sequence[int], steps: Sequence[Sequence[int]], width: int) -> bool:
-    """Whether every operand lies in whole packs, or repeats one element, along dimension 0."""
+    """Return whether every operand has whole vectors, or one repeated element, along dimension 0."""
     if width == 1 or len(sizes) > 1 and sizes[0] % width:
         return False
     return all(row[0] == 0 or row[0] == 1 and all(step % width == 0 for step in row[1:]) for row in steps)
@@ -83,7 +83,7 @@ def vector_width(out: dtype, inputs: Sequence[dtype]) -> int:
 
 
 def pointwise_grid(layout: KernelLayout, width: int) -> Grid:
-    """A grid in which every thread loads once, or fewer elements if that leaves the device idle."""
+    """The grid in which every thread loads once.  Small arrays get more threads with fewer elements each."""
     sizes, steps = layout
     numel = prod(sizes)
     if steps[-1][0] != -1 and steps[-1][0] >> 32:
@@ -95,7 +95,7 @@ def pointwise_grid(layout: KernelLayout, width: int) -> Grid:
 
 
 def kernel_source(entry: str, out: dtype, inputs: Sequence[Input], cuda: str) -> str:
-    """The kernel's definition; what it calls is in prelude.cu, math.cu and pointwise.cu."""
+    """The source of a kernel.  It calls prelude.cu, math.cu and pointwise.cu."""
     tensors = [(name, dtype) for name, dtype, _ in inputs if dtype is not None]
     operands = 1 + len(tensors)
     singles, blocks = LOADS_AND_BLOCKS.get(len(tensors), LOADS_AND_BLOCKS_OF_MANY)
@@ -113,7 +113,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}, {blocks})
 
 
 def _substitutions(out: dtype, inputs: Sequence[Input], tensors: Sequence[tuple[str, dtype]]) -> dict[str, str]:
-    """What stands for each $PART of the body."""
+    """The text that replaces each $PART of kernels/pointwise_body.cu."""
 
     def every(statement: str) -> str:
         return " ".join(statement.format(n=name, t=dtype.cuda, at=at) for at, (name, dtype) in enumerate(tensors, 1))
@@ -169,7 +169,7 @@ DtypeRule = Callable[[str, Types, dtype], tuple[Types, dtype]]
 
 
 def source_text(name: str) -> str:
-    """The text of a .cu file of ops/kernels."""
+    """Read a .cu file of ops/kernels."""
     return (_FOLDER / name).read_text()
 
 
@@ -192,17 +192,17 @@ def to_float(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def to_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """Compute in the common type, answer bool."""
+    """Compute in the common type, return bool."""
     return [common] * len(types), bool_
 
 
 def as_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """Read every input as bool, answer bool."""
+    """Read every input as bool, return bool."""
     return [bool_] * len(types), bool_
 
 
 def numbers(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `promoted`; bool is refused."""
+    """As `promoted`, but bool is an error."""
     if common is bool_:
         raise DtypeError(
             "bool operands are not supported", hint="convert with .to(torch.uint8) or use logical_*", operator=name
@@ -211,7 +211,7 @@ def numbers(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def floating_only(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `promoted`; integers and bool are refused."""
+    """As `promoted`, but integers and bool are errors."""
     if not common.is_floating_point:
         raise DtypeError(
             f"operands must be floating point, got {common.name}", hint="convert with .float()", operator=name
@@ -220,7 +220,7 @@ def floating_only(name: str, types: Types, common: dtype) -> tuple[Types, dtype]
 
 
 def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """The first input is a condition, read as bool; the others promote."""
+    """Read the first input as a bool condition; promote the others to one type."""
     if types[0] is not bool_:
         raise DtypeError(
             f"condition must be bool, got {types[0].name}", hint="compare first, for example x > 0", operator=name
@@ -232,13 +232,13 @@ def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 class Pointwise(Operator):
-    """An operator whose result at an index depends on its inputs at that index alone.
+    """An operator whose result at an index depends only on its inputs at that index.
 
-    exact: numbers must fit the type that is computed in; else they wrap.
-    factor: a parameter of which a number must fit that type, and does not take part in promotion.
+    exact: whether numbers that the compute type cannot hold are errors; otherwise they wrap.
+    factor: the name of a parameter whose numbers must fit the compute type and take no part in promotion.
     """
 
-    casts = False  # whether a result may be written into a tensor of any type
+    casts = False  # whether out= may have any type
 
     def __init__(
         self, body: Callable[..., Any], rule: DtypeRule, cuda: str, cost: float, *, exact: bool = False,
@@ -253,7 +253,7 @@ class Pointwise(Operator):
         self.kernels: dict[Any, Kernel] = {}
 
     def lower(self, call: Any, *operands: Any) -> Any:
-        """Decide types, shape, kernel and grid.  Raises DtypeError or ShapeError."""
+        """Choose types, shape, kernel and grid, and launch.  Raises DtypeError or ShapeError."""
         out = call.given
         tensors = [operand for operand in operands if is_tensor(operand)]
         types = [type_of(operand) for operand in operands]
@@ -277,14 +277,14 @@ class Pointwise(Operator):
         return result
 
     def strides_of(self, shape: st.Shape, operands: Sequence[Any]) -> st.Shape:
-        """The strides of a new result.  A number counts as a tensor without dimensions where it is an operand."""
+        """The strides of a new result.  A number that is an operand counts as a zero-dimensional tensor."""
         laid = [(operand.shape, operand.strides) if is_tensor(operand) else ((), ()) for operand in operands]
         if self.exact or self.factor >= 0:
             laid = [operand_layout for operand_layout, operand in zip(laid, operands) if is_tensor(operand)]
         return st.elementwise(shape, laid)
 
     def number(self, call: Any, at: int, value: Any, compute: dtype) -> Any:
-        """A number as it is passed to the kernel: checked if it is an argument, else left to wrap in the kernel."""
+        """Convert a number for the kernel: an argument is checked, an operand wraps in the kernel."""
         if self.exact or at == self.factor:
             held = compute if self.exact else compute.wide
             return passed_as(value, partial(converted, call.called, held), PYTHON[compute.category])
@@ -321,7 +321,7 @@ class Pointwise(Operator):
 
 
 def _number(value: int | float) -> Any:
-    """A number as it lies in the launch buffer; `astype` then converts it as C does."""
+    """A number with the type that it has in the launch buffer; `astype` converts it as C does."""
     return np.float64(value) if isinstance(value, float) else np.int64(value)
 
 
@@ -342,13 +342,13 @@ def _reference(body: Callable[..., Any], computes: Sequence[dtype]) -> Callable[
 
 
 def grid_over(numel: int, per_thread: int = PER_THREAD) -> Grid:
-    """A grid whose threads stride over `numel` elements."""
+    """A grid for a kernel whose threads loop over `numel` elements with a stride."""
     blocks = -(-numel // (THREADS * per_thread))
     return Grid((max(1, min(blocks, FULL_DEVICE_BLOCKS)), 1, 1), THREADS)
 
 
 def is_tensor(operand: Any) -> bool:
-    """Whether an operand of a call is a tensor, or else a number."""
+    """Return whether an operand is a tensor; if not, it is a number."""
     return hasattr(operand, "strides")
 
 
@@ -368,8 +368,8 @@ def type_of(operand: Any) -> dtype:
 def common_type(operands: Sequence[Any]) -> dtype:
     """The result type of tensors and numbers together.
 
-    Tensors with dimensions decide; a zero-dimensional tensor, and after it a number, counts only where its category is
-    higher (a float with integers).
+    Tensors with dimensions decide.  A zero-dimensional tensor counts only if its category is higher, as float is with
+    integers.  So does a number, compared with both.
     """
     ranks: list[dtype | None] = [None, None, None]
     for operand in operands:
@@ -413,7 +413,8 @@ def pointwise(
 ) -> Callable[[Callable[..., Any]], Pointwise]:
     """Make a pointwise operator of a body on NumPy arrays of the compute type.
 
-    cuda: the same as an expression of CUDA C++ over the parameter names.  cost: arithmetic operations per element.
+    cuda: the same computation, as a CUDA C++ expression of the parameter names.
+    cost: arithmetic operations per element.
     exact, factor: see Pointwise.
     """
     options.setdefault("inplace", True)

@@ -1,19 +1,21 @@
-"""Philox4x32-10: which random words an element takes, their host side, and the kernels that fill tensors by them.
+"""Random numbers: uniform, normal, random, bernoulli, randperm and dropout, by the generator Philox4x32-10.
 
-The device's side is kernels/philox.cu.  A call reserves counters; from the first of them, f,
+The device code is kernels/philox.cu.  A call reserves counters.  If f is the first of them:
 
-- element i takes word i % 4 of counter f + i // 4: `uniform` and `normal` in types of up to 32 bits, `random` from at
-  most 2^32 values, `bernoulli` and dropout in every type.  A normal pair takes words (0, 1), the next words (2, 3);
-- element i takes words 2 (i % 2) and 2 (i % 2) + 1, low half first, of counter f + i // 2: `uniform` and `normal` in
-  float64, `random` from more than 2^32 values, the keys of `randperm`.  A normal pair takes all four words.
+- Element i reads word i % 4 of counter f + i // 4 in these cases: `uniform` and `normal` in types of up to 32 bits,
+  `random` from at most 2^32 values, `bernoulli` and dropout in every type.  A pair of normal values reads words (0, 1),
+  the next pair words (2, 3).
+- Element i reads words 2 (i % 2) and 2 (i % 2) + 1, low half first, of counter f + i // 2 in the others: `uniform` and
+  `normal` in float64, `random` from more than 2^32 values, the keys of `randperm`.  A pair of normal values reads all
+  four words.
 
-A fraction in [0, 1) is the leading bits of a word: 24, but 11 in float16 and 8 in bfloat16; 53 of a pair in float64.
-What is made of them are additions, multiplications, divisions and roots alone, each rounded, in the order that
-philox.cu has.  So the bits depend neither on the device nor on how work is spread over it.
+A fraction in [0, 1) is the leading bits of a word: 24, but 11 in float16 and 8 in bfloat16.  In float64 it is 53 bits
+of a pair of words.  Results are computed from fractions by additions, multiplications, divisions and square roots, each
+rounded, in the order of philox.cu.  So the bits depend neither on the device nor on the grid.
 
-Normal values in float32 are made with fused multiplications and additions too.  The host does those in float64, where
-the product is exact, and rounds twice.  That gives the bits of one rounding unless the sum in float64 lies, inexactly,
-half way between two float32 numbers: it does so for none of the 2^24 counts and 2^22 turns there are.
+Normal values in float32 also use fused multiply-adds.  The host computes those in float64, where the product is exact,
+and rounds twice.  That equals one rounding unless the inexact float64 sum is half way between two float32 numbers.
+None of the 2^24 counts and 2^22 angles leads to such a sum.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ _C_TYPES = {"float64": "double", "int64": "long long", "uint64": "unsigned long 
 
 
 def _constants() -> str:
-    """The constants of philox.cu, the same as the host's."""
+    """The definitions of the constants of philox.cu, with the values of this module."""
     lines = [f"constexpr int ROOT_HALF = {ROOT_HALF};", f"constexpr float LOG_STEP = {LOG_STEP!r}f;"]
     for name, terms in (("LOG", LOG_SERIES), ("SINE", SINE_SERIES), ("COSINE", COSINE_SERIES)):
         lines.append(f"constexpr float {name}_SERIES[] = {{{', '.join(f'{term!r}f' for term in terms)}}};")
@@ -63,7 +65,7 @@ def _constants() -> str:
 PHILOX = PRELUDE + _constants() + source_text("philox.cu")
 
 
-# the host's side of philox.cu
+# the host's implementation of philox.cu
 
 
 def philox4x32(words: Sequence[Any], keys: Sequence[int]) -> list[Any]:
@@ -79,7 +81,7 @@ def philox4x32(words: Sequence[Any], keys: Sequence[int]) -> list[Any]:
 
 
 def random_words(seed: int, first: int, count: int) -> Any:
-    """[count, 4] words, uint64 that hold 32 bits each, of the counters from `first` on."""
+    """The words of `count` counters from `first` on: uint64[count, 4] with 32 bits each."""
     counter = np.arange(count, dtype=np.uint64) + np.uint64(first)
     none = np.zeros_like(counter)
     words = philox4x32([counter & np.uint64(WORD), counter >> np.uint64(32), none, none], [seed & WORD, seed >> 32])
@@ -87,30 +89,30 @@ def random_words(seed: int, first: int, count: int) -> Any:
 
 
 def single_words(seed: int, first: int, numel: int) -> Any:
-    """One word of 32 bits for each element, for whole counters: up to three more than `numel`."""
+    """One 32-bit word per element.  Whole counters: up to three more than `numel`."""
     return random_words(seed, first, -(-numel // 4)).reshape(-1)
 
 
 def paired_words(seed: int, first: int, numel: int) -> Any:
-    """64 bits for each element, for whole counters: up to one more than `numel`."""
+    """64 bits per element.  Whole counters: up to one more than `numel`."""
     words = random_words(seed, first, -(-numel // 2))
     return (words[:, ::2] | words[:, 1::2] << np.uint64(32)).reshape(-1)
 
 
 def narrow_fractions(words: Any, bits: int = 24) -> Any:
-    """Fractions in float32 from the leading `bits` of words of 32 bits."""
+    """Convert the leading `bits` of 32-bit words to float32 fractions."""
     return (words >> np.uint64(32 - bits)).astype(np.float32) * np.float32(2.0**-bits)
 
 
 def fractions_of(dtype: dtype, seed: int, first: int, numel: int, bits: int = 24) -> Any:
-    """Fractions for whole counters, so up to three more than `numel`, in the type that `dtype` computes in."""
+    """Fractions in the compute type of `dtype`.  Whole counters: up to three more than `numel`."""
     if dtype is float64:
         return (paired_words(seed, first, numel) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return narrow_fractions(single_words(seed, first, numel), bits)
 
 
 def _fused(a: Any, b: Any, c: Any) -> Any:
-    """a * b + c of float32, in float32, rounded once (see above)."""
+    """a * b + c of float32 numbers with one rounding (see the module)."""
     return (np.multiply(a, b, dtype=np.float64) + np.asarray(c, np.float32)).astype(np.float32)
 
 
@@ -130,7 +132,7 @@ def twice_negative_log(count: Any) -> Any:
 
 
 def unit_circle(turn: Any) -> tuple[Any, Any]:
-    """Cosine and sine in float32 of the turn that the leading 24 bits of words say."""
+    """Cosine and sine in float32; the leading 24 bits of a word are the angle as a fraction of a turn."""
     near = (turn + np.uint64(1 << 29)).astype(np.uint32)  # its leading two bits are the nearest quarter turn
     rest = (near >> np.uint32(8) & np.uint32(0x3FFFFF)).astype(np.float32) * np.float32(2.0**-22) - np.float32(0.5)
     square = rest * rest
@@ -184,11 +186,11 @@ def standard_normals(dtype: dtype, seed: int, first: int, numel: int) -> Any:
     return np.stack([radius * cosine, radius * sine], 1).reshape(-1)[:numel]
 
 
-# kernels
+# random kernels
 
 
-# The last parameters of every random kernel.  Where there is a state, as in graphs, it has the seed, and a counter from
-# which `first` counts.
+# The last parameters of every random kernel.  A graph has a state in device memory: the seed, and a counter that is
+# added to `first`.
 DRAWN = (
     Pointer("state", int64, "r", (2,)), Scalar("seed", "uint64"), Scalar("first", "uint64"), Scalar("numel", "int64")
 )  # fmt: skip
@@ -196,12 +198,15 @@ COUNTED_FROM = "if (state) { seed = state[0]; first += state[1]; }"
 
 
 def counted_from(state: Any, seed: int, first: int) -> tuple[int, int]:
-    """The seed and the first counter, as COUNTED_FROM finds them."""
+    """(seed, first counter), computed as COUNTED_FROM does on the device."""
     return (seed, first) if state is None else (int(state[0]) % (1 << 64), first + int(state[1]))
 
 
 def random_kernel(name: str, dtype: dtype, maker: str, fields: Sequence[Param], make: Callable[..., Any]) -> Kernel:
-    """A kernel that fills `out` by a maker of philox.cu; `make`(seed, first, numel, *fields) does so on the host."""
+    """Make a kernel that fills `out` with a maker of philox.cu.
+
+    make: called with (seed, first, numel, *fields), returns the same values on the host.
+    """
     entry = f"{name}_{dtype.name}"
     arguments = "".join(f", {_declared(param)}" for param in fields)
     source = f"""{PHILOX}
@@ -229,7 +234,7 @@ def _declared(param: Param) -> str:
 
 
 def fill_random(call: Any, out: Any, kernel: Kernel, per_counter: int, values: Sequence[Any], generator: Any) -> None:
-    """Launch a kernel whose last parameters are DRAWN; a generator gives as many counters as its elements need."""
+    """Reserve the counters that `out` needs and launch a kernel whose last parameters are DRAWN."""
     assert kernel.params[-len(DRAWN) :] == DRAWN, f"{kernel.entry}: the last parameters of a random kernel are DRAWN"
     numel = prod(out.shape)
     if numel:
@@ -237,14 +242,12 @@ def fill_random(call: Any, out: Any, kernel: Kernel, per_counter: int, values: S
         call.launch(kernel, grid_over(numel), out, *values, state, seed, first, numel)
 
 
-# operators
-
 EXACT_BITS = {dtypes.float16: 11, dtypes.bfloat16: 8, float32: 24, float64: 53}  # all smaller integers are represented
 KEY_SPAN = 1 << 63
-CHANCE_HINT = "p is the chance of a 1; torch.sigmoid makes chances of numbers"
+CHANCE_HINT = "p is the probability of a 1; torch.sigmoid maps any number into that range"
 
 
-# kernels
+# kernels of the operators
 
 
 def _per_counter(dtype: dtype) -> int:
@@ -258,7 +261,7 @@ def _uniform_kernel(dtype: dtype) -> Kernel:
     def make(seed: int, first: int, numel: int, low: float, high: float) -> Any:
         fractions = fractions_of(dtype, seed, first, numel, FRACTION_BITS.get(dtype, 24))[:numel]
         drawn = (fractions * (number(high) - number(low)) + number(low)).astype(dtype.numpy)
-        is_end = drawn.astype(dtype.wide.numpy) >= number(high)  # rounded up to what is excluded
+        is_end = drawn.astype(dtype.wide.numpy) >= number(high)  # rounded up to the excluded bound
         return np.where(is_end, np.asarray(number(low)).astype(dtype.numpy), drawn)
 
     maker = f"Uniform<{dtype.cuda}, {c}>{{({c})low, ({c})high}}"
@@ -359,7 +362,7 @@ def _filling(samples: Any, kinds: Sequence[dtype], errors: Any = None) -> Any:
 
 @_filling(_fill_samples, dtypes.FLOATING_TYPES, _crossed_bounds)
 def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, generator: Any = None) -> Any:
-    """A tensor like `input` with values drawn evenly from [low, high).
+    """A tensor like `input` with values from the uniform distribution over [low, high).
 
     Host:   returns at once.
     Raises: DtypeError for integers; ArgumentError if low is above high.
@@ -382,7 +385,7 @@ def uniform(call: Call, input: Operand, low: float = 0.0, high: float = 1.0, gen
 
 @_filling(_fill_samples, dtypes.FLOATING_TYPES, _negative_deviation)
 def normal(call: Call, input: Operand, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """A tensor like `input` with values drawn from the normal distribution of this mean and standard deviation.
+    """A tensor like `input` with values from the normal distribution with this mean and standard deviation.
 
     Host:   returns at once.
     Raises: DtypeError for integers; ArgumentError for a negative std.
@@ -410,10 +413,11 @@ def _wrong_ranges() -> Iterator[ErrorSample]:
 
 @_filling(_fill_samples, dtypes.ALL, _wrong_ranges)
 def random(call: Call, input: Operand, low: int | None = None, high: int | None = None, generator: Any = None) -> Any:
-    """A tensor like `input` with integers drawn evenly from low to high - 1, or from 0 to low - 1 if only one is given.
+    """A tensor like `input` with integers from the uniform distribution over low to high - 1.
 
-    Without both: all values of an integer type from 0 on, or those that a floating point type counts through exactly.
-    Likelihoods differ by less than one part in 2^32 / (high - low); beyond 2^32 values, 2^64 / (high - low).
+    With one bound, the integers are 0 to low - 1.  Without bounds, they are 0 to the largest value of an integer type,
+    or to the largest integer up to which a floating point type represents all integers.
+    Probabilities differ by less than one part in 2^32 / (high - low); beyond 2^32 values, 2^64 / (high - low).
     Host:   returns at once.
     Raises: ArgumentError if the range is empty, or beyond the type.
     Example:
@@ -464,11 +468,12 @@ def _bernoulli_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_bernoulli_samples, errors=_bernoulli_errors, dtypes=dtypes.ALL, inplace=True)
 def bernoulli(call: Call, input: Operand, p: Value | None = None, generator: Any = None) -> Any:
-    """A tensor like `input` of ones, each with probability p (a number, or a tensor that broadcasts to it), and zeros.
+    """A tensor like `input` in which each element is 1 with probability p, else 0.
 
-    Without p the input's own values are the probabilities; written in place, p is then 0.5.
+    p: a number, or a tensor that broadcasts to the input.  Without p, the values of the input are the probabilities; in
+    place, p is then 0.5.
     Host:   returns at once.
-    Raises: ArgumentError if p is no probability (for values of a tensor on the CPU only: a GPU traps); ShapeError.
+    Raises: ArgumentError if p is not in [0, 1] (on a GPU, values of a tensor trap instead); ShapeError.
     Example:
         >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
         tensor([0., 1.])
@@ -516,11 +521,11 @@ def _too_many() -> Iterator[ErrorSample]:
     differentiable=False,
 )  # fmt: skip
 def randperm(call: Call, input: Operand, generator: Any = None) -> Any:
-    """A tensor like `input`, of n elements, with 0 to n - 1 in random order: the places that sort n random 63-bit keys.
+    """A tensor like `input`, of n elements, with 0 to n - 1 in random order: the indexes that sort n 63-bit keys.
 
     Host:   returns at once.
     Memory: 16 bytes of scratch per element, twice that for more than 1024.
-    Raises: ArgumentError if the type does not hold n - 1.
+    Raises: ArgumentError if the type cannot hold n - 1.
     """
     numel, dtype = prod(input.shape), input.dtype
     largest = 1 << EXACT_BITS[dtype] if dtype.is_floating_point else integer_range(dtype)[1]
@@ -577,7 +582,7 @@ def _masked(name: str, types: Sequence[dtype], common: dtype) -> tuple[Sequence[
     method=False, function=False,
 )  # fmt: skip
 def masked_scale(input: Operand, mask: Operand, scale: float) -> Any:
-    """`scale * input` where the mask holds, else 0."""
+    """`scale * input` where the mask is true, else 0."""
     return np.where(mask, input * scale, numpy_type(input).type(0))
 
 
@@ -588,7 +593,7 @@ def _(grad: Any, mask: Any, scale: Any) -> Any:
 
 @operator(samples=tuple, dtypes=dtypes.FLOATING_TYPES, method=False, function=False)
 def fused_dropout(call: Call, input: Operand, p: float) -> Any:
-    """(which elements are kept, the input with the others set to 0 and these scaled by 1 / (1 - p))."""
+    """(mask of the elements that are kept, the input with those scaled by 1 / (1 - p) and the others set to 0)."""
     mask, result = call.output(input.shape, bool_), call.output(input.shape, input.dtype)
     source = call.contiguous(input)
     fill_random(call, result, _dropout_kernel(input.dtype), 4, (mask, source, float(p), _scale(p)), None)
@@ -621,11 +626,11 @@ def _no_dropout() -> Iterator[ErrorSample]:
     samples=_dropouts, errors=_no_dropout, dtypes=dtypes.FLOATING_TYPES, method=False, other_names={"train": "training"}
 )
 def dropout(input: Operand, p: float = 0.5, training: bool = True) -> Any:
-    """Values set to 0 with probability p and scaled by 1 / (1 - p) otherwise; the input itself if not training.
+    """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input.
 
     Shapes: as the input's.
     Host:   returns at once.
-    Raises: ArgumentError if p is no probability; DtypeError for integers in training.
+    Raises: ArgumentError if p is not in [0, 1]; DtypeError for integers in training.
     Example:
         >>> x = torch.dropout(torch.ones(1000), p=0.5, training=True)
         >>> sorted(set(x.tolist()))

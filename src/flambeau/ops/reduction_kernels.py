@@ -1,4 +1,20 @@
-"""Dimensions of a reduction: which ones `dim` means, the shape that they leave, and samples of both."""
+"""Kernels of reductions, over any dimensions and strides (kernels/reduce.cu) and over whole rows (kernels/rows.cu).
+
+Reductions of any dimensions:
+
+- Half types are accumulated in float32 and integers in int64.  Each result is rounded once.
+- The reduced dimensions are moved last and collapsed.  Nothing is copied.
+- Few results of many elements take two launches: one reduces pieces, one joins them.
+- Threads load 16 bytes at once (8 of one-byte types) where the values of a result, or the results, are contiguous and
+  every such run is aligned.
+- The order of accumulation depends only on sizes, strides and alignment, so results repeat exactly.
+
+Kernels of whole rows (softmax, layer norm, class losses):
+
+- A thread holds up to RUNS runs of a row.  The lanes of a row together hold one tile of it.
+- Rows up to the tile of MOST_THREADS (64 KiB) are read once, longer ones tile by tile.
+- Even rows are accessed WIDEST_ACCESS bytes at a time, others, and most long ones, element by element.
+"""
 
 from __future__ import annotations
 
@@ -39,17 +55,17 @@ def reduced_shape(shape: Sequence[int], dims: Sequence[int], keepdim: bool) -> l
 
 
 def restore_dims(value: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
-    """A result with its reduced dimensions back, as size 1."""
+    """A result with its reduced dimensions restored, as size 1."""
     return value if keepdim else value.reshape(reduced_shape(shape, dims_of("reshape", dim, len(shape)), True))
 
 
 def reduced_count(shape: Sequence[int], dims: Sequence[int]) -> int:
-    """How many values make one result."""
+    """The number of values that are reduced to one result."""
     return prod(shape[dim] for dim in dims)
 
 
 def require_values(name: str, shape: Sequence[int], dim: Dims) -> None:
-    """Raise IndexRangeError if there is nothing to choose from."""
+    """Raise IndexRangeError if a reduced dimension has no elements."""
     if dim is None and prod(shape) == 0:
         raise IndexRangeError(
             f"expected reduction dim to be specified for an input of shape {list(shape)}, without elements",
@@ -82,9 +98,9 @@ REDUCE_SOURCE = PRELUDE + source_text("reduce.cu")
 
 
 class Fold(NamedTuple):
-    """One value per result: `finish(join over map(x), scale)`, in CUDA C++ and in NumPy.
+    """A reduction in CUDA C++ and in NumPy: `finish(join of all map(x), scale)`.
 
-    A scale of 1 leaves a value as it is where finish is `over`.
+    With the finish OVER, a scale of 1 changes nothing.
     """
 
     name: str
@@ -97,7 +113,7 @@ class Fold(NamedTuple):
     finished: Callable[[Any, Any], Any] | None = None
 
     def of_pieces(self) -> Fold:
-        """What makes pieces of this fold."""
+        """The reduction of a piece, whose result is not finished."""
         return self if self.finish == OVER else self._replace(finish="a", finished=None)
 
 
@@ -112,9 +128,11 @@ SUM = Fold("sum", "0", "a + b", "add", finish=OVER, finished=_over)
 
 
 class Work(NamedTuple):
-    """How results are spread over threads: `lanes` per result, and pieces of `chunk` values (see kernels/reduce.cu).
+    """How results are spread over threads (kernels/reduce.cu).
 
-    wide: how many neighbouring values, or with `across` neighbouring results, a thread loads at once.
+    lanes: threads per result.  parts, chunk: the number of pieces, and the values of each.
+    across: whether neighbouring threads load neighbouring results rather than neighbouring values.
+    wide: the number of neighbouring values (with `across`, of results) that a thread loads at once.
     """
 
     lanes: int
@@ -129,7 +147,11 @@ class Work(NamedTuple):
 
 
 class ReductionPlan(NamedTuple):
-    """An input with the reduced dimensions last: (shape, [strides]); `kept` others lead; `length` values per result."""
+    """The launch parameters of one reduction.
+
+    layout: (shape, [strides]) of the input, its reduced dimensions last.  kept: the number of other dimensions.
+    outputs: the number of results.  length: the values of each.
+    """
 
     layout: tuple[Sequence[int], Sequence[Sequence[int]]]
     kept: int
@@ -146,7 +168,7 @@ class ReductionPlan(NamedTuple):
 def plan_reduction(
     shape: Sequence[int], strides: Sequence[int], dims: Sequence[int], widest: int = 1, may_split: bool = True
 ) -> ReductionPlan:
-    """Plan the reduction of `dims` (counted from the front).  widest: how many values an aligned load may take."""
+    """Plan the reduction of `dims`, counted from the front.  widest: the most values of one aligned load."""
     rest = [dim for dim in range(len(shape)) if dim not in dims]
     kept, (kept_steps,) = st.collapse([shape[dim] for dim in rest], [[strides[dim] for dim in rest]])
     sizes, (steps,) = st.collapse([shape[dim] for dim in dims], [[strides[dim] for dim in dims]])
@@ -162,7 +184,7 @@ def plan_reduction(
 
 
 def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, may_split: bool = True) -> Work:
-    """is_inner: whether the values of one result lie closer together than the results do."""
+    """Spread a reduction over threads.  is_inner: whether the values of one result are closer than the results."""
     steps, columns = (-(-count // wide), outputs) if is_inner else (count, outputs // wide)
     if is_inner:
         lanes = _power_of_two(-(-steps // STEPS_PER_LANE), 32)
@@ -175,13 +197,13 @@ def plan_work(outputs: int, count: int, is_inner: bool, wide: int = 1, may_split
     parts = min(steps // (lanes * STEPS_PER_PIECE), PIECE_BLOCKS // max(blocks, 1), MAX_PIECES)
     if not may_split or parts < MIN_PIECES:
         return Work(lanes, not is_inner, wide, 1, count)
-    unit = lanes * wide if is_inner else 1  # so that every piece begins as the first one does
+    unit = lanes * wide if is_inner else 1  # every piece is then aligned as the first one is
     chunk = -(-count // (parts * unit)) * unit
     return Work(lanes, not is_inner, wide, -(-count // chunk), chunk)  # no piece is empty
 
 
 class Spread(NamedTuple):
-    """How a kernel of whole rows spreads one over threads (`join_group` of kernels/reduce.cu); always in one part."""
+    """How a kernel of whole rows spreads a row over threads (`join_group` of kernels/reduce.cu).  parts is 1."""
 
     lanes: int
     across: bool
@@ -189,7 +211,7 @@ class Spread(NamedTuple):
 
 
 def plan_spread(outputs: int, count: int, is_inner: bool, may_split: bool = False) -> Spread:
-    """is_inner: whether the values of one result lie closer together than the results do."""
+    """Spread rows over threads.  is_inner: whether the values of one row are closer than the rows."""
     lanes = THREADS if is_inner and count > WARP_COUNT else 32 if is_inner else 8
     if not is_inner and outputs * lanes < TARGET_BLOCKS * THREADS and count > WARP_COUNT:
         lanes = 32
@@ -199,12 +221,12 @@ def plan_spread(outputs: int, count: int, is_inner: bool, may_split: bool = Fals
 
 
 def _power_of_two(wanted: int, limit: int) -> int:
-    """The least power of two from `wanted` on, or the limit."""
+    """The smallest power of two that is at least `wanted`, at most the limit."""
     return min(1 << max(wanted - 1, 0).bit_length(), limit)
 
 
 def widest_load(operand: Any) -> int:
-    """How many elements of an operand one load may take."""
+    """The most elements of an operand that one load may read."""
     return min(LOAD_BYTES // operand.dtype.itemsize, MAX_WIDE) if operand.is_aligned() else 1
 
 
@@ -227,7 +249,7 @@ WORK_ARGUMENTS = ", ".join(f"long long {param.name}" for param in WORK_PARAMETER
 
 
 def reduction_source(entry: str, arguments: str, op: str, across: bool) -> str:
-    """The source of an entry that reduces by `op`, an expression of kernels/reduce.cu."""
+    """The source of a kernel that reduces by `op`, an expression of kernels/reduce.cu."""
     return f"""
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({arguments},
     const __grid_constant__ Layout<1> layout, {WORK_ARGUMENTS}) {{
@@ -275,7 +297,7 @@ struct Meaning {{
 
 @cache
 def select_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
-    """The kernel that writes the largest or smallest of the values (unless absent), and its index."""
+    """The kernel that writes the index of the largest or smallest value, and the value unless `values` is absent."""
     entry = f"{'largest' if largest else 'smallest'}_{source.name}{'_across' if across else ''}"
     dtype = source.cuda
     op = f"Select<{str(largest).lower()}, {source.wide.cuda}, {dtype}, {dtype}>"
@@ -307,14 +329,14 @@ def select_kernel(largest: bool, source: dtype, across: bool) -> Kernel:
 
 
 def host_rows(input: Any, outputs: int, count: int, wide: dtype) -> Any:
-    """The values of each result, on the host."""
+    """The values of each result, as the rows of a NumPy array."""
     if input is None or count == 0:
         return np.empty((outputs, count), wide.numpy)
     return input.astype(wide.numpy, copy=False).reshape(outputs, count)
 
 
 def host_pieces(rows: Any, parts: int, chunk: int) -> Iterator[Any]:
-    """The values of each piece, on the host."""
+    """Yield the columns of each piece of a NumPy array."""
     for part in range(parts):
         yield rows[:, part * chunk : (part + 1) * chunk]
 
@@ -341,7 +363,7 @@ def run_fold(call: Any, fold: Fold, input: Any, dims: Sequence[int], out: Any, w
 
 
 def _row_fold(fold: Fold, outputs: int, count: int, out: Any, scale: float) -> Callable[[Any], Any]:
-    """As the kernel's reference, for a contiguous array whose last dimensions are folded: an array with the result."""
+    """A function that reduces the last dimensions of a contiguous NumPy array, as the reference of the kernel does."""
     join, shape, dtype = getattr(np, fold.ufunc).reduce, tuple(out.shape), out.dtype.numpy
     finish = None if fold.finish == OVER and scale == 1 else fold.finished
 
@@ -391,7 +413,7 @@ def checked_plan(call: Any, input: Any, dims: Sequence[int]) -> ReductionPlan:
 def fold_dims(
     call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool, out: dtype, wide: dtype, scale: float = 1.0
 ) -> Any:
-    """A new tensor of type `out`: `dim` of the input, as the caller wrote it, folded."""
+    """Reduce the dimensions `dim`, as the caller gave them, into a new tensor of type `out`."""
     dims = dims_of(call.name, dim, len(input.shape))
     result = call.output(reduced_shape(input.shape, dims, keepdim), out)
     run_fold(call, fold, input, dims, result, wide, scale)
@@ -414,7 +436,7 @@ ROW_ARGUMENTS = "long long rows, long long size, long long tiles, long long lane
 
 
 class RowPlan(NamedTuple):
-    """How rows are spread: `lanes` threads make one, in `tiles` steps (see kernels/rows.cu)."""
+    """How rows are spread over threads: `lanes` threads per row, in `tiles` steps (kernels/rows.cu)."""
 
     rows: int
     size: int
@@ -422,7 +444,7 @@ class RowPlan(NamedTuple):
     lanes: int
 
     def grid(self) -> Grid:
-        """Blocks for all rows.  None makes several: the last wave of few long-lived blocks is seldom full."""
+        """A grid with threads for every row.  Blocks do not loop: the last wave of few long blocks is seldom full."""
         threads = max(self.lanes, THREADS) if self.lanes <= WARP else self.lanes
         return Grid((-(-self.rows * self.lanes // threads), 1, 1), threads)
 
@@ -430,10 +452,11 @@ class RowPlan(NamedTuple):
 def plan_rows(
     count: int, size: int, operands: Sequence[Any], starts: Sequence[Sequence[int]] = (), most_tiles: int = 1
 ) -> tuple[bool, RowPlan]:
-    """Whether rows are even, and how `count` of `size` elements are spread.
+    """(whether rows are even, plan) for `count` rows of `size` elements.
 
-    operands: all that are read or written along the rows, of which None is absent.  starts: unless they are
-    contiguous, the strides of some of them, the last one along a row.  most_tiles: of even rows.
+    operands: the arrays that are read or written along the rows; None is absent.
+    starts: the strides of the operands that are not contiguous, the last one along a row.
+    most_tiles: the most tiles of an even row.
     """
     there = [operand for operand in operands if operand is not None]
     run = WIDEST_ACCESS // max(operand.dtype.itemsize for operand in there)
@@ -450,10 +473,10 @@ def plan_rows(
 
 
 def even_variant(is_even: bool) -> tuple[str, str]:
-    """(the end of an entry's name, the template argument)"""
+    """(suffix of the kernel's name, template argument)."""
     return ("_even", "true") if is_even else ("", "false")
 
 
 def across_grid(rows: int, lanes: int) -> Grid:
-    """Blocks for `rows` rows that lie next to each other, and that `lanes` threads each make."""
+    """The grid for rows that are next to each other in memory, with `lanes` threads per row."""
     return Grid((max(1, min(-(-rows * lanes // THREADS), FULL_DEVICE_BLOCKS)), 1, 1), THREADS)

@@ -40,7 +40,7 @@ from .samples import bad_dims, bad_floats, bad_lists, nothing_to_choose, reducti
 
 @cache
 def variance_kernel(source: dtype, across: bool) -> Kernel:
-    """Squared distances from the mean, summed, over `scale`, or its root; or pieces: means, and such sums."""
+    """The kernel of variance: sum((x - mean)^2) / scale or its square root, or the mean and the sum of each piece."""
     entry = f"variance_{source.name}{'_across' if across else ''}"
     value, dtype = source.wide.cuda, source.cuda
     op = f"Variance<{value}, {dtype}, {dtype}>{{out, means, squares, input, layout, scale, root != 0}}"
@@ -72,7 +72,7 @@ def variance_kernel(source: dtype, across: bool) -> Kernel:
 
 @cache
 def join_variance_kernel(wide: dtype, out: dtype) -> Kernel:
-    """The variance of values from pieces of `chunk` values each but the last, of `count` together."""
+    """The kernel that joins the pieces of a variance; each has `chunk` values but the last, all have `count`."""
     entry, value = f"join_variances_{wide.name}_{out.name}", wide.cuda
     names = ("root", "parts", "outputs", "chunk", "count")
     code = f"""{REDUCE_SOURCE}
@@ -109,7 +109,7 @@ def _finish_variance(squares: Any, scale: float, root: int) -> Any:
 
 
 def run_variance(call: Any, input: Any, dims: Sequence[int], out: Any, scale: float, root: bool) -> None:
-    """Queue the launches that put the variance along `dims` of `input` into `out`, which is contiguous."""
+    """Queue the launches that write the variance along `dims` of `input` to contiguous `out`."""
     if not out.numel():
         return
     plan = checked_plan(call, input, dims)
@@ -127,14 +127,12 @@ def run_variance(call: Any, input: Any, dims: Sequence[int], out: Any, scale: fl
     call.launch(join_variance_kernel(wide, out.dtype), grid, out, means, squares, *numbers)
 
 
-# sums, products, means and variances
-
 PROD = Fold("prod", "1", "a * b", "multiply")
 ALL = Fold("all", "true", "a && b", "logical_and")
 ANY = Fold("any", "false", "a || b", "logical_or")
 
 
-# sums and products
+# sums, products, means and variances
 
 
 def _total(call: Any, fold: Fold, boolean: Fold, input: Any, dim: Dims, keepdim: bool, wanted: dtype | None) -> Any:
@@ -151,7 +149,7 @@ def sum_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dty
     dtype: of the result; None keeps floating types and gives int64 for the others.
     Shapes: the input's without the summed dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is given twice.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
         >>> x = torch.tensor([[1, 2], [3, 4]])
         >>> torch.sum(x)
@@ -178,7 +176,7 @@ def _unreduce_samples() -> Iterator[Sample]:
 
 @view(samples=_unreduce_samples, dtypes=dtypes.ALL, method=False, function=False)
 def unreduce(input: Operand, shape: Any, dim: Dims, keepdim: bool) -> Any:
-    """What has `shape` before a reduction, with each result in the place of all that it was made of."""
+    """A view of a reduction's result in the shape of its input: each result is repeated for all of its values."""
     dims = dims_of("unreduce", dim, len(shape))
     kept = iter(input.strides)
     steps = [next(kept) if keepdim or at not in dims else 0 for at in range(len(shape))]
@@ -192,12 +190,12 @@ def _(grad: Any, dim: Any, keepdim: Any) -> Any:
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="prod")
 def prod_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """Product over some dimensions, or all of them.  Its second derivative is right where no factor is 0.
+    """Product over some dimensions, or all of them.  The second derivative is wrong where a factor is 0.
 
     dtype: of the result; None keeps floating types and gives int64 for the others.
     Shapes: the input's without the multiplied dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is given twice.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.prod(torch.tensor([[1, 2], [3, 4]]), dim=1)
         tensor([ 2, 12])
@@ -227,7 +225,7 @@ def mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dty
 
     Shapes: the input's without the averaged dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: DtypeError for integers unless dtype says a floating type; IndexRangeError, ShapeError for bad dimensions.
+    Raises: DtypeError for integers unless dtype is floating point; IndexRangeError, ShapeError for bad dimensions.
     Example:
         >>> x = torch.tensor([[1.0, 2.0], [3.0, 6.0]])
         >>> torch.mean(x)
@@ -252,13 +250,13 @@ def _variance_samples() -> Iterator[Sample]:
 
 @operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def variance(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
-    """Mean squared distance from the mean, with count - correction for the count: what `var` calls."""
+    """The operator of `var`: the sum of squared distances from the mean over count - correction."""
     return _run_spread(call, False, input, dim, keepdim, correction)
 
 
 @operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def deviation(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
-    """Square root of `variance`: what `std` calls."""
+    """The operator of `std`: the square root of `variance`."""
     return _run_spread(call, True, input, dim, keepdim, correction)
 
 
@@ -289,7 +287,7 @@ def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any, correction: Any) 
 
 
 def _correction(dim: Any, unbiased: bool, correction: float | None) -> tuple[Any, float]:
-    """`var(False)` is short for `var(unbiased=False)`."""
+    """(dim, correction) of a call; `var(False)` is `var(unbiased=False)`."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     return dim, int(unbiased) if correction is None else correction
@@ -332,26 +330,26 @@ def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = 
     return deviation(input, dim, keepdim, correction)
 
 
-# truth
+# all and any
 
 
 def _truth(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) -> Any:
     dtype = uint8 if input.dtype is uint8 else bool_
     if dim is None or isinstance(dim, int) or dim:
         return fold_dims(call, fold, input, dim, keepdim, dtype, bool_)
-    out = call.output(input.shape, dtype)  # unlike in sums, () names no dimension
+    out = call.output(input.shape, dtype)  # unlike for sums, () is no dimension
     run_fold(call, fold, input, (), out, bool_)
     return out
 
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="all")
 def all_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> Any:
-    """Whether every element is nonzero (NaN is); True where there are none.
+    """Test whether all elements are nonzero, as NaN is; True without elements.
 
     dim: None reduces all dimensions, () none.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.
     Host:   returns at once.
-    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is given twice.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
         >>> x = torch.tensor([[True, True], [True, False]])
         >>> torch.all(x)
@@ -364,12 +362,12 @@ def all_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> 
 
 @operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="any")
 def any_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> Any:
-    """Whether some element is nonzero (NaN is); False where there are none.
+    """Test whether any element is nonzero, as NaN is; False without elements.
 
     dim: None reduces all dimensions, () none.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.
     Host:   returns at once.
-    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is given twice.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
         >>> x = torch.tensor([[False, False], [True, False]])
         >>> torch.any(x)
@@ -411,7 +409,7 @@ def _square_root(total: Any, scale: Any) -> Any:
 
 @operator(samples=reduction_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
 def vector_norm(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, p: float = 2.0) -> Any:
-    """p-norm for a finite p other than 0: what `norm` calls."""
+    """The operator of `norm` for a finite p other than 0."""
     if not input.dtype.is_floating_point:
         raise DtypeError(
             f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="norm"
@@ -446,7 +444,7 @@ def _norm_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_norm_samples, errors=_norm_errors, dtypes=FLOATING_TYPES)
 def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """p-norm of the elements over some dimensions, or all of them; p may be inf, -inf or 0 (counts nonzero).
+    """p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements.
 
     Its gradient is 0 where the norm is 0.
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
@@ -472,7 +470,7 @@ def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dt
 
 LARGEST = Fold("amax", "lowest<A>()", "a > b || a != a ? a : b", "maximum")
 SMALLEST = Fold("amin", "highest<A>()", "a < b || a != a ? a : b", "minimum")
-SECOND = {"other": "dim"}  # a second tensor stands where a dimension does
+SECOND = {"other": "dim"}  # the second tensor of max(a, b) is passed as `dim`
 
 
 class MaxResult(NamedTuple):
@@ -497,7 +495,7 @@ def _run_extreme(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) ->
 
 
 def _share_gradient(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
-    """Equal shares of the gradient for all that equal the result."""
+    """The gradient, in equal shares for all elements that equal the result."""
     hits = input == restore_dims(out, input.shape, dim, keepdim)
     return hits * (restore_dims(grad, input.shape, dim, keepdim) / hits.sum(dim, True))
 
@@ -518,7 +516,7 @@ def amax(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> An
 
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: ShapeError or IndexRangeError if there is nothing to choose from, or for bad dimensions.
+    Raises: ShapeError or IndexRangeError for a dimension without elements, or bad dimensions.
     Example:
         >>> torch.amax(torch.tensor([[1, 9], [7, 3]]), dim=(0, 1))
         tensor(9)
@@ -539,7 +537,7 @@ def amin(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> An
 
     Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: ShapeError or IndexRangeError if there is nothing to choose from, or for bad dimensions.
+    Raises: ShapeError or IndexRangeError for a dimension without elements, or bad dimensions.
     Example:
         >>> torch.amin(torch.tensor([[1, 9], [7, 3]]), dim=(0, 1))
         tensor(1)
@@ -567,7 +565,7 @@ def _run_choice(
 
 
 def _scatter_gradient(grad: Any, indices: Any, shape: Any, dim: int, keepdim: bool) -> Any:
-    """The gradient of chosen values, put where they were chosen."""
+    """The gradient of the input: zeros, with the gradients of the chosen values at their indices."""
     grad, indices = restore_dims(grad, shape, dim, keepdim), restore_dims(indices, shape, dim, keepdim)
     return grad.new_zeros(shape).scatter(dim, indices, grad)
 
@@ -586,7 +584,7 @@ def _choice_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_choices_of_one, errors=_choice_errors, dtypes=dtypes.ALL, method=False, function=False)
 def max_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
-    """(values, indices) of the largest along one dimension: what `max` with a dimension calls."""
+    """The operator of `max` with a dimension: (values, indices) of the largest elements."""
     return MaxResult(*_run_choice(call, True, input, dim, keepdim, True))
 
 
@@ -597,7 +595,7 @@ def _(grads: Any, out1: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
 
 @operator(samples=_choices_of_one, errors=_choice_errors, dtypes=dtypes.ALL, method=False, function=False)
 def min_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
-    """(values, indices) of the smallest along one dimension: what `min` with a dimension calls."""
+    """The operator of `min` with a dimension: (values, indices) of the smallest elements."""
     return MinResult(*_run_choice(call, False, input, dim, keepdim, True))
 
 
@@ -614,12 +612,12 @@ def _one_or_all() -> Iterator[Sample]:
 
 @composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="max", other_names=SECOND)
 def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
-    """Largest value; along one dimension (values, indices); with a second tensor `maximum` of both.
+    """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both.
 
-    NaN counts as larger than any number; of equal values the first is chosen.
+    NaN counts as larger than any number.  Of equal values the first is chosen.
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: IndexRangeError if there is nothing to choose from.
+    Raises: IndexRangeError for a dimension without elements, or a bad one.
     Example:
         >>> x = torch.tensor([[1, 9], [7, 3]])
         >>> torch.max(x)
@@ -638,12 +636,12 @@ def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
 
 @composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="min", other_names=SECOND)
 def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
-    """Smallest value; along one dimension (values, indices); with a second tensor `minimum` of both.
+    """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both.
 
-    NaN counts as smaller than any number; of equal values the first is chosen.
+    NaN counts as smaller than any number.  Of equal values the first is chosen.
     Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
     Host:   returns at once.
-    Raises: IndexRangeError if there is nothing to choose from.
+    Raises: IndexRangeError for a dimension without elements, or a bad one.
     Example:
         >>> x = torch.tensor([[1, 9], [7, 3]])
         >>> torch.min(x)
@@ -662,11 +660,13 @@ def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
 
 @operator(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, differentiable=False)
 def argmax(call: Any, input: Operand, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Index of the largest value along a dimension, or in the flattened input: NaN before numbers, first of equals.
+    """Index of the largest value along a dimension, or in the flattened input.
+
+    NaN counts as larger than any number.  Of equal values the first is chosen.
 
     Shapes: as `max`.  The result is int64.
     Host:   returns at once.
-    Raises: IndexRangeError if there is nothing to choose from.
+    Raises: IndexRangeError for a dimension without elements, or a bad one.
     Example:
         >>> x = torch.tensor([[1, 9, 2], [7, 3, 5]])
         >>> torch.argmax(x)
@@ -679,11 +679,13 @@ def argmax(call: Any, input: Operand, dim: int | None = None, keepdim: bool = Fa
 
 @operator(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, differentiable=False)
 def argmin(call: Any, input: Operand, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Index of the smallest value along a dimension, or in the flattened input: NaN before numbers, first of equals.
+    """Index of the smallest value along a dimension, or in the flattened input.
+
+    NaN counts as smaller than any number.  Of equal values the first is chosen.
 
     Shapes: as `min`.  The result is int64.
     Host:   returns at once.
-    Raises: IndexRangeError if there is nothing to choose from.
+    Raises: IndexRangeError for a dimension without elements, or a bad one.
     Example:
         >>> x = torch.tensor([[1, 9, 2], [7, 3, 5]])
         >>> torch.argmin(x)

@@ -65,10 +65,7 @@ def one_bool() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((3,), dtype="bool"),), DtypeError, "bool operands are not supported")
 
 
-# reductions, and dimensions of views
-
-
-# samples
+# reductions and dimensions
 
 
 def reduction_samples() -> Iterator[Sample]:
@@ -88,17 +85,17 @@ def bad_dims() -> Iterator[ErrorSample]:
 
 
 def bad_second() -> Iterator[ErrorSample]:
-    """For operators of two dimensions."""
+    """A bad second dimension, for operators with two."""
     yield ErrorSample((Array((2, 3)), 0, 2), IndexRangeError, r"expected to be in range of \[-2, 1\], but got 2")
 
 
 def bad_new() -> Iterator[ErrorSample]:
-    """For operators that make a dimension."""
+    """A bad dimension, for operators that insert one."""
     yield ErrorSample((Array((2, 3)), 3), IndexRangeError, r"expected to be in range of \[-3, 2\], but got 3")
 
 
 def bad_last() -> Iterator[ErrorSample]:
-    """For operators that count dimensions alone, as their first attribute."""
+    """Bad dimensions, for operators whose first attribute is one dimension."""
     yield from bad_dims()
     yield ErrorSample((Array(()), 1), IndexRangeError, r"expected to be in range of \[-1, 0\], but got 1")
 
@@ -119,7 +116,7 @@ def nothing_to_choose() -> Iterator[ErrorSample]:
     yield ErrorSample((Array((0, 3)), 0), IndexRangeError, "expected reduction dim 0 to have non-zero size")
 
 
-# indexes
+# indices
 
 
 def index_array(*shape: int, low: int = 0, high: int = 2, seed: int = 3) -> Array:

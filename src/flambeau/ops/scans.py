@@ -1,4 +1,4 @@
-"""Running sums along a dimension."""
+"""Cumulative sums along a dimension."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .samples import bad_dims
 
 @cache
 def running_sum_kernel(source: dtype, wide: dtype, out: dtype) -> Kernel:
-    """Sums of all values up to each one, along the last dimension of a layout."""
+    """The kernel of cumulative sums along the last dimension of a layout."""
     entry = f"running_sum_{source.name}_{out.name}"
     code = f"""{REDUCE_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, const {source.cuda}* input,
@@ -53,7 +53,7 @@ def _sum_samples() -> Iterator[Sample]:
 
 @operator(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL, method=False, function=False)
 def running_sum(call: Any, input: Operand, dim: int, dtype: Any = None, reverse: bool = False) -> Any:
-    """Sum of the elements up to each one, or with `reverse` from each one on: what `cumsum` calls."""
+    """The operator of `cumsum`.  reverse: sum from each element to the end."""
     dim = st.wrap_dim(dim, len(input.shape), call.name)
     result = dtype or (input.dtype if input.dtype.is_floating_point else int64)
     if result is bool_:
@@ -77,7 +77,7 @@ def _(grad: Any, dim: int, reverse: bool) -> Any:
 
 @composite(samples=_sum_samples, errors=bad_dims, dtypes=dtypes.ALL)
 def cumsum(input: Operand, dim: int, dtype: Any = None) -> Any:
-    """Sum of the elements up to each one along `dim`.
+    """Cumulative sum along `dim`: element i is the sum of elements 0 to i.
 
     dtype: of the result; None keeps floating types and gives int64 for the others.
     Shapes: the result has the input's shape.

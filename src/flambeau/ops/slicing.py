@@ -1,6 +1,6 @@
-"""Views of a part: selecting, slicing, splitting, windows and diagonals.
+"""Views of a part of a tensor: select, slice, narrow, split, chunk, unbind, diagonal, unfold and as_strided.
 
-Their gradients are the same thing: zeros, with the part's gradient put where the part lies (`embed`).
+The gradient of each is zeros with the gradient of the part at its position (`embed`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .samples import bad_dims
 
 
 class Dense(NamedTuple):
-    """A contiguous array that is only imagined, to ask a view where its part would lie."""
+    """The shape and strides of a contiguous array without memory, from which a view computes the offset of a part."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -28,7 +28,7 @@ class Dense(NamedTuple):
 
 
 def sized(input: Operand, dim: int, name: str) -> tuple[int, int]:
-    """A dimension counted from the front, and its size.  Raises IndexRangeError if there is no such dimension."""
+    """(dimension counted from the front, its size).  Raises IndexRangeError if it is out of range."""
     if not input.shape:
         raise IndexRangeError(
             "cannot be applied to a 0-dim tensor", hint="use tensor.item() to get its value", operator=name
@@ -38,7 +38,7 @@ def sized(input: Operand, dim: int, name: str) -> tuple[int, int]:
 
 
 def embedded(part: Operator, grad: Any, shape: Sequence[int], *attributes: Any) -> Any:
-    """The gradient of a part's whole, of `shape`: zeros outside the part."""
+    """The gradient of a tensor of `shape` from that of a part of it: zeros outside the part."""
     size, strides, offset = part.body(Dense(tuple(shape), st.contiguous(shape)), *attributes)
     return embed(grad, tuple(shape), tuple(size), tuple(strides), offset)
 
@@ -51,9 +51,9 @@ def _embed_samples() -> Iterator[Sample]:
 
 @operator(samples=_embed_samples, dtypes=dtypes.ALL, method=False, function=False)
 def embed(call: Call, input: Operand, shape: Any, size: Any, strides: Any, offset: int) -> Any:
-    """Zeros of `shape` with `input` in the part that (size, strides, offset) describe; added up where that overlaps.
+    """Zeros of `shape` with `input` in the part (size, strides, offset).  Elements that overlap are added.
 
-    Shapes: input is `size`; the result is `shape`.
+    Shapes: the input has shape `size`, the result `shape`.
     Host:   returns at once.
     """
     out = zeros(call, shape, input.dtype)
@@ -84,10 +84,10 @@ def _as_strided_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_as_strided_samples, errors=_as_strided_errors, dtypes=dtypes.ALL)
 def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """A view of the input's storage with any sizes and strides, in elements; the offset is the input's own if None.
+    """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's.
 
     Host:   returns at once.
-    Raises: ArgumentError for negative numbers, ShapeError if the view would leave the storage.
+    Raises: ArgumentError for negative numbers, ShapeError if the view exceeds the storage.
     Example:
         >>> torch.as_strided(torch.arange(6), size=(2, 2), stride=(3, 1))
         tensor([[0, 1],
@@ -144,7 +144,7 @@ def _select_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_select_samples, errors=_select_errors, dtypes=dtypes.ALL)
 def select(input: Operand, dim: int, index: int) -> Any:
-    """A view of one index of a dimension, which the result does not have.
+    """A view of one index of a dimension, without that dimension.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension or the index is out of range.
@@ -185,7 +185,7 @@ def _slice_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_slice_samples, errors=_slice_errors, dtypes=dtypes.ALL, method=False, function=False, name="slice")
 def slice_(input: Operand, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
-    """A view of every `step`-th index of a dimension from start to before end; both may count from the end.
+    """A view of every `step`-th index of a dimension from start up to end, excluded; both may be negative.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ArgumentError for a step below 1.
@@ -263,7 +263,7 @@ def _split_errors() -> Iterator[ErrorSample]:
     other_names={"tensor": "input", "split_size": "split_size_or_sections"},
 )  # fmt: skip
 def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
-    """Views of consecutive pieces of a dimension: of one size, the last perhaps smaller, or of the sizes listed.
+    """Views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit it.
@@ -310,7 +310,7 @@ def _chunk_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_chunk_samples, errors=_chunk_errors, dtypes=dtypes.ALL, takes_out=False)
 def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
-    """Views of at most `chunks` consecutive pieces of a dimension, equal in size but for the last.
+    """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range, ShapeError if chunks is not positive.
@@ -373,7 +373,7 @@ def _diagonal_errors() -> Iterator[ErrorSample]:
 def diagonal(input: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """A view of a diagonal of two dimensions, which becomes the last dimension.
 
-    Shapes: offset 0 is the main diagonal; above it offsets are positive.
+    offset: 0 is the main diagonal; positive numbers are above it.
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range, ShapeError if both are the same.
     Example:
@@ -411,10 +411,10 @@ def _trace_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_trace_samples, errors=_trace_errors, dtypes=dtypes.ALL)
 def trace(input: Operand) -> Any:
-    """The sum of a matrix's diagonal; integers give int64.
+    """Sum of the diagonal of a matrix; integers give int64.
 
     Host:   returns at once.
-    Raises: ShapeError for another number of dimensions.
+    Raises: ShapeError unless there are two dimensions.
     Example:
         >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
         tensor(5)
@@ -440,7 +440,9 @@ def _unfold_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_unfold_samples, errors=_unfold_errors, dtypes=dtypes.ALL, function=False)
 def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
-    """A view of every window of `size` along a dimension, `step` apart; the windows' elements are the last dimension.
+    """A view of all windows of `size` along a dimension, at distance `step`.
+
+    The elements of a window are the last dimension of the result.
 
     Host:   returns at once.
     Raises: ShapeError if no window fits, ArgumentError for a step below 1.
@@ -459,7 +461,9 @@ def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
         )
     if step <= 0:
         raise ArgumentError(
-            f"step must be greater than zero, got {step}", hint="1 begins a window at every place", operator="unfold"
+            f"step must be greater than zero, got {step}",
+            hint="a step of 1 starts a window at every index",
+            operator="unfold",
         )
     if not input.shape:
         return (size,), (1,), 0

@@ -1,8 +1,8 @@
-"""Softmax and its logarithm.  kernels/softmax.cu has their device code.
+"""Softmax, log_softmax and their gradients.  kernels/softmax.cu has the device code.
 
 - Half types are computed in float32, and each result is rounded once.
-- They work along any dimension of any strides: along the innermost, threads hold rows; else neighbours make rows next
-  to each other.
+- The dimension and the strides may be any.  Along the innermost dimension, threads hold whole rows.  Along another,
+  neighbouring threads compute neighbouring rows ("across").
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _backward_reference(out: Any, grad: Any, output: Any, wide: dtype, logarithm
 
 @cache
 def softmax_kernel(source: dtype, out: dtype, is_even: bool) -> Kernel:
-    """Softmax, or its logarithm, of `source` values written as `out`, of rows that threads hold."""
+    """The kernel of softmax, or log_softmax, of rows that threads hold, from type `source` to type `out`."""
     end, choice = even_variant(is_even)
     entry = f"softmax_{source.name}_{out.name}{end}"
     code = f"""{SOFTMAX_SOURCE}
@@ -76,7 +76,7 @@ extern "C" __global__ void {ROW_BOUNDS} {entry}({out.cuda}* out, const {source.c
 
 @cache
 def softmax_across_kernel(source: dtype, out: dtype) -> Kernel:
-    """The same of rows that lie next to each other."""
+    """The kernel of softmax, or log_softmax, of rows that are next to each other in memory."""
     entry = f"softmax_across_{source.name}_{out.name}"
     code = f"""{SOFTMAX_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, const {source.cuda}* input,
@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out,
 
 @cache
 def softmax_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
-    """The gradient of softmax, or of its logarithm, of rows that threads hold."""
+    """The kernel of the gradient of softmax, or log_softmax, of rows that threads hold."""
     end, choice = even_variant(is_even)
     entry, t, c = f"softmax_backward_{dtype.name}{end}", dtype.cuda, dtype.wide.cuda
     code = f"""{SOFTMAX_SOURCE}
@@ -115,7 +115,7 @@ extern "C" __global__ void {ROW_BOUNDS} {entry}({t}* out, const {t}* grad, const
 
 @cache
 def softmax_backward_across_kernel(dtype: dtype) -> Kernel:
-    """The same of rows that lie next to each other."""
+    """The kernel of the gradient for rows that are next to each other in memory."""
     entry, t = f"softmax_backward_across_{dtype.name}", dtype.cuda
     code = f"""{SOFTMAX_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* grad, const {t}* output,
@@ -132,7 +132,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const 
 
 
 def _layout_params(*arrays: tuple[str, dtype]) -> list[Any]:
-    """Arrays of one shape, of which the first is written."""
+    """Parameters for arrays of one shape; the first array is written."""
     pointers = [Pointer(name, dtype, "r" if at else "w", "layout") for at, (name, dtype) in enumerate(arrays)]
     return [*pointers, Strided("layout", tuple(name for name, _ in arrays))]
 
@@ -208,7 +208,7 @@ def _backward_samples() -> Iterator[Sample]:
 def softmax(call: Any, input: Operand, dim: int, dtype: Any = None) -> Any:
     """exp(input) divided by its sum along `dim`.
 
-    dtype: the input is read, and the result returned, as this type; None keeps the input's.
+    dtype: the type in which the input is read and the result returned; None keeps the input's.
     Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, DtypeError for integers.
@@ -227,9 +227,9 @@ def _(grad: Any, out: Any, dim: int) -> Any:
 
 @operator(samples=_softmax_samples, errors=_softmax_errors, dtypes=FLOATING_TYPES)
 def log_softmax(call: Any, input: Operand, dim: int, dtype: Any = None) -> Any:
-    """Logarithm of `softmax`, exact also where that is too small to represent.
+    """Logarithm of `softmax`, accurate where softmax underflows.
 
-    dtype: the input is read, and the result returned, as this type; None keeps the input's.
+    dtype: the type in which the input is read and the result returned; None keeps the input's.
     Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, DtypeError for integers.
@@ -248,7 +248,7 @@ def _(grad: Any, out: Any, dim: int) -> Any:
 
 @operator(samples=_backward_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def softmax_backward(call: Any, grad_output: Operand, output: Operand, dim: int) -> Any:
-    """output * (grad_output - sum(grad_output * output)): the gradient of `softmax`, whose result `output` is.
+    """The gradient of `softmax` from its result: output * (grad_output - sum(grad_output * output)).
 
     Shapes: all have one shape.
     Host:   returns at once.
@@ -264,7 +264,7 @@ def _(grad: Any, grad_output: Any, output: Any, dim: int) -> Any:
 
 @operator(samples=_backward_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def log_softmax_backward(call: Any, grad_output: Operand, output: Operand, dim: int) -> Any:
-    """grad_output - exp(output) * sum(grad_output): the gradient of `log_softmax`, whose result `output` is.
+    """The gradient of `log_softmax` from its result: grad_output - exp(output) * sum(grad_output).
 
     Shapes: all have one shape.
     Host:   returns at once.

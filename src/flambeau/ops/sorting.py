@@ -1,6 +1,6 @@
-"""Sorting rows: stable, NaN last (first where descending), the same everywhere.
+"""Sorting: sort, argsort and topk.  Stable; NaN is last, or first in descending order.
 
-Rows of up to TILE elements take one launch; longer ones are sorted by tiles, which are then merged two by two.
+Rows of up to TILE elements take one launch.  Longer ones are sorted by tiles, which are then merged in pairs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TILE = 1024  # elements that one block sorts; kernels/sort.cu has the same numbe
 
 
 class Sorted(NamedTuple):
-    """What sort and topk return."""
+    """The result of sort and topk."""
 
     values: Any
     indices: Any
@@ -40,7 +40,7 @@ def _order(dtype: dtype, descending: bool) -> str:
 
 
 def stable_order(keys: Any, descending: bool) -> Any:
-    """The places that sort each row of a NumPy array (along its last axis)."""
+    """The indexes that sort each row of a NumPy array, along its last axis."""
     if not descending:
         return np.argsort(keys, axis=-1, kind="stable")
     backward = np.argsort(keys[..., ::-1], axis=-1, kind="stable")
@@ -94,7 +94,7 @@ def _merge_kernel(dtype: dtype, descending: bool) -> Kernel:
 
 
 def sort_rows_of(call: Call, input: Any, values: Any, indices: Any, shape: tuple[int, int], descending: bool) -> None:
-    """Sort the `shape` = (rows, n) rows of contiguous `input` into `values`, and their places into `indices`."""
+    """Sort the rows of contiguous `input`, of shape (rows, n), into `values`, and their indexes into `indices`."""
     rows, n = shape
     if not rows * n:
         return
@@ -119,7 +119,7 @@ def _rows_samples() -> Iterator[Sample]:
 
 @operator(samples=_rows_samples, dtypes=dtypes.ALL, method=False, function=False)
 def sort_rows(call: Call, input: Operand, descending: bool = False) -> Any:
-    """The elements of the last dimension in order, and their places.
+    """(values, indices) of the elements of the last dimension in order.
 
     Host: returns at once.
     """
@@ -148,7 +148,7 @@ def _sort_samples() -> Iterator[Sample]:
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
 def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The elements along a dimension in order, and where each was; always stable, NaN is the greatest.
+    """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest.
 
     Shapes: both results are of the input's shape; indices are int64.
     Host:   returns at once.
@@ -168,7 +168,7 @@ def sort(input: Operand, dim: int = -1, descending: bool = False, stable: bool =
 
 @composite(samples=_sort_samples, errors=bad_last, dtypes=dtypes.ALL)
 def argsort(input: Operand, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """The places that sort a dimension.
+    """The indices that sort a dimension.
 
     Shapes: as the input, int64.
     Host:   returns at once.
@@ -194,7 +194,7 @@ def _topk_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_topk_samples, errors=_topk_errors, dtypes=dtypes.ALL)
 def topk(input: Operand, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k greatest (or least) elements of a dimension, in order, and their places.
+    """(values, indices) of the k greatest, or least, elements of a dimension, in order.
 
     Shapes: both results have size k along `dim`; indices are int64.
     Host:   returns at once.

@@ -1,4 +1,4 @@
-"""Views of a whole tensor: other shapes, other orders of dimensions, other types over the same bytes."""
+"""Views of a whole tensor: reshape, transpose, permute, squeeze, expand and view, also as another dtype."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .samples import bad_last, bad_new, bad_second
 
 
 def wrap_dims(dims: Sequence[int], ndim: int, name: str) -> list[int]:
-    """Several dimensions counted from the front.  Raises ShapeError if one is named twice."""
+    """Count several dimensions from the front.  Raises ShapeError if one is repeated."""
     wrapped = [st.wrap_dim(dim, ndim, name) for dim in dims]
     if len(set(wrapped)) != len(wrapped):
         raise ShapeError(
@@ -42,11 +42,11 @@ def _view_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_view_samples, errors=_view_errors, dtypes=dtypes.ALL, name="view")
 def view_(input: Operand, size: Any) -> Any:
-    """The same memory as another shape; one size may be -1, which is then inferred.
+    """A view with another shape; one size may be -1, which is then inferred.
 
     Shapes: the result has shape `size`, with as many elements as the input.
     Host:   returns at once.
-    Raises: ShapeError if the number of elements differs, or the strides cannot show that shape.
+    Raises: ShapeError if the number of elements differs, or the strides do not allow that shape.
     Example:
         >>> x = torch.arange(6)
         >>> y = x.view(2, 3)
@@ -77,7 +77,7 @@ def _(grad: Any, input_shape: Any) -> Any:
 
 @composite(samples=_view_samples, errors=lambda: list(_view_errors())[:1], dtypes=dtypes.ALL, takes_out=False)
 def reshape(input: Operand, shape: Any) -> Any:
-    """A view as another shape where there is one, else a copy.
+    """A view with another shape where the strides allow it, else a copy.
 
     Shapes: the result has shape `shape` (one size may be -1), with as many elements as the input.
     Host:   returns at once.
@@ -113,7 +113,7 @@ def _flatten_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_flatten_samples, errors=_flatten_errors, dtypes=dtypes.ALL, takes_out=False)
 def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """Dimensions start_dim to end_dim, both included, as one.
+    """Merge the dimensions start_dim to end_dim, both included.
 
     Shapes: their sizes are multiplied; a zero-dimensional input becomes one-dimensional.
     Host:   returns at once.
@@ -147,7 +147,7 @@ def _ravel_samples() -> Iterator[Sample]:
 
 @composite(samples=_ravel_samples, dtypes=dtypes.ALL, takes_out=False)
 def ravel(input: Operand) -> Any:
-    """Every element in one dimension: a view of a contiguous input, else a copy.
+    """Flatten to one dimension: a view of a contiguous input, else a copy.
 
     Host: returns at once.
     Example:
@@ -169,7 +169,7 @@ def _unflatten_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unflatten_samples, errors=_unflatten_errors, dtypes=dtypes.ALL, takes_out=False)
 def unflatten(input: Operand, dim: int, sizes: Any) -> Any:
-    """One dimension as several; one size may be -1.
+    """Split one dimension into several; one size may be -1.
 
     Shapes: dimension `dim` is replaced by `sizes`, whose product is its size.
     Host:   returns at once.
@@ -196,7 +196,7 @@ def _squeeze_samples() -> Iterator[Sample]:
 
 @view(samples=_squeeze_samples, errors=bad_last, dtypes=dtypes.ALL)
 def squeeze(input: Operand, dim: Any = None) -> Any:
-    """A view without dimensions of size 1: all of them, or those of `dim`, a number or several.
+    """A view without dimensions of size 1: all of them, or those in `dim`, an int or several.
 
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range.
@@ -229,7 +229,7 @@ def _unsqueeze_samples() -> Iterator[Sample]:
 
 @view(samples=_unsqueeze_samples, errors=bad_new, dtypes=dtypes.ALL)
 def unsqueeze(input: Operand, dim: int) -> Any:
-    """A view with a dimension of size 1 put in at `dim`.
+    """A view with a dimension of size 1 inserted at `dim`.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.
@@ -290,7 +290,7 @@ def _(grad: Any, dim0: int, dim1: int) -> Any:
 
 @composite(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL, takes_out=False)
 def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
-    """Another name of `transpose`.
+    """Alias of `transpose`.
 
     Host: returns at once.
     Example:
@@ -302,7 +302,7 @@ def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
 
 @composite(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL, takes_out=False)
 def swapdims(input: Operand, dim0: int, dim1: int) -> Any:
-    """Another name of `transpose`.
+    """Alias of `transpose`.
 
     Host: returns at once.
     Example:
@@ -323,7 +323,7 @@ def _t_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_t_samples, errors=_t_errors, dtypes=dtypes.ALL, takes_out=False)
 def t(input: Operand) -> Any:
-    """A matrix with rows and columns swapped; a vector or a number as it is.
+    """Transpose a matrix; a tensor with fewer dimensions is returned as it is.
 
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions.
@@ -361,7 +361,7 @@ def permute(input: Operand, dims: Any) -> Any:
 
     Shapes: size i of the result is size dims[i] of the input.
     Host:   returns at once.
-    Raises: ShapeError if `dims` is not an order of all dimensions.
+    Raises: ShapeError unless `dims` lists every dimension once.
     Example:
         >>> torch.permute(torch.zeros(2, 3, 5), (2, 0, 1)).shape
         torch.Size([5, 2, 3])
@@ -438,7 +438,7 @@ def _expand_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL)
 def expand(input: Operand, size: Any) -> Any:
-    """A view that repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a size.
+    """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size.
 
     Host:   returns at once.
     Raises: ShapeError if a dimension that is not of size 1 would change.
@@ -457,7 +457,7 @@ def expand(input: Operand, size: Any) -> Any:
     if -1 in size[:lead]:
         raise ShapeError(
             f"-1 isn't allowed for a leading, new dimension: {list(size)}, the input is {list(input.shape)}",
-            hint="-1 keeps a size that is there: give new dimensions a number",
+            hint="-1 keeps an existing size: give new dimensions a number",
             operator="expand",
         )
     target = [have if want == -1 else want for want, have in zip(size, (*[1] * lead, *input.shape))]
@@ -482,10 +482,10 @@ def _(grad: Any, input_shape: Any) -> Any:
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
-    """Views of all tensors with the one shape that they broadcast to.
+    """Expand all tensors to the shape to which they broadcast.
 
     Host:   returns at once.
-    Raises: ShapeError if there is no such shape.
+    Raises: ShapeError if they do not broadcast.
     Example:
         >>> a, b = torch.broadcast_tensors(torch.tensor([[1], [2]]), torch.tensor([10, 20, 30]))
         >>> a.shape, b.shape
@@ -498,7 +498,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 
 @composite(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL, takes_out=False)
 def broadcast_to(input: Operand, size: Any) -> Any:
-    """Another name of `expand`.
+    """Alias of `expand`.
 
     Host: returns at once.
     Example:
@@ -510,7 +510,7 @@ def broadcast_to(input: Operand, size: Any) -> Any:
     return expand(input, size)
 
 
-# the whole tensor: another type over the same bytes
+# alias, and views as another dtype
 
 
 def _alias_samples() -> Iterator[Sample]:
@@ -519,7 +519,7 @@ def _alias_samples() -> Iterator[Sample]:
 
 @view(samples=_alias_samples, dtypes=dtypes.ALL, method=False, function=False)
 def alias(input: Operand) -> Any:
-    """The whole input as a view of itself: another tensor, in the graph.
+    """A view of the whole input: another tensor of the same memory, with a gradient.
 
     Host: returns at once.
     """
@@ -548,11 +548,11 @@ def _view_dtype_errors() -> Iterator[ErrorSample]:
     called="view",
 )
 def view_dtype(input: Operand, dtype: Any) -> Any:
-    """The same bytes as another type; no gradient flows through.
+    """A view of the same bytes as another dtype, without a gradient.
 
-    Shapes: the last size changes with the size of an element.
+    Shapes: the last size is scaled by the ratio of the sizes of the elements.
     Host:   returns at once.
-    Raises: ShapeError if the bytes of the last dimension cannot be divided so.
+    Raises: ShapeError if the bytes of the last dimension do not divide evenly.
     Example:
         >>> torch.tensor([1.0]).view(torch.int32)
         tensor([1065353216], dtype=torch.int32)
