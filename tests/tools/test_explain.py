@@ -208,9 +208,7 @@ def test_a_failing_call_leaves_no_trace():
     before = [getattr(hooks, name) for name in ("on_route", "on_convert", "on_launch", "on_wait")]
     with pytest.raises(ShapeError):
         torch.explain(lambda: torch.zeros(4).copy_(torch.zeros(5, device="cuda")))
-    assert [
-        getattr(hooks, name) for name in ("on_route", "on_convert", "on_launch", "on_wait")
-    ] == before
+    assert [getattr(hooks, name) for name in ("on_route", "on_convert", "on_launch", "on_wait")] == before
 
 
 def test_what_other_threads_do_is_left_out():
