@@ -1,4 +1,4 @@
-"""What a launch reads of a stream, an event and a kernel of the nvidia driver.  Compiled, nvidia.pyx also has its calls."""
+"""What a launch reads of a stream, an event and a kernel of the nvidia driver.  Its compiled form also has the calls."""
 
 from __future__ import annotations
 
