@@ -19,8 +19,7 @@ from .dtypes import dtype
 from .errors import ShapeError
 from .memory_formats import preserve_format, suggested
 from .ops.operator import COMPOSITE, REGISTRY, Operator
-from .runtime.copy import copy_bytes
-from .runtime.route import route_of
+from .runtime.copy import copy_bytes, route_of
 
 
 def dense(tensor: TensorBase, wanted: dtype) -> TensorBase:

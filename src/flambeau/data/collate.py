@@ -12,7 +12,7 @@ from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError
 from ..host import np
 from ..ops.operator import REGISTRY
 from ..tensor import factories
-from ..tensor.data import kind_of
+from ..tensor.factories import kind_of
 from ..tensor.tensor import Tensor
 
 NUMPY_NUMBERS = (np.bool_, np.number, np.object_)  # the scalar types that become tensors

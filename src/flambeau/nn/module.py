@@ -14,8 +14,8 @@ from ..dtypes import bfloat16, dtype, float16, float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NamingError, NotSupportedError, naming, shown
 from ..runtime import device as devices
 from ..tensor import checks
-from ..tensor.conversions import to_arguments
 from ..tensor.gradient import want
+from ..tensor.methods import to_arguments
 from ..tensor.tensor import Tensor
 from . import hooks
 from .hooks import Hooked

@@ -14,7 +14,7 @@ from ..driver.api import DeviceProperties
 from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError, ModeError
 from . import device as devices
 from . import machine as machines
-from .ipc_report import Report
+from .ipc_memory import Report
 from .stream import Stream, check_alive, enter
 
 # The same on every GPU since compute capability 3.0.

@@ -23,9 +23,22 @@ from ..core.storage import Storage, owning
 from ..driver.api import Address, EventHandle, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, DeviceIndexError, NotSupportedError
 from .generator import CAPTURE_UNSUPPORTED
-from .ipc_exports import Exports, Handle, Terms, ask
-from .ipc_imports import GIVE_BACK, REQUEST, Place, Returner, Share, tell_given_back
-from .ipc_report import Borrowed, InFlight, Lent, Report
+from .ipc_memory import (
+    GIVE_BACK,
+    REQUEST,
+    Borrowed,
+    Exports,
+    Handle,
+    InFlight,
+    Lent,
+    Place,
+    Report,
+    Returner,
+    Share,
+    Terms,
+    ask,
+    tell_given_back,
+)
 from .machine import Machine
 
 MAGIC = b"flmb-ten"

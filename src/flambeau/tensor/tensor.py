@@ -22,7 +22,7 @@ from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedE
 from ..memory_formats import contiguous_format
 from ..ops.operator import REGISTRY
 from ..runtime.stream import Stream, check_alive
-from . import checks, conversions, factories, gradient, legacy, methods, operators, storages, subclass
+from . import checks, factories, gradient, legacy, methods, operators, storages, subclass
 from .format import to_text
 
 PLAIN = (float, int)
@@ -466,7 +466,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     # place and type
 
-    to, cuda, cpu = conversions.to, conversions.cuda, conversions.cpu
+    to, cuda, cpu = methods.to, methods.cuda, methods.cpu
 
     def copy_(self, other: Any, non_blocking: bool = False) -> Any:
         """Overwrite this tensor with `other`, broadcast and converted.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.queue import subscribe, unsubscribe
-from ..runtime.route import BETWEEN_DEVICES, Route
+from ..runtime.copy import BETWEEN_DEVICES, Route
 from ..runtime.stream import Event, Stream
 from ..tensor import checks
 

@@ -16,9 +16,8 @@ from .clock import HostClocks
 from .copies import Copies
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events
-from .queue import Queue
+from .queue import Loaded, Queue
 from .schedule import Faults, Schedule, from_text
-from .work import Loaded
 
 INVALID_DEVICE = 101  # CUresult
 LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})

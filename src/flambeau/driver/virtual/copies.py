@@ -15,9 +15,8 @@ from .access import MemoryAccess
 from .capture import CAPTURE_UNSUPPORTED, nothing
 from .engine import Engine
 from .memory import INVALID_VALUE, device_of
-from .queue import Queue
+from .queue import Queue, run_copy, run_copy_from_host, run_copy_to_host, run_fill
 from .schedule import Faults
-from .work import run_copy, run_copy_from_host, run_copy_to_host, run_fill
 
 PEER_ACCESS_UNSUPPORTED = 217  # CUresult
 

@@ -38,9 +38,8 @@ from .events import INVALID_HANDLE, Event
 from .graphs import GraphCalls
 from .ipc import IpcCalls
 from .memory import INVALID_VALUE
-from .queue import Queue
+from .queue import Loaded, Queue, run_failure, run_reference
 from .races import HOST
-from .work import Loaded, run_failure, run_reference
 
 STEP = 8  # multiprocessors: parts of the modelled GPU are multiples of it
 

@@ -16,11 +16,10 @@ from .access import TAKING, History, MemoryAccess, Overlap, Taken
 from .capture import Captures
 from .clock import CopyEngine, HostClocks, preset
 from .memory import Block, Memory
-from .queue import WAITS_KEPT, Awaited, Command, Join, Queue, Runner, Work, place_of
+from .queue import WAITS_KEPT, Awaited, Command, Join, Queue, Runner, Work, place_of, run_poison
 from .races import HOST, Found, Races, race_error, unfinished
 from .schedule import Schedule
 from .space import reservable
-from .work import run_poison
 
 if TYPE_CHECKING:
     from .events import Waited

@@ -18,8 +18,7 @@ from typing import Any
 from ...errors import AcceleratorError, AccessError, ConfigError, OutOfMemoryError
 from ..api import Address
 from .access import History
-from .ranges import Blocks, Ranges
-from .space import GRANULE, DeviceSpace, Space
+from .space import GRANULE, Blocks, DeviceSpace, Ranges, Space
 
 ADDRESS_BITS = 44  # each device has 2**44 bytes of addresses
 FIRST_ADDRESS = 1 << 50
