@@ -1,4 +1,4 @@
-"""What a launch reads of a stream, an event and a kernel of the nvidia driver.  Its compiled form also has the calls."""
+"""Streams, events and functions of the nvidia driver as launches read them.  The compiled form also has the calls."""
 
 from __future__ import annotations
 

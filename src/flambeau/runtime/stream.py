@@ -49,6 +49,7 @@ class Stream(Queue):
     """
 
     __slots__ = ("__weakref__", "_restore", "handed_out", "made_at", "name", "priority")
+    machine: Machine
     priority: int
     name: str
     handed_out: int

@@ -587,7 +587,7 @@ def full(
     kind = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.float32))
     if type(size) is int:
         checks.sizes("full", size)
-    made = unset("full", (size,), kind, device, pin_memory)
+    made: Any = unset("full", (size,), kind, device, pin_memory)
     if is_tensor:
         made.copy_(fill_value.detach())
     else:

@@ -76,15 +76,15 @@ def _inverted(self: Any) -> Any:
     return calls.call(REGISTRY["bitwise_not"], (self,), NO_NAMES)
 
 
-def _method(operator: Operator) -> Callable[..., Any]:
-    method = calls.method_of(operator)
+def _method(operator: Operator) -> Any:
+    method: Any = calls.method_of(operator)
     method.__name__, method.__doc__ = operator.name, operator.__doc__
     method.__wrapped__ = operator  # whose signature is the method's
     return method
 
 
-def _inplace_method(operator: Operator) -> Callable[..., Any]:
-    method = calls.inplace_method_of(operator)
+def _inplace_method(operator: Operator) -> Any:
+    method: Any = calls.inplace_method_of(operator)
     method.__name__, method.__doc__ = operator.called, _inplace_text(operator)
     method.__wrapped__ = operator  # whose signature is the method's
     return method

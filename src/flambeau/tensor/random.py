@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..core import thread
+from ..core.factories import run_into, unset
 from ..core.tensor import TensorBase
 from ..dtypes import dtype, int64, uint8
 from ..errors import ArgumentTypeError, DeviceNameError, ValueRangeError, naming, shown
@@ -16,7 +17,7 @@ from ..host import np
 from ..runtime.device import CPU_INDEX, cuda_index
 from ..runtime.generator import Tensors, default_generator, set_states
 from . import checks
-from .factories import as_leaf, from_array, into, run_into, unset
+from .factories import as_leaf, from_array, into
 
 _warned: weakref.WeakSet[Any] = weakref.WeakSet()  # machines whose fork_rng has told of their several devices
 
