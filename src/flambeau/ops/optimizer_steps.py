@@ -308,7 +308,8 @@ class Rule:
     values: the numbers of every call.  states: the lists besides gradients and parameters; those in `optional` may be
     empty.
     cuda: C++ that changes `param` and the states, by these names.  `grad` is the gradient, negated to maximize, with
-    weight decay added.  HAS_x is whether the list x is not empty.
+    weight decay added.  HAS_x is whether the list x is not empty.  `x_rest` is 1 - x, rounded once: in float32,
+    1 - 0.999 differs from 0.001 by 5e-5 of it.
     numpy: called with grad, param, one array or None per state, and the values; returns the new param and states.
     """
 
@@ -347,6 +348,7 @@ class Rule:
         wide, names = dtype.wide.cuda, ("grad", "param", *present)
         given = [f"{value}_given" for value in self.values]
         lines = [f"const {wide} {value} = ({wide}){value}_given;" for value in self.values]
+        lines += [f"const {wide} {value}_rest = ({wide})(1 - {value}_given);" for value in self.values]
         lines += [f"constexpr bool HAS_{name} = {str(name in present).lower()};" for name in self.optional]
         unused = [f"{wide} {name} = 0;" for name in self.optional if name not in present]
         elements = [f"{wide}& {name} = at[{index}];" for index, name in enumerate(names)]
@@ -410,9 +412,9 @@ def _new_adadelta(grad: Any, param: Any, square: Any, delta: Any, lr: float, rho
 
 ADADELTA = Rule(
     "adadelta_step", ("square_avgs", "acc_deltas"), ("lr", "rho", "eps"),
-    """square_avgs = square_avgs * rho + (1 - rho) * grad * grad;
+    """square_avgs = square_avgs * rho + rho_rest * grad * grad;
     const auto change = sqrt(acc_deltas + eps) / sqrt(square_avgs + eps) * grad;
-    acc_deltas = acc_deltas * rho + (1 - rho) * change * change;
+    acc_deltas = acc_deltas * rho + rho_rest * change * change;
     param -= lr * change;""",
     _new_adadelta,
 )  # fmt: skip
@@ -474,7 +476,7 @@ def _new_adamax(
 
 ADAMAX = Rule(
     "adamax_step", ("exp_avgs", "exp_infs"), ("rate", "beta1", "beta2", "eps"),
-    """exp_avgs += (grad - exp_avgs) * (1 - beta1);
+    """exp_avgs += (grad - exp_avgs) * beta1_rest;
     exp_infs = larger(exp_infs * beta2, absolute(grad) + eps);
     param -= rate * (exp_avgs / exp_infs);""",
     _new_adamax,
@@ -510,8 +512,8 @@ def _new_nadam(
 
 NADAM = Rule(
     "nadam_step", ("exp_avgs", "exp_avg_sqs"), ("of_grad", "of_mean", "beta1", "beta2", "eps", "shrink", "root"),
-    """exp_avgs += (grad - exp_avgs) * (1 - beta1);
-    exp_avg_sqs = exp_avg_sqs * beta2 + (1 - beta2) * grad * grad;
+    """exp_avgs += (grad - exp_avgs) * beta1_rest;
+    exp_avg_sqs = exp_avg_sqs * beta2 + beta2_rest * grad * grad;
     const auto divisor = sqrt(exp_avg_sqs) / root + eps;
     param = param * shrink - of_grad * (grad / divisor) - of_mean * (exp_avgs / divisor);""",
     _new_nadam,
@@ -552,8 +554,8 @@ def _new_radam(
 
 RADAM = Rule(
     "radam_step", ("exp_avgs", "exp_avg_sqs"), ("size", "rectified", "beta1", "beta2", "eps", "shrink"),
-    """exp_avgs += (grad - exp_avgs) * (1 - beta1);
-    exp_avg_sqs = exp_avg_sqs * beta2 + (1 - beta2) * grad * grad;
+    """exp_avgs += (grad - exp_avgs) * beta1_rest;
+    exp_avg_sqs = exp_avg_sqs * beta2 + beta2_rest * grad * grad;
     param = param * shrink - exp_avgs * size * (rectified > 0 ? rectified / (sqrt(exp_avg_sqs) + eps) : 1);""",
     _new_radam,
 )  # fmt: skip
@@ -597,10 +599,10 @@ def _new_rmsprop(
 
 RMSPROP = Rule(
     "rmsprop_step", ("square_avgs", "momentum_buffers", "grad_avgs"), ("lr", "alpha", "eps", "momentum"),
-    """square_avgs = square_avgs * alpha + (1 - alpha) * grad * grad;
+    """square_avgs = square_avgs * alpha + alpha_rest * grad * grad;
     auto variance = square_avgs;
     if constexpr (HAS_grad_avgs) {
-        grad_avgs += (grad - grad_avgs) * (1 - alpha);
+        grad_avgs += (grad - grad_avgs) * alpha_rest;
         variance -= grad_avgs * grad_avgs;
     }
     auto change = grad / (sqrt(variance) + eps);
