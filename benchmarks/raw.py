@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import flambeau
-from flambeau.problem import Gemm
+from flambeau.library_operation import Gemm
 
 from .times import BURST, Missing, Sizes, Take, Work, device_burst, device_ms
 
@@ -210,11 +210,11 @@ def _check(code: int, what: str) -> None:
 @functools.cache
 def _kernel() -> int:
     """A loaded empty kernel's CUfunction."""
-    from flambeau.driver.nvidia import nvrtc
+    from flambeau.driver.nvidia import compile as compiling
 
     flambeau.zeros(1, device="cuda")  # makes the context current
     major, minor = flambeau.cuda.get_device_capability(0)
-    cubin = nvrtc.compiled("nothing", EMPTY, f"sm_{major}{minor}")
+    cubin = compiling.compiled("nothing", EMPTY, f"sm_{major}{minor}")
     module, function = c_void_p(), c_void_p()
     _check(_driver().cuModuleLoadData(ctypes.byref(module), cubin), "cuModuleLoadData")
     _check(_driver().cuModuleGetFunction(ctypes.byref(function), module, b"nothing"), "cuModuleGetFunction")

@@ -77,6 +77,7 @@ def _output(program: str) -> str:
     sources = str(Path(flambeau.__file__).parents[1])
     path = os.pathsep.join(filter(None, (sources, os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": path, "FLAMBEAU_GPUS": "nvidia" if is_real() else "virtual:1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages have their bytecode
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -15,17 +15,20 @@ from types import ModuleType
 from typing import Any
 
 import flambeau
+from flambeau import optim
 from flambeau.nn import functional
 from flambeau.ops.operator import Operator
 from flambeau.tensor.legacy import TensorType
+from flambeau.utils.data import _utils
 
 PACKAGE = Path(flambeau.__file__).parent
 HEADER = "# Written by scripts/stubs, not by hand.\n"
 BUILTINS = "bool", "float", "int", "type"  # names that the package and tensors use for something else
 OWN = "device", "dtype", "layout", "memory_format"
 TYPES = {  # of annotations
-    "Operand": "Tensor", "Operand | None": "Tensor | None", "Operands": "Sequence[Tensor]", "Value": "Tensor | Number",
-    "Number": "float", "Dims": "int | Sequence[int] | None", "TensorBase": "Tensor", "st.Shape": "tuple[int, ...]",
+    "Operand": "Tensor", "Operand | None": "Tensor | None", "Operands": "Sequence[Tensor]",
+    "Value": "Tensor | Number", "Value | None": "Tensor | Number | None", "Number": "float",
+    "Dims": "int | Sequence[int] | None", "TensorBase": "Tensor", "st.Shape": "tuple[int, ...]",
     "dtype | None": "Dtype | None", "storages.UntypedStorage": "UntypedStorage",
 }  # fmt: skip
 PARAMETERS = {  # types of parameters whose annotations do not say them
@@ -154,7 +157,7 @@ from @dtypes import dtype as _dtype
 from @memory_formats import memory_format as _memory_format
 from @runtime.device import device as _device
 from @runtime.generator import Generator as Generator
-from @tensor.layouts import layout as _layout
+from @memory_formats import layout as _layout
 from @tensor.tensor import *
 """
 MODES = """
@@ -308,14 +311,14 @@ def tensor_stub() -> str:
     imports = """
 from types import EllipsisType
 
-from ..autograd.handle import RemovableHandle
+from ..autograd.node_hooks import RemovableHandle
 from ..dtypes import dtype as _dtype
+from ..memory_formats import layout as _layout
 from ..memory_formats import memory_format as _memory_format
 from ..runtime.device import device as _device
 from ..runtime.generator import Generator
 from ..runtime.stream import Stream
 from ..strides import Size
-from .layouts import layout as _layout
 from .storages import UntypedStorage
 """
     members = "\n".join(method_lines(flambeau.Tensor))
@@ -358,6 +361,18 @@ def functional_stub() -> str:
     return "\n".join((HEADER, COMMON, NAMES.replace("@", ".."), *functions, ""))
 
 
+def alias_stubs() -> dict[str, str]:
+    """The stubs of modules of PyTorch's that are another module here."""
+    found = {}
+    for package in (optim, _utils):
+        folder = package.__name__.removeprefix("flambeau.").replace(".", "/")
+        up = "." * (folder.count("/") + 2)
+        for name in package._MODULES:
+            target = getattr(package, name).__name__.removeprefix("flambeau.")
+            found[f"{folder}/{name}.pyi"] = f"{HEADER}from {up}{target} import *\n"
+    return found
+
+
 def is_typed(found: Any) -> bool:
     """Whether an object's own source says its types."""
     if isinstance(found, (type, Operator)):
@@ -368,7 +383,8 @@ def is_typed(found: Any) -> bool:
 def stubs() -> dict[Path, str]:
     """The text of every stub."""
     made = {"__init__.pyi": package_stub, "tensor/tensor.pyi": tensor_stub, "nn/functional.pyi": functional_stub}
-    return {PACKAGE / path: text() for path, text in made.items()}
+    texts = {path: text() for path, text in made.items()} | alias_stubs()
+    return {PACKAGE / path: text for path, text in texts.items()}
 
 
 def main(arguments: list[str]) -> int:

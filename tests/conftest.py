@@ -11,6 +11,7 @@ os.environ.setdefault("FLAMBEAU_PURE", "1")  # importing flambeau uncompiled is 
 
 HERE = Path(__file__).parent
 HELPERS = [f"tests.{path.stem}" for path in HERE.iterdir() if path.stem not in ("__pycache__", "conftest")]
+HELPERS += ["tests.serialization.reading"]
 pytest.register_assert_rewrite("flambeau.testing", *HELPERS)  # their assertions count; before they are imported
 
 import flambeau  # noqa: E402

@@ -30,7 +30,7 @@ from benchmarks import (
     times,
 )
 from benchmarks.goals import at_least, at_most, judged
-from flambeau.driver.nvidia import nvrtc
+from flambeau.driver.nvidia import compile as compiling
 from flambeau.testing import machine
 
 TINY = times.Sizes(
@@ -225,7 +225,7 @@ def stub(tmp_path, monkeypatch):
     subprocess.run([compiler, "-shared", "-fPIC", "-o", built, source], check=True)
     library = ctypes.CDLL(str(built))
     monkeypatch.setattr(raw, "_driver", lambda: library)
-    monkeypatch.setattr(nvrtc, "compiled", lambda entry, source, arch: b"cubin")
+    monkeypatch.setattr(compiling, "compiled", lambda entry, source, arch: b"cubin")
     monkeypatch.setattr(raw, "_kernel", raw._kernel.__wrapped__)
     return library
 

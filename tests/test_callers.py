@@ -4,7 +4,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import callers
-from flambeau.hooks import hooks
+from flambeau.core.queue import hooks
 from flambeau.ops.operator import REGISTRY
 
 

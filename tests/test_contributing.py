@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from flambeau import dtypes
-from flambeau.driver.nvidia.nvrtc import nvrtc_version
+from flambeau.driver.nvidia.compile import nvrtc_version
 from flambeau.errors import AcceleratorError, FlambeauError
 from flambeau.ops.operator import COMPOSITE, LOWERED, POINTWISE, REGISTRY, VIEW, Operator
 from flambeau.tensor import Tensor, operators
@@ -153,8 +153,9 @@ every = pytest.mark.parametrize("registered", NAMES, indirect=True)
 
 def test_the_guide_has_an_example_of_every_family():
     assert len(EXAMPLES) == 10 and len(NAMES) == len(set(NAMES)) and set(NAMES) == {*MEANINGS, *RANDOM}
-    for kind in ("@pointwise(", "@operator(", "@view(", "@composite(", "Fold", "rows_of(", "call.library(", "mutates="):
-        assert any(kind in each.text for each in EXAMPLES), kind
+    markers = "@pointwise(", "@operator(", "@view(", "@composite(", "Fold", "plan_rows(", "call.library(", "mutates="
+    for marker in markers:
+        assert any(marker in each.text for each in EXAMPLES), marker
     assert all(len(line) <= 120 for each in EXAMPLES for line in each.text.splitlines())
 
 

@@ -18,13 +18,16 @@ from flambeau.nn import functional
 from flambeau.tensor.legacy import TensorType
 from tests.conftest import ON_HARDWARE
 
+MODULES = (
+    flambeau, functional, flambeau.cuda, flambeau.nn, flambeau.nn.utils, flambeau.optim, flambeau.utils.data,
+)  # fmt: skip
 IN_PLACE = "In-place version of `"
 CHOOSES_MACHINE = "flambeau.virtual"  # must come before the first use of a GPU: its example has a process of its own
 
 
 def public() -> Iterator[tuple[str, Any]]:
-    """(name, object) of what the package, nn.functional and cuda list, and of the methods of tensors."""
-    for module in (flambeau, functional, flambeau.cuda):
+    """(name, object) of the public names of these modules, and of the methods of tensors."""
+    for module in MODULES:
         for name in module.__all__:
             found = getattr(module, name)
             if callable(found):

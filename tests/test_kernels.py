@@ -3,7 +3,7 @@
 import pytest
 
 from flambeau import dtypes
-from flambeau.driver.nvidia.nvrtc import nvrtc_version
+from flambeau.driver.nvidia.compile import nvrtc_version
 from flambeau.errors import AcceleratorError
 from flambeau.kernel import Kernel
 from flambeau.ops.operator import LOWERED, POINTWISE, REGISTRY

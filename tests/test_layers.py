@@ -18,17 +18,18 @@ LAYERS = (
         "strides",
         "memory_formats",
         "kernel",
-        "problem",
+        "library_operation",
         "vector_clock",
         "byte_ranges",
         "config",
-        "hooks",
+        "core.queue",
         "callers",
         "host",
         "channel",
+        "signals",
         "core.native",
     ),
-    ("driver",),
+    ("driver", "core.queue", "core.nvidia"),
     ("core", "memory", "runtime", "operands", "lowering", "transfer", "autograd", "ops", "numerics"),
     ("tensor",),
     ("nn", "optim", "data", "amp", "parallel", "multiprocessing", "serialization"),
@@ -40,9 +41,9 @@ BASE = LAYERS[0]
 SHELLS = LAYERS[-2]
 LAYER_OF = {name: index for index, layer in enumerate(LAYERS) for name in layer}
 
-# Calls of the Driver that put work in order: only runtime.queue makes them.
+# Calls of the Driver that put work in order: only core.queue makes them.
 ORDER_CALLS = {"launch", "copy", "fill", "library_run", "event_record", "stream_wait_event", "graph_launch"}
-MAY_ORDER = ("runtime.queue",)
+MAY_ORDER = ("core.queue",)
 CALLS_DRIVERS_DIRECTLY = ("driver", "testing")  # the implementers, and the suite that they pass
 HEAVY = {"numpy", "ml_dtypes", "cuda", "click", "rich", "torch", "sklearn"}
 MAY_IMPORT_HEAVY = {
@@ -55,18 +56,18 @@ MAY_IMPORT_HEAVY = {
 # Import cycles within a layer, all through `if TYPE_CHECKING`: no cycle exists at run time.  No cycle is added.
 KNOWN_CYCLES = {
     "core.layout core.storage core.thread runtime.cudart runtime.device runtime.fork runtime.generator "
-    "runtime.green_context runtime.machine runtime.pending_copies runtime.queue runtime.stream runtime.strict "
+    "runtime.green_context runtime.machine runtime.pending_copies runtime.stream runtime.strict "
     "runtime.threads": "core.thread and the streams name the types of the machine's parts, which refer back to them",
-    "driver.api driver.hot_calls": "a Driver has HotCalls, which call the Driver",
+    "core.queue driver.api": "a Driver has HotCalls, which call the Driver",
     "driver.virtual.access driver.virtual.capture driver.virtual.engine driver.virtual.events driver.virtual.memory "
-    "driver.virtual.queue driver.virtual.races driver.virtual.work": (
+    "driver.virtual.queue driver.virtual.races": (
         "a block keeps its access history, an access its command, and a command its queue, events and blocks"
     ),
 }
 
 
 def module_of(path: Path) -> str:
-    """The module's name below flambeau: "" for the package itself, "ops.reduce" for ops/reduce.py."""
+    """The module's name below flambeau: "" for the package itself, "ops.reductions" for ops/reductions.py."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -54,7 +54,7 @@ MUTATIONS = (
     ),
     Mutation(
         "wait_stream that records and does not wait",
-        "runtime/queue.py",
+        "core/queue.py",
         "        self.wait(other.mark)\n",
         "",
         ("tests/runtime/test_stream.py",),
@@ -62,7 +62,7 @@ MUTATIONS = (
     Mutation(
         "a copy that does not wait as its route says",
         "runtime/copy.py",
-        "    if route.waits:\n        stream.synchronize()\n    elif",
+        "    if route.waits:\n        _wait(stream, dst, src if is_from_host else dst)\n    elif",
         "    if",
         ("tests/tools/test_explain.py", "-k", "test_what_is_said_is_what_happens"),
     ),
@@ -82,9 +82,9 @@ MUTATIONS = (
     ),
     Mutation(
         "a capture that takes memory from the shared pools",
-        "memory/caching.py",
-        "                pool = self._captured.instead_of(pool, stream, self._driver)\n",
-        "                pass\n",
+        "core/allocator.py",
+        "            pool = self._captured.instead_of(pool, stream, self._driver)\n",
+        "            pass\n",
         ("tests/memory/test_private.py",),
     ),
     Mutation(

@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 
 import flambeau
-from flambeau.tensor.missing import INTERNAL
+from flambeau.tensor.operators import INTERNAL
 from scripts.write_stubs import PACKAGE
 
 ROOT = Path(__file__).parents[1]
@@ -154,6 +154,18 @@ def test_tensors_do_not_show_the_library_s_own_attributes():
     x = flambeau.ones(2)
     assert all(hasattr(x, name) for name in INTERNAL)
     assert INTERNAL & {*dir(x), *dir(flambeau.Tensor), *dir(flambeau.nn.Parameter(x))} == set()
+
+
+@pytest.mark.parametrize("name", ["arange_", "maximum_", "minimum_", "randperm_", "silu_"])
+def test_tensors_have_no_method_that_pytorch_does_not_have(name):
+    assert not hasattr(flambeau.Tensor, name) and not hasattr(flambeau.ones(2), name)
+
+
+@pytest.mark.full
+def test_public_methods_of_tensors_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    own = {"wait"}  # of a tensor that a stream is still writing
+    assert {name for name in dir(flambeau.Tensor) if not name.startswith("_")} - set(dir(torch.Tensor)) == own
 
 
 def test_the_stubs_are_fresh():

@@ -36,7 +36,15 @@ from .dtypes import bool_ as bool
 from .dtypes import float_ as float
 from .dtypes import int_ as int
 from .errors import AcceleratorError, OutOfMemoryError
-from .memory_formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+from .memory_formats import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from .numerics import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
@@ -47,7 +55,7 @@ from .numerics import (
     use_deterministic_algorithms,
 )
 from .ops.assertion import assert_async as _assert_async  # noqa: F401  (PyTorch's name for it)
-from .ops.linear import addmm_activation as _addmm_activation  # noqa: F401  (PyTorch's name for it)
+from .ops.linalg import addmm_activation as _addmm_activation  # noqa: F401  (PyTorch's name for it)
 from .runtime.accelerator import AnyEvent as Event
 from .runtime.control import virtual
 from .runtime.device import device, get_default_device, set_default_device
@@ -59,7 +67,6 @@ from .tensor import *  # noqa: F403
 from .tensor import __all__ as _tensor_names
 from .tensor.functions import *  # noqa: F403
 from .tensor.functions import __all__ as _function_names
-from .tensor.layouts import layout, strided
 from .tensor.legacy import Variable as _Variable
 from .tools.compiled import warn_if_uncompiled as _warn_if_uncompiled
 from .tools.explain import explain

@@ -13,7 +13,7 @@ from .dtypes import dtype as _dtype
 from .memory_formats import memory_format as _memory_format
 from .runtime.device import device as _device
 from .runtime.generator import Generator as Generator
-from .tensor.layouts import layout as _layout
+from .memory_formats import layout as _layout
 from .tensor.tensor import *
 
 from .errors import AcceleratorError as AcceleratorError
@@ -43,7 +43,7 @@ from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from .numerics import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
 from .autograd.mode import is_grad_enabled as is_grad_enabled
 from .autograd.mode import is_inference_mode_enabled as is_inference_mode_enabled
-from .tensor.layouts import layout as layout
+from .memory_formats import layout as layout
 from .serialization.files import load as load
 from .runtime.generator import manual_seed as manual_seed
 from .memory_formats import memory_format as memory_format
@@ -127,11 +127,11 @@ strided: _layout
 uint8: _dtype
 __version__: str
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The values without their sign."""
+    """Absolute value."""
 def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The values without their sign."""
+    """Absolute value."""
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-    """Sum of two tensors, or of a tensor and a number; `alpha` scales the second."""
+    """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
 def addcdiv(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """`input + value * tensor1 / tensor2`, for floating point."""
 def addcmul(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -139,7 +139,7 @@ def addcmul(input: Tensor | Number, tensor1: Tensor | Number, tensor2: Tensor | 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Whether every element is nonzero (NaN is); True where there are none."""
+    """Test whether all elements are nonzero, as NaN is; True without elements."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
     """Whether all elements are close (see isclose)."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -147,7 +147,7 @@ def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool 
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Whether some element is nonzero (NaN is); False where there are none."""
+    """Test whether any element is nonzero, as NaN is; False without elements."""
 @overload
 def arange(end: Number, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Numbers from start (0 if only one is given) to end, which is not included, `step` apart."""
@@ -155,63 +155,63 @@ def arange(end: Number, *, out: Tensor | None = ..., dtype: Dtype | None = ..., 
 def arange(start: Number, end: Number, step: Number = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Numbers from start (0 if only one is given) to end, which is not included, `step` apart."""
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Index of the largest value along a dimension, or in the flattened input: NaN before numbers, first of equals."""
+    """Index of the largest value along a dimension, or in the flattened input."""
 def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Index of the smallest value along a dimension, or in the flattened input: NaN before numbers, first of equals."""
+    """Index of the smallest value along a dimension, or in the flattened input."""
 def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The places that sort a dimension."""
+    """The indices that sort a dimension."""
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-    """A view of the input's storage with any sizes and strides, in elements; the offset is the input's own if None."""
+    """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's."""
 def as_tensor(data: Any, dtype: Dtype | None = ..., device: Device = ...) -> Tensor:
     """`data` as a tensor: itself, or sharing a NumPy array's memory, where type and device allow it, else a copy."""
 def asarray(obj: Any, *, dtype: Dtype | None = ..., device: Device = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """As as_tensor; copy=True always copies."""
-def bernoulli(input: Tensor, p: Tensor | Number = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A tensor like `input` of ones, each with probability p (a number, or a tensor that broadcasts to it), and zeros."""
+def bernoulli(input: Tensor, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """A tensor like `input` in which each element is 1 with probability p, else 0."""
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """-(target * log(input) + (1 - target) * log(1 - input)), times weight; logarithms are not taken below -100."""
+    """-(target * log(input) + (1 - target) * log(1 - input)), times weight.  Logarithms are at least -100."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Any, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
-    """The function of `nn.functional`.  reduction: 0 for "none", 1 for "mean", 2 for "sum"."""
+    """The function of `nn.functional`, which does not reduce by default.  reduction: 0 is "none", 1 "mean", 2 "sum"."""
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Bits that are set in both; for bool, logical and."""
+    """Bitwise and; for bool, logical and."""
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """The bits moved up by `other` places; 0 if that is negative, or no less than the type has bits."""
+    """Shift left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
 def bitwise_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The bits turned over; for bool, logical not."""
+    """Bitwise not; for bool, logical not."""
 def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Bits that are set in either; for bool, logical or."""
+    """Bitwise or; for bool, logical or."""
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """The bits moved down by `other` places, the sign kept; all sign if that is negative or more than there are bits."""
+    """Arithmetic shift right by `other` bits."""
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Bits that differ; for bool, logical xor."""
+    """Bitwise exclusive or; for bool, logical exclusive or."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Products of two batches of matrices."""
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Views of all tensors with the one shape that they broadcast to."""
+    """Expand all tensors to the shape to which they broadcast."""
 def broadcast_to(input: Tensor, size: Sizes, *, out: Tensor | None = ...) -> Tensor:
-    """Another name of `expand`."""
+    """Alias of `expand`."""
 def cat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Tensors one after another along a dimension."""
+    """Concatenate tensors along a dimension."""
 def ceil(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The smallest integer not below the value; integers stay."""
+    """Round up to an integer; integers are unchanged."""
 def chunk(input: Tensor, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Views of at most `chunks` consecutive pieces of a dimension, equal in size but for the last."""
-def clamp(input: Tensor, min: Tensor | Number = ..., max: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
+    """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
+def clamp(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Values above `max` become `max`; NaN stays."""
+    """min(input, max); NaN is unchanged."""
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Values below `min` become `min`; NaN stays."""
-def clip(input: Tensor, min: Tensor | Number = ..., max: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
+    """max(input, min); NaN is unchanged."""
+def clip(input: Tensor, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
+    """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
 def concat(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Another name of `cat`."""
+    """Alias of `cat`."""
 def cos(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The cosine."""
+    """Cosine."""
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., label_smoothing: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Negative log-probability of the target, from unnormalised logits."""
 def cumsum(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Sum of the elements up to each one along `dim`."""
+    """Cumulative sum along `dim`: element i is the sum of elements 0 to i."""
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor:
     """A view of a diagonal of two dimensions, which becomes the last dimension."""
 def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
@@ -221,7 +221,7 @@ def divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Inner product of two vectors."""
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Values set to 0 with probability p and scaled by 1 / (1 - p) otherwise; the input itself if not training."""
+    """Set each element to 0 with probability p, and scale the others by 1 / (1 - p); without training, the input."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
     """The rows of `weight` that `indices` names; a padding_idx below 0 is none."""
 def empty(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
@@ -231,27 +231,27 @@ def empty_like(input: Tensor, *, memory_format: _memory_format | None = ..., dty
 def empty_strided(size: Sizes, stride: Sequence[_int], *, dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor with unset values and the given strides, in elements."""
 def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether input == other, as bool; NaN equals nothing."""
+    """input == other, as bool; False for NaN."""
 def equal(input: Tensor, other: Tensor) -> _bool:
     """Whether two tensors have the same shape and the same values; NaN equals nothing."""
 def erf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The error function."""
+    """Error function."""
 def exp(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """e to the power of the value."""
+    """e to the power x."""
 def expand(input: Tensor, size: Sequence[_int]) -> Tensor:
-    """A view that repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a size."""
+    """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
 def expm1(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """exp(x) - 1, exact near 0."""
+    """exp(x) - 1, accurate near 0."""
 def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A matrix of n rows and m (or n) columns: ones on the diagonal, zeros elsewhere."""
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Dimensions start_dim to end_dim, both included, as one."""
+    """Merge the dimensions start_dim to end_dim, both included."""
 def flip(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """A copy with the order of some dimensions reversed."""
 def floor(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The largest integer not above the value; integers stay."""
+    """Round down to an integer; integers are unchanged."""
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Quotient rounded down.  An integer divided by 0 gives 0, on every device.  No gradient flows."""
+    """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
 def fork_rng(devices: Iterable[Any] | None = ..., enabled: _bool = ..., device_type: str | None = ...) -> ContextManager[None]:
     """Restore, on exit, the state of the CPU's generator and of CUDA devices'."""
 def from_dlpack(ext_tensor: Any, *, device: Device = ..., copy: _bool | None = ...) -> Tensor:
@@ -263,27 +263,27 @@ def full(size: Sizes, fill_value: Number, *, out: Tensor | None = ..., dtype: Dt
 def full_like(input: Tensor, fill_value: Number, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """As `full`, with the shape, type and device of `input` unless others are named."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
-    """For every place of `index`, the element of the input there, but with the index along `dim`."""
+    """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether input >= other, as bool."""
+    """input >= other, as bool."""
 def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """x times the normal distribution's cumulative function; approximate="tanh" is the cheaper form."""
+    """x times the cumulative distribution function of the normal distribution."""
 def get_rng_state(device: Device = ...) -> Tensor:
     """The state of a CUDA device's generator (None: of the CPU's), a uint8 tensor of 16 bytes on the CPU."""
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether input > other, as bool."""
+    """input > other, as bool."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Tensors side by side: along dimension 1, or 0 where they have only one."""
+    """Concatenate along dimension 1, or along dimension 0 if there is only one."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The input with alpha * source added at the indexes of a dimension, those of one index in their order."""
+    """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order."""
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The input with `source` written at the indexes of a dimension; of several writes to one, the last counts."""
+    """Write `source` at the given indexes of a dimension.  Of several writes to one index, the last counts."""
 def index_fill(input: Tensor, dim: _int, index: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """The input with a number written at the indexes of a dimension; negative ones count from the end."""
+    """Write a number at the given indexes of a dimension; negative ones count from the end."""
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The input with `values` written, or added, where index tensors point (see `index`)."""
+    """Write or add `values` to the elements that index tensors select (see `index`)."""
 def index_select(input: Tensor, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The indexes of a dimension that `index` lists, in its order.  wrap: negative ones count from the end."""
+    """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
 def is_floating_point(input: Tensor) -> _bool:
     """Whether a tensor's type is a floating point type."""
 def is_inference(input: Tensor) -> _bool:
@@ -293,75 +293,75 @@ def is_tensor(obj: Any) -> _bool:
 def isclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
     """Where |input - other| <= atol + rtol * |other|; equal infinities are close."""
 def isfinite(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the value is neither infinite nor NaN."""
+    """Test each element for being neither infinite nor NaN."""
 def isinf(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the value is infinite."""
+    """Test each element for infinity."""
 def isnan(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the value is NaN."""
+    """Test each element for NaN."""
 def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Absolute difference of input and target."""
+    """Absolute difference of input and target: its mean, sum, or each term."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor:
     """The function of `nn.functional`.  cudnn_enable has no effect."""
 def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether input <= other, as bool."""
+    """input <= other, as bool."""
 def lerp(start: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Blend from `start` (weight 0) to `end` (weight 1) along a straight line, computed from the nearer of the two."""
+    """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """input @ weight^T + bias."""
 def linspace(start: _float, end: _float, steps: _int, *, out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """`steps` numbers evenly spaced from start to end, both included."""
 def log(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The natural logarithm."""
+    """Natural logarithm."""
 def log1p(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """log(1 + x), exact near 0."""
+    """log(1 + x), accurate near 0."""
 def log_softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Logarithm of `softmax`, exact also where that is too small to represent."""
+    """Logarithm of `softmax`, accurate where softmax underflows."""
 def logical_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether both values are not 0 (NaN is not)."""
+    """Logical and: True where both values are nonzero, as NaN is."""
 def logical_not(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Whether the value is 0."""
+    """Logical not: True where the value is 0."""
 def logical_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether a value is not 0 (NaN is not)."""
+    """Logical or: True where a value is nonzero, as NaN is."""
 def logical_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether exactly one value is not 0 (NaN is not)."""
+    """Logical exclusive or: True where exactly one value is nonzero, as NaN is."""
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether input < other, as bool."""
+    """input < other, as bool."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """`input` with `value`, a number or a tensor without dimensions, where the mask holds; the input's type stays."""
+    """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The elements where the mask is true, in row-major order."""
+    """Select the elements where the mask is true, in row-major order."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Matrix product over the last two dimensions.  A vector on the left is a row, on the right a column."""
 @overload
 def max(input: Tensor) -> Tensor:
-    """Largest value; along one dimension (values, indices); with a second tensor `maximum` of both."""
+    """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
 @overload
 def max(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-    """Largest value; along one dimension (values, indices); with a second tensor `maximum` of both."""
+    """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Largest value; along one dimension (values, indices); with a second tensor `maximum` of both."""
+    """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
 def maximum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """The larger of two values, NaN if either is; where they tie, the gradient is shared."""
+    """The larger of two values; NaN if either is.  Equal values share the gradient."""
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Mean over some dimensions, or all of them; NaN where there are no elements."""
 @overload
 def min(input: Tensor) -> Tensor:
-    """Smallest value; along one dimension (values, indices); with a second tensor `minimum` of both."""
+    """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
 @overload
 def min(input: Tensor, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-    """Smallest value; along one dimension (values, indices); with a second tensor `minimum` of both."""
+    """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Smallest value; along one dimension (values, indices); with a second tensor `minimum` of both."""
+    """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
 def minimum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """The smaller of two values, NaN if either is; where they tie, the gradient is shared."""
+    """The smaller of two values; NaN if either is.  Equal values share the gradient."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """Product of two matrices."""
 def movedim(input: Tensor, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
     """A view with dimension(s) `source` moved to `destination`; the others keep their order."""
 def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Squared difference of input and target."""
+    """Squared difference of input and target: its mean, sum, or each term."""
 def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """Product of two tensors, or of a tensor and a number."""
 def multiply(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
@@ -371,19 +371,19 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def narrow(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = ...) -> Tensor:
     """A view of `length` indexes of a dimension from `start` on."""
 def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """Whether input != other, as bool; NaN differs from all."""
+    """input != other, as bool; True for NaN."""
 def neg(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The values with the other sign."""
+    """-x."""
 def negative(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The values with the other sign."""
+    """-x."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Negative log-probability of the target classes, from log-probabilities."""
 @overload
 def nonzero(input: Tensor, as_tuple: Literal[False] = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The indexes of all elements that are not zero, in row-major order."""
+    """The indexes of all nonzero elements, in row-major order."""
 @overload
 def nonzero(input: Tensor, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-    """The indexes of all elements that are not zero, in row-major order."""
+    """The indexes of all nonzero elements, in row-major order."""
 def norm(input: Tensor, p: _float | str | None = ..., dim: Sizes | None = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """The method `Tensor.norm`, with out=."""
 def numel(input: Tensor) -> _int:
@@ -395,13 +395,13 @@ def ones(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | 
 def ones_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """As `ones`, with the shape, type and device of `input` unless others are named."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """All products of an element of one vector with an element of another."""
+    """Outer product of two vectors."""
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """A view with the dimensions in another order."""
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
     """`input` to the power `exponent`, element by element."""
 def prod(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Product over some dimensions, or all of them.  Its second derivative is right where no factor is 0."""
+    """Product over some dimensions, or all of them.  The second derivative is wrong where a factor is 0."""
 def rand(*sizes: _int | Sequence[_int], size: Sizes | None = ..., generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """Random numbers, uniform in [0, 1)."""
 def rand_like(input: Tensor, *, memory_format: _memory_format | None = ..., generator: Generator | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
@@ -421,31 +421,31 @@ def randn_like(input: Tensor, *, memory_format: _memory_format | None = ..., gen
 def randperm(n: _int, *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """The integers from 0 to n - 1 in a random order, int64 by default."""
 def ravel(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Every element in one dimension: a view of a contiguous input, else a copy."""
+    """Flatten to one dimension: a view of a contiguous input, else a copy."""
 def reciprocal(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 over the values; integers give float32."""
+    """1 / x; integers give float32."""
 def relu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """Values below 0 become 0; NaN stays."""
+    """max(x, 0); NaN is unchanged."""
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """What `floor_divide` leaves; it has the divisor's sign.  An integer divided by 0 leaves 0, on every device."""
+    """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
 def repeat(input: Tensor, repeats: Sizes | Tensor | None, *, out: Tensor | None = ...) -> Tensor:
-    """A copy that holds the input repeats[i] times along dimension i; new dimensions come first."""
+    """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first."""
 def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = ..., dim: _int | None = ..., *, output_size: _int | None = ..., out: Tensor | None = ...) -> Tensor:
-    """Each element (or each index of a dimension) several times in a row."""
+    """Repeat each element, or each index of a dimension, several times in a row."""
 def reshape(input: Tensor, shape: Sizes, *, out: Tensor | None = ...) -> Tensor:
-    """A view as another shape where there is one, else a copy."""
+    """A view with another shape where the strides allow it, else a copy."""
 def roll(input: Tensor, shifts: Sizes, dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """A copy moved along dimensions, what leaves at one end comes in at the other; without dims, as one long row."""
+    """A copy shifted along dimensions; elements that leave at one end enter at the other.  Without dims, flattened."""
 def round(input: Tensor, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
-    """The nearest integer, of two the even one; integers stay.  Shapes: as the input's.  Host: returns at once."""
+    """Round to the nearest integer, halves to the even one; integers are unchanged."""
 def rsqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """1 over the square root; integers give float32."""
+    """1 / sqrt(x); integers give float32."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
-    """The input with each element of `src` (or a number) written at its place, but with the index along `dim`."""
+    """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j]."""
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The input with each element of `src` added at its place, but with the index along `dim`; in row-major order."""
+    """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
-    """A view of one index of a dimension, which the result does not have."""
+    """A view of one index of a dimension, without that dimension."""
 def set_printoptions(precision: _int | None = ..., threshold: _float | None = ..., edgeitems: _int | None = ..., linewidth: _int | None = ..., profile: str | None = ..., sci_mode: _bool | None = ...) -> None:
     """Change how tensors print (see PrintOptions).  profile: "default", "short" or "full"."""
 def set_rng_state(new_state: Tensor, device: Device = ...) -> None:
@@ -453,81 +453,81 @@ def set_rng_state(new_state: Tensor, device: Device = ...) -> None:
 def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
     """1 / (1 + exp(-x))."""
 def sign(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """-1, 0 or 1 by the value's sign, 0 for NaN."""
+    """Sign of each value: -1, 0 or 1; 0 for NaN."""
 def silu(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """x times sigmoid(x)."""
+    """x * sigmoid(x)."""
 def sin(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The sine."""
+    """Sine."""
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., beta: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Squared difference / (2 * beta) where it is below beta, else absolute difference - beta / 2."""
+    """d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2."""
 def softmax(input: Tensor, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """exp(input) divided by its sum along `dim`."""
 def sort(input: Tensor, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """The elements along a dimension in order, and where each was; always stable, NaN is the greatest."""
+    """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
 def split(input: Tensor, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-    """Views of consecutive pieces of a dimension: of one size, the last perhaps smaller, or of the sizes listed."""
+    """Views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes."""
 def sqrt(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The square root; integers give float32."""
+    """Square root; integers give float32."""
 def square(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The values times themselves; bool gives int64."""
+    """x * x; bool gives int64."""
 def squeeze(input: Tensor, dim: Sizes | None = ...) -> Tensor:
-    """A view without dimensions of size 1: all of them, or those of `dim`, a number or several."""
+    """A view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
 def stack(tensors: Sequence[Tensor], dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Tensors of one shape along a new dimension."""
+    """Join tensors of one shape along a new dimension."""
 def std(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Standard deviation over some dimensions: the square root of `var`.  Its gradient is 0 where it is 0."""
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-    """Difference of two tensors, or of a tensor and a number; `alpha` scales the second."""
+    """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
 def subtract(input: Tensor | Number, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-    """Difference of two tensors, or of a tensor and a number; `alpha` scales the second."""
+    """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Sum over some dimensions, or all of them."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Another name of `transpose`."""
+    """Alias of `transpose`."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
-    """Another name of `transpose`."""
+    """Alias of `transpose`."""
 def t(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """A matrix with rows and columns swapped; a vector or a number as it is."""
+    """Transpose a matrix; a tensor with fewer dimensions is returned as it is."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """As `gather`, but input and indices broadcast apart from `dim`; without it, both are flattened."""
+    """As `gather`, with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The hyperbolic tangent."""
+    """Hyperbolic tangent."""
 def tensor(data: Any, *, dtype: Dtype | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor with a copy of `data`: a number, nested lists, a NumPy array or a tensor."""
 def tile(input: Tensor, dims: Sizes | None, *, out: Tensor | None = ...) -> Tensor:
     """As `repeat`; missing leading counts are 1."""
 def topk(input: Tensor, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-    """The k greatest (or least) elements of a dimension, in order, and their places."""
+    """(values, indices) of the k greatest, or least, elements of a dimension, in order."""
 def trace(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The sum of a matrix's diagonal; integers give int64."""
+    """Sum of the diagonal of a matrix; integers give int64."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """A view with two dimensions swapped."""
 def tril(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The lower triangle of matrices: zero above the diagonal `diagonal` (0 is the main one, positive ones lie above)."""
+    """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
 def triu(input: Tensor, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The upper triangle of matrices: zero below the diagonal `diagonal` (0 is the main one, positive ones lie above)."""
+    """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
 def true_divide(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
     """Quotient of two tensors, or of a tensor and a number; integers give float32."""
 def trunc(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The value without its fraction; integers stay."""
+    """Round toward 0 to an integer; integers are unchanged."""
 def unbind(input: Tensor, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
     """Views of every index of a dimension."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
-    """One dimension as several; one size may be -1."""
+    """Split one dimension into several; one size may be -1."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
-    """A view with a dimension of size 1 put in at `dim`."""
+    """A view with a dimension of size 1 inserted at `dim`."""
 def var(input: Tensor, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
     """Variance over some dimensions: squared distances from the mean, summed, over count - correction."""
 def view(input: Tensor, size: Sizes) -> Tensor:
-    """The same memory as another shape; one size may be -1, which is then inferred."""
+    """A view with another shape; one size may be -1, which is then inferred."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = ...) -> Tensor:
-    """Tensors one below another: along dimension 0, vectors as rows."""
+    """Concatenate along dimension 0, with vectors as rows."""
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]:
-    """`input` where the condition holds, else `other`.  With the condition alone, nonzero(condition, as_tuple=True)."""
+    """`input` where the condition is true, else `other`.  With a condition alone, nonzero(condition, as_tuple=True)."""
 @overload
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-    """`input` where the condition holds, else `other`.  With the condition alone, nonzero(condition, as_tuple=True)."""
+    """`input` where the condition is true, else `other`.  With a condition alone, nonzero(condition, as_tuple=True)."""
 def zeros(*sizes: _int | Sequence[_int], size: Sizes | None = ..., out: Tensor | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:
     """A tensor of zeros."""
 def zeros_like(input: Tensor, *, memory_format: _memory_format | None = ..., dtype: Dtype | None = ..., layout: _layout | None = ..., device: Device = ..., requires_grad: _bool = ..., pin_memory: _bool = ...) -> Tensor:

@@ -24,6 +24,7 @@
         +-- GradcheckError                             a derivative disagrees with differences
     +-- DeferredCudaCallError  (RuntimeError)          what was asked for before the start failed at the start
     +-- ProcessGoneError       (RuntimeError)          the process that shared something has ended
+    +-- ReentryError           (RuntimeError)          a finalizer called what its thread was in the middle of
     +-- InternalError          (RuntimeError)          the NumPy meaning of a kernel failed: a mistake of flambeau
     +-- OutOfMemoryError       (RuntimeError)          a device has no room, after everything idle was handed back
     +-- AcceleratorError       (RuntimeError)          the driver reported a failure; `error_code` says which
@@ -260,6 +261,19 @@ class ProcessGoneError(FlambeauError, RuntimeError):
     """The process that shared memory, an event or a tensor has ended, or took it back."""
 
     is_named = False
+
+
+class ReentryError(FlambeauError, RuntimeError):
+    """A finalizer or a hook called the library while its thread held the lock that the call needs."""
+
+
+def reentered() -> ReentryError:
+    """The error of a lock that its own thread holds."""
+    return ReentryError(
+        "the calling thread is in the middle of an allocation or another call that holds the same lock: a finalizer "
+        "(__del__ or a weakref callback), a signal handler or a hook called the library there",
+        hint="let __del__ only note what is to be done, and do it in the next ordinary call",
+    )
 
 
 class InternalError(FlambeauError, RuntimeError):

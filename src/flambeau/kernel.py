@@ -1,10 +1,10 @@
-"""What a kernel is, and the one buffer in which its arguments travel.
+"""Kernels, their parameters, and the buffer of a launch's arguments.
 
-`Kernel.pack` makes the buffer.  The nvidia driver hands it to the GPU as it is; the virtual driver calls
-`Kernel.bind` on the same bytes, which gives back every array that the kernel touches, and runs `reference`
-on them.  So index collapsing and argument packing are tested without a GPU.
+`Kernel.pack` makes the buffer.  The nvidia driver passes it to the GPU unchanged.  The virtual driver calls
+`Kernel.bind` on the same bytes, which returns every array that the kernel accesses, and runs `reference` on them.
+So index collapsing and argument packing are tested without a GPU.
 
-The buffer has the C layout of the parameters, one after another, with natural alignment:
+The buffer has the C layout of the parameters in order, with natural alignment:
 
     Pointer    void*                                                   0 where an optional operand is absent
     Scalar     one value of its C type
@@ -23,75 +23,82 @@ from .errors import ArgumentError
 from .strides import contiguous, extent
 
 MAX_DIMS = 8
-Buffer = bytes | bytearray  # of a launch; whoever is handed one may keep it, and nobody writes to it any more
+Buffer = bytes | bytearray  # the arguments of a launch; it may be kept, since it is not written again
 _FORMATS = {"int32": "i", "int64": "q", "uint32": "I", "uint64": "Q", "float32": "f", "float64": "d"}
 _ABSENT = (0,) * MAX_DIMS
 _NO_ARRAY = (0, 0)
 
 
 class Grid(NamedTuple):
-    """How a kernel is spread: `blocks` of `threads`, each block with `shared` bytes of dynamic shared memory."""
+    """A launch grid: `blocks` of `threads` threads, each block with `shared` bytes of dynamic shared memory."""
 
     blocks: tuple[int, int, int]
     threads: int
     shared: int = 0
 
 
-class Pointer:
+class Param:
+    """A parameter of a kernel: one of the classes below."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Pointer(Param):
     """An array in device memory.
 
-    access: "r", "w" or "rw".  shape: the sizes of a contiguous array, each a number or the name of a Scalar;
-    or the name of the Strided parameter that describes it.
+    access: "r", "w" or "rw".
+    shape: the sizes of a contiguous array, each a number or the name of a Scalar; or the name of the Strided parameter
+    with its shape and strides.
     """
 
-    __slots__ = ("access", "dtype", "name", "shape")
+    __slots__ = ("access", "dtype", "shape")
 
     def __init__(self, name: str, dtype: dtype, access: str, shape: tuple[int | str, ...] | str) -> None:
-        self.name = name
+        super().__init__(name)
         self.dtype = dtype
         self.access = access
         self.shape = shape
 
 
-class Scalar:
+class Scalar(Param):
     """One number, by value."""
 
-    __slots__ = ("ctype", "name", "struct")
+    __slots__ = ("ctype", "struct")
 
     def __init__(self, name: str, ctype: str) -> None:
-        self.name = name
+        super().__init__(name)
         self.ctype = ctype
         self.struct = struct.Struct("@" + _FORMATS[ctype])
 
 
-class Strided:
-    """The common shape of some pointers, and each one's strides.  Its value is (shape, [strides per operand])."""
+class Strided(Param):
+    """The common shape of some arrays, and the strides of each.  Its value is (shape, [strides per operand])."""
 
-    __slots__ = ("name", "operands")
+    __slots__ = ("operands",)
 
     def __init__(self, name: str, operands: tuple[str, ...]) -> None:
-        self.name = name
+        super().__init__(name)
         self.operands = operands
 
 
-class Pointers:
-    """Up to `count` contiguous arrays, seen as one-dimensional.  Its value is a list of (address, numel)."""
+class Pointers(Param):
+    """Up to `count` contiguous arrays, treated as one-dimensional.  Its value is a list of (address, numel)."""
 
-    __slots__ = ("access", "count", "dtype", "name")
+    __slots__ = ("access", "count", "dtype")
     NBYTES = 16  # of one entry: {void* data; long long numel;}
 
     def __init__(self, name: str, count: int, dtype: dtype, access: str) -> None:
-        self.name = name
+        super().__init__(name)
         self.count = count
         self.dtype = dtype
         self.access = access
 
 
-Param = Pointer | Scalar | Strided | Pointers
-
-
 class Access:
-    """One array that a launch touches.  Shape and strides in elements."""
+    """One array that a launch reads or writes.  Shape and strides are in elements."""
 
     __slots__ = ("address", "dtype", "mode", "nbytes", "shape", "strides")
 
@@ -116,15 +123,15 @@ def _hull(shape: Sequence[int], strides: Sequence[int] | None) -> int:
 
 
 class Kernel:
-    """Device code with its arguments and its meaning.
+    """Device code, its parameters and its reference in NumPy.
 
-    entry: the `extern "C"` name in `source`, which is CUDA C++ that needs no header.
-    reference: called with one NumPy array per Pointer, a list of them per Pointers and a number per Scalar,
-    in the order of `params`; it writes the arrays that are not "r".  An absent operand is None.
+    entry: the `extern "C"` name in `source`, which is CUDA C++ without includes.
+    reference: called with one NumPy array per Pointer, a list of arrays per Pointers and a number per Scalar, in the
+    order of `params`.  It writes the arrays that are not "r".  An absent operand is None.
     operations: arithmetic operations per element of the largest operand, for the modelled clock.
-    offsets: where each parameter begins in the buffer, in bytes.
-    body: where NumPy can make the only result of the operands as they lie, the function that does, called with what the
-    reference is called with after the result; else None.  computes: the type of each of these.
+    offsets: the offset of each parameter in the buffer, in bytes.
+    body: a function that returns the only result as a NumPy array, called with the arguments of the reference after the
+    result; None if there is no such function.  computes: the dtype of each of these arguments.
     """
 
     __slots__ = (
@@ -146,7 +153,7 @@ class Kernel:
         self._struct = struct.Struct("@" + "".join(formats))
 
     def pack(self, values: Sequence[Any]) -> bytes:
-        """The launch buffer for `values`, one per parameter.
+        """Pack `values`, one per parameter, into a launch buffer.
 
         A Pointer takes an address, a Scalar a number, a Strided (shape, strides), a Pointers [(address, numel)].
         """
@@ -163,43 +170,43 @@ class Kernel:
         return self._struct.pack(*flat)
 
     def bind(self, buffer: Buffer) -> list[Any]:
-        """What `pack` was given, as the kernel will see it: Access, list of Access, number, or None if absent.
+        """Decode a buffer: per parameter an Access, a list of Access, a number, or None if absent.
 
-        A list has no entry for an array of address 0.
+        Strided parameters are merged into the Access of their arrays.  Arrays of address 0 are left out of lists.
         """
-        found = self._unpack(buffer)
+        values = self._unpack(buffer)
         bound: list[Any] = []
         for param in self.params:
             if type(param) is Pointer:
-                bound.append(_pointer_access(param, found))
+                bound.append(_pointer_access(param, values))
             elif type(param) is Pointers:
-                given = [(address, numel) for address, numel in found[param.name] if address]
+                given = [(address, numel) for address, numel in values[param.name] if address]
                 bound.append([Access(at, param.dtype, param.access, (numel,), None) for at, numel in given])
             elif type(param) is Scalar:
-                bound.append(found[param.name])
+                bound.append(values[param.name])
         return bound
 
     def _unpack(self, buffer: Buffer) -> dict[str, Any]:
         words, at = self._struct.unpack(buffer), 0
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for param in self.params:
             end = at + _words_of(param)
             if type(param) is Strided:
                 rows = [words[row : row + words[at]] for row in range(at + 1, end, MAX_DIMS)]
-                found[param.name] = (rows[0], dict(zip(param.operands, rows[1:])))
+                values[param.name] = (rows[0], dict(zip(param.operands, rows[1:])))
             elif type(param) is Pointers:
-                found[param.name] = list(zip(words[at:end:2], words[at + 1 : end : 2]))
+                values[param.name] = list(zip(words[at:end:2], words[at + 1 : end : 2]))
             else:
-                found[param.name] = words[at]
+                values[param.name] = words[at]
             at = end
-        return found
+        return values
 
     def __repr__(self) -> str:
         return f"Kernel({self.entry})"
 
 
 def _offset_of(formats: Sequence[str], index: int) -> int:
-    """Where a parameter begins in the buffer: after those before it and what its alignment asks for."""
+    """The offset of a parameter in the buffer, aligned as C does."""
     return struct.calcsize("@" + "".join(formats[: index + 1])) - struct.calcsize("@" + formats[index])
 
 
@@ -229,22 +236,22 @@ def _flatten_layout(param: Strided, value: tuple[Sequence[int], Sequence[Sequenc
     flat.append(len(shape))
     flat.extend(shape)
     flat.extend(padding)
-    for each in strides:
-        flat.extend(each)
+    for row in strides:
+        flat.extend(row)
         flat.extend(padding)
 
 
-def _pointer_access(param: Pointer, found: dict[str, Any]) -> Access | None:
-    address = found[param.name]
+def _pointer_access(param: Pointer, values: dict[str, Any]) -> Access | None:
+    address = values[param.name]
     if address == 0:
         return None
     if isinstance(param.shape, str):
-        shape, strides = found[param.shape]
+        shape, strides = values[param.shape]
         return Access(address, param.dtype, param.access, shape, strides[param.name])
-    sizes = [found[size] if isinstance(size, str) else size for size in param.shape]
+    sizes = [values[size] if isinstance(size, str) else size for size in param.shape]
     return Access(address, param.dtype, param.access, sizes, None)
 
 
 def row_major(access: Access) -> Sequence[int]:
-    """The strides of an access, in elements, also where it is contiguous."""
+    """The strides of an access, in elements, computed if it is contiguous."""
     return contiguous(access.shape) if access.strides is None else access.strides

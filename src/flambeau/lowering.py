@@ -1,12 +1,12 @@
-"""Lowering: what one call of an operator takes and queues, worked out once for all calls with the same key.
+"""Lowering: turn a call of an operator into a plan, which serves all calls with the same key.
 
-- A lowering (see ops/operator.py) runs once for operands of given layouts, numbers of given types and attributes of
-  given values.  It is given a `Call`, which records what it takes and queues, and tensors over placeholders, which have
-  a layout and no memory.  So a lowering decides by layouts, attributes and number types alone.
-- A composite is lowered by running its body on placeholders: the operators that it calls are lowered into its own Call.
-  If it comes to one call of one operator, later calls go to that operator at once (`Delegation`).  If it needs a value,
-  its body runs in every call.
-- The outcome is a `Plan` (core/plan.py).
+- A lowering (see ops/operator.py) runs once for given layouts of operands, types of numbers and values of attributes.
+  It gets a `Call`, which records what is allocated and queued, and placeholders, which have a layout and no memory.  So
+  it decides only by layouts, attributes and types of numbers.
+- A composite is lowered by running its body on placeholders.  The operators that it calls are lowered into its `Call`.
+  If the body is one call of one operator, later calls go to that operator directly (`Delegation`).  If it needs a
+  value, it runs in every call.
+- The result is a `Plan` (core/plan.py).
 """
 
 from __future__ import annotations
@@ -19,28 +19,31 @@ from . import strides as st
 from .core import call as calls
 from .core import storage, tensor, thread
 from .core.call import Delegation, MovedScalars, RunBody
+from .core.host_calls import direct_call, host_call, whole_call
 from .core.layout import Layout, dense_layout, layout_of
 from .core.operator import COMPOSITE, POINTWISE, REGISTRY, Number, Operator
-from .core.plan import Drawn, Launch, LibraryCall, Part, Plan, direct_call, host_call, whole_call
+from .core.plan import Drawn, Launch, LibraryCall, Part, Plan
 from .core.storage import NO_PLACE, NotLowerable
 from .core.tensor import TensorBase, before_write, check_own_overlap
 from .core.thread import CPU, Device
 from .dtypes import dtype
 from .errors import ArgumentTypeError, DeviceMismatchError
 from .kernel import Grid, Kernel
+from .library_operation import LibraryOperation
 from .operands import MISUSES, check_types, device_of, misuse
 from .ops.pointwise import uncastable, unlike_result
-from .problem import Problem
 from .runtime.device import device
 from .runtime.generator import Generator, check_generator
+from .runtime.machine import Accelerator
 
-AT_ONCE = 2  # a call that takes no more than this takes all of it before its first step
+AT_ONCE = 2  # a call with at most this many allocations makes them all before its first step
 
 
 class Call:
-    """One call while it is lowered: what a lowering may ask for (see ops/operator.py), and what it has asked for.
+    """One call while it is lowered: implements the interface of ops/operator.py and records its use.
 
-    name: the operator's;  called: what the user calls it.  given: the tensor that takes the result, or None.
+    name: the operator's name.  called: the name that the user called.
+    given: the tensor that takes the result, or None.
     """
 
     def __init__(self, operator: Operator, device: Device, operands: int) -> None:
@@ -49,10 +52,10 @@ class Call:
         self.device = device
         self.is_on_host = device.index < 0
         self.setting = operator.setting
-        self.settings: list[tuple[Any, Any]] = []  # of operators that a composite calls, which its key does not have
+        self.settings: list[tuple[Any, Any]] = []  # of operators that a composite calls; they are not in its key
         self.is_derivative = operator.is_derivative
         self.given: Any = None
-        self.places = operands  # what the plan uses so far
+        self.places = operands  # the number of operands and allocations so far
         self.taken: list[Layout] = []
         self.steps: list[Any] = []
         self.draws: list[tuple[int, Any]] = []
@@ -61,7 +64,7 @@ class Call:
         self.inlined: list[tuple[Operator, Sequence[Any], Any]] = []
 
     def operand(self, source: TensorBase, place: int) -> Any:
-        """A tensor that stands for an operand of the call, which has a place among what the plan uses."""
+        """A placeholder for an operand; `place` is its index in the plan."""
         if source.layout.device is not self.device:
             raise NotLowerable("several devices")
         return self._placed(source.layout, place)
@@ -72,9 +75,9 @@ class Call:
         return tensor.new_tensor(memory, layout)
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
-        """A new result, or the tensor to write if its type, shape and strides are those of the result.
+        """A new result, or the tensor to write if that has the type, the shape and the strides of the result.
 
-        strides: of a result that leaves no gaps, contiguous if not given.
+        strides: those of a dense result; contiguous if not given.
         """
         size = st.Size(shape)
         layout = dense_layout(self.device, dtype, size)
@@ -88,11 +91,11 @@ class Call:
         return self.take(layout)
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
-        """Contiguous memory that is free again once this call's launches are done."""
+        """Contiguous memory that is freed when the launches of this call are done."""
         return self.take(dense_layout(self.device, dtype, tensor.checked_size(shape, self.name)))
 
     def take(self, layout: Layout) -> Any:
-        """New memory of a layout without gaps."""
+        """Allocate memory of a dense layout."""
         if layout.device is not self.device:
             raise NotLowerable("several devices")
         self.taken.append(layout)
@@ -120,22 +123,20 @@ class Call:
         self.given = before
 
     def make_on_host(self, body: Any, *operands: Any) -> None:
-        """On the CPU, make the result of this call's only launch by a function of the operands' arrays."""
+        """On the CPU, compute the result of the only launch by `body`, called with the operands' arrays."""
         self.body, self.body_operands = body, operands
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
         """Queue a kernel; on the CPU, run its reference."""
         callers.uses(kernel.entry, self.name)
-        # ignored: devices are objects here
-        handle = None if self.is_on_host else self.device.kernel(kernel)  # type: ignore[attr-defined]
+        handle = self.device.kernel(kernel) if isinstance(self.device, Accelerator) else None
         self.steps.append(Launch(kernel, handle, grid, values, self.called))
 
-    def library(self, problem: Problem, *operands: Any) -> None:
+    def library(self, operation: LibraryOperation, *operands: Any) -> None:
         """Queue a library call, with a workspace from the caching allocator."""
-        callers.uses(problem.kind, self.name)
-        # ignored: devices are objects here
-        handle, nbytes = (None, 0) if self.is_on_host else self.device.library_plan(problem)  # type: ignore[attr-defined]
-        self.steps.append(LibraryCall(problem, handle, nbytes, operands, self.called))
+        callers.uses(operation.kind, self.name)
+        handle, nbytes = self.device.library_plan(operation) if isinstance(self.device, Accelerator) else (None, 0)
+        self.steps.append(LibraryCall(operation, handle, nbytes, operands, self.called))
 
     def random(self, count: int, source: Any = None) -> tuple[Any, Any, Any]:
         """Reserve `count` Philox counters of a generator (None: the device's own): (state, seed, first counter)."""
@@ -148,13 +149,13 @@ class Call:
                     operator=self.name,
                 )
         self.draws.append((count, source))
-        place = 3 * len(self.draws) - 3
-        return Drawn(place), Drawn(place + 1), Drawn(place + 2)
+        first = 3 * len(self.draws) - 3
+        return Drawn(first), Drawn(first + 1), Drawn(first + 2)
 
     def inline(self, operator: Operator, bound: Sequence[Any], given: Any) -> Any:
-        """Lower a call that a composite makes into this one.  given: the tensor that takes the result, or None."""
-        for each in (*bound, given):
-            _check_placed(each)
+        """Lower a call of a composite's body into this call.  given: the tensor that takes the result, or None."""
+        for argument in (*bound, given):
+            _check_placed(argument)
         if operator.host == "waits" or operator.mutates:
             raise NotLowerable(operator.name)
         if operator.setting is not None and operator.setting is not self.setting:
@@ -166,7 +167,7 @@ class Call:
             return result if given is None else given
         before = self.given, self.name, self.called
         self.given, self.name = given, operator.name
-        if self.is_derivative:  # it has no name of its own: its launches are those of what it calls
+        if self.is_derivative:  # its launches are named after the operators that it calls
             self.called = operator.called
         try:
             result = operator.lower(self, *bound)
@@ -176,28 +177,28 @@ class Call:
         return result
 
     def plan(self, members: list[tuple[int, int]], has_given: bool, result: Any) -> Plan:
-        """What was recorded.  result: what the lowering returned, or the body of a composite."""
-        steps = [host_call(each) for each in self.steps] if self.is_on_host else self.steps
-        made = Plan(self.device, members, has_given, self.taken, steps, self.draws, result)
-        made.settings = self.settings or None
+        """The plan of what was recorded.  result: the result of the lowering, or of the body of a composite."""
+        steps = [host_call(step) for step in self.steps] if self.is_on_host else self.steps
+        plan = Plan(self.device, members, has_given, self.taken, steps, self.draws, result)
+        plan.settings = self.settings or None
         if len(self.taken) > AT_ONCE and self.steps:
-            made.lifetimes = _lifetimes(self.steps, self.places - len(self.taken), len(self.taken), _kept(result))
-        return made
+            plan.lifetimes = _lifetimes(self.steps, self.places - len(self.taken), len(self.taken), _kept(result))
+        return plan
 
 
 def _kept(result: Any) -> Iterator[int]:
-    """The places of what a call returns."""
+    """Yield the places of the results of a call."""
     if isinstance(result, tuple):
-        for each in result:
-            yield from _kept(each)
+        for tensor in result:
+            yield from _kept(tensor)
     elif result is not None:
         yield result.place if isinstance(result, Part) else result
 
 
 def _lifetimes(steps: Sequence[Any], first: int, count: int, kept: Iterator[int]) -> list[Any]:
-    """Per step, what is taken before it and what is dropped after it, as indexes of what the call takes.
+    """Per step, the indexes of the allocations to make before it and of those to free after it.
 
-    first: the place of the first one;  kept: the places of results, which are never dropped.
+    first: the place of the first allocation.  kept: the places of results, which are never freed.
     """
     uses = [{place.operand - first for place in step.addresses} for step in steps]
     begins, ends = [0] * count, [len(steps) - 1] * count
@@ -216,17 +217,17 @@ def _lifetimes(steps: Sequence[Any], first: int, count: int, kept: Iterator[int]
 
 
 def _check_placed(value: Any) -> None:
-    """Raise NotLowerable for a tensor with memory: another call would find another one in its place."""
+    """Raise NotLowerable for a tensor with memory, which is no argument: later calls would have another one."""
     if isinstance(value, TensorBase):
         if value.storage.place == NO_PLACE:
             raise NotLowerable("a tensor that is no argument")
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            _check_placed(each)
+        for member in value:
+            _check_placed(member)
 
 
 def entry_for(operator: Operator, bound: list[Any], given: Any) -> Any:
-    """What later calls with the same key do.  Raises what the operator raises."""
+    """The entry of the call cache for a call.  Raises the errors of the operator."""
     if operator.is_derivative:
         return _composite_entry(operator, bound, next(iter(_devices(bound)), CPU))
     check_types(operator, bound)
@@ -237,13 +238,13 @@ def entry_for(operator: Operator, bound: list[Any], given: Any) -> Any:
         return MovedScalars(scalars, device.index)
     if operator.kind is COMPOSITE:
         return _composite_entry(operator, bound, device)
-    members = [(index, at) for index, each in enumerate(bound) if _lists_tensors(each) for at in range(len(each))]
+    members = _members(bound)
     call = Call(operator, device, len(bound) + len(members) + (given is not None))
     arguments = _arguments(call, operator, bound)
     if given is not None:
         call.given = call.operand(given, call.places - 1)
-        for index, each in enumerate(bound):
-            if isinstance(each, TensorBase) and is_same(each, given):
+        for index, argument in enumerate(bound):
+            if isinstance(argument, TensorBase) and is_same(argument, given):
                 arguments[index] = call.given
     result = operator.lower(call, *arguments)
     if given is not None:
@@ -270,8 +271,13 @@ def _check_given(operator: Operator, device: Device, given: TensorBase) -> None:
 
 
 def is_same(one: TensorBase, other: TensorBase) -> bool:
-    """Whether two tensors are the same elements in the same layout."""
+    """Return whether two tensors have the same memory and layout."""
     return one.storage is other.storage and one.offset == other.offset and one.layout is other.layout
+
+
+def _members(bound: Sequence[Any]) -> list[tuple[int, int]]:
+    """(index of the argument, index in it) of every tensor in an argument that is a list of tensors."""
+    return [(index, at) for index, value in enumerate(bound) if _lists_tensors(value) for at in range(len(value))]
 
 
 def _lists_tensors(value: Any) -> bool:
@@ -279,14 +285,14 @@ def _lists_tensors(value: Any) -> bool:
 
 
 def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any]:
-    """The arguments as a lowering sees them: placeholders for tensors, a Number for a number that travels."""
+    """The arguments of a lowering: placeholders for tensors, a Number for a number that comes with each call."""
     arguments: list[Any] = []
     member = len(bound)
     for index, value in enumerate(bound):
         if isinstance(value, TensorBase):
             arguments.append(call.operand(value, index))
         elif _lists_tensors(value):
-            arguments.append([call.operand(each, member + at) for at, each in enumerate(value)])
+            arguments.append([call.operand(tensor, member + at) for at, tensor in enumerate(value)])
             member += len(value)
         elif operator.travels[index] and type(value) in (int, float, bool):
             arguments.append(Number(index, type(value)))
@@ -296,7 +302,7 @@ def _arguments(call: Call, operator: Operator, bound: Sequence[Any]) -> list[Any
 
 
 def _written(call: Call, result: Any) -> Any:
-    """The tensor that the caller wants written, after what writes `result` there is recorded."""
+    """Record the copy of `result` to the tensor to write, if they differ.  Returns that tensor."""
     check_single(call.called, result)
     if result is not call.given:
         check_fits(call.name, result, call.given)
@@ -305,12 +311,12 @@ def _written(call: Call, result: Any) -> Any:
 
 
 def _places(result: Any) -> Any:
-    """What a lowering returned, with places for tensors."""
+    """The result of a lowering with tensors replaced by their places."""
     if isinstance(result, TensorBase):
         return result.storage.place
     if isinstance(result, tuple):
-        made = [_places(each) for each in result]
-        return tuple(made) if type(result) is tuple else type(result)(*made)
+        places = [_places(tensor) for tensor in result]
+        return tuple(places) if type(result) is tuple else type(result)(*places)
     assert result is None, f"a lowering returned {result!r}"
     return None
 
@@ -319,7 +325,7 @@ def _places(result: Any) -> Any:
 
 
 def _devices(values: Sequence[Any]) -> Iterator[Device]:
-    """The devices of tensors among arguments, members of lists included."""
+    """Yield the devices of the tensors among arguments, also in lists."""
     for value in values:
         if isinstance(value, TensorBase):
             yield value.layout.device
@@ -328,10 +334,10 @@ def _devices(values: Sequence[Any]) -> Iterator[Device]:
 
 
 def _composite_entry(operator: Operator, bound: list[Any], device: Device) -> Any:
-    """A Delegation or a Plan for a composite that needs no values; else RunBody."""
+    """A Delegation or a Plan for a composite that reads no values, else RunBody."""
     if operator.host == "waits":
         return RunBody()
-    members = [(index, at) for index, each in enumerate(bound) if _lists_tensors(each) for at in range(len(each))]
+    members = _members(bound)
     call = Call(operator, device, len(bound) + len(members))
     now, failed = thread.here(), False
     try:
@@ -346,33 +352,33 @@ def _composite_entry(operator: Operator, bound: list[Any], device: Device) -> An
     finally:
         now.lowering = None
     if failed:
-        operator.body(*bound)  # a mistake is reported about the tensors that were given
+        operator.body(*bound)  # the error then describes the actual tensors
     return RunBody()
 
 
 def _delegation(call: Call, arguments: Sequence[Any], result: Any) -> Delegation | None:
-    """A composite that is one call of one operator with its own operands."""
+    """The delegation for a composite that is one call of one operator with the same operands, else None."""
     if len(call.inlined) != 1:
         return None
-    operator, bound, made = call.inlined[0]
+    operator, bound, inner_result = call.inlined[0]
     part = -1
-    if result is not made:
-        if not isinstance(made, tuple) or not any(each is result for each in made):
+    if result is not inner_result:
+        if not isinstance(inner_result, tuple) or not any(output is result for output in inner_result):
             return None
-        part = next(at for at, each in enumerate(made) if each is result)
+        part = next(at for at, output in enumerate(inner_result) if output is result)
     sources: list[tuple[int, int]] = []
-    for place, value in enumerate(bound):
+    for index, value in enumerate(bound):
         if isinstance(value, TensorBase) or _lists_tensors(value):
-            found = [at for at, each in enumerate(arguments) if each is value]
-            if not found:
+            positions = [at for at, argument in enumerate(arguments) if argument is value]
+            if not positions:
                 return None
-            sources.append((found[0], place))
-    template = [None if isinstance(each, TensorBase) or _lists_tensors(each) else each for each in bound]
+            sources.append((positions[0], index))
+    template = [None if isinstance(value, TensorBase) or _lists_tensors(value) else value for value in bound]
     return Delegation(operator, template, sources, part)
 
 
 def _parts(call: Call, arguments: Sequence[Any], result: Any) -> Any:
-    """What a composite returned, with places for tensors.  Raises NotLowerable for views of operands."""
+    """The result of a composite with tensors replaced by places.  Raises NotLowerable for views of operands."""
     if isinstance(result, TensorBase):
         place = result.storage.place
         if place == NO_PLACE:
@@ -382,17 +388,17 @@ def _parts(call: Call, arguments: Sequence[Any], result: Any) -> Any:
             layout = call.taken[place - first]
             is_whole = result.layout is layout and result.offset == 0
             return place if is_whole else Part(place, result.layout, result.offset)
-        if any(each is result for each in arguments):
+        if any(argument is result for argument in arguments):
             return place
         if call.is_derivative:
             return Part(place, result.layout, result.offset)
         raise NotLowerable("a view of an operand")
     if type(result) in (tuple, list):
-        return tuple([_parts(call, arguments, each) for each in result]) if type(result) is tuple else _refuse()
+        return tuple([_parts(call, arguments, tensor) for tensor in result]) if type(result) is tuple else _refuse()
     if result is None:
         return None
     if isinstance(result, tuple):
-        return type(result)(*[_parts(call, arguments, each) for each in result])
+        return type(result)(*[_parts(call, arguments, tensor) for tensor in result])
     return _refuse()
 
 
@@ -401,7 +407,7 @@ def _refuse() -> Any:
 
 
 def check_single(name: str, result: Any) -> None:
-    """Raise ArgumentTypeError where one tensor is to take several results."""
+    """Raise ArgumentTypeError if out= is one tensor and there are several results."""
     if isinstance(result, tuple):
         raise ArgumentTypeError(
             f"out= takes one tensor, and there are {len(result)} results", hint="call it without out=", operator=name
@@ -417,9 +423,9 @@ def check_fits(name: str, result: Any, target: Any) -> None:
 
 
 def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> Any:
-    """Let what out= names take the result of a call; what the call returns.
+    """Write the result of a call to the tensors of out=.  Returns the result of the call.
 
-    Raises: ArgumentTypeError, DeviceMismatchError, DtypeError, ShapeError; nothing is written then.
+    Raises: ArgumentTypeError, DeviceMismatchError, DtypeError, ShapeError.  Nothing is written then.
     """
     called = operator.called
     if isinstance(given, TensorBase):
@@ -434,21 +440,21 @@ def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> 
         )
     else:
         pairs = list(zip(given, result))
-        for target, each in pairs:
-            if target.dtype is not each.dtype:
-                raise uncastable(called, each.dtype, target.dtype)
-    for target, each in pairs:
-        _check_given(operator, each.layout.device, target)
+        for target, value in pairs:
+            if target.dtype is not value.dtype:
+                raise uncastable(called, value.dtype, target.dtype)
+    for target, value in pairs:
+        _check_given(operator, value.layout.device, target)
         if target.layout.numel:
-            check_fits(called, each, target)
-        elif each.dtype.category > target.dtype.category:
-            raise uncastable(called, each.dtype, target.dtype)
-    for target, each in pairs:
+            check_fits(called, value, target)
+        elif value.dtype.category > target.dtype.category:
+            raise uncastable(called, value.dtype, target.dtype)
+    for target, value in pairs:
         before_write(called, target)
         if target.layout.numel:
-            calls.assign(target, each)
-        elif target.layout.shape != each.layout.shape:
-            _adopt(bound, target, each)
+            calls.assign(target, value)
+        elif target.layout.shape != value.layout.shape:
+            _adopt(bound, target, value)
         target.storage.version += 1
     if isinstance(given, TensorBase):
         return given
@@ -456,15 +462,15 @@ def write_out(operator: Operator, bound: list[Any], given: Any, result: Any) -> 
 
 
 def _adopt(bound: list[Any], target: TensorBase, result: TensorBase) -> None:
-    """Let a tensor without elements take the shape and the values of a result."""
-    is_shared = any(isinstance(each, TensorBase) and each.storage is result.storage for each in bound)
+    """Give a tensor without elements the shape and the values of a result."""
+    is_shared = any(isinstance(argument, TensorBase) and argument.storage is result.storage for argument in bound)
     if result.dtype is not target.dtype or is_shared:
         result = REGISTRY["convert"](result, target.dtype)
     target.storage, target.layout, target.offset = result.storage, result.layout, result.offset
 
 
 class _Lowering(calls.Lowering):
-    """What the core asks of the modules above it."""
+    """The implementation of the interface by which the core calls the modules above it."""
 
     __slots__ = ()
     misuses = MISUSES
@@ -476,7 +482,8 @@ class _Lowering(calls.Lowering):
         return misuse(operator, bound, error)
 
     def moved(self, tensor: TensorBase, device: int) -> TensorBase:
-        return transfer.move(tensor, device)  # type: ignore[no-any-return]  # move has no types
+        moved: TensorBase = transfer.move(tensor, device)
+        return moved
 
     def copy_(self, target: TensorBase, source: TensorBase) -> Any:
         return transfer.copy_(target, source)

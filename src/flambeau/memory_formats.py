@@ -95,3 +95,36 @@ def _looks_like(order: Sequence[int], shape: Sequence[int], strides: Sequence[in
             return False
         least = strides[dim] * max(shape[dim], 1)
     return True
+
+
+class layout:  # noqa: N801  (PyTorch's name for it)
+    """The kind of storage of a tensor's elements: dense memory that strides walk through.
+
+    Example:
+        >>> isinstance(torch.strided, torch.layout)
+        True
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+strided = layout("strided")
+
+
+def check_layout(name: str, wanted: Any) -> None:
+    """Raise ArgumentTypeError unless it is a torch.layout or None."""
+    if wanted is not None and not isinstance(wanted, layout):
+        raise ArgumentTypeError(
+            f"layout must be a torch.layout, got {shown(wanted)}",
+            hint="use torch.strided, or leave it out",
+            operator=name,
+        )

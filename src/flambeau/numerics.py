@@ -1,12 +1,12 @@
-"""The switches between speed and exactness, and what they decide: torch.backends and its kin.
+"""Settings of numerical precision and determinism: torch.backends and related functions.
 
-- `fp32_precision` is a tree: generic, then cuda (also called cudnn), then its operations matmul, conv and rnn.  What
-  is "none" asks its parent; conv and rnn are "tf32" until they, or what is above them, are set.
-- `allow_tf32` and `set_float32_matmul_precision` are the older names.  Reading one after a newer name was set to
-  something else is an error, for there is no answer.
-- What flambeau multiplies follows the tree's matmul.  Half types are always summed in float32: the switches that allow
-  less are kept and change nothing, and so are those of libraries that flambeau does not use.
-- Every kernel gives the same bits in every run, so deterministic algorithms are always in use; the mode is kept.
+- `fp32_precision` is a tree: generic, then cuda (also called cudnn), then its operations matmul, conv and rnn.  A node
+  that is "none" inherits from its parent.  conv and rnn are "tf32" until they or a parent are set.
+- `allow_tf32` and `set_float32_matmul_precision` are the older names.  Reading one after a newer name was set to a
+  different value is an error.
+- Matrix products follow the matmul node.  Half types are always summed in float32.  Settings that allow less are stored
+  and have no effect; so are those of libraries that flambeau does not use.
+- Every kernel is deterministic, so the mode of deterministic algorithms is stored and has no effect.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 from . import config
 from .core import thread
+from .core.native import whole
 from .errors import ArgumentTypeError, ModeError, NotSupportedError
 from .ops import linalg
 from .runtime import device as devices
@@ -32,14 +33,14 @@ BLAS_LIBRARIES = ("default", "cublas", "cublaslt", "ck")
 LINALG_LIBRARIES = ("default", "cusolver", "magma")
 DEBUG_HINT = "expected one of `default`, `warn`, `error`, or 0, 1, 2"
 LARGEST_LIMIT = (1 << 31) - 1
-BENCHMARK_LIMIT = 10  # algorithms that a benchmark would try
+BENCHMARK_LIMIT = 10  # PyTorch's default
 MIXED = "use either fp32_precision or the older names, not both"
 
 
 class Switches:
-    """The process's settings.
+    """The settings of the process.
 
-    precisions: what was set in each place of the tree.  level and cudnn_tf32: what was set by the older names.
+    precisions: the value of each node of the tree.  level, cudnn_tf32: the values set by the older names.
     """
 
     def __init__(self) -> None:
@@ -49,43 +50,43 @@ class Switches:
         self.precisions |= {CONV: None, RNN: None}  # never set
         self.deterministic = False
         self.warn_only = False
-        self.libraries = config.preferred_libraries()  # the preferred one, by kind
+        self.libraries = config.preferred_libraries()  # the preferred library, by subject
         if self.level != LEVELS[0]:
             self.set(MATMUL, TF32)
 
-    def get(self, place: str) -> str:
-        """What holds in a place: its own setting, else its parent's."""
-        at: str | None = place
-        while at is not None:
-            found = self.precisions[at]
-            if found is not None and found != INHERIT:
-                return found
-            at = PARENT.get(at)
-        return TF32 if self.precisions[place] is None else INHERIT
+    def get(self, level_name: str) -> str:
+        """The precision of a node: its own setting, else that of its parent."""
+        level: str | None = level_name
+        while level is not None:
+            setting = self.precisions[level]
+            if setting is not None and setting != INHERIT:
+                return setting
+            level = PARENT.get(level)
+        return TF32 if self.precisions[level_name] is None else INHERIT
 
-    def set(self, place: str, value: str) -> None:
-        """Raises: ModeError for a value that there is not."""
+    def set(self, name: str, value: str) -> None:
+        """Set the precision of a node.  Raises ModeError for an unknown value."""
         if value not in (INHERIT, IEEE, TF32):
             raise ModeError(
                 f"Unknown precision: {value!r}", hint="use 'ieee', 'tf32' or 'none'", operator="fp32_precision"
             )
-        self.precisions[place] = value
+        self.precisions[name] = value
         linalg.allow_tf32.value = self.get(MATMUL) == TF32
 
     def matmul_is_tf32(self) -> bool:
-        """Raises: ModeError if the older and the newer names disagree."""
-        found = self.get(MATMUL) == TF32
-        if found != (self.level != LEVELS[0]):
+        """Return whether matrix products use TF32.  Raises ModeError if the older and the newer names disagree."""
+        is_tf32 = self.get(MATMUL) == TF32
+        if is_tf32 != (self.level != LEVELS[0]):
             raise ModeError(
                 "a mix of the legacy and new APIs was used: fp32_precision of matmul is "
                 f"{self.get(MATMUL)!r}, the matmul precision {self.level!r}",
                 hint=MIXED,
                 operator="allow_tf32",
             )
-        return found
+        return is_tf32
 
     def convolutions_are_tf32(self) -> bool:
-        """Raises: ModeError if the older and the newer names disagree."""
+        """Return whether convolutions use TF32.  Raises ModeError if the older and the newer names disagree."""
         conv, rnn = self.get(CONV), self.get(RNN)
         if (conv == TF32, rnn == TF32) != (self.cudnn_tf32, self.cudnn_tf32):
             raise ModeError(
@@ -101,9 +102,9 @@ switches = Switches()
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """How exact products of float32 matrices are: "highest", or "high" and "medium", which both mean TF32.
+    """Set the precision of float32 matrix products: "highest", or "high" and "medium", which both allow TF32.
 
-    Another text changes nothing, with a warning.
+    Another value is ignored with a warning.
     Example:
         >>> torch.set_float32_matmul_precision("high")
         >>> torch.backends.cuda.matmul.allow_tf32
@@ -120,7 +121,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """ "highest", "high" or "medium".  Raises ModeError if `fp32_precision` says otherwise.
+    """Return "highest", "high" or "medium".  Raises ModeError if `fp32_precision` differs.
 
     Example:
         >>> torch.get_float32_matmul_precision()
@@ -131,7 +132,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for algorithms that give the same bits in every run: flambeau's always do.  The mode is kept.
+    """Store the mode of deterministic algorithms.  All algorithms of flambeau are deterministic.
 
     Example:
         >>> torch.use_deterministic_algorithms(True)
@@ -147,7 +148,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What use_deterministic_algorithms was told.
+    """Return the mode set by `use_deterministic_algorithms`.
 
     Example:
         >>> torch.are_deterministic_algorithms_enabled()
@@ -157,7 +158,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """What use_deterministic_algorithms was told as warn_only.
+    """Return the `warn_only` set by `use_deterministic_algorithms`.
 
     Example:
         >>> torch.is_deterministic_algorithms_warn_only_enabled()
@@ -167,9 +168,9 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """use_deterministic_algorithms by name: "default" or 0, "warn" or 1, "error" or 2.
+    """Set the mode of deterministic algorithms by name: "default" or 0, "warn" or 1, "error" or 2.
 
-    Raises: ModeError for an unknown one, ArgumentTypeError for what is neither a text nor a number.
+    Raises: ModeError for an unknown value, ArgumentTypeError unless it is a str or an int.
     Example:
         >>> torch.set_deterministic_debug_mode("warn")
         >>> torch.get_deterministic_debug_mode()
@@ -194,7 +195,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2 for "default", "warn" and "error".
+    """Return the mode of deterministic algorithms: 0 for "default", 1 for "warn", 2 for "error".
 
     Example:
         >>> torch.get_deterministic_debug_mode()
@@ -204,15 +205,15 @@ def get_deterministic_debug_mode() -> int:
 
 
 def preferred_blas_library(backend: str | None = None) -> str:
-    """The library that products are asked of first, after choosing one if it is named.  It is kept and changes nothing.
+    """Return the preferred library for matrix products, after setting it if one is given.  It has no effect.
 
-    Raises: ModeError for an unknown one.
+    Raises: ModeError for an unknown name.
     """
     return _prefer("blas", BLAS_LIBRARIES, backend)
 
 
 def preferred_linalg_library(backend: str | None = None) -> str:
-    """As preferred_blas_library, for linear algebra beyond products."""
+    """As `preferred_blas_library`, for other linear algebra."""
     return _prefer("linalg", LINALG_LIBRARIES, backend)
 
 
@@ -227,10 +228,10 @@ def _prefer(kind: str, known: tuple[str, ...], wanted: str | None) -> str:
 
 
 def cublas_workspace_size(size: int | None = None) -> int:
-    """Bytes of workspace that a matrix product gets on the current device.  It is given back after each product.
+    """The bytes of workspace for a matrix product on the current device.  They are freed after each product.
 
-    CUBLASLT_WORKSPACE_SIZE says it, else CUBLAS_WORKSPACE_CONFIG, before the start: there is one setting for both.
-    Raises: NotSupportedError if `size` is given, since plans that were made would keep theirs.
+    The size is read at the start from CUBLASLT_WORKSPACE_SIZE, else from CUBLAS_WORKSPACE_CONFIG.
+    Raises: NotSupportedError if `size` is given: existing plans could not change theirs.
     """
     if size is not None:
         raise NotSupportedError(
@@ -243,7 +244,7 @@ def cublas_workspace_size(size: int | None = None) -> int:
 
 
 class Flag:
-    """A bool that is checked and kept."""
+    """A bool setting, checked when it is set."""
 
     def __init__(self, value: bool) -> None:
         self.initial = value
@@ -262,7 +263,7 @@ class Flag:
 
 
 class Limit:
-    """A number of algorithms that is checked and kept."""
+    """A setting for a number of algorithms, checked when it is set."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -279,9 +280,9 @@ class Limit:
 
 
 class Reduction:
-    """Whether products of a half type may be summed in that type: a bool, or (reduced, split_k).
+    """The setting that lets products of a half type be summed in that type: a bool, or (reduced, split_k).
 
-    It stands beside a read-only name with `_split_k` at its end.
+    A read-only attribute whose name ends with `_split_k` has the second value.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -291,12 +292,12 @@ class Reduction:
         return self if holder is None else self.pair(holder)[0]
 
     def pair(self, holder: Any) -> tuple[bool, bool]:
-        found: tuple[bool, bool] = vars(holder).get(self.name, (True, True))
-        return found
+        values: tuple[bool, bool] = vars(holder).get(self.name, (True, True))
+        return values
 
     def __set__(self, holder: Any, value: Any) -> None:
         pair = (value, True) if isinstance(value, bool) else value
-        is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(each, bool) for each in pair)
+        is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(flag, bool) for flag in pair)
         if not is_pair:
             raise ArgumentTypeError(f"expects a bool or a pair of bools, but got {value!r}", operator=self.name)
         if tuple(pair) == (True, False):
@@ -305,7 +306,7 @@ class Reduction:
 
 
 class SplitK:
-    """The second half of a Reduction."""
+    """The second value of a Reduction."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.reduction = name.removesuffix("_split_k")
@@ -318,7 +319,7 @@ class SplitK:
 
 
 class Precision:
-    """The `fp32_precision` of one place of the tree."""
+    """The `fp32_precision` of one node of the tree."""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -331,7 +332,7 @@ class Precision:
 
 
 class Matmul:
-    """torch.backends.cuda.matmul: how exact matrix products are."""
+    """torch.backends.cuda.matmul: the settings of matrix products."""
 
     fp32_precision = Precision(MATMUL)
     allow_fp16_reduced_precision_reduction = Reduction()
@@ -342,7 +343,7 @@ class Matmul:
 
     @property
     def allow_tf32(self) -> bool:
-        """Whether products of float32 matrices may round their inputs to 10 bits of mantissa.  Raises ModeError."""
+        """Whether float32 matrix products may round their inputs to 10 bits of mantissa.  Raises ModeError."""
         return switches.matmul_is_tf32()
 
     @allow_tf32.setter
@@ -370,13 +371,13 @@ class Recurrent:
 
 
 class BackendsModule(ModuleType):
-    """The class of torch.backends, whose `fp32_precision` is checked when it is set."""
+    """The class of the module torch.backends, which checks `fp32_precision` when it is set."""
 
     fp32_precision = Precision(GENERIC)
 
 
 class CudnnModule(ModuleType):
-    """The class of torch.backends.cudnn, whose names are checked when they are set."""
+    """The class of the module torch.backends.cudnn, which checks its settings when they are set."""
 
     fp32_precision = Precision(CUDA)
     enabled = Flag(True)
@@ -394,8 +395,8 @@ class CudnnModule(ModuleType):
     @allow_tf32.setter
     def allow_tf32(self, value: bool) -> None:
         switches.cudnn_tf32 = bool(value)
-        for place in (CONV, RNN):
-            switches.set(place, TF32 if value else IEEE)
+        for name in (CONV, RNN):
+            switches.set(name, TF32 if value else IEEE)
 
     @contextmanager
     def flags(
@@ -406,7 +407,7 @@ class CudnnModule(ModuleType):
         deterministic: bool = False,
         allow_tf32: bool = True,
     ) -> Iterator[None]:
-        """Set the switches, named or not, for a block."""
+        """Set all settings for a block; those that are not given get their defaults."""
         wanted = {"enabled": enabled, "benchmark": benchmark, "deterministic": deterministic}
         former = {name: getattr(self, name) for name in (*wanted, "benchmark_limit")}
         precisions, cudnn_tf32 = dict(switches.precisions), switches.cudnn_tf32
@@ -415,9 +416,13 @@ class CudnnModule(ModuleType):
                 setattr(self, name, value)
             yield
         finally:
-            for name, value in former.items():
-                setattr(self, name, value)
-            switches.precisions, switches.cudnn_tf32 = precisions, cudnn_tf32
+            self._restore(former, precisions, cudnn_tf32)
+
+    @whole
+    def _restore(self, former: dict[str, Any], precisions: dict[Any, Any], cudnn_tf32: Any) -> None:
+        for name, value in former.items():
+            setattr(self, name, value)
+        switches.precisions, switches.cudnn_tf32 = precisions, cudnn_tf32
 
 
 matmul = Matmul()

@@ -1,4 +1,4 @@
-"""Checks of an operator's arguments: their types, and the one device that its tensors are on."""
+"""Checks of the arguments of an operator: their types, and the common device of its tensors."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .core import thread
-from .core.operator import Operator, Parameter
+from .core.operator import Operator
+from .core.parameters import VALUE_ANNOTATIONS, Parameter
 from .core.storage import former_machine
 from .core.tensor import TensorBase
 from .core.thread import CPU, Device
 from .errors import ArgumentTypeError, DeviceMismatchError, FlambeauError, name_error, shown
 
-MISUSES = (FlambeauError, AttributeError, IndexError, TypeError, ValueError, struct.error)  # what `misuse` explains
+MISUSES = (FlambeauError, AttributeError, IndexError, TypeError, ValueError, struct.error)  # explained by `misuse`
 
 
 class Accepted(NamedTuple):
-    """What a parameter takes.  text: as errors say it;  takes: whether a value is that;  hint: a way to pass one."""
+    """The values that a parameter accepts.  text: their description in errors.  takes: the test.  hint: an example."""
 
     text: str
     takes: Callable[[Any], bool]
@@ -29,7 +30,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _are_tensors(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and all([isinstance(each, TensorBase) for each in value])
+    return isinstance(value, (list, tuple)) and all([isinstance(member, TensorBase) for member in value])
 
 
 def _is_number(value: Any) -> bool:
@@ -46,7 +47,7 @@ def _is_integer(value: Any) -> bool:
 
 def _are_dims(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
-        return all([hasattr(each, "__index__") for each in value])
+        return all([hasattr(dim, "__index__") for dim in value])
     return value is None or hasattr(value, "__index__")
 
 
@@ -59,11 +60,12 @@ def _or_none(takes: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 MAKE = "torch.tensor(...) makes a Tensor of numbers"
-ACCEPTED = {  # by a parameter's annotation, see core/operator.py; what is missing takes anything
+ACCEPTED = {  # by annotation (see core/operator.py); other annotations accept any value
     "Operand": Accepted("a Tensor", _is_tensor, MAKE),
     "Operand | None": Accepted("a Tensor or None", _or_none(_is_tensor), MAKE),
     "Operands": Accepted("a list or tuple of Tensors", _are_tensors, "as in {}([a, b])"),
     "Value": Accepted("a Tensor or a number", _is_value, MAKE),
+    "Value | None": Accepted("a Tensor, a number or None", _or_none(_is_value), MAKE),
     "int": Accepted("an int", _is_integer),
     "int | None": Accepted("an int or None", _or_none(_is_integer)),
     "Dims": Accepted("an int, a tuple of ints or None", _are_dims),
@@ -76,7 +78,7 @@ ACCEPTED = {  # by a parameter's annotation, see core/operator.py; what is missi
 
 
 def check_types(operator: Operator, bound: Sequence[Any]) -> None:
-    """Raise ArgumentTypeError for the first argument that is not what its parameter takes."""
+    """Raise ArgumentTypeError for the first argument that its parameter does not accept."""
     for parameter, value in zip(operator.parameters, bound):
         accepted = ACCEPTED.get(parameter.annotation)
         if accepted is not None and value is not parameter.default and not accepted.takes(value):
@@ -92,12 +94,12 @@ def _unaccepted(operator: Operator, parameter: Parameter, accepted: Accepted, va
 
 
 def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> FlambeauError:
-    """What to raise where a call failed with `error`: an error about a wrong argument that led to it, or itself."""
+    """The error to raise for a failed call: one about a wrong argument that caused `error`, or `error` itself."""
     if not isinstance(error, FlambeauError) or isinstance(error, ArgumentTypeError):
         try:
             check_types(operator, bound)
-        except ArgumentTypeError as found:
-            return found
+        except ArgumentTypeError as wrong_argument:
+            return wrong_argument
     if isinstance(error, FlambeauError):
         name_error(error, operator.called, operands_of(operator, bound))
         return error
@@ -107,25 +109,25 @@ def misuse(operator: Operator, bound: Sequence[Any], error: Exception) -> Flambe
 
 
 def operands_of(operator: Operator, bound: Sequence[Any]) -> tuple[tuple[str, str], ...]:
-    """Each argument of a call by its name, described."""
-    return tuple((each.name, shown(value)) for each, value in zip(operator.parameters, bound))
+    """(name, description) of each argument of a call."""
+    return tuple((parameter.name, shown(value)) for parameter, value in zip(operator.parameters, bound))
 
 
 def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[int]]:
-    """The device of a call's tensors, and the indexes of the zero-dimensional CPU tensors that stand for numbers.
+    """(device of the tensors of a call, indexes of the zero-dimensional CPU tensors that count as numbers).
 
     Raises DeviceMismatchError, naming every operand; AcceleratorError for memory of a former machine.
     """
     tensors = _named_tensors(operator, bound)
-    devices = {each.layout.device for _, each in tensors}
+    devices = {tensor.layout.device for _, tensor in tensors}
     machine = thread.machine()
-    for _, each in tensors:
-        if each.layout.device.index >= 0 and each.layout.device.machine is not machine:
-            raise former_machine(operator.called, each.storage)
+    for _, tensor in tensors:
+        if tensor.layout.device.index >= 0 and tensor.layout.device.machine is not machine:
+            raise former_machine(operator.called, tensor.storage)
     if len(devices) <= 1:
         return next(iter(devices), CPU), []
-    on_gpu = [each for each in devices if each.index >= 0]
-    loose = [name for name, each in tensors if each.layout.device is CPU]
+    on_gpu = [device for device in devices if device.index >= 0]
+    loose = [name for name, tensor in tensors if tensor.layout.device is CPU]
     scalars = [index for index in operator.tensor_indexes if _is_scalar(operator.parameters[index], bound[index])]
     if len(on_gpu) == 1 and len(scalars) == len(loose):
         return on_gpu[0], scalars
@@ -133,7 +135,7 @@ def device_of(operator: Operator, bound: Sequence[Any]) -> tuple[Device, list[in
 
 
 def _is_scalar(parameter: Parameter, value: Any) -> bool:
-    is_wanted = parameter.annotation == "Value" and isinstance(value, TensorBase)
+    is_wanted = parameter.annotation in VALUE_ANNOTATIONS and isinstance(value, TensorBase)
     return is_wanted and value.layout.device is CPU and not value.shape
 
 
@@ -144,14 +146,14 @@ def _named_tensors(operator: Operator, bound: Sequence[Any]) -> list[tuple[str, 
         if isinstance(value, TensorBase):
             named.append((name, value))
         elif isinstance(value, (list, tuple)):
-            named += [(f"{name}[{place}]", each) for place, each in enumerate(value)]
+            named += [(f"{name}[{at}]", tensor) for at, tensor in enumerate(value)]
     return named
 
 
 def _mismatch(operator: Operator, tensors: Sequence[tuple[str, TensorBase]]) -> DeviceMismatchError:
-    listed = ", ".join(f"{name} is {each.describe()}" for name, each in tensors)
-    target = next((each.layout.device for _, each in tensors if each.is_cuda), CPU)
-    mover = next(name for name, each in tensors if each.layout.device is not target)
+    listed = ", ".join(f"{name} is {tensor.describe()}" for name, tensor in tensors)
+    target = next((tensor.layout.device for _, tensor in tensors if tensor.is_cuda), CPU)
+    mover = next(name for name, tensor in tensors if tensor.layout.device is not target)
     return DeviceMismatchError(
         f"Expected all tensors to be on the same device: {listed}",
         hint=f'move one of them, for example {mover}.to("{target}")',

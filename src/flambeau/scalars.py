@@ -1,8 +1,8 @@
 """Conversion of Python numbers to data types, by PyTorch's rules.
 
-- A number that is an argument (of `fill_`, `masked_fill`, `clamp`; `alpha`) is converted by `converted`: an error where
-  the type cannot hold it.
-- A number that is an operand (of `+`, `*`, `<`) takes part in promotion, and then wraps as a cast in C does.
+- An argument (of `fill_`, `masked_fill`, `clamp`; `alpha`) is converted by `converted`.  It is an error if the type
+  cannot hold it.
+- An operand (of `+`, `*`, `<`) takes part in type promotion and then wraps as a cast in C does.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ LARGEST = {
 }  # fmt: skip
 
 
-def integer_range(kind: dtype) -> tuple[int, int]:
+def integer_range(dtype: dtype) -> tuple[int, int]:
     """The least and the largest value of an integer type or bool."""
-    bits = 1 if kind is bool_ else 8 * kind.itemsize - kind.is_signed
-    return -(1 << bits) if kind.is_signed else 0, (1 << bits) - 1
+    bits = 1 if dtype is bool_ else 8 * dtype.itemsize - dtype.is_signed
+    return -(1 << bits) if dtype.is_signed else 0, (1 << bits) - 1
 
 
-# Per type: its least and its largest finite value, and the Python type that its values have.
+# By dtype: the least and the largest finite value, and the Python type of the values.
 HELD: dict[dtype, tuple[Any, Any, type]] = {
     bool_: (-inf, inf, bool),
     **{kind: (*integer_range(kind), int) for kind in INTEGER_TYPES},
@@ -32,30 +32,31 @@ HELD: dict[dtype, tuple[Any, Any, type]] = {
 }
 
 
-def converted(name: str, kind: dtype, value: Any) -> Any:
-    """`value` as a bool, int or float that type `kind` holds.
+def converted(name: str, dtype: dtype, value: Any) -> Any:
+    """Convert a number to a bool, int or float that type `kind` can hold.
 
-    bool: whether it is not 0.  Integers: floats are cut, and a negative int wraps in an unsigned type.
-    Raises: ValueRangeError, in the name of operator `name`, if it lies outside the type's range.
+    For bool, the result is whether it is not 0.  For integers, floats are truncated, and a negative int wraps in an
+    unsigned type.
+    Raises: ValueRangeError, under the operator's name `name`, if it is outside the range of the type.
     """
-    low, high, python = HELD[kind]
+    low, high, python = HELD[dtype]
     if low <= value <= high:
         return python(value)
-    if kind.category == BOOL:  # NaN
+    if dtype.category == BOOL:  # NaN
         return True
-    if kind.category == FLOATING and not isinstance(value, int) and (isinf(value) or isnan(value)):
+    if dtype.category == FLOATING and not isinstance(value, int) and (isinf(value) or isnan(value)):
         return float(value)
     if low == 0 and -high <= value < 0 and not isinstance(value, float):
         return int(value) & high
-    raise overflow(name, kind, value)
+    raise overflow(name, dtype, value)
 
 
-def overflow(name: str, kind: dtype, value: Any) -> ValueRangeError:
+def overflow(name: str, dtype: dtype, value: Any) -> ValueRangeError:
     """The error for a number that a type cannot hold."""
-    low, high, _ = HELD[kind]
-    hint = f"{kind.name} holds {low:.5g} to {high:.5g}, infinity and NaN" if kind.is_floating_point else ""
+    low, high, _ = HELD[dtype]
+    hint = f"{dtype.name} holds {low:.5g} to {high:.5g}, infinity and NaN" if dtype.is_floating_point else ""
     return ValueRangeError(
-        f"value cannot be converted to type {kind.name} without overflow: {shown(value)}",
-        hint=hint or f"{kind.name} holds {low} to {high}",
+        f"value cannot be converted to type {dtype.name} without overflow: {shown(value)}",
+        hint=hint or f"{dtype.name} holds {low} to {high}",
         operator=name,
     )

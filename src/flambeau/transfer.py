@@ -9,18 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from . import strides as st
-from .autograd import record
-from .core import thread
+from .core import record, thread
 from .core.call import assign, call_two
 from .core.layout import Layout, layout_of
+from .core.native import whole
+from .core.queue import hooks
 from .core.tensor import TensorBase, alias_of, before_write, check_own_overlap, empty_tensor, new_tensor, overlap_of
 from .dtypes import dtype
 from .errors import ShapeError
-from .hooks import hooks
 from .memory_formats import preserve_format, suggested
 from .ops.operator import COMPOSITE, REGISTRY, Operator
-from .runtime.copy import copy_bytes
-from .runtime.route import route_of
+from .runtime.copy import copy_bytes, route_of
 
 
 def dense(tensor: TensorBase, wanted: dtype) -> TensorBase:
@@ -96,7 +95,7 @@ _convert.node_name = MOVE.node_name
 
 @MOVE.derivative
 def _(grad: Any) -> Any:
-    return grad  # brought back to the input's device by autograd.node.fit
+    return grad  # brought back to the input's device by core.record.fit
 
 
 @ASSIGN.derivative
@@ -146,6 +145,7 @@ def _converted(input: Any, wanted: dtype) -> Any:
     return call_two(_convert, input, wanted)
 
 
+@whole
 def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     """Overwrite `target` with `source`, broadcast and converted, across devices if need be; `target`.
 

@@ -9,7 +9,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.autograd import graph
-from flambeau.autograd.handle import RemovableHandle
+from flambeau.autograd.node_hooks import RemovableHandle
 from flambeau.errors import AutogradError
 from flambeau.nn import functional as F
 from flambeau.testing import machine

@@ -1,11 +1,13 @@
-"""DataLoader(device=...): batches are copied to a GPU ahead of their use, and ordered before it."""
+"""Iterators over batches, fetchers, and pinned batches."""
 
-from collections import namedtuple
+from collections import OrderedDict, UserList, namedtuple
+from types import MappingProxyType
 
 import pytest
 
 import flambeau as torch
 from flambeau.data import DataLoader, Dataset, TensorDataset
+from flambeau.data.iterators import pin_memory
 from flambeau.errors import ArgumentTypeError, DeviceIndexError, RaceError
 from flambeau.runtime.stream import Stream
 from flambeau.testing import machine
@@ -170,6 +172,31 @@ def test_an_exception_comes_at_its_turn():
         assert [each.item() for each in batches] == [2]
 
 
+@pytest.mark.parametrize("at", range(4))
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_interrupted_copy_loses_no_batch_and_a_failed_one_its_own(at, error):
+    failing = [at]
+
+    class Sample:
+        def __init__(self, value):
+            self.value = value
+
+        def to(self, device, non_blocking):
+            if self.value in failing:
+                failing.remove(self.value)
+                raise error
+            return self.value
+
+    with machine(devices=1):
+        batches = iter(DataLoader([*range(4)], batch_size=1, device="cuda", collate_fn=lambda rows: Sample(rows[0])))
+        found = []
+        with pytest.raises(error):
+            for each in batches:
+                found.append(each)
+        found.extend(batches)
+    assert found == [each for each in range(4) if error is KeyboardInterrupt or each != at]
+
+
 def test_the_cpu_is_a_device_too():
     (batch,) = DataLoader(table(2), batch_size=2, device="cpu")
     assert [str(each.device) for each in batch] == ["cpu", "cpu"]
@@ -180,3 +207,65 @@ def test_wrong_devices():
         DataLoader(table(), device=1.5)
     with machine(devices=1), pytest.raises(DeviceIndexError, match="7"):
         iter(DataLoader(table(), device="cuda:7"))
+
+
+# pin_memory
+
+
+def one():
+    return torch.ones(2)
+
+
+class PinnedByItself:
+    def pin_memory(self):
+        return "pinned by itself"
+
+
+class OwnDict(dict):
+    def pin_memory(self):
+        return "a dict pinned by itself"
+
+
+class Triple(tuple):
+    pass
+
+
+class Odd(tuple):
+    def __new__(cls, a, b):
+        return super().__new__(cls, (a, b))
+
+
+@pytest.mark.devices(1)
+def test_tensors_and_objects_that_pin_themselves(gpus):
+    x = one()
+    found = pin_memory(x)
+    assert (found.is_pinned(), found.tolist(), x.is_pinned()) == (True, [1.0, 1.0], False)
+    assert pin_memory(found) is found
+    assert pin_memory(PinnedByItself()) == "pinned by itself"
+    assert pin_memory(OwnDict(x=1)) == "a dict pinned by itself"
+
+
+@pytest.mark.devices(1)
+def test_containers_keep_their_type(gpus):
+    for value in ([one()], (one(),), Triple([one()]), {"a": one()}, OrderedDict(a=one()), UserList([one()])):
+        found = pin_memory(value)
+        assert type(found) is type(value)
+        assert found is not value
+        (inner,) = found.values() if hasattr(found, "values") else found
+        assert inner.is_pinned()
+    pair = pin_memory(Pair(one(), [one()]))
+    assert (type(pair), pair.x.is_pinned(), pair.y[0].is_pinned()) == (Pair, True, True)
+
+
+@pytest.mark.devices(1)
+def test_a_mapping_that_cannot_be_made_anew_becomes_a_dict(gpus):
+    found = pin_memory(MappingProxyType({"a": one()}))
+    assert found["a"].is_pinned()
+
+
+@pytest.mark.devices(1)
+def test_everything_else_stays(gpus):
+    other = object()
+    for value in ("text", b"bytes", 3, None, other):
+        assert pin_memory(value) is value
+    assert pin_memory(range(2)) == [0, 1]

@@ -18,9 +18,9 @@ import pytest
 
 import flambeau as torch
 from flambeau import channel, nn
-from flambeau.data import DataLoader, TensorDataset, get_worker_info, worker_iterator
-from flambeau.data.pinning import THREAD_NAME
-from flambeau.data.worker_iterator import LoaderTimeoutError, WorkerDiedError
+from flambeau.data import DataLoader, TensorDataset, get_worker_info, workers
+from flambeau.data.iterators import THREAD_NAME
+from flambeau.data.workers import LoaderTimeoutError, WorkerDiedError
 from flambeau.errors import AcceleratorError, ArgumentError, AutogradError, NotSupportedError
 from flambeau.multiprocessing import get_context
 from tests.data import programs
@@ -34,7 +34,7 @@ gpu = pytest.mark.devices(1)
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
-def workers():
+def worker_pids():
     return {each.pid for each in multiprocessing.active_children()}
 
 
@@ -47,7 +47,7 @@ def fork_server():
     """A fork server that has imported what workers need, so that each one starts in some 20 ms."""
     with pytest.MonkeyPatch.context() as patch:  # the server does not get sys.path otherwise
         patch.setenv("PYTHONPATH", os.pathsep.join(each for each in sys.path if each))
-        get_context("forkserver").set_forkserver_preload(["flambeau.data.worker", programs.__name__])
+        get_context("forkserver").set_forkserver_preload(["flambeau.data.workers", programs.__name__])
         forkserver.ensure_running()
 
 
@@ -57,11 +57,11 @@ def nothing_is_left(request, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(64))
     channel.endpoint()
     list(DataLoader(Numbers(1), num_workers=1))  # opens what is opened once and stays
-    before, files = workers(), len(os.listdir("/proc/self/fd"))
+    before, files = worker_pids(), len(os.listdir("/proc/self/fd"))
     yield
     gc.collect()
     channel.settle()
-    assert workers() == before
+    assert worker_pids() == before
     for each in pinning_threads():
         each.join(PATIENCE)
     assert pinning_threads() == []
@@ -185,7 +185,7 @@ def test_seeds_are_a_drawn_number_plus_the_worker_s():
 
 @pytest.mark.parametrize(("base", "worker", "expected"), RECORDED["numpy_seeds"])
 def test_numpy_is_seeded_as_by_pytorch(base, worker, expected):
-    from flambeau.data import worker as module
+    from flambeau.data import workers as module
 
     before = np.random.get_state(), torch.get_rng_state(), __import__("random").getstate()
     try:
@@ -286,7 +286,7 @@ def test_a_worker_that_dies_is_named(end, how, persistent):
     with pytest.raises(WorkerDiedError, match=f"DataLoader worker {how}; it was worker 1 of 2") as caught:
         next(batches)
     assert isinstance(caught.value, RuntimeError)
-    assert caught.value.pid in pids and not workers() & pids
+    assert caught.value.pid in pids and not worker_pids() & pids
     assert list(batches) == []
     again = iter(loader)
     assert next(again) == 0
@@ -308,7 +308,7 @@ def test_waiting_for_a_batch_has_an_end():
     loader = DataLoader(Called(2, at(0, programs.stop)), batch_size=None, num_workers=2, timeout=0.01)
     batches = iter(loader)
     raised(LoaderTimeoutError, lambda: next(batches), "DataLoader timed out after 0.01 seconds")
-    for pid in workers():
+    for pid in worker_pids():
         os.kill(pid, signal.SIGKILL)
 
 
@@ -320,16 +320,16 @@ def test_dropping_an_iterator_ends_its_workers():
     try:
         batches = iter(DataLoader(Numbers(100), num_workers=2))
         next(batches)
-        gone, pids = weakref.ref(batches), workers()
+        gone, pids = weakref.ref(batches), worker_pids()
         del batches
         assert gone() is None
-        assert not workers() & pids
+        assert not worker_pids() & pids
     finally:
         gc.enable()
 
 
 def test_a_worker_that_does_not_end_is_terminated(monkeypatch):
-    monkeypatch.setattr(worker_iterator, "END_SECONDS", 0.05)
+    monkeypatch.setattr(workers, "END_SECONDS", 0.05)
     reading, writing = os.pipe()
 
     def stay():
@@ -406,10 +406,10 @@ def test_persistent_workers_serve_every_epoch():
     pids = {each[0] for each in first}
     second = iter(loader)
     assert second is first
-    assert {each[0] for each in second} == pids <= workers()
+    assert {each[0] for each in second} == pids <= worker_pids()
     del loader, first, second
     gc.collect()
-    assert not workers() & pids
+    assert not worker_pids() & pids
 
 
 def test_an_epoch_may_begin_before_the_last_has_ended():

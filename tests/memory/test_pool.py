@@ -2,8 +2,7 @@
 
 import pytest
 
-from flambeau.memory.pool import LARGE_REMAINDER, Pool, Segment, segment_size
-from flambeau.memory.statistics import Counters
+from flambeau.core.pool import LARGE_REMAINDER, Counters, Pool, Segment, segment_size
 
 MIB = 1 << 20
 KIB = 1 << 10

@@ -7,8 +7,8 @@ from queue import Full
 import pytest
 
 import flambeau as torch
+from flambeau.core.queue import hooks
 from flambeau.errors import AcceleratorError, ProcessGoneError
-from flambeau.hooks import hooks
 from flambeau.testing import machine
 
 from .other import Other
@@ -172,7 +172,7 @@ def test_every_transfer_records_and_waits(others, context, monkeypatch):
     first, second = others(hop=hop), others(hop=hop)
     for each in (first, second):
         each.do("""
-from flambeau.hooks import hooks
+from flambeau.core.queue import hooks
 recorded, waited = [], []
 hooks.on_record = lambda event, stream: recorded.append(stream.cuda_stream)
 hooks.on_wait = lambda waiter, event: waited.append(waiter.cuda_stream)

@@ -69,6 +69,15 @@ def test_not_strict_reports_what_does_not_match():
         module.load_state_dict(state, strict=False)
 
 
+@pytest.mark.parametrize("missing, unexpected", [(["0.bias"], []), ([], ["extra"]), (["0.bias"], ["extra"])])
+def test_names_that_differ_print_as_pytorch_prints_them(missing, unexpected):
+    module, state = net(), net().state_dict()
+    state = {name: value for name, value in state.items() if name not in missing}
+    found = module.load_state_dict(state | dict.fromkeys(unexpected, 3), strict=False)
+    assert found == (missing, unexpected)
+    assert str(found) == repr(found) == f"_IncompatibleKeys(missing_keys={missing!r}, unexpected_keys={unexpected!r})"
+
+
 def test_other_things_are_refused():
     with pytest.raises(ArgumentTypeError, match="expected state_dict to be dict-like, got list"):
         net().load_state_dict([1])

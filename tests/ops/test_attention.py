@@ -12,8 +12,7 @@ from flambeau.errors import AutogradError, ShapeError
 from flambeau.nn.functional import scaled_dot_product_attention as attention
 from flambeau.ops import attention as ops
 from flambeau.tensor.factories import tensor
-from flambeau.testing import gradcheck, machine
-from flambeau.testing.gradcheck import gradgradcheck
+from flambeau.testing import gradcheck, gradgradcheck, machine
 
 HALVES = [dtypes.float16, dtypes.bfloat16]
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-12}

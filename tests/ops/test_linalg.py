@@ -1,15 +1,60 @@
-"""Matrix products: values for every rank and layout, empty products, and what is refused."""
+"""Matrix products and linear layers: values, gradients, the plans of products, and errors."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import flambeau as torch
 from flambeau import dtypes
 from flambeau.errors import DtypeError, ShapeError
+from flambeau.library_operation import Gemm
 from flambeau.ops import linalg
+from flambeau.ops.linalg import DENSE, FULL, IN_PLACE, Matrices, plan_gemm, unit_steps
+from flambeau.strides import contiguous
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck, machine
+
+
+def planned(a_shape, b_shape, batch, a_strides=None, b_strides=None):
+    a = Matrices(a_shape, a_strides or contiguous(a_shape))
+    b = Matrices(b_shape, b_strides or contiguous(b_shape))
+    return plan_gemm(dtypes.float32, a, b, batch, False, False)
+
+
+def test_transposed_operands_are_not_copied():
+    plan = planned((2, 3), (3, 4), (), (1, 2), (1, 3))
+    assert (plan.a, plan.b) == (IN_PLACE, IN_PLACE)
+    assert plan.gemm == Gemm(dtypes.float32, 1, 2, 4, 3, (0, 1, 2), (0, 1, 3), (8, 4, 1))
+
+
+def test_a_batch_over_one_matrix_is_one_tall_product():
+    plan = planned((5, 2, 3), (3, 4), (5,))
+    assert (plan.gemm.batch, plan.gemm.m, plan.a, plan.b) == (1, 10, IN_PLACE, IN_PLACE)
+
+
+def test_a_broadcast_batch_is_a_step_of_zero():
+    plan = planned((2, 3), (5, 3, 4), (5,))
+    assert (plan.gemm.batch, plan.gemm.a_strides[0], plan.gemm.b_strides[0]) == (5, 0, 12)
+
+
+def test_what_has_no_unit_step_is_copied():
+    assert planned((2, 3), (3, 4), (), (6, 2)).a == DENSE
+    assert planned((6, 1, 2, 3), (5, 3, 4), (6, 5)).a == FULL
+    assert planned((6, 1, 2, 3), (5, 3, 4), (6, 5)).b == FULL
+    assert planned((2, 3), (3, 4), (), (0, 1)).a == DENSE  # expanded rows
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [((1, 4, 99, 1), (4, 1)), ((4, 1, 1, 99), (1, 4)), ((1, 1, 7, 7), (1, 1)), ((1, 4, 0, 2), (1, 2)),
+     ((4, 1, 3, 0), (3, 1)), ((4, 3, 0, 1), None), ((4, 3, 6, 2), None), ((1, 4, 9, 0), None)],
+)  # fmt: skip
+def test_free_steps_are_chosen_so_that_one_is_a_unit(case, expected):
+    assert unit_steps(*case) == expected
+
+
+# products
 
 RANDOM = np.random.default_rng(4)
 
@@ -104,8 +149,8 @@ def test_tf32_is_off_until_it_is_asked_for():
         def output(self, shape, dtype):
             return tensor(np.zeros(shape), dtype=dtype)
 
-        def library(self, problem, *operands):
-            seen.append(problem.allow_tf32)
+        def library(self, operation, *operands):
+            seen.append(operation.allow_tf32)
 
     a = tensor([[1.0]])
     assert linalg.allow_tf32.value is False
@@ -126,10 +171,132 @@ def test_a_virtual_gpu_agrees():
         np.testing.assert_allclose(found.cpu().numpy(), a @ b, rtol=1e-12)
 
 
-def test_errors_name_every_value():
+def test_errors_of_products_name_every_value():
     a, b = tensor(np.zeros((2, 3))), tensor(np.zeros((4, 5)))
     text = r"matmul: mat1 and mat2 shapes cannot be multiplied \(2x3 and 4x5\)"
     with pytest.raises(ShapeError, match=text):
         linalg.matmul(a, b)
     with pytest.raises(DtypeError, match="no product of bool matrices"):
         linalg.matmul(tensor([[True]]), tensor([[True]]))
+
+
+# layers
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 4), (2, 1), (1, 4), ()])
+def test_addmm_adds_whatever_broadcasts(shape):
+    bias, a, b = RANDOM.standard_normal(shape), RANDOM.standard_normal((2, 3)), RANDOM.standard_normal((3, 4))
+    found = linalg.addmm(tensor(bias), tensor(a), tensor(b))
+    np.testing.assert_allclose(found.numpy(), bias + a @ b, rtol=1e-12)
+    scaled = linalg.addmm(tensor(bias), tensor(a), tensor(b), beta=2, alpha=3)
+    np.testing.assert_allclose(scaled.numpy(), 2 * bias + 3 * (a @ b), rtol=1e-12)
+    unread = linalg.addmm(tensor(bias * np.nan), tensor(a), tensor(b), beta=0)
+    np.testing.assert_allclose(unread.numpy(), a @ b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("lead", [(), (2,), (2, 3)])
+def test_linear(lead):
+    x, weight, bias = leaf(*lead, 3), leaf(4, 3), leaf(4)
+    expected = x.detach().numpy() @ weight.detach().numpy().T + bias.detach().numpy()
+    np.testing.assert_allclose(linalg.linear(x, weight, bias).detach().numpy(), expected, rtol=1e-12)
+    assert gradcheck(linalg.linear, [x, weight, bias])
+    linalg.linear(x, weight, bias).sum().backward()
+    assert weight.grad.is_contiguous()
+
+
+@pytest.mark.parametrize("wanted", [(0,), (1,), (2,), (0, 2), (1, 2), (0, 1, 2)])
+def test_only_the_gradients_that_are_wanted(wanted):
+    operands = [tensor(RANDOM.standard_normal(shape)) for shape in ((2, 3), (4, 3), (4,))]
+    for place in wanted:
+        operands[place].requires_grad_()
+    x, weight, _ = (each.detach().numpy() for each in operands)
+    upstream = RANDOM.standard_normal((2, 4))
+    linalg.linear(*operands).backward(tensor(upstream))
+    expected = upstream @ weight, upstream.T @ x, upstream.sum(0)
+    for place, (operand, gradient) in enumerate(zip(operands, expected, strict=True)):
+        assert (operand.grad is not None) == (place in wanted)
+        if place in wanted:
+            np.testing.assert_allclose(operand.grad.numpy(), gradient, rtol=1e-12)
+
+
+@pytest.mark.parametrize("lead", [(), (2,), (2, 3)])
+def test_the_gradients_have_gradients(lead):
+    operands = [leaf(*lead, 3), leaf(4, 3), leaf(4)]
+
+    def gradients(*operands):
+        result = linalg.linear(*operands)
+        return torch.autograd.grad((result * result).sum(), operands, create_graph=True)
+
+    assert gradcheck(gradients, operands)
+
+
+def test_an_input_that_needs_no_gradient_keeps_no_weight():
+    x, weight = tensor(RANDOM.standard_normal((2, 3))), leaf(4, 3)
+    result = linalg.linear(x, weight)
+    with torch.no_grad():
+        weight.zero_()  # is not read again, so nothing is lost
+    result.sum().backward()
+    np.testing.assert_allclose(weight.grad.numpy(), np.tile(x.numpy().sum(0), (4, 1)), rtol=1e-12)
+
+
+def test_gradients_of_nothing():
+    x, weight, bias = leaf(0, 3), leaf(4, 3), leaf(4)
+    linalg.linear(x, weight, bias).sum().backward()
+    assert x.grad.shape == (0, 3)
+    assert weight.grad.tolist() == [[0.0] * 3] * 4
+    assert bias.grad.tolist() == [0.0] * 4
+
+
+def test_an_inner_size_of_0_leaves_the_bias():
+    found = linalg.linear(tensor(np.zeros((2, 0))), tensor(np.zeros((3, 0))), tensor(np.array([1.0, 2, 3])))
+    assert found.tolist() == [[1, 2, 3]] * 2
+
+
+def test_errors_of_layers_name_every_value():
+    a, b = tensor(np.zeros((2, 3))), tensor(np.zeros((4, 5)))
+    with pytest.raises(DtypeError, match="input and weight to have the same dtype, but got float64 and float32"):
+        linalg.linear(a, tensor(np.zeros((4, 3), np.float32)))
+    with pytest.raises(ShapeError, match=r"linear: mat1 and mat2 shapes cannot be multiplied \(2x3 and 5x4\)"):
+        linalg.linear(a, b)
+
+
+@pytest.mark.parametrize("use_gelu", [False, True])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_an_activated_layer_is_the_activation_of_the_layer(use_gelu, kind):
+    operands = [leaf(4).to(kind), leaf(2, 3).to(kind), leaf(3, 4).to(kind)]
+    found = torch._addmm_activation(*operands, use_gelu=use_gelu)
+    layer = torch.addmm(*operands)
+    wanted = torch.nn.functional.gelu(layer, approximate="tanh") if use_gelu else layer.relu()
+    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=1e-6)
+    assert use_gelu or (found == 0).any()
+    upstream = tensor(RANDOM.standard_normal((2, 4))).to(kind)
+    for ours, theirs in zip(
+        torch.autograd.grad(found, operands, upstream), torch.autograd.grad(wanted, operands, upstream), strict=True
+    ):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_an_activated_layer_has_a_second_derivative(activation):
+    operands = [leaf(2, 3), leaf(4, 3), leaf(4)]
+    assert gradcheck(lambda *operands: linalg.linear_activation(*operands, activation), operands)
+    x, weight = leaf(2, 3), leaf(4, 3)
+
+    def slope(x, weight):
+        return torch.autograd.grad(linalg.linear_activation(x, weight, None, activation).sum(), x, create_graph=True)[0]
+
+    assert gradcheck(slope, [x, weight])
+
+
+def test_nan_stays_and_a_sum_of_nothing_is_activated():
+    bias, rows = torch.tensor([float("nan"), -1.0, 2.0]), torch.zeros(2, 1)
+    found = torch._addmm_activation(bias, rows, torch.zeros(1, 3)).numpy()
+    np.testing.assert_array_equal(found, [[np.nan, 0, 2]] * 2)
+    np.testing.assert_array_equal(torch._addmm_activation(bias, torch.zeros(2, 0), torch.zeros(0, 3)).numpy(), found)
+
+
+@pytest.mark.parametrize("use_gelu", [False, True])
+def test_activated_integers_are_refused(use_gelu):
+    operands = [torch.ones(*shape, dtype=torch.int64) for shape in ((4,), (2, 3), (3, 4))]
+    with pytest.raises(DtypeError, match="_addmm_activation: mat1 must be floating point, got int64"):
+        torch._addmm_activation(*operands, use_gelu=use_gelu)

@@ -15,7 +15,7 @@ import pytest
 import flambeau
 import flambeau as torch
 from flambeau.errors import ArgumentTypeError
-from flambeau.ops.convert import fill_kernel
+from flambeau.ops.copies import fill_kernel
 from flambeau.ops.operator import REGISTRY, Operand, composite, operator, view
 from flambeau.ops.pointwise import grid_over
 

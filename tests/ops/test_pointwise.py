@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 import flambeau as torch
 from flambeau import dtypes
-from flambeau.ops import pointwise_source as source
+from flambeau.ops import pointwise as source
 from flambeau.strides import contiguous
 from flambeau.testing import machine
 
@@ -83,7 +83,7 @@ def test_operands_turned_alike_are_one_line(gpus):
     y = x.t()
     y.mul_(3)
     assert np.array_equal(exact(x), 3 * exact(whole((30, 20), dtypes.float32)))
-    assert source.walked((20, 30), [y.strides, y.strides], 4)[0] == (600,)
+    assert source.kernel_layout((20, 30), [y.strides, y.strides], 4)[0] == (600,)
 
 
 def test_offsets_that_need_64_bits_are_counted_so(gpus, monkeypatch):
@@ -108,7 +108,7 @@ SIZES = some.lists(some.integers(1, 40), min_size=1, max_size=5)
 def test_the_row_of_a_walk_finds_every_position(sizes, pack, data):
     steps = contiguous(sizes)
     other = tuple(data.draw(some.sampled_from([0, step])) for step in steps)
-    shape, rows = source.walked(sizes, [steps, other], pack)
+    shape, rows = source.kernel_layout(sizes, [steps, other], pack)
     row = rows[-1]
     assert len(row) == len(shape) == len(rows[0]) and math.prod(shape) == math.prod(sizes)
     halves = [row[0] & 0xFFFFFFFF, *row[1:]]
@@ -125,12 +125,12 @@ def test_the_row_of_a_walk_finds_every_position(sizes, pack, data):
 
 
 def test_a_walk_has_packs_only_where_every_operand_has():
-    assert source.are_packed((8, 3), [(1, 8), (1, 12)], 4)
-    assert source.are_packed((8, 3), [(1, 8), (0, 1)], 4)
-    assert not source.are_packed((8, 3), [(1, 8), (1, 9)], 4)
-    assert not source.are_packed((6, 3), [(1, 8), (1, 8)], 4)
-    assert not source.are_packed((8,), [(1,), (2,)], 4)
-    assert source.are_packed((7,), [(1,), (0,)], 4)
+    assert source.is_vectorized((8, 3), [(1, 8), (1, 12)], 4)
+    assert source.is_vectorized((8, 3), [(1, 8), (0, 1)], 4)
+    assert not source.is_vectorized((8, 3), [(1, 8), (1, 9)], 4)
+    assert not source.is_vectorized((6, 3), [(1, 8), (1, 8)], 4)
+    assert not source.is_vectorized((8,), [(1,), (2,)], 4)
+    assert source.is_vectorized((7,), [(1,), (0,)], 4)
 
 
 def test_one_kernel_serves_every_layout_of_its_types():
@@ -145,8 +145,8 @@ def test_one_kernel_serves_every_layout_of_its_types():
 
 
 def test_a_pack_is_16_bytes_of_the_widest_and_32_where_the_result_is_narrower():
-    assert source.pack_of(dtypes.float32, [dtypes.float32]) == 4
-    assert source.pack_of(dtypes.float32, [dtypes.bfloat16]) == 4
-    assert source.pack_of(dtypes.bfloat16, [dtypes.float32]) == 8
-    assert source.pack_of(dtypes.bool_, [dtypes.float64, dtypes.float64]) == 4
-    assert source.pack_of(dtypes.uint8, []) == 16
+    assert source.vector_width(dtypes.float32, [dtypes.float32]) == 4
+    assert source.vector_width(dtypes.float32, [dtypes.bfloat16]) == 4
+    assert source.vector_width(dtypes.bfloat16, [dtypes.float32]) == 8
+    assert source.vector_width(dtypes.bool_, [dtypes.float64, dtypes.float64]) == 4
+    assert source.vector_width(dtypes.uint8, []) == 16

@@ -13,7 +13,7 @@ from flambeau.errors import ArgumentTypeError, DeviceMismatchError, FlambeauErro
 from flambeau.ops.operator import COMPOSITE, LOWERED, POINTWISE, REGISTRY, VIEW, Array
 from flambeau.tensor.factories import tensor
 from flambeau.testing import gradcheck, machine
-from flambeau.testing.samples import cases, made
+from flambeau.testing.samples import cases, made, values
 
 CASES = {case[0]: case[1:] for case in cases()}
 BY_OPERATOR: dict[str, list[str]] = {}
@@ -100,6 +100,21 @@ def of_each_type(name: str) -> list[str]:
 
 def written_in_place(cases: list[str]) -> Iterator[str]:
     return (case for case in cases if hasattr(CASES[case][3].args[0], "shape"))
+
+
+def masks() -> Iterator[tuple[str, Array]]:
+    """(operator, array) for every bool array of the samples that has room for both values."""
+    for name, operator in sorted(REGISTRY.items()):
+        for sample in operator.samples():
+            for value in (*sample.args, *sample.kwargs.values()):
+                for array in value if type(value) in (list, tuple) else [value]:
+                    if isinstance(array, Array) and array.dtype == "bool" and np.prod(array.shape) >= 4:
+                        yield name, array
+
+
+def test_masks_of_samples_are_neither_empty_nor_full():
+    found = [(name, array, values(array, dtypes.bool_).mean()) for name, array in masks()]
+    assert len(found) > 5 and [(name, array) for name, array, share in found if share in (0, 1)] == []
 
 
 @pytest.mark.parametrize("name", sorted(name for name in BY_OPERATOR if REGISTRY[name].inplace and name not in RANDOM))

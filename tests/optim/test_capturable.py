@@ -6,7 +6,7 @@ import flambeau as torch
 from flambeau import nn, optim
 from flambeau.errors import AcceleratorError
 from tests.conftest import ON_HARDWARE
-from tests.optim.test_optimizers import RECORDED, label
+from tests.optim.stepping import RECORDED, label
 from tests.oracle import optim_cases
 
 OPTIONS = [
@@ -160,7 +160,7 @@ def test_the_first_step_may_not_be_the_captured_one(gpus):
     optimizer, graph = optim.Adam(net.parameters(), capturable=True), torch.cuda.CUDAGraph()
     net(torch.ones(1, 3, device="cuda")).sum().backward()
     with (
-        pytest.raises(AcceleratorError, match="Adam.step: cannot be captured: every replay would begin"),
+        pytest.raises(AcceleratorError, match="Adam.step: cannot be captured: every replay would reset"),
         torch.cuda.graph(graph),
     ):
         optimizer.step()

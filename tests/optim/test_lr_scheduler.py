@@ -8,26 +8,23 @@ import flambeau as torch
 from flambeau import nn, optim
 from flambeau.errors import ArgumentError, ArgumentTypeError, NotSupportedError
 from flambeau.optim import lr_scheduler
+from tests.optim.stepping import sgd
 from tests.oracle import optim_cases
 
 
-def optimizer(*rates):
-    return optim.SGD([{"params": [nn.Parameter(torch.zeros(1))], "lr": rate} for rate in rates])
-
-
 def test_functions_scale_each_group_s_start():
-    owner = optimizer(1.0, 0.5)
+    owner = sgd(1.0, 0.5)
     scheduler = lr_scheduler.LambdaLR(owner, [lambda step: 0.5**step, lambda step: step + 1])
     owner.step()
     scheduler.step()
     scheduler.step()
     assert scheduler.get_last_lr() == [0.25, 1.5]
     assert [group["lr"] for group in owner.param_groups] == [0.25, 1.5]
-    assert lr_scheduler.LambdaLR(optimizer(1.0, 2.0), lambda step: 3).get_last_lr() == [3.0, 6.0]
+    assert lr_scheduler.LambdaLR(sgd(1.0, 2.0), lambda step: 3).get_last_lr() == [3.0, 6.0]
 
 
 def test_a_rate_set_by_hand_counts():
-    owner = optimizer(1.0)
+    owner = sgd(1.0)
     scheduler = lr_scheduler.ExponentialLR(owner, 0.5)
     owner.step()
     owner.param_groups[0]["lr"] = 8.0
@@ -36,13 +33,13 @@ def test_a_rate_set_by_hand_counts():
 
 
 def test_a_state_carries_on():
-    first, second = (lr_scheduler.StepLR(optimizer(1.0), 2) for _ in range(2))
+    first, second = (lr_scheduler.StepLR(sgd(1.0), 2) for _ in range(2))
     first.optimizer.step()
     for _ in range(3):
         first.step()
     second.load_state_dict(first.state_dict())
     assert (second.last_epoch, second.get_last_lr()) == (3, first.get_last_lr())
-    assert lr_scheduler.LambdaLR(optimizer(1.0), lambda step: 1).state_dict()["lr_lambdas"] == [None]
+    assert lr_scheduler.LambdaLR(sgd(1.0), lambda step: 1).state_dict()["lr_lambdas"] == [None]
 
 
 def test_bad_arguments():
@@ -51,17 +48,17 @@ def test_bad_arguments():
     with pytest.raises(
         ArgumentError, match=r"'initial_lr' is not specified in param_groups\[0\] when resuming at step 4"
     ):
-        lr_scheduler.StepLR(optimizer(1.0), 1, last_epoch=4)
+        lr_scheduler.StepLR(sgd(1.0), 1, last_epoch=4)
     with pytest.raises(ArgumentError, match="Expected 1 lr_lambdas, but got 2"):
-        lr_scheduler.LambdaLR(optimizer(1.0), [abs, abs])
+        lr_scheduler.LambdaLR(sgd(1.0), [abs, abs])
     with pytest.raises(ArgumentError, match=r"must be in \(0, 1\], got 0"):
-        lr_scheduler.LinearLR(optimizer(1.0), start_factor=0)
+        lr_scheduler.LinearLR(sgd(1.0), start_factor=0)
     with pytest.raises(NotSupportedError, match="LRScheduler: get_lr is not defined"):
-        lr_scheduler.LRScheduler(optimizer(1.0))
+        lr_scheduler.LRScheduler(sgd(1.0))
 
 
 def test_a_step_may_be_named_with_a_warning():
-    owner = optimizer(1.0)
+    owner = sgd(1.0)
     scheduler = lr_scheduler.StepLR(owner, 3, 0.5)
     owner.step()
     with pytest.warns(UserWarning, match="StepLR: the epoch parameter .* is deprecated, got 7"):
@@ -70,7 +67,7 @@ def test_a_step_may_be_named_with_a_warning():
 
 
 def test_the_starting_rate_is_the_first_scheduler_s():
-    owner = optimizer(1.0)
+    owner = sgd(1.0)
     first = lr_scheduler.ExponentialLR(owner, 0.5)
     owner.step()
     first.step()
@@ -104,7 +101,7 @@ def test_a_saved_scheduler_goes_on(kind):
             scheduler.step(*([float(number)] if kind == "plateau" else []))
         return [group["lr"] for group in owner.param_groups]
 
-    owner, other = optimizer(1.0, 0.5), optimizer(1.0, 0.5)
+    owner, other = sgd(1.0, 0.5), sgd(1.0, 0.5)
     scheduler = SAVED[kind](owner)
     go_on(owner, scheduler, 4)
     twin = SAVED[kind](other)
@@ -116,7 +113,7 @@ def test_a_saved_scheduler_goes_on(kind):
 
 
 def test_more_bad_arguments():
-    owner, other = optimizer(1.0), optimizer(1.0)
+    owner, other = sgd(1.0), sgd(1.0)
     step = lr_scheduler.StepLR(owner, 1)
     cases = [
         (lambda: lr_scheduler.SequentialLR(owner, [], []), ValueError, "SequentialLR: expects at least one scheduler"),

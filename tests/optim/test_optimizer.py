@@ -14,13 +14,7 @@ from flambeau.errors import (
     NotSupportedError,
     ShapeError,
 )
-from flambeau.hooks import hooks
-
-
-def param(*values):
-    made = nn.Parameter(torch.tensor(values or (1.0,)))
-    made.grad = torch.ones(made.shape)
-    return made
+from tests.optim.stepping import launches, param
 
 
 def test_groups_have_their_own_options():
@@ -270,16 +264,6 @@ def test_it_prints_its_groups():
         "SGD (\nParameter Group 0\n    dampening: 0\n    differentiable: False\n    foreach: None\n    fused: None\n"
         "    lr: 0.1\n    maximize: False\n    momentum: 0\n    nesterov: False\n    weight_decay: 0\n)"
     )
-
-
-def launches(call):
-    seen = []
-    hooks.on_launch, before = lambda *_: seen.append(1), hooks.on_launch
-    try:
-        call()
-    finally:
-        hooks.on_launch = before
-    return len(seen)
 
 
 @pytest.mark.parametrize(

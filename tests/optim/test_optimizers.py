@@ -3,7 +3,6 @@
 import copy
 import json
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,14 +10,8 @@ import pytest
 import flambeau as torch
 from flambeau import nn, optim
 from flambeau.errors import AcceleratorError
-from tests.optim.test_optimizer import launches
+from tests.optim.stepping import RECORDED, label, launches
 from tests.oracle import optim_cases
-
-RECORDED = json.loads(Path(optim_cases.__file__).with_suffix(".json").read_text())
-
-
-def label(case):
-    return f"{case[0]} {case[1]}"
 
 
 @pytest.mark.parametrize("case", RECORDED["optimizers"], ids=label)

@@ -26,7 +26,7 @@ import flambeau
 from flambeau.core.storage import Storage
 from flambeau.core.tensor import TensorBase
 from flambeau.errors import FlambeauError
-from flambeau.tensor import rebuilding
+from flambeau.tensor import pickling
 from tests.oracle import file_cases, former_files
 
 SLACK = 1 << 20  # bytes
@@ -180,7 +180,7 @@ def storages_in(value: object, found: dict[int, Storage]) -> dict[int, Storage]:
         seen.add(id(each))
         if isinstance(each, TensorBase):
             layout = each.shape, each.strides, each.offset, each.layout.itemsize
-            assert rebuilding.layout_fault(*layout, each.storage.nbytes) is None, layout
+            assert pickling.layout_fault(*layout, each.storage.nbytes) is None, layout
             found[id(each.storage)] = each.storage
             pending.append(vars(each))
         elif isinstance(each, Storage):

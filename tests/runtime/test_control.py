@@ -6,7 +6,8 @@ import flambeau as torch
 from flambeau import errors
 from flambeau.config import Gpus
 from flambeau.core import thread
-from flambeau.driver.nvidia import nvrtc, prebuilt_cubins
+from flambeau.driver.nvidia import compile as compiling
+from flambeau.driver.nvidia import prebuilt_cubins
 from flambeau.runtime.machine import Machine
 from flambeau.testing import machine
 
@@ -37,7 +38,7 @@ def test_without_gpus_there_are_no_architectures(chosen):
 def test_on_nvidia_what_is_shipped_and_what_can_be_compiled(chosen, monkeypatch):
     chosen("nvidia")
     monkeypatch.setattr(prebuilt_cubins, "architectures", lambda: {"sm_90": 3, "sm_80": 3})
-    monkeypatch.setattr(nvrtc, "supported", lambda: ["sm_90", "sm_100"])
+    monkeypatch.setattr(compiling, "supported", lambda: ["sm_90", "sm_100"])
     assert torch.cuda.get_arch_list() == ["sm_80", "sm_90", "sm_100"]
     assert not thread.machine().is_started
 

@@ -267,7 +267,7 @@ class TestTraining:
             optimizer.step()
 
         warm(step)
-        with pytest.raises(AcceleratorError, match="AdamW.step: cannot be captured: the number of the step"):
+        with pytest.raises(AcceleratorError, match="AdamW.step: cannot be captured: steps are counted on the host"):
             captured(step)
         step()
 

@@ -6,8 +6,8 @@ import re
 import pytest
 
 import flambeau as torch
+from flambeau.core.queue import hooks
 from flambeau.errors import EarlyAccessError
-from flambeau.hooks import hooks
 from flambeau.runtime.strict import unwatch
 from flambeau.testing import machine
 

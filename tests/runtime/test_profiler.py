@@ -8,7 +8,7 @@ import pytest
 
 import flambeau as torch
 from flambeau import errors
-from flambeau.hooks import hooks
+from flambeau.core.queue import hooks
 from flambeau.testing import machine
 
 nvtx = torch.cuda.nvtx

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flambeau as torch
-from flambeau.driver.nvidia.nvrtc import nvrtc_version
+from flambeau.driver.nvidia.compile import nvrtc_version
 from flambeau.runtime import sleep
 from flambeau.testing import kernels, machine
 

@@ -18,16 +18,7 @@ from flambeau.serialization.files import EmptyFileError, NoFileError
 from flambeau.serialization.pickler import PicklingError
 from flambeau.serialization.unpickler import UnpicklingError
 from flambeau.testing import machine
-
-
-def saved(obj, **options):
-    file = io.BytesIO()
-    torch.save(obj, file, **options)
-    return file.getvalue()
-
-
-def again(obj, **options):
-    return torch.load(io.BytesIO(saved(obj)), **options)
+from tests.serialization.reading import again, saved
 
 
 def test_nested_containers_come_back_as_they_were(tmp_path):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import flambeau as torch
+from flambeau.core.queue import hooks
 from flambeau.errors import ArgumentError, ArgumentTypeError, DtypeError
-from flambeau.hooks import hooks
 
 EVERY = [
     lambda **o: torch.empty(2, 3, **o),

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import flambeau as torch
+from flambeau.core.queue import hooks
 from flambeau.errors import ArgumentError, ArgumentTypeError, IndexRangeError, ShapeError
-from flambeau.hooks import hooks
 from flambeau.testing import machine
 
 pytestmark = pytest.mark.devices(1)

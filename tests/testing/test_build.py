@@ -7,13 +7,13 @@ import functools
 import pytest
 
 from flambeau import dtypes
-from flambeau.driver.nvidia import background_compilation, nvrtc, prebuilt_cubins
-from flambeau.driver.nvidia.background_compilation import Source, following
+from flambeau.driver.nvidia import compile, prebuilt_cubins
+from flambeau.driver.nvidia import compile as compiling
+from flambeau.driver.nvidia.compile import Source, following
 from flambeau.kernel import Kernel
 from flambeau.ops.operator import REGISTRY
 from flambeau.testing import build, machine
-from flambeau.testing.build import Run
-from flambeau.testing.programs import CALLS, STEPS
+from flambeau.testing.build import CALLS, STEPS, Run
 
 FLOAT, HALF = dtypes.float32, dtypes.bfloat16
 
@@ -93,11 +93,11 @@ def few(tmp_path, monkeypatch):
     monkeypatch.setattr(prebuilt_cubins, "DIRECTORY", tmp_path / "cubins")
     monkeypatch.setattr(build, "program_runs", lambda: RUNS[:1])
     monkeypatch.setattr(build, "sample_runs", lambda: RUNS[1:])
-    for module in (nvrtc, build):
+    for module in (compiling, build):
         monkeypatch.setattr(module, "nvrtc_version", lambda: (13, 5))
-    monkeypatch.setattr(nvrtc, "compiled", lambda entry, source, arch: f"{entry} {arch}".encode())
-    monkeypatch.setattr(nvrtc, "remember", lambda files, version: None)
-    monkeypatch.setattr(nvrtc, "remembered", lambda files: None)  # it asks for the version of the bindings
+    monkeypatch.setattr(compiling, "compiled", lambda entry, source, arch: f"{entry} {arch}".encode())
+    monkeypatch.setattr(compiling, "remember", lambda files, version: None)
+    monkeypatch.setattr(compiling, "remembered", lambda files: None)  # it asks for the version of the bindings
     prebuilt_cubins.archive.cache_clear()
     yield tmp_path / "cubins"
     prebuilt_cubins.archive.cache_clear()
@@ -106,18 +106,18 @@ def few(tmp_path, monkeypatch):
 def test_it_makes_an_archive_per_architecture_and_the_list(few):
     lines = []
     assert build.main(["--arch", "sm_80", "--arch", "sm_90"], lines.append) == 0
-    assert sorted(path.name for path in few.iterdir()) == [background_compilation.NAME, "sm_80.zip", "sm_90.zip"]
+    assert sorted(path.name for path in few.iterdir()) == [compile.FOLLOWING_FILE, "sm_80.zip", "sm_90.zip"]
     assert lines[1].startswith("sm_80: 7 kernels, ")
     found = prebuilt_cubins.Archive(few / "sm_90.zip")
     assert found.read(prebuilt_cubins.cache_key("source of e", "sm_90", None)) == b"e sm_90"
-    assert following(few / background_compilation.NAME).of(Source("e", "source of e")) == [Source("f", "source of f")]
+    assert following(few / compile.FOLLOWING_FILE).of(Source("e", "source of e")) == [Source("f", "source of f")]
 
 
 def test_a_pure_package_has_no_machine_code(few, monkeypatch):
     build.main(["--arch", "sm_80"], lambda line: None)
-    monkeypatch.setattr(nvrtc, "nvrtc_version", lambda: pytest.fail("the compiler was loaded"))
+    monkeypatch.setattr(compiling, "nvrtc_version", lambda: pytest.fail("the compiler was loaded"))
     assert build.main(["--pure"], lambda line: None) == 0
-    assert [path.name for path in few.iterdir()] == [background_compilation.NAME]
+    assert [path.name for path in few.iterdir()] == [compile.FOLLOWING_FILE]
 
 
 def test_more_bytes_than_the_limit_fail(few, monkeypatch):
@@ -131,7 +131,7 @@ def test_a_kernel_that_does_not_compile_fails(few, monkeypatch):
     def fails(entry, source, arch):
         raise build.FlambeauError(f"{entry}: no")
 
-    monkeypatch.setattr(nvrtc, "compiled", fails)
+    monkeypatch.setattr(compiling, "compiled", fails)
     lines = []
     assert build.main(["--arch", "sm_90"], lines.append) == 1
     assert lines[-1] == "a: no"

@@ -12,12 +12,11 @@ import pytest
 import flambeau as torch
 from flambeau import errors
 from flambeau.core import thread
-from flambeau.hooks import NAMES, hooks, subscribe, unsubscribe
+from flambeau.core.queue import NAMES, hooks, subscribe, unsubscribe
 from flambeau.profiler import ProfilerAction, ProfilerActivity, profile, record_function, schedule
 from flambeau.profiler import tensorboard_trace_handler as handler
 from flambeau.testing import machine
-from flambeau.tools.profiler import Profile
-from flambeau.tools.profiler_backends import EventRecorder
+from flambeau.tools.profiler import EventRecorder, Profile
 
 MIB = 1 << 20
 ADD = "add_float32_float32_float32"

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import callers
+from ..core import record
+from ..core.native import whole
 from ..errors import ArgumentTypeError, AutogradError, shown
-from . import record
 from .node_hooks import hooks_of
 
 TRACEBACK, PARENT = "traceback_", "parent_"  # keys of a node's metadata
@@ -22,6 +23,7 @@ class _Anomaly:
     running = threading.local()
 
 
+@whole
 def _set(enabled: bool, check_nan: bool) -> None:
     _Anomaly.enabled, _Anomaly.check_nan = enabled, check_nan
     record.observe(note_forward, enabled)
@@ -36,6 +38,7 @@ class _Restoring:
     def __enter__(self) -> None:
         pass
 
+    @whole
     def __exit__(self, *error: object) -> None:
         _set(*self._former)
 
@@ -69,7 +72,11 @@ class detect_anomaly(_Restoring):  # noqa: N801
 
     def __enter__(self) -> None:
         super().__init__()
-        _set(True, self._check_nan)
+        try:
+            _set(True, self._check_nan)
+        except BaseException:  # a signal handler may raise after the change, and there is no `__exit__` then
+            _set(*self._former)
+            raise
 
 
 def _check(name: str, what: str, value: object) -> None:

@@ -12,15 +12,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import Any, NamedTuple
 
 from .. import callers
+from ..core.engine import current_task, notes
+from ..core.record import Saved, save
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, AutogradError, CheckpointError
 from ..runtime.device import CPU_INDEX
-from ..runtime.generator import default_generator
+from ..runtime.generator import default_generator, set_states
 from . import functional, graph
-from .engine import current_task, notes
 from .function import Function
 from .mode import GradMode, mode
-from .node import Saved, save
 
 DETERMINISM_CHECKS = ("default", "none")
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
@@ -167,16 +167,11 @@ class _Random:
     def again(self) -> Iterator[None]:
         """A context in which the same numbers are drawn as after this was made; what is drawn otherwise goes on."""
         former = [each.state_bytes() for each in self.generators]
-        _restore(self.generators, self.states)
         try:
+            set_states("set_state", self.generators, self.states)
             yield
         finally:
-            _restore(self.generators, former)
-
-
-def _restore(generators: Sequence[Any], states: Sequence[bytes]) -> None:
-    for generator, state in zip(generators, states):
-        generator.set_state_bytes(state)
+            set_states("set_state", self.generators, former)
 
 
 # not reentrant

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from ..core import record
+from ..core.record import Edge, Node, Saved, check_broadcast, fit, freed, save, streams_of
 from ..core.tensor import FROM_FUNCTION, IN_NO_GRAD, ONE_OF_SEVERAL, TensorBase, alias_of, empty_tensor
 from ..errors import ArgumentTypeError, AutogradError, NotSupportedError, shown
-from . import record
 from .mode import GradMode, mode
-from .node import Edge, Node, Saved, check_broadcast, fit, freed, save, streams_of
 
 
 class FunctionCtx:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import callers
+from ..core import record
+from ..core.engine import GraphTask, initial_grads
+from ..core.record import NO_STREAMS, Node
 from ..core.tensor import TensorBase, empty_tensor
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NotSupportedError, shown
-from . import record
-from .engine import GraphTask, initial_grads
 from .graph_node import GradientEdge
-from .node import NO_STREAMS, Node
 
 
 def backward(

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import transfer
+from ..core import record
+from ..core.engine import current_task, notes
+from ..core.native import Lock, whole
+from ..core.record import Saved
 from ..core.tensor import TensorBase, watch_writes
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
-from . import record
-from .engine import current_task, notes
 from .graph_node import GradientEdge, Node, face_of
-from .handle import RemovableHandle
-from .node import Saved
-from .node_hooks import LeafHooks, add, hooks_of
+from .node_hooks import LeafHooks, RemovableHandle, add, hooks_of
 from .node_streams import set_override_stale_capture_stream, set_warn_on_accumulate_grad_stream_mismatch
 
 __all__ = [
@@ -52,7 +52,7 @@ class _Choices(threading.local):
 
 _choices = _Choices()
 _open = 0  # how many hooks there are, in all threads
-_counting = threading.Lock()
+_counting = Lock()
 
 
 def _count(change: int) -> None:
@@ -94,12 +94,19 @@ class saved_tensors_hooks:  # noqa: N801
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        _push(self.pack_hook, self.unpack_hook)
+        depth = len(_choices.hooks)
+        try:
+            _push(self.pack_hook, self.unpack_hook)
+        except BaseException:  # a signal handler may raise after the change, and there is no `__exit__` then
+            _pop(depth)
+            raise
 
+    @whole
     def __exit__(self, *error: object) -> None:
-        _pop()
+        _pop(len(_choices.hooks) - 1)
 
 
+@whole
 def _push(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
     if _choices.refusal is not None:
         raise AutogradError(
@@ -111,9 +118,12 @@ def _push(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
     _count(1)
 
 
-def _pop() -> None:
-    _choices.hooks.pop()
-    _count(-1)
+@whole
+def _pop(depth: int) -> None:
+    """Remove the hooks above the outermost `depth`."""
+    while len(_choices.hooks) > depth:
+        _choices.hooks.pop()
+        _count(-1)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801
@@ -220,18 +230,23 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
             hint="leave the inner one out",
             operator="allow_mutation_on_saved_tensors",
         )
-    mutations = _Mutations()
-    _push(mutations.pack, mutations.unpack)
-    _choices.is_mutable = True
-    watch_writes(mutations.before_write, True)
+    mutations, depth = _Mutations(), len(_choices.hooks)
     try:
+        _push(mutations.pack, mutations.unpack)
+        _choices.is_mutable = True
+        watch_writes(mutations.before_write, True)
         yield mutations
     finally:
-        watch_writes(mutations.before_write, False)
-        _choices.is_mutable = False
-        _pop()
-        mutations.is_open = False
-        mutations.clear()
+        _end(mutations, depth)
+
+
+@whole
+def _end(mutations: _Mutations, depth: int) -> None:
+    watch_writes(mutations.before_write, False)
+    _choices.is_mutable = False
+    _pop(depth)
+    mutations.is_open = False
+    mutations.clear()
 
 
 # edges and hooks

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.operator import FACT, OUT, VALUE, Need
+from ..core.record import AccumulateGrad, OperatorNode, Saved, freed
 from ..errors import ArgumentTypeError, shown
-from .handle import RemovableHandle
-from .node import AccumulateGrad, OperatorNode, Saved, freed
-from .node_hooks import add, hooks_of
+from .node_hooks import RemovableHandle, add, hooks_of
 
 CONSTANTS = {"condition", "index", "indices", "mask", "pos_weight", "target"}  # operands without a gradient
 SAVED, RAW = "_saved_", "_raw_saved_"  # attributes begin so; what follows is PyTorch's name of the value

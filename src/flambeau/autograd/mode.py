@@ -8,6 +8,7 @@ from inspect import isgeneratorfunction
 from typing import Any
 
 from ..core import thread
+from ..core.native import whole
 from ..errors import ArgumentTypeError, shown
 
 
@@ -93,6 +94,7 @@ class GradMode(_ContextDecorator):
         self._previous.append(mode.enabled)
         mode.enabled = self.enabled
 
+    @whole
     def __exit__(self, *error: object) -> None:
         mode.enabled = self._previous.pop()
 
@@ -193,6 +195,7 @@ class inference_mode(_ContextDecorator):  # noqa: N801
         self._previous.append((now.inference, now.grad_enabled))
         now.inference, now.grad_enabled = self.mode, not self.mode
 
+    @whole
     def __exit__(self, *error: object) -> None:
         now = thread.here()
         now.inference, now.grad_enabled = self._previous.pop()
@@ -218,6 +221,7 @@ class set_multithreading_enabled(_ContextDecorator):  # noqa: N801
     def __enter__(self) -> None:
         set_multithreading_enabled.enabled = self.mode
 
+    @whole
     def __exit__(self, *error: object) -> None:
         set_multithreading_enabled.enabled = self._first
 

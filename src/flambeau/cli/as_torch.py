@@ -1,6 +1,6 @@
 """Lets `import torch` find flambeau: `torch` and `torch.<any module>` are flambeau's modules, the same objects.
 
-In this process the import system is told; those that it starts, by whatever means, find alias/torch.py on their path.
+In this process a meta path finder is installed; child processes find alias/torch.py on their path.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _numbers(version: object) -> tuple[int, ...]:
 
 
 class Alias(Loader):
-    """Gives a module that is there already under its own name."""
+    """Loader that returns an existing module under a second name."""
 
     def __init__(self, target: str) -> None:
         self.target = target
@@ -75,7 +75,7 @@ class Alias(Loader):
 
 
 class Finder(MetaPathFinder):
-    """Finds `torch` and everything below it in flambeau; what flambeau does not have stays not found."""
+    """Meta path finder that maps `torch` and its submodules to flambeau's; absent ones are not found."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -94,7 +94,7 @@ class Finder(MetaPathFinder):
 def install() -> None:
     """Make `import torch` find flambeau, here and in new processes, with PyTorch's version number.
 
-    Nothing happens if it does already.
+    A second call has no effect.
     """
     if not any(isinstance(each, Finder) for each in sys.meta_path):
         sys.meta_path.insert(0, Finder())

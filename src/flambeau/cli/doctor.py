@@ -1,4 +1,4 @@
-"""What this machine has, and what to install.  Never fails: what cannot be found out is said in its place."""
+"""`flambeau doctor`: report of the installation.  It never fails: an unavailable fact is replaced by the reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Report = dict[str, Any]
 
 
 def report() -> Report:
-    """Everything that `print_report` shows, as plain data."""
+    """The facts that `print_report` prints, as plain data."""
     return {
         "flambeau": __version__,
         "python": platform.python_version(),
@@ -59,7 +59,7 @@ def version_of(package: str) -> str:
 
 
 def chosen_gpus() -> str:
-    """What `cuda` means to a program started now."""
+    """The GPUs that `cuda` means in a program started now, as text."""
     text = os.environ.get("FLAMBEAU_GPUS", "")
     try:
         chosen = config.gpus()
@@ -85,8 +85,8 @@ def devices() -> list[Report]:
 
 
 def nvrtc() -> str:
-    """The compiler's version, or why there is none."""
-    from ..driver.nvidia.nvrtc import nvrtc_version
+    """The compiler's version, or the reason why it cannot be loaded."""
+    from ..driver.nvidia.compile import nvrtc_version
 
     try:
         major, minor = nvrtc_version()
@@ -102,7 +102,7 @@ def cublas() -> str:
 
 
 def shipped() -> Report:
-    """How many kernels came compiled with the package, for each architecture."""
+    """Number of kernels shipped with the package, per architecture."""
     from ..driver.nvidia.prebuilt_cubins import architectures
 
     return dict(architectures())
@@ -118,7 +118,7 @@ def cudnn() -> str:
 
 
 def cache() -> Report:
-    """The directory of compiled kernels, and what is in it."""
+    """The directory of compiled kernels, with their number and size."""
     directory = config.cache_directory() / "cubin"
     try:
         sizes = [each.stat().st_size for each in directory.glob("*.cubin")]
@@ -128,13 +128,13 @@ def cache() -> Report:
 
 
 def extra(packages: tuple[str, ...]) -> Report:
-    """Which packages of an extra are there, and which are missing."""
+    """Installed and missing packages of an extra."""
     versions = {each: version_of(each) for each in packages}
     return {"installed": MISSING not in versions.values(), "packages": versions}
 
 
 def advice(found: Report) -> list[str]:
-    """What to install, one line each; empty if nothing is missing."""
+    """Recommended installations, one line each; empty if nothing is missing."""
     lines = []
     if found["uncompiled"]:
         lines.append(f"{found['uncompiled']}; {compiled.HINT}")

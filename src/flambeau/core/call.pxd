@@ -1,6 +1,7 @@
 cimport cython
 from . cimport tensor, thread
 from .layout cimport Layout, layout_of
+from .native cimport enter_critical, leave_critical
 from .operator cimport Caller, Operator, bind, bind_two
 from .plan cimport Plan
 from .storage cimport Storage
@@ -39,13 +40,15 @@ cpdef call_two(Operator operator, first, second)
 cpdef call_inplace(Operator operator, tuple args, dict kwargs)
 
 cpdef derive(Operator operator, list bound)
+cpdef bint is_operand(other) except -1
 
 cdef class _CoreCaller(Caller):
     cpdef derive(self, Operator operator, list bound)
     cpdef call(self, Operator operator, tuple args, dict kwargs)
 
-@cython.locals(now=Thread)
 cdef _served(Operator operator, list bound, given, bint inplace)
+@cython.locals(now=Thread)
+cdef _named(Operator operator, list bound, given, bint inplace)
 cdef _called(Thread now, Operator operator, list bound, given)
 @cython.locals(key=list, plan=Plan, joins=bint)
 cdef _run(Thread now, Operator operator, list bound)

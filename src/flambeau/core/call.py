@@ -9,17 +9,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import index as as_int
 from typing import Any
 
 from .. import host
 from .. import strides as st
-from ..autograd import record
 from ..dtypes import dtype
 from ..errors import ArgumentTypeError, AutogradError, FlambeauError, ShapeError, shown
 from ..memory_formats import memory_format
-from . import tensor, thread
+from . import record, tensor, thread
 from .layout import WIDEST_ACCESS, layout_of
+from .native import enter_critical, leave_critical
 from .operator import COMPOSITE, REGISTRY, VIEW, Caller, Operator, bind, bind_two, make_calls_by
 from .plan import Plan
 from .storage import NO_PLACE, former_machine
@@ -156,8 +157,8 @@ def _quick(operator: Operator, bound: list[Any]) -> Any:
 
 
 def call_two(operator: Operator, first: Any, second: Any) -> Any:
-    """As `call`, for an operator that needs no more than two arguments."""
-    return _served(operator, bind_two(operator, first, second), None, False)
+    """As `call`, for an operator that needs no more than two arguments and writes none of them."""
+    return _named(operator, bind_two(operator, first, second), None, False)
 
 
 def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -168,6 +169,63 @@ def call_inplace(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, An
 def derive(operator: Operator, bound: list[Any]) -> Any:
     """Run a derivative, of which nothing is recorded."""
     return _run(thread.here(), operator, bound)
+
+
+# methods of tensors
+
+
+def is_operand(other: Any) -> bool:
+    """Whether a value is a tensor or a number, Python's or NumPy's."""
+    return isinstance(other, (TensorBase, int, float)) or host.is_numpy_loaded() and isinstance(other, host.np.generic)
+
+
+def method_of(operator: Operator) -> Any:
+    """Make the method `x.name(...)` of an operator."""
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return call(operator, args, kwargs)
+
+    return method
+
+
+def inplace_method_of(operator: Operator) -> Any:
+    """Make the method `x.name_(...)` of an operator."""
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return call_inplace(operator, args, kwargs)
+
+    return method
+
+
+def binary_method_of(operator: Operator, otherwise: Callable[[Any, Any], Any]) -> Any:
+    """Make the method of a binary symbol, `x + y`;  otherwise: called with both where y is no tensor or number."""
+
+    def method(self: Any, other: Any) -> Any:
+        if is_operand(other):
+            return call_two(operator, self, other)
+        return otherwise(self, other)
+
+    return method
+
+
+def reflected_method_of(operator: Operator, otherwise: Callable[[Any, Any], Any]) -> Any:
+    """As `binary_method_of`, for `y + x` of a y whose class is not Tensor."""
+
+    def method(self: Any, other: Any) -> Any:
+        if is_operand(other):
+            return call_two(operator, other, self)
+        return otherwise(self, other)
+
+    return method
+
+
+def augmented_method_of(operator: Operator) -> Any:
+    """Make the method for `x += y`; NotImplemented for an array, so that Python computes `x = x + y`."""
+
+    def method(self: Any, other: Any) -> Any:
+        return call_inplace(operator, (self, other), {}) if is_operand(other) else NotImplemented
+
+    return method
 
 
 class _CoreCaller(Caller):
@@ -184,6 +242,18 @@ make_calls_by(_CoreCaller())
 
 
 def _served(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> Any:
+    """Run a call; one that writes tensors is a critical section, so that their versions count what was written."""
+    if not inplace and given is None and not operator.mutates:
+        return _named(operator, bound, given, inplace)
+    enter_critical()
+    try:
+        result = _named(operator, bound, given, inplace)
+    finally:
+        leave_critical()
+    return result
+
+
+def _named(operator: Operator, bound: list[Any], given: Any, inplace: bool) -> Any:
     """Run a call.  The outermost of a thread gives its name to errors."""
     now = thread.here()
     if now.operator is not None:

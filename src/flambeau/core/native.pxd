@@ -6,9 +6,14 @@ cpdef bint is_unshared(buffer) noexcept
 cpdef Py_ssize_t identity(value) noexcept
 cpdef long long next_number() noexcept
 
+cpdef void enter_critical() noexcept
+cpdef leave_critical()
+cpdef run_handlers()
+
 cdef class Lock:
     cdef void* _mutex
+    cdef unsigned long long _owner
 
     cpdef acquire(self)
-    cpdef bint try_acquire(self)
+    cpdef bint try_acquire(self) except -1
     cpdef release(self)

@@ -5,6 +5,19 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
+import os
+import sys
+import threading
+from functools import wraps
+
+from ..errors import reentered
+
+SLICE = 0.1  # seconds: how often a wait for a lock looks for signals
+
+cdef extern from "Python.h":
+    int PyGC_Enable()
+    int PyGC_Disable()
+
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident()
 
@@ -86,11 +99,92 @@ cpdef long long next_number() noexcept:
     return _numbers
 
 
+# critical sections: see native.py.  No `return` stands in a `try` whose `finally` may raise: Cython would leak its value.
+
+cdef unsigned long long _main = threading.main_thread().ident
+cdef Py_ssize_t _main_depth = 0
+cdef Py_ssize_t _depth = 0
+cdef bint _collects = False
+cdef list _put_off = []
+_entries = set()
+
+
+cpdef void enter_critical() noexcept:
+    """Begin a critical section of this thread.  Sections nest."""
+    global _depth, _main_depth, _collects
+    if PyThread_get_thread_ident() == _main:
+        _main_depth += 1
+    _depth += 1
+    if _depth == 1:
+        _collects = PyGC_Disable()
+
+
+cpdef leave_critical():
+    """End a critical section; after the outermost one, run the signal handlers that were put off, which may raise."""
+    global _depth, _main_depth
+    _depth -= 1
+    if _depth == 0 and _collects:
+        PyGC_Enable()
+    if PyThread_get_thread_ident() == _main:
+        _main_depth -= 1
+        if _put_off and _main_depth == 0:
+            run_handlers()
+
+
+def is_critical(frame):
+    """Whether the main thread, which runs `frame`, is in a critical section or about to enter one."""
+    return _main_depth > 0 or frame.f_code in _entries
+
+
+def put_off(number, run):
+    """Have `run(number, frame)` called when the main thread has left its critical sections."""
+    _put_off.append((number, run))
+
+
+cpdef run_handlers():
+    """Run what was put off, if this is the main thread.  A long wait calls it where everything is consistent."""
+    while _put_off and PyThread_get_thread_ident() == _main:
+        number, run = _put_off.pop(0)
+        run(number, sys._getframe())
+
+
+def _in_child():
+    """The thread that forked is the only one left, and the main one.  It was in no section."""
+    global _main, _main_depth, _depth
+    if _depth and _collects:
+        PyGC_Enable()
+    _main = PyThread_get_thread_ident()
+    _main_depth = _depth = 0
+    _put_off.clear()
+
+
+os.register_at_fork(after_in_child=_in_child)
+
+
+def whole(function):
+    """Decorate a function so that all of it, its first instruction included, is a critical section."""
+
+    @wraps(function)
+    def inside(*args, **kwargs):
+        enter_critical()
+        try:
+            result = function(*args, **kwargs)
+        finally:
+            leave_critical()
+        return result
+
+    return inside
+
+
 cdef class Lock:
-    """A mutex.  Nearly every acquire succeeds at once, and then takes no Python call."""
+    """A mutex, held in a critical section.  Nearly every acquire succeeds at once, and then takes no Python call.
+
+    Raises ReentryError where its thread holds it already.
+    """
 
     def __cinit__(self):
         self._mutex = flambeau_mutex_new()
+        self._owner = 0
         if self._mutex == NULL:
             raise MemoryError("no mutex")
 
@@ -99,17 +193,64 @@ cdef class Lock:
             flambeau_mutex_free(self._mutex)
 
     cpdef acquire(self):
-        flambeau_mutex_take(self._mutex)
+        enter_critical()
+        if not flambeau_mutex_try(self._mutex):
+            if self._owner == PyThread_get_thread_ident():
+                leave_critical()
+                raise reentered()
+            flambeau_mutex_take(self._mutex)
+        self._owner = PyThread_get_thread_ident()
 
-    cpdef bint try_acquire(self):
+    cpdef bint try_acquire(self) except -1:
         """Try to acquire the lock; return whether it succeeded."""
-        return flambeau_mutex_try(self._mutex)
+        enter_critical()
+        if flambeau_mutex_try(self._mutex):
+            self._owner = PyThread_get_thread_ident()
+            return True
+        leave_critical()
+        return False
 
     cpdef release(self):
+        self._owner = 0
         flambeau_mutex_give(self._mutex)
+        leave_critical()
 
     def __enter__(self):
         self.acquire()
 
-    def __exit__(self, *raised):
+    def __exit__(self, kind=None, error=None, traceback=None):
         self.release()
+
+
+class ReentrantLock:
+    """A mutex that its thread may acquire again, held in a critical section.
+
+    inner: the mutex alone, for calls that are made within a critical section.
+    """
+
+    __slots__ = ("inner",)
+
+    def __init__(self):
+        self.inner = threading.RLock()
+
+    def acquire(self):
+        enter_critical()
+        if not self.inner.acquire(False):
+            _wait_for(self.inner)
+
+    def release(self, kind=None, error=None, traceback=None):
+        self.inner.release()
+        leave_critical()
+
+    __enter__, __exit__ = acquire, release
+
+
+def _wait_for(lock):
+    """Acquire a lock that another thread has.  Outside of other sections, signal handlers run meanwhile."""
+    while not lock.acquire(True, SLICE):
+        if _main_depth == 1:
+            try:
+                run_handlers()
+            except BaseException:
+                leave_critical()
+                raise

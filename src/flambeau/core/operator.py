@@ -1,13 +1,6 @@
 """The operator record: what an operator is called with, how it is bound, and what is in the key of a call.
 
-Parameters are told apart by their annotations:
-
-    Operand            a tensor
-    Operand | None     a tensor that may be absent
-    Operands           a sequence of tensors
-    Value              a tensor or a Python number
-    Number             a Python number that the lowering only passes on: see `Number`
-    anything else      an attribute
+Its parameters are those of the function that defines it: see parameters.py.
 
 A derivative names what it needs, and only that is saved: `grad` (or `grads`, a tuple, when there are several
 results), `out` (the first result; `out1` is the second, and so on), any parameter, `<parameter>_shape` for the shape
@@ -18,85 +11,18 @@ none.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ..dtypes import dtype, meant
 from ..errors import ArgumentTypeError, shown
+from .parameters import VALUE_ANNOTATIONS, Errors, Parameter, Samples, by_position, parameters_of, python_signature
 
 POINTWISE, LOWERED, VIEW, COMPOSITE = "pointwise", "lowered", "view", "composite"
-TENSOR_ANNOTATIONS = ("Operand", "Operand | None", "Operands", "Value")
 OF_NUMPY = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
 
-class Sample(NamedTuple):
-    """Inputs for the operator sweep.  In `args`, an `Array` stands for a tensor."""
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any] = {}
-
-
-class ErrorSample(NamedTuple):
-    """Inputs that must fail, with the error's class and a regular expression that its text matches."""
-
-    args: tuple[Any, ...]
-    error: type[Exception]
-    match: str
-    kwargs: dict[str, Any] = {}
-
-
-Samples = Callable[[], Iterable[Sample]]
-Errors = Callable[[], Iterable[ErrorSample]]
 REGISTRY: dict[str, Operator] = {}
-
-
-class Parameter(NamedTuple):
-    """One parameter of an operator.  default: inspect.Parameter.empty if it must be given."""
-
-    name: str
-    annotation: str
-    default: Any
-    keyword_only: bool
-
-    @property
-    def is_tensor(self) -> bool:
-        return self.annotation in TENSOR_ANNOTATIONS
-
-    @property
-    def is_needed(self) -> bool:
-        return self.default is inspect.Parameter.empty
-
-
-def parameters_of(body: Callable[..., Any], skip_call: bool) -> tuple[Parameter, ...]:
-    """The parameters in a body's signature, without the first if that is the call."""
-    found = list(inspect.signature(body).parameters.values())[1 if skip_call else 0 :]
-    named = inspect.Parameter.KEYWORD_ONLY
-    return tuple(Parameter(each.name, str(each.annotation), each.default, each.kind is named) for each in found)
-
-
-def python_signature(parameters: Sequence[Parameter], takes_out: bool) -> inspect.Signature:
-    """The `inspect.Signature` of an operator's calls."""
-    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    found = [inspect.Parameter(each.name, kinds[each.keyword_only], default=each.default) for each in parameters]
-    if takes_out:
-        found.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
-    return inspect.Signature(found)
-
-
-def by_position(body: Callable[..., Any]) -> Callable[..., Any]:
-    """The body, callable with the values of keyword-only parameters in their order, as calls have them."""
-    found = inspect.signature(body).parameters.values()
-    named = [each.name for each in found if each.kind is inspect.Parameter.KEYWORD_ONLY]
-    if not named:
-        return body
-    count = len(found) - len(named)
-
-    @wraps(body)
-    def positional(*values: Any) -> Any:
-        return body(*values[:count], **dict(zip(named, values[count:], strict=True)))
-
-    return positional
 
 
 class Number:
@@ -257,7 +183,7 @@ class Operator:
         REGISTRY[self.name] = self
 
     def _travels(self, parameter: Parameter) -> bool:
-        if self.kind == POINTWISE and parameter.annotation == "Value":
+        if self.kind == POINTWISE and parameter.annotation in VALUE_ANNOTATIONS:
             return not self.by_value
         return self.kind != COMPOSITE and parameter.annotation == "Number"
 
@@ -300,7 +226,7 @@ class Operator:
 
     def derivative_body(self, body: Callable[..., Any]) -> Operator:
         self.backward = body
-        self.backward_needs = tuple(inspect.signature(body).parameters)
+        self.backward_needs = tuple([each.name for each in parameters_of(body)])
         self.saves = tuple([self._need(name) for name in self.backward_needs])
         self.derivative_call = self._as_composite(body, len(self.saves))
         return self

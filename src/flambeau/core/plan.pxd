@@ -1,9 +1,9 @@
 cimport cython
-from ..hooks cimport Hooks
-from ..runtime.queue cimport Queue
+from .queue cimport Hooks
+from .queue cimport Queue
 from . cimport storage, tensor, thread
 from .layout cimport Layout
-from .native cimport copied, is_unshared, put_address
+from .native cimport copied, enter_critical, is_unshared, leave_critical, put_address
 from .operator cimport Number
 from .storage cimport Storage
 from .tensor cimport TensorBase
@@ -16,7 +16,6 @@ cdef int _SHAPED
 cdef int _NUMBER
 cdef int _WEAK
 cdef int _DRAWN
-cdef int _LISTED
 
 @cython.final
 cdef class Place:
@@ -97,6 +96,7 @@ cdef class Plan:
 
     @cython.locals(stream=Queue, layout=Layout, index=Py_ssize_t, at=Py_ssize_t)
     cpdef run(self, list bound, given)
+    cdef _draw_and_run(self, list bound, Queue stream)
     cpdef bint is_stale(self) except -1
     cdef _run_step(self, step, Queue stream, list bound, drawn)
     @cython.locals(first=Py_ssize_t, place=Py_ssize_t, number=Py_ssize_t)

@@ -15,20 +15,21 @@ from typing import Any, NoReturn
 
 from .. import host
 from ..errors import FlambeauError, OutOfMemoryError, ValueRangeError, reference_failed, shown
-from ..hooks import hooks
-from ..kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar, Strided
-from ..problem import Problem, unpacked
+from ..kernel import Access, Grid, Kernel, Pointer, Pointers, Scalar
+from ..library_operation import LibraryOperation, unpack_addresses
 from . import storage, tensor, thread
 from .layout import Layout
-from .native import copied, is_unshared, put_address
+from .native import copied, enter_critical, is_unshared, leave_critical, put_address
 from .operator import Number
+from .queue import hooks
 from .tensor import TensorBase
 from .thread import Device
 
 ADDRESS = Struct("@Q")
 
 # where an argument of a host function comes from
-_FIXED, _WHOLE, _SHAPED, _NUMBER, _WEAK, _DRAWN, _LISTED = range(7)
+FIXED, WHOLE, SHAPED, NUMBER, WEAK, DRAWN, LISTED = range(7)
+_FIXED, _WHOLE, _SHAPED, _NUMBER, _WEAK, _DRAWN = FIXED, WHOLE, SHAPED, NUMBER, WEAK, DRAWN  # compiled, C's numbers
 
 
 class Drawn:
@@ -179,7 +180,7 @@ class LibraryCall(Step):
     __slots__ = ("handle", "problem", "workspace_nbytes")
 
     def __init__(
-        self, problem: Problem, handle: Any, workspace_nbytes: int, operands: Sequence[Any], called: str
+        self, problem: LibraryOperation, handle: Any, workspace_nbytes: int, operands: Sequence[Any], called: str
     ) -> None:
         self.called = called
         self.problem = problem
@@ -191,7 +192,7 @@ class LibraryCall(Step):
 
     def accesses(self, used: list[Any], drawn: Any) -> list[Any]:
         """What a call touches, at its addresses."""
-        return self.problem.accesses(unpacked(self.addressed(used)))
+        return self.problem.accesses(unpack_addresses(self.addressed(used)))
 
     @property
     def reference(self) -> Any:
@@ -201,9 +202,9 @@ class LibraryCall(Step):
 class Argument:
     """Where an argument of a host function comes from.
 
-    how: _FIXED, a value;  _WHOLE, an operand as it lies;  _SHAPED, an array over an operand, `start` bytes into it;
-    _NUMBER, a number that travels, `start` bytes into the argument buffer;  _WEAK, one as the type `plain`;
-    _DRAWN, a draw;  _LISTED, a list.
+    how: FIXED, a value;  WHOLE, a whole operand;  SHAPED, an array over an operand, `start` bytes into it;
+    NUMBER, a number passed with the call, `start` bytes into the argument buffer;  WEAK, one as the type `plain`;
+    DRAWN, a random draw;  LISTED, a list.
     """
 
     __slots__ = ("how", "last", "made", "place", "plain", "shape", "start", "steps", "value")
@@ -306,101 +307,14 @@ def _number(argument: Argument, value: Any, step: Launch) -> Any:
         return argument.made
     made = step.travelled(argument.start, argument.value, value)
     if argument.how == _WEAK:
-        made = _as_type(made, argument.plain)
+        made = as_type(made, argument.plain)
     argument.last, argument.made = value, made
     return made
 
 
-def _as_type(value: int | float, plain: Any) -> Any:
+def as_type(value: int | float, plain: Any) -> Any:
     """A number as a kernel converts it, as C does: integers wrap."""
     return thread.quietly((host.np.float64 if isinstance(value, float) else host.np.int64)(value).astype, [plain])
-
-
-def host_call(step: Any) -> HostCall:
-    """A step as a call of its reference on arrays."""
-    marks = bytearray(step.template)
-    for number, place in enumerate(step.addresses):
-        ADDRESS.pack_into(marks, place.at, number + 1)
-    if isinstance(step, LibraryCall):
-        found = step.problem.accesses(unpacked(marks))
-        return HostCall(step.problem.reference, [_argument(each, step) for each in found], step)
-    kernel = step.kernel
-    called = {at: number for at, _, number in step.numbers}
-    draws = {at: place for at, _, place in step.draws}
-    varying = [param.name for param, at in zip(kernel.params, kernel.offsets) if at in called]
-    if any(
-        type(param) is Pointer and not isinstance(param.shape, str) and any(size in varying for size in param.shape)
-        for param in kernel.params
-    ):
-        return HostCall(None, None, step)
-    values = iter(kernel.bind(marks))
-    arguments = []
-    for param, at in zip(kernel.params, kernel.offsets):
-        if type(param) is Strided:
-            continue
-        value = next(values)
-        if at in called:
-            made = Argument(_NUMBER, called[at].index, called[at])
-            made.start = at
-            arguments.append(made)
-        elif at in draws:
-            arguments.append(Argument(_FIXED) if type(param) is Pointer else Argument(_DRAWN, draws[at]))
-        else:
-            arguments.append(_argument(value, step))
-    return HostCall(kernel.reference, arguments, step)
-
-
-def _argument(value: Any, step: Step) -> Argument:
-    """What a reference is given where `bind` says `value`, whose address is the number of one of the step's."""
-    if isinstance(value, list):
-        return Argument(_LISTED, 0, [_argument(each, step) for each in value])
-    if not isinstance(value, Access):
-        return Argument(_FIXED, 0, value)
-    if not value.address:
-        return Argument(_FIXED, 0, host.np.empty(tuple(value.shape), value.dtype.numpy))
-    place = step.addresses[value.address - 1]
-    made = Argument(_SHAPED, place.operand)
-    made.start = place.start
-    made.plain = value.dtype.numpy
-    made.shape = tuple(value.shape)
-    if value.strides is not None and not _is_row_major(value):
-        made.steps = tuple([step * value.dtype.itemsize for step in value.strides])
-    return made
-
-
-def _is_row_major(access: Access) -> bool:
-    expected = 1
-    for size, stride in zip(reversed(access.shape), reversed(access.strides or ())):
-        if size != 1 and stride != expected:
-            return False
-        expected *= size
-    return True
-
-
-def direct_call(step: Any, layout: Layout) -> HostCall | None:
-    """A pointwise launch as a call of its body, which makes the result of `layout`, or None if it has to be written."""
-    kernel = step.kernel
-    if kernel.body is None or step.draws or not layout.shape:
-        return None
-    arguments, same = [], True
-    for each, compute, at in zip(step.values[1:-1], kernel.computes, kernel.offsets[1:-1]):
-        if type(each) is Number:
-            made = Argument(_WEAK, each.index, each)
-            made.plain, made.start = compute.numpy, at
-        elif isinstance(each, TensorBase):
-            if each.offset != 0:
-                return None
-            made = Argument(_WHOLE, each.storage.place)
-            same = same and each.layout.dense and each.layout.shape == layout.shape
-        else:
-            made = Argument(_FIXED, 0, _as_type(each, compute.numpy))
-        arguments.append(made)
-    return HostCall(kernel.body, arguments, step, not (same and layout.dense))
-
-
-def whole_call(function: Any, operands: Sequence[TensorBase], step: Any) -> HostCall:
-    """A call of a function on the arrays of whole operands, which makes the result in an array of its own."""
-    return HostCall(function, [Argument(_WHOLE, each.storage.place) for each in operands], step)
 
 
 class Part:
@@ -466,15 +380,32 @@ class Plan:
             bound.append(bound[index][at])
         if self.has_given:
             bound.append(given)
-        drawn = self._drawn() if self.draws else None
-        if self.lifetimes is not None:
-            self._run_in_turn(stream, bound, drawn)
-            return _built(self.result, bound)
-        for layout in self.taken:
-            bound.append(tensor.taken(layout, stream))
-        for step in self.steps:
-            self._run_step(step, stream, bound, drawn)
+        if self.draws:
+            self._draw_and_run(bound, stream)
+        elif self.lifetimes is not None:
+            self._run_in_turn(stream, bound, None)
+        else:
+            for layout in self.taken:
+                bound.append(tensor.taken(layout, stream))
+            for step in self.steps:
+                self._run_step(step, stream, bound, None)
         return _built(self.result, bound)
+
+    def _draw_and_run(self, bound: list[Any], stream: Any) -> None:
+        """Take counters of generators and run the steps in a critical section: every counter taken is used."""
+        if self.lifetimes is None:
+            for layout in self.taken:
+                bound.append(tensor.taken(layout, stream))
+        enter_critical()
+        try:
+            drawn = self._drawn()
+            if self.lifetimes is not None:
+                self._run_in_turn(stream, bound, drawn)
+            else:
+                for step in self.steps:
+                    self._run_step(step, stream, bound, drawn)
+        finally:
+            leave_critical()
 
     def is_stale(self) -> bool:
         """Whether the user has set something since that the plan depends on."""

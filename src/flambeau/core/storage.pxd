@@ -1,6 +1,6 @@
 cimport cython
-from ..memory.caching cimport CachingAllocator
-from ..memory.pool cimport Block
+from .allocator cimport CachingAllocator
+from .pool cimport Block
 from .layout cimport Layout
 from . cimport thread
 from .thread cimport Device

@@ -15,8 +15,8 @@ from .. import host
 from ..driver.api import Address, StreamHandle
 from ..dtypes import uint8
 from ..errors import AcceleratorError, OutOfMemoryError
-from ..memory.caching import CachingAllocator
 from . import thread
+from .allocator import CachingAllocator
 from .layout import WIDEST_ACCESS, Layout
 from .thread import CPU, Device
 
@@ -111,8 +111,12 @@ class Storage:
             self._owner.record_stream(self._block, stream.handle)
 
     def __del__(self) -> None:
-        if self._allocator is not None:
-            self._allocator.free(self._block)
+        try:
+            allocator = self._allocator
+        except AttributeError:  # `_new` was interrupted
+            return
+        if allocator is not None:
+            allocator.free(self._block)
         elif self._owner is not None:
             self._owner.free(self._block)
 
@@ -120,6 +124,7 @@ class Storage:
 def _new(device: Device, nbytes: int) -> Storage:
     """A storage without memory."""
     made: Storage = Storage.__new__(Storage)
+    made._block = made._owner = made._allocator = None
     made.device = device
     made.nbytes = nbytes
     made.version = _INFERENCE if thread.here().inference else 0
@@ -127,8 +132,7 @@ def _new(device: Device, nbytes: int) -> Storage:
     made.place = NO_PLACE
     made._address = 0
     made._has_address = True
-    made._allocator = None
-    made._block = made._owner = made._array = made.whole = made.whole_layout = None
+    made._array = made.whole = made.whole_layout = None
     return made
 
 
@@ -155,10 +159,14 @@ def on_device(device: Device, nbytes: int, stream: StreamHandle) -> Storage:
     made = _new(device, nbytes)
     if nbytes:
         allocator = device.allocator
-        block = allocator.allocate(nbytes, stream)
-        made._address = block.address
-        made._block = block
-        made._allocator = allocator
+        allocator.lock.acquire()
+        try:
+            block = allocator.take(nbytes, stream)
+            made._address = block.address
+            made._block = block
+            made._allocator = allocator
+        finally:
+            allocator.lock.release()
         made.aligned = made._address % _WIDEST == 0
     return made
 
@@ -201,8 +209,10 @@ def from_array(array: Any) -> Storage:
 def pinned(machine: Any, nbytes: int) -> Storage:
     """Page-locked host memory from the machine's cache."""
     machine.start()
-    block = machine.pinned.allocate(max(nbytes, 1))
-    return owning(CPU, nbytes, Address(block.address), block, machine.pinned)
+    with machine.pinned.lock:
+        block = machine.pinned.take(max(nbytes, 1))
+        made = owning(CPU, nbytes, Address(block.address), block, machine.pinned)
+    return made
 
 
 def former_machine(name: str, storage: Storage) -> AcceleratorError:

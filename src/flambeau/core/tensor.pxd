@@ -1,5 +1,5 @@
 cimport cython
-from ..hooks cimport Hooks
+from .queue cimport Hooks
 from . cimport storage, thread
 from .layout cimport Layout, dense_layout, known_dense, layout_of
 from .native cimport blank

@@ -11,12 +11,12 @@ from .. import memory_formats as formats
 from .. import strides as st
 from ..dtypes import dtype
 from ..errors import AutogradError, OutOfMemoryError, ShapeError, ValueRangeError
-from ..hooks import hooks
 from ..kernel import Access
 from ..strides import Size
 from . import storage, thread
 from .layout import WIDEST_ACCESS, Layout, dense_layout, known_dense, layout_of
 from .native import blank
+from .queue import hooks
 from .storage import Storage
 from .thread import Device
 
@@ -156,7 +156,7 @@ def watch_writes(watcher: Callable[[TensorBase], None], is_wanted: bool) -> None
     """Have a function called with every tensor that is about to be written in place, or end that."""
     if is_wanted:
         _watchers.append(watcher)
-    else:
+    elif watcher in _watchers:
         _watchers.remove(watcher)
 
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from .. import host
 from ..driver.api import Driver
-from .native import thread_ident
+from .native import Lock, ReentrantLock, thread_ident
 
 if TYPE_CHECKING:
-    from ..memory.caching import CachingAllocator
     from ..runtime.generator import Generator
     from ..runtime.machine import Machine as RunningMachine
     from ..runtime.stream import Stream
+    from .allocator import CachingAllocator
     from .layout import Layout
 
 CPU_INDEX = -1
@@ -78,7 +78,7 @@ class Plans:
         self.entries: dict[Any, Any] = {}
         self.limit = MAX_ENTRIES
         self.clock = 0
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def add(self, key: Any, entry: Any) -> None:
         """Keep an entry."""
@@ -169,7 +169,7 @@ class _End:
 
 _local = _Local()
 _last = Thread(0)  # of the thread that asked last: finding it is much cheaper than asking _local
-_lock = threading.RLock()
+_lock = ReentrantLock()
 _machine: RunningMachine | None = None
 _make_machine: Callable[[], RunningMachine] | None = None
 
@@ -206,7 +206,7 @@ def swap_machine(new: RunningMachine | None) -> RunningMachine | None:
 def replace_after_fork(new: RunningMachine) -> None:
     """In a forked child: as `swap_machine`, whatever the parent's other threads held."""
     global _lock, _machine
-    _lock = threading.RLock()
+    _lock = ReentrantLock()
     _machine = new
 
 
@@ -283,6 +283,14 @@ def set_stream(stream: Stream) -> None:
     now.chosen = True
 
 
+def streams_with(stream: Stream) -> list[Any]:
+    """A copy of this thread's list of streams in which `stream` is its device's."""
+    device, found = stream.device_index, list(here().streams)
+    found.extend([None] * (device + 1 - len(found)))
+    found[device] = stream
+    return found
+
+
 def streams() -> dict[int, Stream]:
     """This thread's streams by device, as a copy; devices that it has not used are missing."""
     return {device: each for device, each in enumerate(here().streams) if each is not None}
@@ -292,14 +300,6 @@ def default_device() -> Any:
     """The device that factories use, or None for the CPU."""
     chosen = _local.thread.default_devices
     return chosen[-1] if chosen else None
-
-
-def push_default_device(device: Any) -> None:
-    _local.thread.default_devices.append(device)
-
-
-def pop_default_device() -> None:
-    _local.thread.default_devices.pop()
 
 
 def quietly(function: Any, arguments: list[Any]) -> Any:

@@ -7,6 +7,7 @@ ordinary path, which records the call or raises.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import strides as st
@@ -109,6 +110,19 @@ def get_item(source: Any, index: Any) -> TensorBase | None:
         else:
             return None
     return _made(operand, tuple(shape) + sizes[dim:], tuple(strides) + steps[dim:], offset)
+
+
+def getter(otherwise: Callable[[Any, Any], Any]) -> Any:
+    """Make the method for `x[index]`;  otherwise: called for an index that `get_item` does not serve."""
+
+    def __getitem__(self: Any, index: Any) -> Any:
+        try:
+            found = get_item(self, index)
+        except OverflowError:  # an index that no dimension has
+            found = None
+        return otherwise(self, index) if found is None else found
+
+    return __getitem__
 
 
 def _is_plain(item: slice) -> bool:

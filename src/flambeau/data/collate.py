@@ -12,7 +12,7 @@ from ..errors import ArgumentTypeError, IndexRangeError, NamingError, ShapeError
 from ..host import np
 from ..ops.operator import REGISTRY
 from ..tensor import factories
-from ..tensor.data import kind_of
+from ..tensor.factories import kind_of
 from ..tensor.tensor import Tensor
 
 NUMPY_NUMBERS = (np.bool_, np.number, np.object_)  # the scalar types that become tensors
@@ -23,21 +23,26 @@ Collators = dict[type | tuple[type, ...], Callable[..., Any]]
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Samples as one batch: tensors are stacked, numbers become a tensor, containers are collated entry by entry.
+    """Make a batch of samples: tensors are stacked, numbers become a tensor, containers are collated entry by entry.
 
-    Tensors [*S] give [n, *S]; NumPy arrays and numbers give tensors too (Python floats of float64); str and bytes stay
-    as they are.  `default_collate_fn_map` says how each type is collated, and may be extended.
+    NumPy arrays and numbers become tensors too, Python floats of float64; str and bytes stay a list.
+    `default_collate_fn_map` maps types to functions, and may be extended.
+    Shapes: n tensors [*S] become one of [n, *S].
     Raises: ArgumentTypeError for samples of other types, ShapeError for sequences of different lengths.
+    Example:
+        >>> torch.utils.data.default_collate([(1, torch.zeros(2)), (2, torch.ones(2))])
+        [tensor([1, 2]), tensor([[0., 0.],
+                [1., 1.]])]
     """
     with naming("default_collate"):
         return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
 def collate(batch: Sequence[Any], *, collate_fn_map: Collators | None = None) -> Any:
-    """Samples as one batch, by the functions of a mapping from type to function; containers entry by entry.
+    """Make a batch of samples by a mapping from types to functions; containers are collated entry by entry.
 
-    A function is called as f(batch, collate_fn_map=...).  The sample's own type is looked up first, then the keys
-    in order, for the first of which it is an instance.
+    A function is called as f(batch, collate_fn_map=...).  The function of the sample's own type is used, else that of
+    the first key, in order, of which the sample is an instance.
     """
     if not hasattr(batch, "__getitem__"):
         fact = f"batch must be a list of samples, got {shown(batch)}"
@@ -78,7 +83,7 @@ def collate_tensor_fn(batch: Sequence[Any], *, collate_fn_map: Collators | None 
 
 
 def _is_plain(tensor: Any) -> bool:
-    """Whether it is on the CPU and outside any graph, so that its elements may be copied without an operator."""
+    """Whether a tensor is on the CPU and outside any graph, so that it can be copied without an operator."""
     return type(tensor) is Tensor and not tensor.is_cuda and not tensor.requires_grad
 
 
@@ -138,12 +143,12 @@ default_collate_fn_map: Collators = {
 
 
 def stacks_tensors() -> bool:
-    """Whether `default_collate` still stacks tensors, or its mapping has been given another function."""
+    """Whether `default_collate` stacks tensors: its mapping still has the original function for them."""
     return default_collate_fn_map.get(Tensor) is collate_tensor_fn
 
 
 def _check_kinds(batch: Sequence[Any], kind: Any, what: str) -> None:
-    """Raise ArgumentTypeError for the first sample of another kind than sample 0."""
+    """Raise ArgumentTypeError for the first sample whose kind differs from sample 0's."""
     first = type(batch[0])
     for index, each in enumerate(batch):
         if type(each) is not first and not isinstance(each, kind):
@@ -185,37 +190,43 @@ def _of_sequences(batch: Sequence[Any], by_type: Collators) -> Any:
 
 
 def rebuilt_mapping(like: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
-    """A mapping of `like`'s type with other entries: a mutable one is copied and updated, to keep its attributes.
+    """A mapping of `like`'s type with other entries; a dict if that type cannot be constructed from entries.
 
-    A dict where the type cannot be made so.
+    A mutable mapping is copied and updated, to keep its attributes.
     """
     try:
         if isinstance(like, MutableMapping):
             same = copy.copy(like)
             same.update(entries)
             return same
-        return type(like)(entries)  # type: ignore[call-arg]  # of the class of its input
+        make: Any = type(like)
+        return make(entries)
     except TypeError:
         return entries
 
 
 def rebuilt_sequence(like: Sequence[Any], entries: list[Any]) -> Any:
-    """As rebuilt_mapping, for a sequence that is no tuple; a list where its type cannot be made so."""
+    """As rebuilt_mapping, for a sequence that is no tuple; a list if its type cannot be constructed."""
     try:
         if isinstance(like, MutableSequence):
             same = copy.copy(like)
             for index, each in enumerate(entries):
                 same[index] = each
             return same
-        return type(like)(entries)  # type: ignore[call-arg]  # of the class of its input
+        make: Any = type(like)
+        return make(entries)
     except TypeError:
         return entries
 
 
 def default_convert(data: Any) -> Any:
-    """One sample with its NumPy arrays and numbers as tensors, which share their memory: for loaders without batches.
+    """Convert NumPy arrays and numbers of one sample to tensors that share their memory; for loaders without batches.
 
-    Containers keep their type, but for plain tuples, which become lists.
+    Containers keep their type; plain tuples become lists.
+    Example:
+        >>> import numpy as np
+        >>> torch.utils.data.default_convert({"x": np.array([1, 2]), "name": "a"})
+        {'x': tensor([1, 2]), 'name': 'a'}
     """
     if isinstance(data, (np.ndarray, np.generic)):
         return data if data.dtype.kind in NO_NUMBERS else factories.as_tensor(np.asarray(data))

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from .. import callers
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NotSupportedError, naming, shown
-from ..tensor import checks, factories, random_factories
+from ..tensor import checks, factories, random
 from ..tensor.tensor import Tensor
 
 LENGTH_HINT = "define __len__(self), or give a list"
@@ -18,7 +18,7 @@ Sample_co = TypeVar("Sample_co", covariant=True)
 
 
 def length_of(name: str, what: str, value: Any) -> int:
-    """The number of samples or indices.  Raises ArgumentTypeError if that is not known."""
+    """The number of samples or indices.  Raises ArgumentTypeError for an object without a length."""
     if not hasattr(value, "__len__"):
         raise ArgumentTypeError(
             f"object of type {type(value).__name__!r} has no len(): {what} is {shown(value)}",
@@ -29,9 +29,15 @@ def length_of(name: str, what: str, value: Any) -> int:
 
 
 class Dataset(Generic[Sample_co]):
-    """Base class of datasets: subclasses define `__getitem__`, and `__len__` for samplers that need it.
+    """Base class of map-style datasets: subclasses define `__getitem__`, and `__len__` for samplers that need it.
 
-    A subclass may define `__getitems__(indices)`, which returns the samples of a whole batch as a list.
+    A subclass may define `__getitems__(indices)`, which returns the samples of a batch as a list.
+    Example:
+        >>> class Squares(torch.utils.data.Dataset):
+        ...     def __getitem__(self, index):
+        ...         return index * index
+        >>> Squares()[3]
+        9
     """
 
     def __getitem__(self, index: Any) -> Sample_co:
@@ -46,18 +52,30 @@ class Dataset(Generic[Sample_co]):
 class IterableDataset(Dataset[Sample_co], Iterable[Sample_co]):
     """Base class of datasets that are streams: subclasses define `__iter__`.
 
-    Every worker process iterates over a copy of its own; `get_worker_info` says which share is its.
+    Every worker process iterates over its own copy; `get_worker_info` tells which part is its share.
+    Example:
+        >>> class Numbers(torch.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(3))
+        >>> list(torch.utils.data.DataLoader(Numbers(), batch_size=2))
+        [tensor([0, 1]), tensor([2])]
     """
 
     def __iter__(self) -> Iterator[Sample_co]:
         raise NotSupportedError("__iter__ is not defined", hint="define __iter__(self)", operator=type(self).__name__)
 
-    def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]  # streams are chained
+    def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]  # PyTorch chains streams instead
         return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset[tuple[Any, ...]]):
-    """Tensors of equal first dimension: sample i is row i of each.  Raises ArgumentError if the sizes differ."""
+    """Tensors of equal first dimension: sample i is row i of each.
+
+    Raises: ArgumentError if the first dimensions differ.
+    Example:
+        >>> torch.utils.data.TensorDataset(torch.tensor([1, 2]), torch.tensor([3, 4]))[1]
+        (tensor(2), tensor(4))
+    """
 
     def __init__(self, *tensors: Tensor) -> None:
         checks.tensors("TensorDataset", "tensors", tensors)
@@ -81,7 +99,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         return tuple(each[index] for each in self.tensors)
 
     def __getitems__(self, indices: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """The samples at these indices.  Rows of CPU tensors are copied, all at once."""
+        """The samples at these indices; rows of CPU tensors are copied together."""
         rows = gathered(self, indices)
         if rows is None:
             return [self[index] for index in indices]
@@ -98,8 +116,8 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
 def gathered(dataset: Any, indices: Sequence[Any]) -> list[Any] | None:
     """Rows of a TensorDataset, or of Subsets of one, as one new tensor per field.
 
-    None if they cannot be gathered with one copy per field: other classes, tensors on a GPU or with gradients, indices
-    that are not ints in range.
+    None where one copy per field is impossible: other classes, tensors on a GPU or with gradients, indices that are not
+    ints in range.
     """
     while type(dataset) is Subset and type(dataset.indices) is list:
         try:
@@ -118,9 +136,12 @@ def gathered(dataset: Any, indices: Sequence[Any]) -> list[Any] | None:
 
 
 class StackDataset(Dataset[Any]):
-    """Datasets side by side: sample i is a tuple, or with keywords a dict, of sample i of each.
+    """Datasets side by side: sample i is a tuple of sample i of each, or a dict if they are given by keyword.
 
     Raises: ArgumentError without datasets, with both kinds of argument, or if lengths differ.
+    Example:
+        >>> torch.utils.data.StackDataset(x=[1, 2], y=["a", "b"])[1]
+        {'x': 2, 'y': 'b'}
     """
 
     datasets: tuple[Any, ...] | dict[str, Any]
@@ -152,7 +173,7 @@ class StackDataset(Dataset[Any]):
         return tuple(each[index] for each in self.datasets)
 
     def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
-        """The samples at these indices.  Raises ArgumentError if a dataset returns another number of them."""
+        """The samples at these indices.  Raises ArgumentError if a dataset returns a different number."""
         named = self.datasets.items() if isinstance(self.datasets, dict) else enumerate(self.datasets)
         columns = [_column(f"datasets[{name!r}]", each, indices) for name, each in named]
         rows = zip(*columns)
@@ -178,7 +199,13 @@ def _column(name: str, dataset: Any, indices: Sequence[Any]) -> Sequence[Any]:
 
 
 class ConcatDataset(Dataset[Any]):
-    """Datasets one after the other."""
+    """Datasets one after the other, by index.
+
+    Raises: ArgumentError without datasets, ArgumentTypeError for an IterableDataset, IndexRangeError.
+    Example:
+        >>> torch.utils.data.ConcatDataset([[1, 2], [3]])[2]
+        3
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(checks.listed("ConcatDataset", "datasets", "datasets", datasets))
@@ -216,7 +243,16 @@ class ConcatDataset(Dataset[Any]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Streams one after the other.  Raises ArgumentTypeError at an item that is no IterableDataset."""
+    """Streams one after the other.
+
+    Raises: ArgumentTypeError at an entry that is no IterableDataset.
+    Example:
+        >>> class Numbers(torch.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(2))
+        >>> list(torch.utils.data.ChainDataset([Numbers(), Numbers()]))
+        [0, 1, 0, 1]
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets
@@ -241,9 +277,12 @@ class ChainDataset(IterableDataset[Any]):
 
 
 class Subset(Dataset[Any]):
-    """The samples of a dataset at chosen indices.
+    """The samples of a dataset at given indices.
 
     Raises: NotSupportedError for a subclass with a `__getitem__` of its own and without a `__getitems__`.
+    Example:
+        >>> torch.utils.data.Subset(["a", "b", "c"], [2, 0])[0]
+        'c'
     """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
@@ -263,7 +302,7 @@ class Subset(Dataset[Any]):
         return self.dataset[self._at(index)]
 
     def __getitems__(self, indices: Sequence[Any]) -> Any:
-        """The samples at these positions in `indices`, by the dataset's own `__getitems__` where it has one."""
+        """The samples at these positions of `indices`, by the dataset's own `__getitems__` if it has one."""
         chosen = [self._at(index) for index in indices]
         if callable(getattr(self.dataset, "__getitems__", None)):
             return self.dataset.__getitems__(chosen)
@@ -289,8 +328,11 @@ class Subset(Dataset[Any]):
 def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = None) -> list[Subset]:
     """Split a dataset at random into parts of given lengths, or of given fractions that sum to 1.
 
-    The remainder after rounding down is distributed one by one, from the first part on.  Warns of an empty part.
+    The remainder after rounding down is distributed one by one, from the first part on.  An empty part is a warning.
     Raises: ArgumentError if the lengths do not sum to the dataset's.
+    Example:
+        >>> [len(part) for part in torch.utils.data.random_split(range(10), [0.75, 0.25])]
+        [8, 2]
     """
     whole = length_of("random_split", "dataset", dataset)
     counts = _counts(_checked("random_split", lengths), whole)
@@ -302,7 +344,7 @@ def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = 
             operator="random_split",
         )
     with naming("random_split"):
-        order = random_factories.randperm(whole, device="cpu", generator=generator).tolist()
+        order = random.randperm(whole, device="cpu", generator=generator).tolist()
     ends = list(itertools.accumulate(counts))
     return [Subset(dataset, order[end - count : end]) for count, end in zip(counts, ends)]
 

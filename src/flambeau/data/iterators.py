@@ -10,23 +10,122 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from .. import callers
 from ..core import thread
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, NotSupportedError
+from ..multiprocessing.worker_pipe import WorkerException
 from ..runtime import device as devices
 from ..runtime.stream import Stream
-from .collate import default_collate, stacks_tensors
+from ..tensor.tensor import Tensor
+from .collate import default_collate, rebuilt_mapping, rebuilt_sequence, stacks_tensors
 from .dataset import IterableDataset, gathered, length_of
-from .pinning import pin_host_memory, pin_memory, with_entries
 from .sampler import drawn_seed
 
 
+def pin_memory(data: Any, device: Any = None) -> Any:
+    """Copy `data` with its tensors in pinned memory.
+
+    An object with a `pin_memory` method is replaced by that method's result.  Containers keep their type: a mutable one
+    is copied and its entries replaced; another is constructed again, or becomes a dict or a list if that fails.  str,
+    bytes and objects of other types are returned unchanged.
+    device: ignored; pinned memory serves every device.
+    """
+    if isinstance(data, TensorBase) or hasattr(data, "pin_memory"):
+        return data.pin_memory()
+    return with_entries(data, pin_memory)
+
+
+def pin_host_memory(data: Any) -> Any:
+    """As pin_memory, but tensors on a GPU stay as they are."""
+    if isinstance(data, TensorBase) and data.is_cuda:
+        return data
+    return pin_memory(data) if hasattr(data, "pin_memory") else with_entries(data, pin_host_memory)
+
+
+def with_entries(data: Any, function: Callable[[Any], Any]) -> Any:
+    """A container of `data`'s type with the function applied to every entry; any other object unchanged."""
+    if isinstance(data, (str, bytes)):
+        return data
+    if isinstance(data, Mapping):
+        return rebuilt_mapping(data, {key: function(value) for key, value in data.items()})
+    if isinstance(data, tuple):
+        values = [function(each) for each in data]
+        return type(data)(*values) if hasattr(data, "_fields") else type(data)(values)
+    return rebuilt_sequence(data, [function(each) for each in data]) if isinstance(data, Sequence) else data
+
+
+THREAD_NAME = "flambeau-pinning"
+
+
+class PinningThread:
+    """A daemon thread that pins batches in the order of `put`, on the device that is current at its start.
+
+    It refers to its two queues only, not to the iterator: dropping the iterator ends the thread.
+    pin: the function that pins one batch.
+    """
+
+    def __init__(self, pin: Callable[[Any], Any]) -> None:
+        self._jobs: SimpleQueue[Any] = SimpleQueue()
+        self._done: SimpleQueue[Any] = SimpleQueue()
+        self._in_flight = 0
+        work = (self._jobs, self._done, thread.current_device(), pin)
+        self._thread = threading.Thread(target=_pin_all, args=work, name=THREAD_NAME, daemon=True)
+        self._stop = weakref.finalize(self, self._jobs.put, None)
+        self._thread.start()
+
+    @property
+    def in_flight(self) -> int:
+        """The number of batches in the queue."""
+        return self._in_flight
+
+    def put(self, key: Any, batch: Any) -> None:
+        """Pin a batch.  Host: returns at once."""
+        self._jobs.put((key, batch))
+        self._in_flight += 1
+
+    def take(self, timeout: float | None) -> tuple[Any, Any]:
+        """Return the next batch with its key; a WorkerException in its place if pinning failed.
+
+        timeout: seconds to wait at most, None for no limit.
+        Raises: TimeoutError.
+        """
+        try:
+            found: tuple[Any, Any] = self._done.get(timeout=timeout) if timeout != 0 else self._done.get_nowait()
+        except Empty:
+            raise TimeoutError from None
+        self._in_flight -= 1
+        return found
+
+    def close(self) -> None:
+        """Let the thread end after the batch that it is pinning.  Host: returns at once."""
+        self._stop()
+
+
+def _pin_all(jobs: SimpleQueue[Any], done: SimpleQueue[Any], device: int, pin: Callable[[Any], Any]) -> None:
+    """Pin incoming batches until None arrives."""
+    thread.set_device(device)
+    while (job := jobs.get()) is not None:
+        key, batch = job
+        done.put((key, batch if isinstance(batch, WorkerException) else _pinned(batch, device, pin)))
+        del job, batch
+
+
+def _pinned(batch: Any, device: int, pin: Callable[[Any], Any]) -> Any:
+    try:
+        return pin(batch)
+    except BaseException as error:  # noqa: BLE001  (raised in the program's thread)
+        return WorkerException(error, f"in pin memory thread for device {device}")
+
+
 class MapFetcher:
-    """Batches of a dataset with an index.  batched: indices come in lists."""
+    """Fetch batches of a map-style dataset.  batched: indices come in lists."""
 
     def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any]) -> None:
         self._dataset = dataset
@@ -46,7 +145,7 @@ class MapFetcher:
 
 
 class StreamFetcher:
-    """Batches of an IterableDataset, whose indices only say how many samples a batch has."""
+    """Fetch batches of an IterableDataset; the indices only give the number of samples."""
 
     def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
         self._samples = iter(dataset)
@@ -74,7 +173,7 @@ class StreamFetcher:
 
 
 def fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Any:
-    """The fetcher for a dataset.  Host: starts an IterableDataset's iterator."""
+    """Make the fetcher of a dataset.  Host: starts an IterableDataset's iterator."""
     if isinstance(dataset, IterableDataset):
         return StreamFetcher(dataset, batched, collate_fn, drop_last)
     return MapFetcher(dataset, batched, collate_fn)
@@ -86,7 +185,7 @@ LOOK_SECONDS = 5.0  # between looks for workers that ended without a sign
 class BatchIterator:
     """Base of the iterators over one epoch of a DataLoader.
 
-    It keeps what it needs of the loader, not the loader, which keeps the iterator of persistent workers.
+    It copies the settings it needs: the loader refers to the iterator of persistent workers, so it must not refer back.
     """
 
     def __init__(self, loader: Any) -> None:
@@ -165,7 +264,7 @@ class SerialIterator(BatchIterator):
 
 
 def _has_accelerator() -> bool:
-    """Whether memory can be pinned; warns if not."""
+    """Whether memory can be pinned; warns if it cannot."""
     if thread.machine().device_count():
         return True
     callers.warn("DataLoader: pin_memory=True, but there is no accelerator: batches are not pinned")
@@ -179,6 +278,7 @@ class DeviceIterator:
         self._batches = batches
         self._index = device
         self._stream = Stream(devices.cuda(device))
+        self._fetched: tuple[Any, Exception | None] | None = None  # on the host; kept if its copy is interrupted
         self._ahead: tuple[Any, Exception | None] | None = None
 
     def __iter__(self) -> DeviceIterator:
@@ -190,37 +290,44 @@ class DeviceIterator:
     def __next__(self) -> Any:
         current = thread.current_stream(self._index)
         if self._ahead is None:
-            self._ahead = self._copied(self._fetched(), current)
+            self._fetch()
+            self._ahead, self._fetched = self._copied(current), None
         batch, error = self._ahead
         if error is not None:
             if not isinstance(error, StopIteration):
                 self._ahead = None
             raise error
-        following = self._fetched()
+        self._fetch()
         current.wait_stream(self._stream)
         _record(batch, current)
-        self._ahead = self._copied(following, current)
+        self._ahead, self._fetched = self._copied(current), None
         return batch
 
     def close(self) -> None:
         """End the epoch."""
         self._batches.close()
-        self._ahead = None, StopIteration()
+        self._ahead, self._fetched = (None, StopIteration()), None
 
-    def _fetched(self) -> tuple[Any, Exception | None]:
-        """The next batch on the host, or the exception to raise at its turn."""
-        try:
-            return next(self._batches), None
-        except Exception as error:  # noqa: BLE001  (raised at the batch's turn)
-            return None, error
+    def _fetch(self) -> None:
+        """Fetch the next batch, or the exception to raise at its turn, unless an interrupted call did."""
+        if self._fetched is None:
+            try:
+                self._fetched = next(self._batches), None
+            except Exception as error:  # noqa: BLE001  (raised at the batch's turn)
+                self._fetched = None, error
 
-    def _copied(self, fetched: tuple[Any, Exception | None], current: Stream) -> tuple[Any, Exception | None]:
-        """Start the copy of a batch."""
-        batch, error = fetched
+    def _copied(self, current: Stream) -> tuple[Any, Exception | None]:
+        """Start the copy of the fetched batch; a batch whose copy fails is dropped."""
+        assert self._fetched is not None
+        batch, error = self._fetched
         if error is None:
-            self._stream.wait_stream(current)
-            with self._stream:
-                batch = _moved(batch, devices.cuda(self._index))
+            try:
+                self._stream.wait_stream(current)
+                with self._stream:
+                    batch = _moved(batch, devices.cuda(self._index))
+            except Exception:
+                self._fetched = None
+                raise
         return batch, error
 
 
@@ -232,9 +339,9 @@ def _moved(data: Any, device: Any) -> Any:
 
 
 def _record(data: Any, stream: Stream) -> None:
-    """Keep the memory of a batch's tensors until the work that `stream` has when they are dropped is done."""
-    if isinstance(data, TensorBase):
-        data.record_stream(stream)  # type: ignore[attr-defined]  # every tensor is a Tensor
+    """Keep the memory of a batch's tensors, once dropped, until the work then queued on `stream` has completed."""
+    if isinstance(data, Tensor):
+        data.record_stream(stream)
     elif isinstance(data, Mapping):
         for each in data.values():
             _record(each, stream)

@@ -12,8 +12,9 @@ from ..runtime import device as devices
 from ..tensor import checks
 from .collate import default_collate, default_convert
 from .dataset import Dataset, IterableDataset, Sample_co, length_of
-from .iterators import BatchIterator, SerialIterator
+from .iterators import BatchIterator, DeviceIterator, SerialIterator
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, check_generator, check_iterable
+from .workers import WorkerIterator
 
 PREFETCH_FACTOR = 2  # batches ahead per worker, unless it is given
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers", "device")
@@ -25,16 +26,20 @@ class DataLoader(Generic[Sample_co]):
     batch_size: samples per batch; None gives single samples.  shuffle: in random order, by `generator`.
     sampler: the order of indices, instead of shuffle;  batch_sampler: lists of indices, instead of all of these.
     collate_fn: makes a batch of a list of samples.  drop_last: leave out a last batch that is shorter.
-    num_workers: how many processes make batches; 0 makes each batch when it is asked for.
+    num_workers: number of processes that make batches; 0 makes each batch in this process, on request.
     prefetch_factor: batches that each worker makes ahead, 2 by default.  persistent_workers: keep the processes after
         an epoch.  worker_init_fn: called in each worker with its number.  multiprocessing_context: a context, or the
         name of a start method.  timeout: seconds to wait for a batch of the workers, 0 for no limit.
-    in_order: hand out batches in the order of their indices, not as they are ready.
+    in_order: return batches in the order of their indices, not as they are ready.
     generator: source of shuffle, and of the workers' seeds: one random number plus the worker's number.
-    pin_memory: put batches in pinned memory; with workers in a thread, ahead of their use.
+    pin_memory: copy batches to pinned memory; with workers in a thread, ahead of their use.
     device: a GPU that batches are copied to, from pinned memory on a stream of its own, one batch ahead of their use.
     Order:  with `device`, the stream current at `next` follows the copies of the batch that is returned.
     Raises: ArgumentError for options that exclude each other, ArgumentTypeError.
+    Example:
+        >>> data = torch.utils.data.TensorDataset(torch.arange(5))
+        >>> [batch for (batch,) in torch.utils.data.DataLoader(data, batch_size=2)]
+        [tensor([0, 1]), tensor([2, 3]), tensor([4])]
     """
 
     _is_fixed = False
@@ -92,7 +97,7 @@ class DataLoader(Generic[Sample_co]):
             with naming("DataLoader"):
                 self.batch_sampler = BatchSampler(self.sampler, batch_size, drop_last)
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
-        self._iterator: Any = None  # of persistent workers
+        self._iterator: WorkerIterator | None = None  # of persistent workers
         self._reported_length: int | None = None  # of a stream, if it was asked for
         self._is_fixed = True
         self.check_worker_number_rationality()
@@ -108,11 +113,12 @@ class DataLoader(Generic[Sample_co]):
 
     @property
     def multiprocessing_context(self) -> Any:
-        """The context whose processes the workers are, None for the default one."""
+        """The context of the worker processes; None for the default one."""
         return self._context
 
     @multiprocessing_context.setter
     def multiprocessing_context(self, context: Any) -> None:
+        """The context of the worker processes; None for the default one."""
         self._context = None if context is None else _checked_context(context, self.num_workers)
 
     def _worker_context(self) -> Any:
@@ -186,8 +192,6 @@ class DataLoader(Generic[Sample_co]):
         batches = self._get_iterator()
         if self.device is None or self.device.type == "cpu":
             return batches
-        from .iterators import DeviceIterator
-
         with naming("DataLoader"):
             return DeviceIterator(batches, devices.cuda_index(self.device))
 
@@ -195,11 +199,9 @@ class DataLoader(Generic[Sample_co]):
         """The iterator over the next epoch's batches, on the host."""
         if not self.num_workers:
             return SerialIterator(self)
-        from .worker_iterator import WorkerIterator
-
         if self.persistent_workers and self._iterator is not None and not self._iterator.is_closed:
             self._iterator.reset(self)
-            return self._iterator  # type: ignore[no-any-return]  # it is set by now
+            return self._iterator
         self.check_worker_number_rationality()
         iterator = WorkerIterator(self)
         if self.persistent_workers:
@@ -220,7 +222,7 @@ class DataLoader(Generic[Sample_co]):
 
 
 class _Endless:
-    """The sampler of a stream: its samples end the epoch."""
+    """The sampler of a stream, whose samples end the epoch."""
 
     def __iter__(self) -> Iterator[None]:
         while True:
@@ -253,7 +255,7 @@ def _check_workers(num_workers: int, prefetch_factor: Any, persistent: bool) -> 
 
 
 def _checked_context(context: Any, num_workers: int) -> Any:
-    """The context of a start method's name, or a context.  Raises ArgumentError, ArgumentTypeError."""
+    """Convert a start method's name to its context.  Raises ArgumentError, ArgumentTypeError."""
     from multiprocessing.context import BaseContext
 
     from .. import multiprocessing
@@ -285,7 +287,7 @@ def _checked_context(context: Any, num_workers: int) -> Any:
 
 
 def _check_options(timeout: Any, pin_memory: Any, generator: Any, collate_fn: Any, worker_init_fn: Any) -> None:
-    """Raise ArgumentTypeError, ArgumentError for what none of these can be."""
+    """Raise ArgumentTypeError or ArgumentError for options of wrong type or value."""
     checks.number("DataLoader", "timeout", timeout)
     if timeout < 0:
         raise ArgumentError(

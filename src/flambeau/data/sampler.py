@@ -1,6 +1,6 @@
 """Samplers: the order of a dataset's samples.
 
-Indices are drawn when they are asked for, as in PyTorch: a generator is first used at an iterator's first `next`.
+Indices are drawn on request, as in PyTorch: a generator is first used at an iterator's first `next`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..dtypes import float64, int64
 from ..errors import ArgumentError, ArgumentTypeError, NotSupportedError, naming, shown
 from ..host import np
 from ..runtime.generator import Generator
-from ..tensor import checks, factories, random_factories
+from ..tensor import checks, factories, random
 from .dataset import length_of
 
 Index_co = TypeVar("Index_co", covariant=True)
@@ -23,14 +23,27 @@ DRAWN_AT_ONCE = 32  # indices with replacement, which are drawn as they are need
 
 
 class Sampler(Generic[Index_co]):
-    """Base class of samplers: subclasses define `__iter__`, and `__len__` where the number is known."""
+    """Base class of samplers: subclasses define `__iter__`, and `__len__` if the number is known.
+
+    Example:
+        >>> class Reversed(torch.utils.data.Sampler):
+        ...     def __iter__(self):
+        ...         return iter((2, 1, 0))
+        >>> list(Reversed())
+        [2, 1, 0]
+    """
 
     def __iter__(self) -> Iterator[Index_co]:
         raise NotSupportedError("__iter__ is not defined", hint="define __iter__(self)", operator=type(self).__name__)
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2 and so on."""
+    """Yield 0, 1, 2 and so on.
+
+    Example:
+        >>> list(torch.utils.data.SequentialSampler(["a", "b"]))
+        [0, 1]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -43,26 +56,28 @@ class SequentialSampler(Sampler[int]):
 
 
 def drawn_seed(generator: Any) -> int:
-    """A random int64 of `generator`, of the CPU's default generator if None."""
+    """Draw an int64 from `generator`, or from the CPU's default generator."""
     return int(factories.empty((), dtype=int64, device="cpu").random_(generator=generator).item())
 
 
 def _integers(high: int, count: int, generator: Any) -> list[int]:
-    drawn = random_factories.randint(0, high, (count,), device="cpu", generator=generator)
-    return drawn.tolist()  # type: ignore[no-any-return]  # tolist has no type
+    drawn = random.randint(0, high, (count,), device="cpu", generator=generator)
+    return list(drawn.tolist())
 
 
 def _permutation(count: int, generator: Any) -> list[int]:
-    # ignored: tolist has no type
-    return random_factories.randperm(count, device="cpu", generator=generator).tolist()  # type: ignore[no-any-return]
+    return list(random.randperm(count, device="cpu", generator=generator).tolist())
 
 
 class RandomSampler(Sampler[int]):
-    """Random indices: each once or, with replacement, drawn independently.
+    """Yield random indices: each once or, with replacement, drawn independently.
 
-    num_samples: how many; the dataset's length if not given.
-    generator: without one, each iterator draws a seed from the CPU's default generator for a generator of its own.
+    num_samples: the number of indices, the dataset's length by default.
+    generator: without one, each iterator seeds its own generator from the CPU's default generator.
     Raises: ArgumentError if the dataset is empty or num_samples is not positive.
+    Example:
+        >>> sorted(torch.utils.data.RandomSampler(range(3)))
+        [0, 1, 2]
     """
 
     def __init__(
@@ -97,7 +112,7 @@ class RandomSampler(Sampler[int]):
             return
         for _ in range(self.num_samples // count):
             yield from _permutation(count, generator)
-        # Drawn also if none is left: PyTorch draws it too, and a shared generator goes on from there.
+        # Drawn also if none is left: PyTorch draws it too, and a shared generator must be in the same state.
         yield from _permutation(count, generator)[: self.num_samples % count]
 
     def __len__(self) -> int:
@@ -105,7 +120,12 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices, each once, in random order."""
+    """Yield given indices, each once, in random order.
+
+    Example:
+        >>> sorted(torch.utils.data.SubsetRandomSampler([4, 2]))
+        [2, 4]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         length_of("SubsetRandomSampler", "indices", indices)
@@ -122,11 +142,14 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices drawn with probabilities in proportion to weights, with replacement or without.
+    """Yield indices drawn with probabilities in proportion to weights, with replacement or without.
 
-    Without replacement each draw is from what is left, by the keys of P. Efraimidis and P. Spirakis (2006).
+    Without replacement each draw is from the remaining indices, by the keys of P. Efraimidis and P. Spirakis (2006).
     Raises: ArgumentError for weights that are negative, not finite or all zero, or if, without replacement, num_samples
             exceeds the number of positive weights.
+    Example:
+        >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], num_samples=3))
+        [1, 1, 1]
     """
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
@@ -145,7 +168,7 @@ class WeightedRandomSampler(Sampler[int]):
         self._checked()
 
     def _checked(self) -> Any:
-        """The weights as a NumPy array, checked anew: the tensor may have been written."""
+        """The weights as a NumPy array, validated again: the tensor may have been written."""
         weights = self.weights.numpy()
         positive = _count_positive(weights)
         if not self.replacement and self.num_samples > positive:
@@ -167,21 +190,25 @@ class WeightedRandomSampler(Sampler[int]):
         ends = np.cumsum(weights)
         found = np.searchsorted(ends, self._uniform(self.num_samples) * ends[-1], side="right")
         last = np.flatnonzero(weights)[-1]
-        return np.minimum(found, last).tolist()  # type: ignore[no-any-return]  # tolist has no type
+        return list(np.minimum(found, last).tolist())
 
     def _without_replacement(self, weights: Any) -> list[int]:
         with np.errstate(divide="ignore", invalid="ignore"):
             waits = -np.log1p(-self._uniform(len(weights))) / weights
         waits[weights == 0] = np.inf
-        # ignored: tolist has no type
-        return np.argsort(waits, kind="stable")[: self.num_samples].tolist()  # type: ignore[no-any-return]
+        return list(np.argsort(waits, kind="stable")[: self.num_samples].tolist())
 
     def __len__(self) -> int:
         return self.num_samples
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of `batch_size` indices of another sampler.  drop_last: leave out a last one that is shorter."""
+    """Yield lists of `batch_size` indices of another sampler; drop_last: leave out a shorter last one.
+
+    Example:
+        >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+        [[0, 1], [2, 3], [4]]
+    """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size <= 0:
@@ -214,13 +241,16 @@ class BatchSampler(Sampler[list[int]]):
 
 
 class DistributedSampler(Sampler[Any]):
-    """The share of one of several processes in a dataset's indices; all shares have the same length.
+    """Yield one process's share of a dataset's indices; all shares have the same length.
 
-    num_replicas: how many processes;  rank: which one this is, from 0.
-    shuffle: permute the indices by `seed` plus the epoch of `set_epoch`, alike in every process.
-    drop_last: leave out the tail that does not divide evenly; otherwise the first indices come again to fill it up.
-    Raises: NotSupportedError without num_replicas or rank: there are no process groups.
+    num_replicas: the number of processes;  rank: this process's number, from 0.
+    shuffle: permute the indices by `seed` plus the epoch of `set_epoch`, equally in every process.
+    drop_last: leave out the tail that does not divide evenly; otherwise the first indices are repeated to fill it.
+    Raises: NotSupportedError without num_replicas or rank, since there are no process groups.
             ArgumentError unless rank is in [0, num_replicas - 1].
+    Example:
+        >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+        [1, 3, 0]
     """
 
     def __init__(
@@ -270,12 +300,12 @@ class DistributedSampler(Sampler[Any]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Let the next iterators shuffle for this epoch; without it every epoch has the same order."""
+        """Set the epoch whose order the next iterators use; without it every epoch has the same order."""
         self.epoch = epoch
 
 
 def _count_positive(weights: Any) -> int:
-    """How many weights are positive.  Raises ArgumentError."""
+    """The number of positive weights.  Raises ArgumentError."""
     wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
     if len(wrong):
         index = int(wrong[0])
@@ -295,7 +325,7 @@ def _count_positive(weights: Any) -> int:
 
 
 def check_iterable(name: str, what: str, sampler: Any) -> None:
-    """Raise ArgumentTypeError unless `iter` takes it."""
+    """Raise ArgumentTypeError unless `iter` accepts the object."""
     if not isinstance(sampler, Iterable) and not hasattr(sampler, "__getitem__"):
         raise ArgumentTypeError(
             f"{what} must be an iterable of indices, got {shown(sampler)}",

@@ -16,10 +16,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
 
 from ..kernel import Access, Buffer, Grid, Kernel
-from ..problem import Problem
+from ..library_operation import LibraryOperation
 
 if TYPE_CHECKING:
-    from .hot_calls import HotCalls
+    from ..core.queue import HotCalls
 
 Address = NewType("Address", int)
 StreamHandle = NewType("StreamHandle", int)
@@ -259,7 +259,7 @@ class Driver(Protocol):
         """Compile (or find compiled) and load a kernel on a device.  The same kernel gives the same handle."""
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None: ...  # order
-    def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
+    def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         """A handle for a problem of a kind in `capabilities.libraries`, and the bytes of workspace a run needs."""
 
     def library_run(

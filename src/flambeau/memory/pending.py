@@ -65,9 +65,7 @@ class Pending(Generic[B]):
 
     def capture_ended(self) -> None:
         self._captures -= 1
-        while self._deferred and not self._captures:
-            self._record(self._deferred[-1])
-            self._deferred.pop()
+        self._record_deferred()
 
     def add(self, block: B) -> None:
         """Record events on a block's streams and hold the block until they are done.  After an error, call again."""
@@ -76,6 +74,17 @@ class Pending(Generic[B]):
             self._deferred.append(block)
         else:
             self._record(block)
+
+    def put_off(self, block: B) -> None:
+        """As `add`, but its events are recorded by the next `poll` or `wait`: no driver call is made."""
+        block.pending = block.pending or len(block.streams)
+        self._deferred.append(block)
+        self.queues.setdefault(block.streams[0], deque())
+
+    def _record_deferred(self) -> None:
+        while self._deferred and not self._captures:
+            self._record(self._deferred[-1])
+            self._deferred.pop()
 
     def _record(self, block: B) -> None:
         while block.streams:
@@ -93,6 +102,7 @@ class Pending(Generic[B]):
         """Forget the events that are done; call `finish` with each block that now waits for nothing."""
         if self._captures:
             return
+        self._record_deferred()
         for stream, queue in list(self.queues.items()):
             while queue and is_done(self._driver, queue[0][0]):
                 self._forget_first(queue, finish)
@@ -101,6 +111,7 @@ class Pending(Generic[B]):
 
     def wait(self, finish: Callable[[B], None]) -> None:
         """As `poll`, after blocking the host until every event is done.  Never during a capture."""
+        self._record_deferred()
         for stream, queue in list(self.queues.items()):
             while queue:
                 wait_for(self._driver, queue[0][0])

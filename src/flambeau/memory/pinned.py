@@ -17,18 +17,20 @@ Invariants
 
 from __future__ import annotations
 
-import threading
 import time
 from bisect import bisect_left, insort
 from collections import deque
 from typing import Protocol
 
+from .. import signals
+from ..core.native import Lock
+from ..core.pool import Flow
 from ..driver.api import Address, Driver, EventHandle, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, OutOfMemoryError
 from .pending import Pending, RecordEvent
 from .private import relaxed
 from .settings import UNLIMITED
-from .statistics import Flow, Times
+from .statistics import Times
 
 HOST_GRAIN = 4 << 10  # bytes: every block is a multiple of this
 WASTE_SHIFT = 3  # a reused block may be bigger than the request by 1 / 2**3 of it
@@ -75,7 +77,7 @@ class PinnedCache:
     def __init__(self, driver: Driver, record_event: RecordEvent, max_cached: int = UNLIMITED) -> None:
         self.max_cached = max_cached
         self._driver = driver
-        self._lock = threading.Lock()
+        self.lock = Lock()
         self._given: deque[HostBlock] = deque()
         self._pending: Pending[HostBlock] = Pending(driver, record_event)
         self._by_size: list[tuple[int, int]] = []
@@ -95,19 +97,24 @@ class PinnedCache:
         Host:   returns at once, unless the driver has no more: then it may wait for work that uses freed blocks.
         Raises: OutOfMemoryError if there is no room even then; ArgumentError if nbytes is not positive.
         """
+        with self.lock:
+            return self.take(nbytes)
+
+    def take(self, nbytes: int) -> HostBlock:
+        """As `allocate`, under `lock`, which the caller holds until the block has its owner: else it could be lost."""
         if nbytes <= 0:
             raise ArgumentError(f"pinned allocate: {nbytes} bytes were asked for; a block has at least 1")
+        signals.look()
         size = -(-nbytes // HOST_GRAIN) * HOST_GRAIN
-        with self._lock:
-            self._drain()
-            self._poll()
-            block = self._take(size) or self._find_room(size)
-            if self._driver.capabilities.finds_races:
-                self._show_taken(block)
-            block.requested = nbytes
-            block.allocated = True
-            self._active_requests.add(1)
-            self._active_bytes.add(block.nbytes)
+        self._drain()
+        self._poll()
+        block = self._take(size) or self._find_room(size)
+        if self._driver.capabilities.finds_races:
+            self._show_taken(block)
+        block.requested = nbytes
+        block.allocated = True
+        self._active_requests.add(1)
+        self._active_bytes.add(block.nbytes)
         return block
 
     def _show_taken(self, block: HostBlock) -> None:
@@ -135,18 +142,18 @@ class PinnedCache:
         """
         if not block.allocated:
             raise _invalid_pointer("pinned record_stream", block)
-        with self._lock:
+        with self.lock:
             if stream not in block.streams:
                 block.streams.append(stream)
 
     def capture_started(self) -> None:
         """A capture begins: until it ends, nothing here asks the driver about events or hands memory back."""
-        with self._lock:
+        with self.lock:
             self._pending.capture_started()
 
     def capture_ended(self) -> None:
         """A capture ended.  After the last one, blocks that were freed meanwhile get their events."""
-        with self._lock:
+        with self.lock:
             self._pending.capture_ended()
 
     def empty_cache(self) -> None:
@@ -154,28 +161,34 @@ class PinnedCache:
 
         Host: returns at once.
         """
-        with self._lock:
+        with self.lock:
             self._drain()
             self._poll()
             if not self._pending.is_capturing:
                 self._shrink(0)
 
     def statistics(self) -> dict[str, int]:
-        """Every counter, by the flat names of torch.cuda.host_memory_stats; times in microseconds."""
+        """Every counter, by the flat names of torch.cuda.host_memory_stats; times in microseconds.
+
+        Waits for nothing: while another call holds the lock, what was freed since the last call still counts.
+        """
+        if self.lock.try_acquire():
+            try:
+                self._drain(records_later=True)
+            finally:
+                self.lock.release()
         found: dict[str, int] = {}
-        with self._lock:
-            self._drain()
-            for name, flow in self._flows():
-                flow.report(name, found)
-            found["num_host_alloc"] = self._allocs
-            found["num_host_free"] = self._frees
-            self._alloc_time.report("host_alloc_time", found)
-            self._free_time.report("host_free_time", found)
+        for name, flow in self._flows():
+            flow.report(name, found)
+        found["num_host_alloc"] = self._allocs
+        found["num_host_free"] = self._frees
+        self._alloc_time.report("host_alloc_time", found)
+        self._free_time.report("host_free_time", found)
         return dict(sorted(found.items()))
 
     def reset_peak_statistics(self) -> None:
         """Let every peak be the current value, and forget the longest and shortest times."""
-        with self._lock:
+        with self.lock:
             self._drain()
             for _, flow in self._flows():
                 flow.reset_peak()
@@ -184,7 +197,7 @@ class PinnedCache:
 
     def reset_accumulated_statistics(self) -> None:
         """Let everything that only grows start at 0 again."""
-        with self._lock:
+        with self.lock:
             self._drain()
             for _, flow in self._flows():
                 flow.reset_accumulated()
@@ -193,18 +206,21 @@ class PinnedCache:
             self._frees = self._allocs = 0
 
     # the lock is held from here on
-    def _drain(self) -> None:
+    def _drain(self, records_later: bool = False) -> None:
         """Take back the blocks that were freed since the last time.  A block that fails stays to be drained."""
         while self._given:
             block = self._given[0]
             if block.streams:
-                self._pending.add(block)
+                (self._pending.put_off if records_later else self._pending.add)(block)
             for each in block.pending_copies:
                 self._pending.follow(block, *each.place, owner=each)
             block.pending_copies = []
             self._given.popleft()
-            if not block.pending:
-                self._finish(block)
+            if block.pending:
+                continue
+            self._make_idle(block)
+            if not records_later:
+                self._keep_within_cap()
 
     def _poll(self) -> None:
         if self._pending.queues:
@@ -212,9 +228,15 @@ class PinnedCache:
 
     def _finish(self, block: HostBlock) -> None:
         """Make a freed block idle once nothing uses it."""
+        self._make_idle(block)
+        self._keep_within_cap()
+
+    def _make_idle(self, block: HostBlock) -> None:
         self._active_requests.remove(1)
         self._active_bytes.remove(block.nbytes)
         self._keep(block)
+
+    def _keep_within_cap(self) -> None:
         if not self._pending.is_capturing:
             self._shrink(self.max_cached)
 

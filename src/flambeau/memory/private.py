@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from ..core.pool import Pool
 from ..driver.api import CaptureMode, CaptureStatus, Driver, StreamHandle
-from .pool import Pool
 
 PoolId = tuple[int, int]
 

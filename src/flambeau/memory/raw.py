@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..core.allocator import CachingAllocator
+from ..core.pool import Block, invalid_pointer
 from ..driver.api import Address, StreamHandle
-from .caching import CachingAllocator
-from .pool import Block, invalid_pointer
 
 
 class RawBlocks:
@@ -18,8 +18,9 @@ class RawBlocks:
         """As the allocator's `allocate`; 0 for 0 bytes."""
         if nbytes == 0:
             return Address(0)
-        block = self._allocator.allocate(nbytes, stream)
-        self._blocks[block.address] = block
+        with self._allocator.lock:
+            block = self._allocator.take(nbytes, stream)
+            self._blocks[block.address] = block
         return block.address
 
     def free(self, address: int) -> None:

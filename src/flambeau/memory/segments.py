@@ -11,12 +11,12 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterable
 
+from .. import signals
+from ..core.pool import SHARED, Block, Flow, Pool, Segment, segment_size
 from ..driver.api import Driver, StreamHandle
 from ..errors import OutOfMemoryError
 from .pending import RecordEvent, wait_for
-from .pool import SHARED, Block, Pool, Segment, segment_size
 from .settings import UNLIMITED, Settings
-from .statistics import Flow
 
 
 class Segments:
@@ -51,6 +51,7 @@ class Segments:
 
         A block of exact size is handed back when it was freed: it waits for its own stream too.
         """
+        signals.look()
         size = self.size_for(nbytes)
         if self.limit is not None and self.reserved + size > self.limit:
             return None
@@ -151,8 +152,10 @@ class Segments:
     def _wait_for(self, streams: Iterable[StreamHandle]) -> None:
         for stream in streams:
             event = self._record_event(stream)
-            wait_for(self._driver, event)
-            self._driver.event_destroy(event)
+            try:
+                wait_for(self._driver, event)
+            finally:
+                self._driver.event_destroy(event)
 
 
 def _describe_block(block: Block) -> dict[str, object]:

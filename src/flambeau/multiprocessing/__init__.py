@@ -31,13 +31,14 @@ from multiprocessing import (
     set_forkserver_preload,
     set_start_method,
 )
+from typing import Any
 
 from ..errors import no_attribute as _no_attribute
-from ..runtime.ipc_report import Report
+from ..runtime.ipc_memory import Report
 from ..runtime.shared_memory import STRATEGIES as _STRATEGIES
 from ..runtime.shared_memory import host_side as _host_side
 from ..runtime.shared_memory import set_strategy as set_sharing_strategy
-from .contexts import JoinableQueue, Pool, Process, Queue, SimpleQueue, get_context
+from .contexts import Process, get_context
 from .spawn import (
     ProcessContext,
     ProcessException,
@@ -50,13 +51,35 @@ from .spawn import (
 
 
 def get_sharing_strategy() -> str:
-    """How CPU tensors are shared that are not yet: "file_descriptor" or "file_system"."""
+    """The strategy by which CPU tensors are moved to shared memory: "file_descriptor" or "file_system"."""
     return _host_side().strategy
 
 
 def get_all_sharing_strategies() -> set[str]:
     """The strategies that `set_sharing_strategy` takes."""
     return set(_STRATEGIES)
+
+
+def Queue(maxsize: int = 0) -> Any:  # noqa: N802
+    """A multiprocessing.Queue of the default start method that carries tensors."""
+    return get_context().Queue(maxsize)
+
+
+def JoinableQueue(maxsize: int = 0) -> Any:  # noqa: N802
+    """A multiprocessing.JoinableQueue of the default start method that carries tensors."""
+    return get_context().JoinableQueue(maxsize)
+
+
+def SimpleQueue() -> Any:  # noqa: N802
+    """A multiprocessing.SimpleQueue of the default start method that carries tensors."""
+    return get_context().SimpleQueue()
+
+
+def Pool(  # noqa: N802
+    processes: Any = None, initializer: Any = None, initargs: Any = (), maxtasksperchild: Any = None
+) -> Any:
+    """A multiprocessing.Pool of the default start method that carries tensors."""
+    return get_context().Pool(processes, initializer, initargs, maxtasksperchild)
 
 
 __all__ = [

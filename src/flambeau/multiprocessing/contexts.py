@@ -1,16 +1,125 @@
-"""Start methods.  Spawned and fork-server processes inherit the parent's choice of virtual GPUs."""
+"""Start methods, with queues and pools that carry tensors.
+
+- A queue or pool pickles an object at once, in the thread that puts it.  So a tensor is ordered after that thread's
+  current stream, and an object that cannot be pickled is an error of `put`.
+- `withdraw` takes back objects that no process received.
+- Spawned and fork-server processes inherit the parent's choice of virtual GPUs.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import multiprocessing.context
-from typing import Any
+import multiprocessing.pool
+import multiprocessing.queues
+import pickle
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 from ..config import Gpus
 from ..core import thread
 from ..errors import ArgumentError
 from ..runtime.machine import Machine
-from . import queues
+from . import reductions
+
+if TYPE_CHECKING:  # typeshed's classes are generic, the library's are not
+    _Queue = multiprocessing.queues.Queue[Any]
+    _JoinableQueue = multiprocessing.queues.JoinableQueue[Any]
+else:
+    _Queue, _JoinableQueue = multiprocessing.queues.Queue, multiprocessing.queues.JoinableQueue
+
+
+class Packed:
+    """An object that was pickled for a queue or pool; unpickling it gives the object.
+
+    As a context manager it cancels the transfer of its tensors if the block raises.
+    """
+
+    __slots__ = ("_data", "_route")
+
+    def __init__(self, value: Any, owner: object) -> None:
+        self._route = reductions.Route(owner)
+        self._data = reductions.packed(value, self._route)
+
+    def __enter__(self) -> Packed:
+        return self
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        if kind is not None:
+            reductions.cancel(self._route)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickle.loads, (self._data,)
+
+
+class Withdrawing:
+    """Mixin of queues: `withdraw`."""
+
+    def withdraw(self) -> int:
+        """Withdraw the tensors that this process put and no process received; return their number.
+
+        For a queue whose reader has ended: tensors that it left in the queue, or read and did not open, are kept until
+        this call.  Receiving one afterwards raises ProcessGoneError.
+        """
+        return reductions.withdraw(self)
+
+
+class Queue(Withdrawing, _Queue):
+    """multiprocessing.Queue that carries tensors."""
+
+    def put(self, obj: Any, block: bool = True, timeout: float | None = None) -> None:
+        with Packed(obj, self) as packed:
+            super().put(packed, block, timeout)
+
+
+class JoinableQueue(Withdrawing, _JoinableQueue):
+    """multiprocessing.JoinableQueue that carries tensors."""
+
+    def put(self, obj: Any, block: bool = True, timeout: float | None = None) -> None:
+        with Packed(obj, self) as packed:
+            super().put(packed, block, timeout)
+
+
+class SimpleQueue(Withdrawing, multiprocessing.queues.SimpleQueue[Any]):
+    """multiprocessing.SimpleQueue that carries tensors."""
+
+    def put(self, obj: Any) -> None:
+        with Packed(obj, self) as packed:
+            super().put(packed)
+
+
+class Pool(multiprocessing.pool.Pool):
+    """multiprocessing.Pool that carries tensors.
+
+    `apply`, `map`, `starmap` and their asynchronous forms pickle at the call.  `imap` and `imap_unordered` pickle in a
+    thread of the pool, so work on their tensors must be complete.  A result lives as long as the worker that made it:
+    clone it to keep it after the pool has ended.
+    """
+
+    def apply_async(
+        self,
+        func: Callable[..., Any],
+        args: Iterable[Any] = (),
+        kwds: Mapping[str, Any] = {},
+        callback: Any = None,
+        error_callback: Any = None,
+    ) -> Any:
+        self._check_running()  # type: ignore[attr-defined]  # typeshed lacks it; first, so that nothing was sent
+        with ExitStack() as all_or_none:
+            given = [all_or_none.enter_context(Packed(each, self)) for each in args]
+            named = {name: all_or_none.enter_context(Packed(each, self)) for name, each in kwds.items()}
+            return super().apply_async(func, given, named, callback, error_callback)
+
+    def _map_async(self, func: Any, iterable: Iterable[Any], *rest: Any) -> Any:
+        self._check_running()  # type: ignore[attr-defined]  # typeshed lacks it
+        with ExitStack() as all_or_none:
+            given = [all_or_none.enter_context(Packed(each, self)) for each in iterable]
+            return super()._map_async(func, given, *rest)  # type: ignore[misc]  # typeshed lacks it
+
+    def terminate(self) -> None:
+        super().terminate()
+        reductions.withdraw(self)
 
 
 def _choice() -> Gpus | None:
@@ -20,7 +129,7 @@ def _choice() -> Gpus | None:
 
 
 def _process(cls: Any, choice: Gpus | None) -> Any:
-    """In the child: choose the parent's GPUs, unless something has been chosen, before its arguments are unpickled."""
+    """In the child, before its arguments are unpickled: choose the parent's GPUs unless a machine exists."""
     if choice is not None and not thread.has_machine():
         thread.swap_machine(Machine(choice))
     return cls.__new__(cls)
@@ -34,49 +143,51 @@ class Process(multiprocessing.Process):
 
 
 class SpawnProcess(multiprocessing.context.SpawnProcess):
-    """A process that starts anew."""
+    """A process of start method "spawn"."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _process, (type(self), _choice()), self.__dict__
 
 
 class ForkServerProcess(multiprocessing.context.ForkServerProcess):
-    """A process that is forked from a server, which has started nothing."""
+    """A process of start method "forkserver"."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _process, (type(self), _choice()), self.__dict__
 
 
-class _Context:
-    """Queues and pools of a context."""
+class _Context(multiprocessing.context.BaseContext):
+    """Mixin of contexts: queues and pools that carry tensors."""
 
     def Queue(self, maxsize: int = 0) -> Any:  # noqa: N802
-        return queues.Queue(maxsize, ctx=self.get_context())  # type: ignore[attr-defined]  # of the context beside it
+        return Queue(maxsize, ctx=self.get_context())
 
     def JoinableQueue(self, maxsize: int = 0) -> Any:  # noqa: N802
-        # ignored: of the context beside it
-        return queues.JoinableQueue(maxsize, ctx=self.get_context())  # type: ignore[attr-defined]
+        return JoinableQueue(maxsize, ctx=self.get_context())
 
     def SimpleQueue(self) -> Any:  # noqa: N802
-        return queues.SimpleQueue(ctx=self.get_context())  # type: ignore[attr-defined]  # of the context beside it
+        return SimpleQueue(ctx=self.get_context())
 
     def Pool(  # noqa: N802
         self, processes: Any = None, initializer: Any = None, initargs: Any = (), maxtasksperchild: Any = None
     ) -> Any:
-        # ignored: of the context beside it
-        return queues.Pool(processes, initializer, initargs, maxtasksperchild, context=self.get_context())  # type: ignore[attr-defined]
+        return Pool(processes, initializer, initargs, maxtasksperchild, context=self.get_context())
 
 
 class SpawnContext(_Context, multiprocessing.context.SpawnContext):
+    """Context of start method "spawn"."""
+
     Process = SpawnProcess
 
 
 class ForkServerContext(_Context, multiprocessing.context.ForkServerContext):
+    """Context of start method "forkserver"."""
+
     Process = ForkServerProcess
 
 
 class ForkContext(_Context, multiprocessing.context.ForkContext):
-    """Its children cannot use CUDA if their parent had started it."""
+    """Context of start method "fork".  Children cannot use CUDA if their parent has started it."""
 
 
 _CONTEXTS: dict[str, Any] = {"spawn": SpawnContext(), "forkserver": ForkServerContext(), "fork": ForkContext()}
@@ -93,23 +204,3 @@ def get_context(method: str | None = None) -> Any:
             f"cannot find context for {name!r}", hint=f"use one of {', '.join(_CONTEXTS)}", operator="get_context"
         )
     return _CONTEXTS[name]
-
-
-def Queue(maxsize: int = 0) -> Any:  # noqa: N802
-    """A queue of the default start method, for tensors too."""
-    return get_context().Queue(maxsize)
-
-
-def JoinableQueue(maxsize: int = 0) -> Any:  # noqa: N802
-    """A queue of the default start method that can be joined, for tensors too."""
-    return get_context().JoinableQueue(maxsize)
-
-
-def SimpleQueue() -> Any:  # noqa: N802
-    """A queue without a thread of its own, of the default start method, for tensors too."""
-    return get_context().SimpleQueue()
-
-
-def Pool(processes: Any = None, initializer: Any = None, initargs: Any = (), maxtasksperchild: Any = None) -> Any:  # noqa: N802
-    """A pool of the default start method's processes, for tensors too."""
-    return get_context().Pool(processes, initializer, initargs, maxtasksperchild)

@@ -54,9 +54,9 @@ _sending = _Sending()
 
 
 def packed(value: Any, route: Route) -> bytes:
-    """`value` pickled here and now, in this thread and after its current streams' work so far.
+    """Pickle `value` now, in this thread, after its current streams' work so far.
 
-    After an error nothing is on its way.
+    After an error nothing was sent.
     """
     former, _sending.route = _sending.route, route
     try:
@@ -94,7 +94,7 @@ def reduce_storage(of: Storage) -> tuple[Any, ...]:
 
 
 def _how() -> tuple[str, Route | None]:
-    """Where and by what this thread is sending; without a route by multiprocessing itself, as through a Pipe."""
+    """(source line, route) of this thread's pickling; the route is None in multiprocessing itself, as in a Pipe."""
     route = _sending.route
     return (_site(), None) if route is None else (route.site, route)
 

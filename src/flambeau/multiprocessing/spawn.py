@@ -27,7 +27,7 @@ class ProcessException(FlambeauError, RuntimeError):
 
 
 class ProcessRaisedException(ProcessException):
-    """The function raised; the text has the traceback of there."""
+    """The function raised in a child process; the text includes the child's traceback."""
 
 
 class ProcessExitedException(ProcessException):
@@ -53,9 +53,9 @@ class ProcessContext:
         return [process.pid for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until all have ended, one has failed, or `timeout` seconds are over; whether all have ended.
+        """Wait until all processes have ended, one has failed, or `timeout` seconds are over; return whether all ended.
 
-        After a failure the others are told to end and, after `grace_period` seconds, killed.
+        After a failure the others are terminated and, after `grace_period` seconds, killed.
         Raises: ProcessRaisedException, ProcessExitedException.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -111,8 +111,8 @@ def spawn(
 ) -> ProcessContext | None:
     """Run fn(i, *args) in `nprocs` processes, i from 0.
 
-    join: wait until all have ended, and return None; else return what can be joined.
-    Raises: ProcessRaisedException, ProcessExitedException for the first one that fails; the others are ended.
+    join: wait until all have ended, and return None; else return a ProcessContext to join.
+    Raises: ProcessRaisedException, ProcessExitedException for the first process that fails; the others are terminated.
     """
     with naming("spawn"):
         _check(fn, args, nprocs)
@@ -127,7 +127,7 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """As `spawn`, by any start method."""
+    """As `spawn`, with any start method."""
     _check(fn, args, nprocs)
     with naming("start_processes"):
         context = get_context(start_method)
@@ -145,7 +145,7 @@ def start_processes(
 
 
 def _check(fn: Any, args: Any, nprocs: Any) -> None:
-    """Raise ArgumentTypeError or ArgumentError for arguments that cannot be started."""
+    """Raise ArgumentTypeError or ArgumentError for arguments of the wrong type or value."""
     name = "start_processes"
     checks.function(name, "fn", fn)
     if not isinstance(args, (tuple, list)):
@@ -169,7 +169,7 @@ def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any)
 
 
 def _shortened(text: str, nbytes: int) -> str:
-    """A text without its middle if it is longer than `nbytes`."""
+    """A text of at most `nbytes` bytes: the middle of a longer one is left out."""
     data = text.encode(errors="backslashreplace")
     if len(data) <= nbytes:
         return text

@@ -18,7 +18,9 @@ import pickle
 import select
 import socket
 import struct
+import sys
 import threading
+import traceback
 from collections import deque
 from contextlib import suppress
 from multiprocessing import reduction
@@ -27,11 +29,11 @@ from typing import Any
 from .. import host
 from ..channel import process_descriptor
 from ..core import storage
+from ..core.queue import hooks
 from ..core.storage import Storage
 from ..core.tensor import tensor_over
 from ..dtypes import BY_NAME
-from ..errors import FlambeauError
-from ..hooks import hooks
+from ..errors import AcceleratorError, FlambeauError
 from ..kernel import Access
 from ..strides import extent
 from ..tensor.tensor import Tensor
@@ -88,7 +90,7 @@ def _packed(value: Any) -> list[Any]:
 
 
 def _blocks(spans: list[tuple[Storage, int, int]]) -> tuple[list[Any], list[tuple[int, int]]]:
-    """Blocks of bytes that cover all spans, overlapping ones together; and each span's block and place within it."""
+    """(Blocks of bytes that cover all spans, each span's block and offset); overlapping spans share a block."""
     order = sorted(range(len(spans)), key=lambda index: (id(spans[index][0]), spans[index][1]))
     places: list[tuple[int, int]] = [(0, 0)] * len(spans)
     found: list[list[Any]] = []  # storage, start, end
@@ -102,7 +104,7 @@ def _blocks(spans: list[tuple[Storage, int, int]]) -> tuple[list[Any], list[tupl
 
 
 class _Opening(threading.local):
-    """The message that this thread is unpickling."""
+    """The message that this thread unpickles."""
 
     storages: list[Storage] = []
     places: list[tuple[int, int]] = []
@@ -123,7 +125,7 @@ def _tensor(
 
 
 def _opened(message: Any) -> Any:
-    """The object of a message, a writable uint8 array which its tensors share."""
+    """Unpickle the object of a message, a writable uint8 array whose memory its tensors share."""
     described, pickled = _HEAD.unpack_from(message)
     at = _HEAD.size + described
     sizes, places = pickle.loads(message[_HEAD.size : at])
@@ -154,12 +156,12 @@ class WorkerPipe:
         return self._socket.fileno()
 
     def post(self, value: Any) -> None:
-        """Send an object, now or, if there is no room, at the next `post` or `flush`.  Host: returns at once."""
+        """Send an object now or, if the pipe is full, at the next `post` or `flush`.  Host: returns at once."""
         self._unsent.append(_packed(value))
         self.flush()
 
     def flush(self) -> None:
-        """Send posted messages while there is room; does nothing if the other end is closed."""
+        """Send posted messages while there is space; does nothing if the other end is closed."""
         while self._unsent:
             message = self._unsent.popleft()
             try:
@@ -172,7 +174,7 @@ class WorkerPipe:
 
     @property
     def is_full(self) -> bool:
-        """Whether something was posted and not sent yet."""
+        """Whether a posted message was not sent yet."""
         return bool(self._unsent)
 
     def _transmit(self, buffers: list[Any]) -> None:
@@ -188,9 +190,10 @@ class WorkerPipe:
             os.close(file)
 
     def receive(self) -> Any:
-        """The next object.  Host: returns at once.  Raises BlockingIOError if none has come, EOFError after the last.
+        """Return the next object.  Host: returns at once.
 
-        Raises: TooManyFilesError if this process cannot open the message's file.
+        Raises: BlockingIOError if no message has arrived, EOFError after the last; TooManyFilesError if this process
+                cannot open the message's file.
         """
         try:
             packet, files, flags, _ = socket.recv_fds(self._socket, INLINE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
@@ -212,14 +215,14 @@ class WorkerPipe:
             os.close(files[0])
 
     def close(self) -> None:
-        """End the connection.  What was sent before can still be received."""
+        """Close this end; messages sent before can still be received."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._unsent.clear()
 
     def forget(self) -> None:
-        """Close this process's copy of an end that is another process's."""
+        """Close this process's copy of another process's end."""
         self._socket.close()
 
     def __del__(self) -> None:
@@ -267,9 +270,9 @@ def _file_bytes(file: int, nbytes: int) -> Any:
 
 
 class WorkerEnd:
-    """The worker's end of a pipe, in the worker: it waits, and stops waiting if its parent ends.
+    """The worker's end of a pipe.  It waits for messages until its parent ends.
 
-    Messages are read ahead, so that the parent never waits for room.
+    Messages are read ahead, so that the parent never waits for space.
     """
 
     def __init__(self, pipe: WorkerPipe) -> None:
@@ -282,7 +285,7 @@ class WorkerEnd:
         self._parent_file = process_descriptor(parent.pid)
 
     def receive(self) -> Any:
-        """The next object; those that came after it are in `pending`.  Host: waits.  Raises EOFError at the end."""
+        """Return the next object; later ones are in `pending`.  Host: waits.  Raises EOFError at the end."""
         self._read()
         while not self._inbox and not self._is_closed:
             self._wait(select.POLLIN)
@@ -297,7 +300,7 @@ class WorkerEnd:
         return self._inbox
 
     def send(self, value: Any) -> None:
-        """Send an object.  Host: waits for room.  Raises EOFError if the other end is closed, what pickling raises."""
+        """Send an object.  Host: waits for space.  Raises EOFError if the other end is closed, or pickle's error."""
         self._pipe.post(value)
         while self._pipe.is_full and not self._is_closed:
             self._wait(select.POLLIN | select.POLLOUT)
@@ -326,3 +329,49 @@ class WorkerEnd:
             self._is_closed |= not ready and not host.is_process_alive(self._parent)
         else:
             self._is_closed |= any(file == self._parent_file for file, _ in ready)
+
+
+class WorkerException:
+    """An exception as its type and its text with the traceback.
+
+    It refers to no frame, so it keeps no tensor of its thread alive.  Unpickled, it has its type or, if that cannot be
+    imported by name, the nearest base class that can.
+    where: text such as "in replica 1 on device cuda:1".
+    """
+
+    def __init__(self, error: BaseException, where: str) -> None:
+        self.type = type(error)
+        self.text = f"Caught {self.type.__name__} {where}.\nOriginal {''.join(traceback.format_exception(error))}"
+        self.facts = (error.error_code, error.sticky) if isinstance(error, AcceleratorError) else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        known = next(each for each in self.type.__mro__ if _is_importable(each))
+        return _restored, (known, self.text, self.facts)
+
+    def again(self) -> BaseException:
+        """Make an exception of the same type with the whole text; RuntimeError if the type does not take one text."""
+        text = _KeyText(self.text) if issubclass(self.type, KeyError) else self.text
+        try:
+            made = self.type(text)
+        except Exception:  # noqa: BLE001  (a user's class may raise anything)
+            return RuntimeError(self.text)
+        if self.facts is not None and isinstance(made, AcceleratorError):
+            made.error_code, made.sticky = self.facts
+        return made
+
+
+class _KeyText(str):
+    """Text of a KeyError, whose str is the repr of its argument: this repr is the text itself."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _is_importable(cls: type) -> bool:
+    return getattr(sys.modules.get(cls.__module__), cls.__qualname__, None) is cls
+
+
+def _restored(cls: type[BaseException], text: str, facts: Any) -> WorkerException:
+    made = object.__new__(WorkerException)
+    made.type, made.text, made.facts = cls, text, facts
+    return made

@@ -2,14 +2,25 @@
 
 from ..errors import no_attribute as _no_attribute
 from . import functional, init
-from .activation import GELU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh
 from .containers import ModuleDict, ModuleList, ParameterList, Sequential
-from .dropout import Dropout
-from .embedding import Embedding
-from .linear import Flatten, Identity, Linear, Unflatten
+from .layers import (
+    GELU,
+    Dropout,
+    Embedding,
+    Flatten,
+    Identity,
+    LayerNorm,
+    Linear,
+    LogSoftmax,
+    ReLU,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Tanh,
+    Unflatten,
+)
 from .loss import BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, MSELoss, NLLLoss
 from .module import Module
-from .normalization import LayerNorm
 from .parameter import Buffer, Parameter
 
 from ..parallel.data_parallel import DataParallel  # isort: skip  (it derives from Module)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Self, SupportsIndex
 
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, IndexRangeError, NamingError, NotSupportedError, naming, shown
@@ -12,21 +12,21 @@ from .module import Module, check_child, check_name, enclosed, folded
 from .parameter import Parameter
 
 
-def _position(index: Any, length: int, kind: str) -> int:
+def _position(index: SupportsIndex, length: int, kind: str) -> int:
     checks.integer(kind, "an index", index)
     place = index.__index__()
     if not -length <= place < length:
         raise IndexRangeError(
             f"index {place} is out of range for {length} entries", hint=f"use {-length} to {length - 1}", operator=kind
         )
-    return place % length  # type: ignore[no-any-return]  # operator.index gives ints
+    return place % length
 
 
 class _Ordered(Module):
-    """Children called "0", "1" and so on."""
+    """Base of containers whose children have the names "0", "1" and so on."""
 
     def _replace_all(self, modules: Iterable[Any]) -> None:
-        """Hold these modules and no others.  Raises ArgumentTypeError before anything is replaced."""
+        """Replace all children by these modules.  Raises ArgumentTypeError before anything is replaced."""
         for index, module in enumerate(modules):
             check_child(self._get_name(), str(index), module, Module)
         self._modules.clear()
@@ -69,7 +69,7 @@ class _Ordered(Module):
         return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Add modules at the end, all or none."""
+        """Add modules at the end; after an error none is added."""
         found = checks.listed("extend", "modules", "modules", modules)
         for index, module in enumerate(found):
             check_child("extend", str(len(self) + index), module, Module)
@@ -93,7 +93,7 @@ class _Ordered(Module):
         return self
 
     def pop(self, key: int = -1) -> Any:
-        """Take the module at index `key` out, and return it."""
+        """Remove the module at index `key` and return it."""
         with naming("pop"):
             found = self[key]
             del self[key]
@@ -101,9 +101,13 @@ class _Ordered(Module):
 
 
 class Sequential(_Ordered):
-    """Modules called one after the other, each with the result of the one before.
+    """Call modules one after the other, each with the result of the previous one.
 
     Takes the modules, or one mapping of names to modules.
+    Example:
+        >>> net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU())
+        >>> net(torch.tensor([[[-1.0], [2.0]]]))
+        tensor([[0., 2.]])
     """
 
     def __init__(self, *modules: Any) -> None:
@@ -116,7 +120,7 @@ class Sequential(_Ordered):
             self._replace_all(modules)
 
     def extend(self, sequential: Iterable[Module]) -> Self:
-        """Add the modules of another Sequential, or of a list, at the end, all or none."""
+        """Add the modules of another Sequential, or of a list, at the end; after an error none is added."""
         return super().extend(sequential)
 
     def forward(self, input: Any) -> Any:
@@ -129,7 +133,13 @@ class Sequential(_Ordered):
 
 
 class ModuleList(_Ordered):
-    """A list of modules that are registered as children; it has no forward."""
+    """A list of modules, registered as children; it has no forward.
+
+    Example:
+        >>> layers = torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.Tanh()])
+        >>> len(layers), layers[1]
+        (2, Tanh())
+    """
 
     def __init__(self, modules: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -149,7 +159,13 @@ class ModuleList(_Ordered):
 
 
 class ModuleDict(Module):
-    """Modules by name, in the order in which they were added; it has no forward."""
+    """Modules by name, in the order of insertion; it has no forward.
+
+    Example:
+        >>> layers = torch.nn.ModuleDict({"relu": torch.nn.ReLU()})
+        >>> layers["relu"], list(layers)
+        (ReLU(), ['relu'])
+    """
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -157,7 +173,7 @@ class ModuleDict(Module):
             self.update({} if modules is None else modules)
 
     def update(self, modules: Any) -> None:
-        """Add modules from a mapping or from (name, module) pairs, in place of those of the same name; all or none."""
+        """Add or replace modules from a mapping or (name, module) pairs; after an error none is added."""
         pairs = tuple(modules.items()) if isinstance(modules, (Mapping, ModuleDict)) else _pairs(modules)
         for name, module in pairs:
             check_name("update", self, name, "module", self._modules)
@@ -203,7 +219,7 @@ class ModuleDict(Module):
         return self._modules.items()
 
     def pop(self, key: str) -> Any:
-        """Take a module out, and return it."""
+        """Remove a module and return it."""
         self._check_held("pop", key)
         return self._modules.pop(key)
 
@@ -234,7 +250,13 @@ def _pairs(modules: Any) -> tuple[Any, ...]:
 
 
 class ParameterList(Module):
-    """A list of parameters that are registered; tensors become parameters.  It has no forward."""
+    """A list of parameters, registered as such; tensors become parameters.  It has no forward.
+
+    Example:
+        >>> params = torch.nn.ParameterList([torch.ones(2), torch.zeros(3)])
+        >>> [param.shape for param in params]
+        [torch.Size([2]), torch.Size([3])]
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -266,7 +288,7 @@ class ParameterList(Module):
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Add parameters at the end, all or none."""
+        """Add parameters at the end; after an error none is added."""
         listed = checks.listed("extend", "values", "tensors", values)
         for each in [_as_parameter("extend", each) for each in listed]:
             self.append(each)

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import callers, ops  # noqa: F401  (ops registers the operators)
 from ..autograd.mode import GradMode
+from ..core.call import call_inplace
 from ..core.tensor import TensorBase
 from ..errors import no_attribute as _no_attribute
 from ..ops.operator import REGISTRY
@@ -13,6 +14,7 @@ from ..tensor import checks
 
 SMALLEST_NORM = 1e-7  # is added to the norms of rows that are divided by them
 _lookup = REGISTRY["embedding"]
+_silu_ = REGISTRY["silu"].in_place()  # which is no method
 one_hot = REGISTRY["one_hot"]
 layer_norm = REGISTRY["layer_norm"]
 gelu = REGISTRY["gelu"]
@@ -76,7 +78,7 @@ def silu(input: Any, inplace: bool = False) -> Any:
     """
     if not isinstance(input, TensorBase):
         checks.tensor("silu", "input", input)
-    return input.silu_() if inplace else REGISTRY["silu"](input)
+    return call_inplace(_silu_, (input,), {}) if inplace else REGISTRY["silu"](input)
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:

@@ -13,13 +13,13 @@ from ..dtypes import dtype as _dtype
 from ..memory_formats import memory_format as _memory_format
 from ..runtime.device import device as _device
 from ..runtime.generator import Generator as Generator
-from ..tensor.layouts import layout as _layout
+from ..memory_formats import layout as _layout
 from ..tensor.tensor import *
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """-(target * log(input) + (1 - target) * log(1 - input)), times weight; logarithms are not taken below -100."""
+    """-(target * log(input) + (1 - target) * log(1 - input)), times weight.  Logarithms are at least -100."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., pos_weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """`binary_cross_entropy` of sigmoid(input), exact also for large logits."""
+    """`binary_cross_entropy` of sigmoid(input), accurate for large logits too."""
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., label_smoothing: _float = ..., *, out: Tensor | None = ...) -> Tensor:
     """Negative log-probability of the target, from unnormalised logits."""
 def dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _bool = ...) -> Tensor:
@@ -27,17 +27,17 @@ def dropout(input: Tensor, p: _float = ..., training: _bool = ..., inplace: _boo
 def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = ..., max_norm: _float | None = ..., norm_type: _float = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
     """The rows of `weight` that `input` names."""
 def gelu(input: Tensor, approximate: str = ..., *, out: Tensor | None = ...) -> Tensor:
-    """x times the normal distribution's cumulative function; approximate="tanh" is the cheaper form."""
+    """x times the cumulative distribution function of the normal distribution."""
 def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Absolute difference of input and target."""
+    """Absolute difference of input and target: its mean, sum, or each term."""
 def layer_norm(input: Tensor, normalized_shape: Sizes, weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """(input - mean) / sqrt(variance + eps) * weight + bias, over the last dimensions, which normalized_shape names."""
+    """(input - mean) / sqrt(variance + eps) * weight + bias, over the last dimensions."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor:
     """input @ weight^T + bias; a weight of one dimension, which takes no bias, gives one number for each row."""
 def log_softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """The logarithm of `softmax`."""
 def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., weight: Tensor | None = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Squared difference of input and target."""
+    """Squared difference of input and target: its mean, sum, or each term."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: _bool | None = ..., ignore_index: _int = ..., reduce: _bool | None = ..., reduction: str = ..., *, out: Tensor | None = ...) -> Tensor:
     """Negative log-probability of the target classes, from log-probabilities."""
 def one_hot(tensor: Tensor, num_classes: _int = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -53,8 +53,8 @@ def sigmoid(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
 def silu(input: Tensor, inplace: _bool = ...) -> Tensor:
     """input * sigmoid(input); inplace: the input is overwritten."""
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., reduce: _bool | None = ..., reduction: str = ..., beta: _float = ..., *, out: Tensor | None = ...) -> Tensor:
-    """Squared difference / (2 * beta) where it is below beta, else absolute difference - beta / 2."""
+    """d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2."""
 def softmax(input: Tensor, dim: _int | None = ..., dtype: Dtype | None = ...) -> Tensor:
     """exp(input) over its sum along `dim`; dtype: the type to compute in and return.  _stacklevel has no effect."""
 def tanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor:
-    """The hyperbolic tangent."""
+    """Hyperbolic tangent."""

@@ -1,9 +1,9 @@
 """make_graphed_callables: callables as CUDA graphs with gradients, one graph forward and one backward.
 
 - Forward graphs are captured in order, backward graphs in reverse, all from one pool: calls must keep to that order.
-- A call copies its arguments into static inputs, replays, and gives views of static results: the next call overwrites
-  them.  Their versions count, so that a gradient which would need overwritten values is an error.
-- Parameters are used where they are: their values may change, their memory may not.
+- A call copies its arguments into static inputs, replays, and returns views of static results, which the next call
+  overwrites.  Their versions count: a backward pass that needs overwritten values raises an error.
+- Parameters are used in place: their values may change, their memory may not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..errors import ArgumentError, ArgumentTypeError, AutogradError, shown
 from ..runtime import control
 from ..runtime.graph import CUDAGraph, graph, graph_pool_handle
 from ..runtime.stream import Stream, StreamGuard
-from ..tensor import checks, likes
+from ..tensor import checks, like_factories
 from .module import Module
 
 
@@ -32,11 +32,11 @@ def make_graphed_callables(
     pool: Any = None,
     capture_error_mode: str = "global",
 ) -> Any:
-    """Functions or modules that run as CUDA graphs, with gradients; modules are changed and returned themselves.
+    """Make functions or modules run as CUDA graphs, with gradients; a module is changed and returned itself.
 
-    callables: one, or a tuple, to be called in that order;  sample_args: a tuple of tensors, or one such tuple each.
-    Calls take tensors of the same shapes, types and requires_grad.  A module runs its graph while its `training` is
-    what it was at the capture, and its own forward otherwise.
+    callables: one, or a tuple, in the order of later calls;  sample_args: a tuple of tensors, or one such tuple each.
+    Calls take tensors of the same shapes, dtypes and requires_grad.  A module runs its graph while `training` has the
+    value of the capture, and its own forward otherwise.
     allow_unused_input: inputs and parameters that results do not depend on get no gradient, instead of an error.
     Host:   waits for the device several times; the callables themselves return at once.
     Raises: ArgumentTypeError for samples that are no tensors, ArgumentError for modules that cannot be captured,
@@ -84,7 +84,7 @@ def _check_calls(calls: tuple[Any, ...], samples: Any, iterations: Any) -> None:
 
 
 def _warm_up(parts: Sequence[Part], iterations: int) -> None:
-    """Run everything on a side stream, so that kernels and plans are there."""
+    """Run everything on a side stream, to load kernels and make plans before the capture."""
     control.synchronize()
     with StreamGuard(Stream()):
         for part in parts:
@@ -122,14 +122,14 @@ class Part:
         self.structure: Any = None
 
     def run_once(self) -> None:
-        """Forward and backward, for their side effects on caches alone."""
+        """Run forward and backward once, to fill caches."""
         results = _flat(self.call(*self.args))
         wanted = [each for each in results if each.requires_grad]
         if wanted:
-            self._gradients(wanted, [likes.zeros_like(each) for each in wanted])
+            self._gradients(wanted, [like_factories.zeros_like(each) for each in wanted])
 
     def _gradients(self, results: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        """The gradient of each tensor of the surface; None where it wants none, or does not matter and may not."""
+        """One gradient per surface tensor; None where it is not required or unused (allow_unused_input)."""
         wanted = [each for each in self.surface if each.requires_grad]
         found = iter(gradients(results, wanted, grads, allow_unused=self.allow_unused))
         return [next(found) if each.requires_grad else None for each in self.surface]
@@ -140,10 +140,12 @@ class Part:
         self.results = _flat(self.structure)
 
     def capture_backward(self, pool: Any, mode: str) -> None:
-        """Capture the gradients, if there are any, and let go of the forward pass."""
+        """Capture the gradients, if there are any, and drop the forward pass."""
         wanted = [each for each in self.results if each.requires_grad]
         if wanted and any(each.requires_grad for each in self.surface):
-            self.result_grads = [likes.empty_like(each) if each.requires_grad else None for each in self.results]
+            self.result_grads = [
+                like_factories.empty_like(each) if each.requires_grad else None for each in self.results
+            ]
             with graph(self.backward_graph, pool, capture_error_mode=mode):
                 self.surface_grads = self._gradients(wanted, [each for each in self.result_grads if each is not None])
         self.results = tuple(each.detach() for each in self.results)
@@ -166,7 +168,7 @@ class Part:
         return module
 
     def run(self, *args: Any) -> Any:
-        """One call.  Raises ArgumentError if the arguments are not like the samples."""
+        """Copy the arguments in and replay.  Raises ArgumentError if they differ from the samples."""
         if len(args) != len(self.args):
             raise ArgumentError(
                 f"{len(args)} arguments, captured with {len(self.args)}",
@@ -184,7 +186,7 @@ class Part:
         return _rebuilt(self.structure, iter(found))
 
     def forward(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """Bring the arguments to where the graph reads them, and replay."""
+        """Copy the arguments to the graph's inputs and replay."""
         _refresh(self.args, args)
         self.forward_graph.replay()
         for each in self.results:
@@ -225,7 +227,7 @@ class Graphed(Function):
 
 
 def _refresh(static: Sequence[Any], given: Sequence[Any]) -> None:
-    """Copy tensors to where a graph reads them, except those that are there."""
+    """Copy tensors to the graph's inputs, unless they have the same address."""
     with GradMode(False):
         for target, source in zip(static, given):
             if target is not None and source is not None and target.data_ptr() != source.data_ptr():

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.function import Function
-from ..autograd.handle import RemovableHandle
-from ..autograd.node_hooks import add
+from ..autograd.node_hooks import RemovableHandle, add
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, shown
 from ..tensor import checks
@@ -33,7 +32,7 @@ class Hook:
 
 
 def register(called: str, hooks: Hooks, hook: Hook, prepend: bool = False) -> RemovableHandle:
-    """Add a hook, last or first; the handle removes it.  Raises ArgumentTypeError if it cannot be called."""
+    """Add a hook, last or first; return the handle that removes it.  Raises ArgumentTypeError unless it is callable."""
     checks.function(called, "hook", hook.call)
     handle = add(hooks, hook)
     if prepend:
@@ -134,9 +133,10 @@ def _call_after(module: Any, hook: Hook, args: tuple[Any, ...], kwargs: dict[str
 
 
 class _Backward:
-    """One call of a module whose gradients are watched.
+    """One call of a module whose gradients are observed.
 
-    Its tensors pass through two identities: the one at the outputs sees grad_output, the one at the inputs grad_input.
+    Its tensors pass through two identity functions: the one at the outputs receives grad_output, the one at the inputs
+    grad_input.
     """
 
     def __init__(self, module: Any) -> None:
@@ -156,7 +156,7 @@ class _Backward:
         return _spread(args, self.input_places, _AtInputs.apply(self, *tensors)) if self.needs_inputs else args
 
     def outputs(self, result: Any) -> Any:
-        """Put the second identity behind a result that is a tensor or a tuple; any other is left alone."""
+        """Apply the output identity to a result that is a tensor or a tuple; return any other result unchanged."""
         if isinstance(result, TensorBase):
             self.output_places = [0]
             return _AtOutputs.apply(self, result)[0]

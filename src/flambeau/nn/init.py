@@ -1,6 +1,6 @@
 """Initialization of parameters: each function fills its tensor in place without autograd and returns it.
 
-fan_in and fan_out: how many inputs and outputs each element of a layer's weight [out, in, *kernel] serves.
+fan_in and fan_out: in * prod(kernel) and out * prod(kernel) of a layer's weight [out, in, *kernel].
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LEAKY_SLOPE = 0.01
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor that keeps values at their size through a nonlinearity; param: the slope of leaky_relu."""
+    """The factor that preserves the variance through a nonlinearity; param: the slope of leaky_relu."""
     if nonlinearity in LINEAR:
         return 1.0
     if nonlinearity == "leaky_relu":
@@ -42,14 +42,14 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
-    """Fill with values from [a, b), evenly spread."""
+    """Fill with values of the uniform distribution over [a, b)."""
     checks.tensor("uniform_", "tensor", tensor)
     with GradMode(False), naming("uniform_"):
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """Fill with values of a normal distribution."""
+    """Fill with values of the normal distribution."""
     checks.tensor("normal_", "tensor", tensor)
     with GradMode(False), naming("normal_"):
         return tensor.normal_(mean, std, generator=generator)
@@ -118,7 +118,7 @@ def _xavier_scale(name: str, tensor: Any, gain: float, factor: float) -> float:
 
 
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Fill evenly from [-b, b], b = gain * sqrt(6 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010)."""
+    """Fill uniformly from [-b, b], b = gain * sqrt(6 / (fan_in + fan_out)) (X. Glorot, Y. Bengio, 2010)."""
     bound = _xavier_scale("xavier_uniform_", tensor, gain, 6.0)
     with naming("xavier_uniform_"):
         return uniform_(tensor, -bound, bound, generator)
@@ -134,7 +134,7 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any
 def kaiming_uniform_(
     tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """Fill evenly from [-b, b], b = gain * sqrt(3 / fan) (K. He et al., 2015); a: the slope of leaky_relu."""
+    """Fill uniformly from [-b, b], b = gain * sqrt(3 / fan) (K. He et al., 2015); a: the slope of leaky_relu."""
     checks.tensor("kaiming_uniform_", "tensor", tensor)
     if 0 in tensor.shape:
         return _nothing_to_fill(tensor)

@@ -1,11 +1,11 @@
-"""Losses as modules.  reduction: "mean", "sum" or "none"; size_average and reduce are its former arguments."""
+"""Loss modules.  reduction: "mean", "sum" or "none"; size_average and reduce are deprecated forms of it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ..errors import naming
-from ..ops.loss import reduction_of
+from ..ops.losses import reduction_of
 from ..tensor.tensor import Tensor
 from . import functional as F
 from .module import Module
@@ -32,24 +32,40 @@ class _WeightedLoss(_Loss):
 
 
 class MSELoss(_Loss):
-    """The squared difference of input and target."""
+    """Mean squared difference of input and target.
+
+    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Example:
+        >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor(2.)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
-    """The absolute difference of input and target."""
+    """Mean absolute difference of input and target.
+
+    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Example:
+        >>> torch.nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor(1.)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class NLLLoss(_WeightedLoss):
-    """The negative log probability of the target class.
+    """Negative log likelihood of the target class.
 
-    weight: one factor per class;  ignore_index: a target that does not count.
-    Shapes: input [N, C] of log probabilities; target [N] of class indexes.
+    weight: one factor per class;  ignore_index: a target that is not counted.
+    Shapes: input [N, C] of log probabilities; target [N] of class indexes; result a scalar, or [N] with
+            reduction="none".
+    Example:
+        >>> torch.nn.NLLLoss()(torch.tensor([[-0.5, -1.5]]), torch.tensor([1]))
+        tensor(1.5000)
     """
 
     def __init__(
@@ -64,11 +80,15 @@ class NLLLoss(_WeightedLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """The negative log probability of the target class, from unnormalized scores.
+    """Negative log likelihood of the target class, from unnormalized scores.
 
-    weight: one factor per class;  ignore_index: a target that does not count.
-    label_smoothing: the share of the target that is spread evenly over all classes.
-    Shapes: input [N, C]; target [N] of class indexes, or [N, C] of probabilities.
+    weight: one factor per class;  ignore_index: a target that is not counted.
+    label_smoothing: the share of the target that is distributed evenly over all classes, in [0, 1].
+    Shapes: input [N, C]; target [N] of class indexes, or [N, C] of probabilities; result a scalar, or [N] with
+            reduction="none".
+    Example:
+        >>> torch.nn.CrossEntropyLoss()(torch.tensor([[0.0, 0.0]]), torch.tensor([1]))
+        tensor(0.6931)
     """
 
     def __init__(
@@ -93,7 +113,11 @@ class CrossEntropyLoss(_WeightedLoss):
 class BCEWithLogitsLoss(_WeightedLoss):
     """Binary cross entropy from scores before the sigmoid.
 
-    weight: a factor per element;  pos_weight: a factor for the positive part, per class.
+    weight: a factor per element;  pos_weight: a factor of the positive term, per class.
+    Shapes: input and target [*], alike; result a scalar, or [*] with reduction="none".
+    Example:
+        >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 0.0]), torch.tensor([1.0, 0.0]))
+        tensor(0.6931)
     """
 
     def __init__(

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 from .. import callers
 from ..autograd.mode import GradMode
-from ..autograd.node import streams_of
+from ..core.record import streams_of
 from ..core.tensor import TensorBase
 from ..dtypes import bfloat16, dtype, float16, float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, NamingError, NotSupportedError, naming, shown
 from ..runtime import device as devices
 from ..tensor import checks
 from ..tensor.gradient import want
-from ..tensor.placing import to_arguments
+from ..tensor.methods import to_arguments
 from ..tensor.tensor import Tensor
 from . import hooks
 from .hooks import Hooked
 from .parameter import Buffer, Parameter
-from .state_dict import LoadedKeys, check_target, load, save_into
+from .state_dict import IncompatibleKeys, check_target, load, save_into
 
 
 def check_name(called: str, module: Any, name: Any, kind: str, held: dict[str, Any]) -> None:
@@ -96,7 +96,7 @@ def check_assigned_child(called: str, name: str, value: Any) -> None:
 
 
 def child(module: Any, name: str, target: str, base: type) -> Any:
-    """A child of a module on the path `target`.  Raises AttributeError."""
+    """Child `name` of a module, a step of the path `target`.  Raises AttributeError."""
     found = getattr(module, name, None)
     if not isinstance(found, base):
         have = ", ".join(module._modules) or "none"
@@ -128,7 +128,7 @@ def describe(module: Any) -> str:
 
 
 def indented(text: str) -> str:
-    """`text` with every line but the first moved right."""
+    """`text` with every line but the first indented."""
     return text.replace("\n", f"\n{INDENT}")
 
 
@@ -141,7 +141,7 @@ def enclosed(name: str, extra: list[str], children: list[str]) -> str:
 
 
 def folded(name: str, children: list[Any]) -> str:
-    """A list of modules, neighbours that print alike on one line with their number."""
+    """A list of modules as text; neighbours that print alike share a line with their count."""
     runs: list[tuple[int, int, str]] = []
     for index, child in enumerate(children):
         text = repr(child)
@@ -162,17 +162,20 @@ Visit = Callable[[Any], Any]
 
 
 class Module(Hooked):
-    """Derive from this, call `super().__init__()`, assign parameters and modules as attributes, and write `forward`.
+    """Base class of layers and networks: parameters, buffers, child modules and a `forward` function.
 
+    A subclass calls `super().__init__()`, assigns parameters and modules as attributes, and defines `forward`.
     Example:
-        class Net(Module):
-            def __init__(self):
-                super().__init__()
-                self.hidden = Linear(64, 32)
-                self.out = Linear(32, 10)
-
-            def forward(self, x):
-                return self.out(self.hidden(x).relu())
+        >>> class Net(torch.nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.hidden = torch.nn.Linear(64, 32)
+        ...         self.out = torch.nn.Linear(32, 10)
+        ...
+        ...     def forward(self, x):
+        ...         return self.out(self.hidden(x).relu())
+        >>> Net()(torch.ones(5, 64)).shape
+        torch.Size([5, 10])
     """
 
     training: bool
@@ -192,7 +195,7 @@ class Module(Hooked):
         put("_is_replica", False)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The computation of the module, defined by subclasses."""
+        """Compute the module's result; subclasses define it."""
         raise NotSupportedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function',
             hint="define forward(self, ...) in the class",
@@ -214,7 +217,7 @@ class Module(Hooked):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
-        """Add a tensor that is part of the state and not trained; persistent: whether state_dict has it."""
+        """Add a tensor that is part of the state and not trained; persistent: include it in state_dict."""
         check_name("register_buffer", self, name, "buffer", self._table("_buffers", "buffer"))
         check_buffer("register_buffer", name, tensor)
         self._buffers[name] = tensor
@@ -227,7 +230,7 @@ class Module(Hooked):
         self._modules[name] = module
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """As add_module."""
+        """The same as add_module."""
         with naming("register_module"):
             self.add_module(name, module)
 
@@ -237,7 +240,8 @@ class Module(Hooked):
                 f"{type(self).__name__}: cannot assign {kind} before Module.__init__() call\n"
                 "hint: call super().__init__() first"
             )
-        return self.__dict__[table]  # type: ignore[no-any-return]  # a table
+        found: dict[str, Any] = self.__dict__[table]
+        return found
 
     def __getattr__(self, name: str) -> Any:
         for table in ("_parameters", "_buffers", "_modules"):
@@ -267,7 +271,7 @@ class Module(Hooked):
         self.__dict__.get("_non_persistent", set()).discard(name)
 
     def _replace(self, name: str, value: Any) -> bool:
-        """Put a plain value in a registered name's place, if it may stand there; False for a name not registered."""
+        """Replace a registered value by a plain one that is allowed in its place; return whether it is registered."""
         own = self.__dict__
         if name in own.get("_parameters", ()):
             check_parameter(type(self).__name__, name, value)
@@ -310,7 +314,7 @@ class Module(Hooked):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """(dotted name, parameter) of this module and, if recurse, of all below; each parameter once."""
+        """Yield (dotted name, parameter) of this module and, if recurse, of its descendants; each parameter once."""
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
@@ -319,14 +323,14 @@ class Module(Hooked):
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """(dotted name, buffer) of this module and, if recurse, of all below; each buffer once."""
+        """Yield (dotted name, buffer) of this module and, if recurse, of its descendants; each buffer once."""
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         return (each for _, each in self.named_buffers(recurse=recurse))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """(name, module) of the direct children; each module once."""
+        """Yield (name, module) of the direct children; each module once."""
         seen: set[int] = set()
         for name, child in self._modules.items():
             if child is not None and id(child) not in seen:
@@ -339,7 +343,7 @@ class Module(Hooked):
     def named_modules(
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """(dotted name, module) of this module, first, and of all below."""
+        """Yield (dotted name, module) of this module, first, and of its descendants."""
         seen = set() if memo is None else memo
         if remove_duplicate and id(self) in seen:
             return
@@ -350,19 +354,20 @@ class Module(Hooked):
                 yield from child.named_modules(seen, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module, first, and all below; each once, unless remove_duplicate is False."""
+        """This module, first, and its descendants; each once, unless remove_duplicate is False."""
         return (each for _, each in self.named_modules(remove_duplicate=remove_duplicate))
 
     def get_submodule(self, target: str) -> Module:
         """The module at a dotted path; itself for "".  Raises AttributeError."""
-        found: Any = self
+        found: Module = self
         for name in target.split(".") if target else ():
             found = child(found, name, target, Module)
-        return found  # type: ignore[no-any-return]  # what the path names
+        return found
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted path.  Raises AttributeError."""
-        return self._member(target, "_parameters")  # type: ignore[no-any-return]  # a parameter
+        found: Parameter = self._member(target, "_parameters")
+        return found
 
     def get_buffer(self, target: str) -> Any:
         """The buffer at a dotted path.  Raises AttributeError."""
@@ -376,7 +381,7 @@ class Module(Hooked):
     # place, type and mode
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
-        """Call `fn` with every module below, then with this one."""
+        """Call `fn` with every descendant, then with this module."""
         checks.function("apply", "fn", fn)
         for child in self.children():
             child.apply(fn)
@@ -384,7 +389,7 @@ class Module(Hooked):
         return self
 
     def _apply(self, visit: Visit) -> Self:
-        """Give every parameter, gradient and buffer the memory of visit(tensor); parameters stay the same objects."""
+        """Replace the memory of parameters, gradients and buffers by that of visit(tensor); the objects remain."""
         with GradMode(False):
             for param in self.parameters():
                 _move(param, visit)
@@ -418,7 +423,7 @@ class Module(Hooked):
         return self._apply(convert)
 
     def cuda(self, device: Any = None) -> Self:
-        """Move everything to a CUDA device, the current one if none is named."""
+        """Move everything to a CUDA device, the current one by default."""
         with naming("cuda"):
             index = devices.cuda_index(device)
         return self._apply(lambda each: each.cuda(index))
@@ -427,7 +432,7 @@ class Module(Hooked):
         return self._apply(lambda each: each.cpu())
 
     def share_memory(self) -> Self:
-        """Move CPU parameters and buffers to where other processes can have them."""
+        """Move CPU parameters and buffers to shared memory, which other processes can map."""
         for tensor in (*self.parameters(), *self.buffers()):
             tensor.share_memory_()
         return self
@@ -452,7 +457,7 @@ class Module(Hooked):
         return self._apply(lambda each: each.to(kind) if each.is_floating_point() else each)
 
     def train(self, mode: bool = True) -> Self:
-        """Set training mode here and below: dropout and its like act only in it."""
+        """Set training mode of this module and its descendants; it changes layers such as Dropout."""
         if not isinstance(mode, bool):
             raise ArgumentError(
                 f"training mode is expected to be boolean, got {shown(mode)}",
@@ -467,13 +472,13 @@ class Module(Hooked):
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Say whether the parameters collect gradients."""
+        """Set requires_grad of all parameters."""
         for param in self.parameters():
             want(param, requires_grad, "requires_grad_")
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop every parameter's gradient, or set it to zero."""
+        """Set the gradients of all parameters to None, or to zero."""
         if self._is_replica:
             callers.warn(
                 "zero_grad: this module is a replica made by DataParallel; its parameters are copies, not leaves, "
@@ -492,9 +497,12 @@ class Module(Hooked):
         save_into(self, target, prefix, keep_vars)
         return target
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> LoadedKeys:
-        """Copy values in by name.  strict: the names must be the same;  assign: take the given tensors themselves.
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
+        """Copy a state_dict's values into parameters and buffers of the same names; return the names that differ.
 
+        strict: raise if names differ.  assign: use the given tensors themselves.
         Host:   waits where values cross devices.
         Raises: StateDictError, listing every missing and unexpected name and every wrong shape; nothing is loaded then.
         """
@@ -506,7 +514,7 @@ class Module(Hooked):
         return self.__class__.__name__
 
     def extra_repr(self) -> str:
-        """The text in the parentheses of this module's repr."""
+        """The text in the parentheses of the module's repr."""
         return ""
 
     def __repr__(self) -> str:
@@ -514,7 +522,7 @@ class Module(Hooked):
 
 
 def clear_grad(param: Any, set_to_none: bool) -> None:
-    """Drop a parameter's gradient, or set it to zero outside any graph."""
+    """Set a parameter's gradient to None, or to zero outside any graph."""
     if param.grad is None:
         return
     if set_to_none:
@@ -534,7 +542,7 @@ def _move(param: Any, visit: Visit) -> None:
 
 
 class Layer(Module):
-    """A module that maps one tensor to one tensor, which type checkers learn here."""
+    """A module that maps one tensor to one tensor; type checkers take the signature from here."""
 
     if TYPE_CHECKING:
 

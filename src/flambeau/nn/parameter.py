@@ -1,8 +1,8 @@
-"""Parameter and Buffer: tensors registered by the module they are assigned to."""
+"""Parameter and Buffer: tensors that a module registers when they are assigned to it."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self, cast
 
 from ..autograd.mode import GradMode
 from ..core.tensor import TensorBase, empty_tensor, new_tensor_of
@@ -29,13 +29,18 @@ class Parameter(Tensor, overrides=False):
 
     It shares the memory of `data`.  Results of operations on parameters are plain tensors.
     Raises: DtypeError if requires_grad is True and `data` is not floating point.
+    Example:
+        >>> net = torch.nn.Module()
+        >>> net.scale = torch.nn.Parameter(torch.ones(2))
+        >>> [name for name, _ in net.named_parameters()]
+        ['scale']
     """
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         source = _source(data, "Parameter")
         made: Any = new_tensor_of(cls, source.storage, source.layout, source.offset)
         want(made, requires_grad, "Parameter")
-        return made  # type: ignore[no-any-return]  # new_tensor_of(cls) makes one
+        return cast(Self, made)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         with GradMode(False):
@@ -51,14 +56,19 @@ class Buffer(Tensor, overrides=False):
     """A tensor that becomes a buffer of the module that it is assigned to: part of its state, and not trained.
 
     persistent: whether it is part of the module's state_dict.
+    Example:
+        >>> net = torch.nn.Module()
+        >>> net.mean = torch.nn.Buffer(torch.zeros(2))
+        >>> net.state_dict()["mean"]
+        tensor([0., 0.])
     """
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         source = _source(data, "Buffer")
         made: Any = new_tensor_of(cls, source.storage, source.layout, source.offset)
         made.requires_grad_(source.requires_grad)
         made.persistent = persistent
-        return made  # type: ignore[no-any-return]  # new_tensor_of(cls) makes one
+        return cast(Self, made)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         with GradMode(False):

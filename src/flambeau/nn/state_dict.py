@@ -1,6 +1,6 @@
 """Saving and loading a module's state_dict.
 
-Loading checks every name and shape before it writes anything: after an error the module is as it was.
+Loading checks every name and shape before it writes anything: after an error the module is unchanged.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class StateDictError(FlambeauError, RuntimeError):
     """A state_dict does not fit the module that should load it."""
 
 
-class LoadedKeys(NamedTuple):
-    """Result of load_state_dict: missing_keys of the state and unexpected_keys in it."""
+class IncompatibleKeys(NamedTuple):
+    """The result of load_state_dict: names that the state_dict lacks, and names that the module lacks."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -27,7 +27,7 @@ class LoadedKeys(NamedTuple):
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
-        return f"LoadedKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
 def check_target(target: Any, prefix: Any) -> None:
@@ -57,7 +57,7 @@ def _own(module: Any) -> Iterator[tuple[str, Any]]:
             yield name, tensor
 
 
-def load(module: Any, state: Mapping[str, Any], strict: bool, assign: bool) -> LoadedKeys:
+def load(module: Any, state: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:
     """Check that `state` fits and copy it in.  Raises ArgumentTypeError, StateDictError."""
     if not isinstance(state, Mapping):
         raise ArgumentTypeError(
@@ -71,7 +71,7 @@ def load(module: Any, state: Mapping[str, Any], strict: bool, assign: bool) -> L
     with GradMode(False):
         for owner, name, tensor, value in found.pairs:
             _write(owner, name, tensor, value, assign)
-    return LoadedKeys(found.missing, found.unexpected)
+    return IncompatibleKeys(found.missing, found.unexpected)
 
 
 class _Loading:

@@ -1,4 +1,4 @@
-"""Pointwise arithmetic: sums, products, quotients, signs, powers and roots."""
+"""Pointwise arithmetic: sums, products, quotients, signs, powers, roots, and combinations of three operands."""
 
 from __future__ import annotations
 
@@ -13,68 +13,16 @@ from ..dtypes import bool_, dtype
 from ..errors import DtypeError, ModeError, ShapeError, shown
 from ..host import np
 from ..scalars import converted
-from .convert import fill
+from .copies import fill
 from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, Value
-from .pointwise import Pointwise, Types, is_tensor, numbers, pointwise, promoted, to_float
-
-NUMBERS = tuple(each for each in dtypes.ALL if each is not bool_)
-
-
-def pairs() -> Iterator[Sample]:
-    """Two operands: dense, broadcast, strided, empty, zero-dimensional, mixed with numbers and other types."""
-    yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
-    yield Sample((Array((3, 1)), Array((4,), seed=1)))
-    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1)))
-    yield Sample((Array((2, 3), layout="strided"), 2))
-    yield Sample((Array((5,)), Array((), seed=1)))
-    yield Sample((Array((0, 3)), Array((3,), seed=1)))
-    yield Sample((Array((3,)), Array((3,), dtype="float32", seed=1, grad=False)))
-    yield Sample((Array(()), 1.5))
-
-
-def scaled_pairs() -> Iterator[Sample]:
-    """As `pairs`, and with alpha."""
-    yield from pairs()
-    yield Sample((Array((3, 1)), Array((4,), seed=1)), {"alpha": 2})
-    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1)), {"alpha": 3})
-
-
-def divisible_pairs() -> Iterator[Sample]:
-    """As `pairs`, with divisors away from 0 and values away from the steps of rounding."""
-    yield Sample((Array((3, 4), 1, 7), Array((3, 4), 1, 4, seed=1)))
-    yield Sample((Array((3, 1), -7, -1), Array((4,), 2, 4, seed=1)))
-    yield Sample((Array((4, 3), 1, 7, layout="transposed"), Array((4, 3), 1, 4, seed=1)))
-    yield Sample((Array((2, 3), 1, 7, layout="strided"), 2))
-    yield Sample((Array((0, 3)), Array((3,), 1, 2, seed=1)))
-    yield Sample((3, Array((2,), 1, 4)))
-
-
-def singles() -> Iterator[Sample]:
-    """One operand of every layout."""
-    yield Sample((Array((3, 4)),))
-    yield Sample((Array((4, 3), layout="transposed"),))
-    yield Sample((Array((2, 3), layout="strided"),))
-    yield Sample((Array((0, 3)),))
-    yield Sample((Array(()),))
-
-
-def positives() -> Iterator[Sample]:
-    """As `singles`, with values above 0."""
-    return (Sample((sample.args[0]._replace(low=0.5, high=3.0),)) for sample in singles())
-
-
-def unbroadcastable() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3, 4)), Array((3,))), ShapeError, r"shapes \[3, 4\] and \[3\] do not broadcast")
+from .pointwise import Pointwise, Types, floating_only, is_tensor, numbers, numpy_type, pointwise, promoted, to_float
+from .samples import NUMERIC_TYPES, divisible_pairs, one_bool, pairs, positives, scaled_pairs, singles, unbroadcastable
 
 
 def _two_bools() -> Iterator[ErrorSample]:
     yield from unbroadcastable()
     bools = Array((3,), dtype="bool")
     yield ErrorSample((bools, bools), DtypeError, "bool operands are not supported")
-
-
-def one_bool() -> Iterator[ErrorSample]:
-    yield ErrorSample((Array((3,), dtype="bool"),), DtypeError, "bool operands are not supported")
 
 
 # sums
@@ -86,25 +34,32 @@ def _not_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     return promoted(name, types, common)
 
 
-def _scaled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """The last type is the scale's, which decides nothing."""
+def _scaled_rule(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    """As `promoted`, without the last type, which is that of the scale."""
     if name == "sub_scaled":
         _not_bool(name, types[:-1], common)
-    if types[-1] is bool_ and any(each is not bool_ for each in types[:-1]):
+    if types[-1] is bool_ and any(dtype is not bool_ for dtype in types[:-1]):
         raise DtypeError("a bool alpha is only for bool operands", hint="use 1 or 0", operator=name)
-    if types[-1].is_floating_point and not any(each.is_floating_point for each in types[:-1]):
+    if types[-1].is_floating_point and not any(dtype.is_floating_point for dtype in types[:-1]):
         raise DtypeError("for integers alpha must not be a floating point number", hint="call .float()", operator=name)
-    return promoted(name, types, bool_ if all(each is bool_ for each in types[:-1]) else common)
+    return promoted(name, types, bool_ if all(dtype is bool_ for dtype in types[:-1]) else common)
 
 
-def _internal(cuda: str) -> Any:
-    """What `add` and `sub` lower to where they scale; their samples run it."""
+def _scaled_operator(cuda: str) -> Any:
+    """Make the operator that `add` or `sub` lowers to if alpha is not 1.  Their samples cover it."""
     return pointwise(
-        dtype=_scaled, cuda=cuda, factor="alpha", samples=tuple, inplace=False, method=False, function=False, cost=2.0
+        dtype=_scaled_rule,
+        cuda=cuda,
+        factor="alpha",
+        samples=tuple,
+        inplace=False,
+        method=False,
+        function=False,
+        cost=2.0,
     )
 
 
-@_internal("input + alpha * other")
+@_scaled_operator("input + alpha * other")
 def add_scaled(input: Value, other: Value, alpha: float) -> Any:
     """`input + alpha * other`."""
     return input + alpha * other
@@ -115,7 +70,7 @@ def _(grad: Any, alpha: Any, needs: Any) -> Any:
     return grad, grad * alpha if needs[1] else None
 
 
-@_internal("input - alpha * other")
+@_scaled_operator("input - alpha * other")
 def sub_scaled(input: Value, other: Value, alpha: float) -> Any:
     """`input - alpha * other`."""
     return input - alpha * other
@@ -127,7 +82,7 @@ def _(grad: Any, alpha: Any, needs: Any) -> Any:
 
 
 class Scaled(Pointwise):
-    """A sum whose second operand may be scaled: where `alpha` is 1, its kernel knows nothing of it."""
+    """A sum whose second operand may be scaled.  The kernel for an `alpha` of 1 does not multiply."""
 
     def lower(self, call: Any, input: Any, other: Any, alpha: Any = 1) -> Any:
         if alpha == 1 and type(alpha) is not bool:
@@ -147,7 +102,7 @@ def _whole_scale() -> Iterator[ErrorSample]:
 
 @_sum(promoted, "input + other", errors=_whole_scale, dtypes=dtypes.ALL)
 def add(input: Value, other: Value, *, alpha: float = 1) -> Any:
-    """Sum of two tensors, or of a tensor and a number; `alpha` scales the second.
+    """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -167,9 +122,9 @@ def _(grad: Any, alpha: Any, needs: Any) -> Any:
     return grad, grad if alpha == 1 or not needs[1] else grad * alpha
 
 
-@_sum(_not_bool, "input - other", errors=_two_bools, dtypes=NUMBERS)
+@_sum(_not_bool, "input - other", errors=_two_bools, dtypes=NUMERIC_TYPES)
 def sub(input: Value, other: Value, *, alpha: float = 1) -> Any:
-    """Difference of two tensors, or of a tensor and a number; `alpha` scales the second.
+    """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -213,7 +168,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 
 class Quotient(Pointwise):
-    """A quotient that may be rounded to a whole number."""
+    """A quotient that may be rounded to an integer."""
 
     def lower(self, call: Any, input: Any, other: Any, rounding_mode: Any = None) -> Any:
         if rounding_mode is None:
@@ -239,7 +194,7 @@ def _quotient(body: Any) -> Any:
 def div(input: Value, other: Value, *, rounding_mode: Any = None) -> Any:
     """Quotient of two tensors, or of a tensor and a number; integers give float32.
 
-    rounding_mode: "floor" rounds down and "trunc" toward 0, in the operands' common type; no gradient flows then.
+    rounding_mode: "floor" rounds down and "trunc" toward 0, in the common type of the operands, without a gradient.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: ModeError for another rounding_mode; DtypeError for bool with one.
@@ -264,13 +219,13 @@ def _(grad: Any, input: Any, other: Any, rounding_mode: Any, needs: Any) -> Any:
 
 def _division(cuda: str, **options: Any) -> Any:
     return pointwise(
-        dtype=numbers, cuda=cuda, samples=divisible_pairs, errors=_two_bools, dtypes=NUMBERS, cost=4.0, **options
+        dtype=numbers, cuda=cuda, samples=divisible_pairs, errors=_two_bools, dtypes=NUMERIC_TYPES, cost=4.0, **options
     )
 
 
 @_division("floored(input, other)", differentiable=False)
 def floor_divide(input: Value, other: Value) -> Any:
-    """Quotient rounded down.  An integer divided by 0 gives 0, on every device.  No gradient flows.
+    """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -283,8 +238,8 @@ def floor_divide(input: Value, other: Value) -> Any:
 
 
 def _cut(input: Any, other: Any) -> Any:
-    """The quotient without its fraction, in NumPy; an integer divided by 0 gives 0."""
-    if input.dtype.kind == "f":
+    """The quotient rounded toward 0, in NumPy.  An integer divided by 0 gives 0."""
+    if numpy_type(input).kind == "f":
         return np.trunc(input / other)
     leaves = (np.remainder(input, other) != 0) & ((input < 0) != (other < 0))
     return np.floor_divide(input, other) + leaves.astype(input.dtype)
@@ -296,7 +251,7 @@ def _cut(input: Any, other: Any) -> Any:
     inplace=False, method=False, function=False,
 )  # fmt: skip
 def div_trunc(input: Value, other: Value) -> Any:
-    """Quotient rounded toward 0: what `div` with rounding_mode "trunc" lowers to."""
+    """The operator of `div` with rounding_mode "trunc"."""
     return _cut(input, other)
 
 
@@ -307,7 +262,7 @@ def _(grad: Any, needs: Any) -> Any:
 
 @_division("remains(input, other)")
 def remainder(input: Value, other: Value) -> Any:
-    """What `floor_divide` leaves; it has the divisor's sign.  An integer divided by 0 leaves 0, on every device.
+    """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -326,7 +281,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="1 / input", samples=positives, dtypes=dtypes.ALL)
 def reciprocal(input: Operand) -> Any:
-    """1 over the values; integers give float32.
+    """1 / x; integers give float32.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -334,7 +289,7 @@ def reciprocal(input: Operand) -> Any:
         >>> torch.reciprocal(torch.tensor([4, 8]))
         tensor([0.2500, 0.1250])
     """
-    return 1 / input  # type: ignore[operator]
+    return 1 / input
 
 
 @reciprocal.derivative
@@ -345,9 +300,9 @@ def _(grad: Any, out: Any) -> Any:
 # sign
 
 
-@pointwise(dtype=numbers, cuda="-input", samples=singles, errors=one_bool, dtypes=NUMBERS)
+@pointwise(dtype=numbers, cuda="-input", samples=singles, errors=one_bool, dtypes=NUMERIC_TYPES)
 def neg(input: Operand) -> Any:
-    """The values with the other sign.
+    """-x.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -363,9 +318,9 @@ def _(grad: Any) -> Any:
     return -grad
 
 
-@pointwise(dtype=numbers, cuda="absolute(input)", samples=singles, errors=one_bool, dtypes=NUMBERS)
+@pointwise(dtype=numbers, cuda="absolute(input)", samples=singles, errors=one_bool, dtypes=NUMERIC_TYPES)
 def abs(input: Operand) -> Any:
-    """The values without their sign.
+    """Absolute value.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -383,7 +338,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @pointwise(dtype=promoted, cuda="sign_of(input)", samples=singles, dtypes=dtypes.ALL)
 def sign(input: Operand) -> Any:
-    """-1, 0 or 1 by the value's sign, 0 for NaN.
+    """Sign of each value: -1, 0 or 1; 0 for NaN.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -391,7 +346,7 @@ def sign(input: Operand) -> Any:
         >>> torch.sign(torch.tensor([-3.0, 0.0, 0.5]))
         tensor([-1.,  0.,  1.])
     """
-    return np.subtract(input > 0, input < 0, dtype=np.int8)  # type: ignore[operator]
+    return np.subtract(input > 0, input < 0, dtype=np.int8)
 
 
 @sign.derivative
@@ -404,13 +359,13 @@ def _(grad: Any) -> Any:
 
 def _counted(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
     """As `promoted`, but bool becomes int64."""
-    kind = dtypes.int64 if common is bool_ else common
-    return [kind], kind
+    dtype = dtypes.int64 if common is bool_ else common
+    return [dtype], dtype
 
 
 @pointwise(dtype=_counted, cuda="input * input", samples=singles, dtypes=dtypes.ALL)
 def square(input: Operand) -> Any:
-    """The values times themselves; bool gives int64.
+    """x * x; bool gives int64.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -418,7 +373,7 @@ def square(input: Operand) -> Any:
         >>> torch.square(torch.tensor([-3, 2]))
         tensor([9, 4])
     """
-    return input * input  # type: ignore[operator]
+    return input * input
 
 
 @square.derivative
@@ -428,7 +383,7 @@ def _(grad: Any, input: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="sqrt(input)", samples=positives, dtypes=dtypes.ALL, cost=4.0)
 def sqrt(input: Operand) -> Any:
-    """The square root; integers give float32.
+    """Square root; integers give float32.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -446,7 +401,7 @@ def _(grad: Any, out: Any) -> Any:
 
 @pointwise(dtype=to_float, cuda="1 / sqrt(input)", samples=positives, dtypes=dtypes.ALL, cost=5.0)
 def rsqrt(input: Operand) -> Any:
-    """1 over the square root; integers give float32.
+    """1 / sqrt(x); integers give float32.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -478,13 +433,13 @@ class Power(Pointwise):
         return super().lower(call, input, exponent)
 
     def number(self, call: Any, at: int, value: Any, compute: dtype) -> Any:
-        """A whole exponent must fit the type that is computed in."""
+        """Convert the exponent; an integer must fit the compute type."""
         if at == 1 and compute.category == dtypes.INTEGER:
             return converted(call.called, compute, value)
         return super().number(call, at, value, compute)
 
     def strides_of(self, shape: Any, operands: Any) -> Any:
-        """Powers of a number are contiguous, as in PyTorch."""
+        """The strides of the result; with a number as the base it is contiguous, as in PyTorch."""
         return super().strides_of(shape, operands) if is_tensor(operands[0]) else st.contiguous(shape)
 
 
@@ -507,7 +462,7 @@ def _wrong_powers() -> Iterator[ErrorSample]:
 def _pow(input: Value, exponent: Value) -> Any:
     """`input` to the power `exponent`, element by element.
 
-    Integers wrap; an integer to a negative element of an exponent tensor is 0, but for 1 and -1.
+    Integers wrap.  An integer to a negative power in an exponent tensor is 0, unless it is 1 or -1.
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
     Raises: DtypeError for bool, and for integers to a negative number.
@@ -517,18 +472,18 @@ def _pow(input: Value, exponent: Value) -> Any:
         >>> torch.pow(2, torch.tensor([1, 2, 3]))
         tensor([2, 4, 8])
     """
-    if input.dtype.kind == "f":  # type: ignore[union-attr]
+    if numpy_type(input).kind == "f":
         return np.power(input, exponent)
-    found = np.power(input, np.maximum(exponent, 0))
-    if input.dtype.kind == "u":  # type: ignore[union-attr]
-        return found
+    powers = np.power(input, np.maximum(exponent, 0))
+    if numpy_type(input).kind == "u":
+        return powers
     unit = np.where(np.abs(input) == 1, np.where(exponent % 2 == 1, input, 1), 0)
-    return np.where(exponent < 0, unit, found)  # type: ignore[operator]
+    return np.where(exponent < 0, unit, powers)
 
 
 pow_ = Power(
-    _pow, numbers, "power(input, exponent)", 20.0, samples=_powers, errors=_wrong_powers, dtypes=NUMBERS, inplace=True,
-    name="pow",
+    _pow, numbers, "power(input, exponent)", 20.0, samples=_powers, errors=_wrong_powers, dtypes=NUMERIC_TYPES,
+    inplace=True, name="pow",
 )  # fmt: skip
 
 
@@ -545,10 +500,125 @@ def _slope_of_base(grad: Any, input: Any, exponent: Any) -> Any:
 
 
 def _slope_of_exponent(grad: Any, input: Any, exponent: Any) -> Any:
-    """0 where the power of 0 is 0 or 1 however the exponent moves."""
+    """The derivative by the exponent; 0 where the base is 0 and the exponent is not negative."""
     if not hasattr(input, "shape"):
         logarithm: Any = log_of_number(input) if input > 0 else -inf if input == 0 else nan
         slope = grad * (pow_(input, exponent) * logarithm)
         return slope if input else REGISTRY["where"](exponent >= 0, 0, slope)
     slope = grad * (pow_(input, exponent) * REGISTRY["log"](input))
     return REGISTRY["where"](REGISTRY["logical_and"](input == 0, exponent >= 0), 0, slope)
+
+
+# combinations of three operands
+
+
+def _lerp_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), seed=1), Array((3, 4), 0.5, 2, seed=2)))
+    yield Sample((Array((3, 1)), Array((4,), seed=1), 0.5))
+    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1), 2.0))
+
+
+def _unbroadcastable_three() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3, 4)), Array((3,)), Array((4,))), ShapeError, r"\[3, 4\] and \[3\] .* do not broadcast")
+
+
+def _three_errors() -> Iterator[ErrorSample]:
+    yield from _unbroadcastable_three()
+    integers = Array((3,), dtype="int64")
+    yield ErrorSample((integers, integers, integers), DtypeError, "must be floating point, got int64")
+
+
+@pointwise(
+    dtype=floating_only,
+    cuda="fabs(weight) < 0.5 ? start + weight * (end - start) : end - (end - start) * (1 - weight)",
+    factor="weight",
+    samples=_lerp_samples,
+    errors=_three_errors,
+    dtypes=dtypes.FLOATING_TYPES,
+    other_names={"input": "start"},
+)
+def lerp(start: Value, end: Value, weight: Value) -> Any:
+    """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end.
+
+    Shapes: the three inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Example:
+        >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([100.0, 20.0]), 0.25)
+        tensor([25.0000, 12.5000])
+    """
+    apart = end - start
+    return np.where(np.abs(weight) < 0.5, start + weight * apart, end - apart * (1 - weight))
+
+
+@lerp.derivative(only_for={"start": "weight", "end": "weight"})
+def _(grad: Any, start: Any, end: Any, weight: Any, needs: Any) -> Any:
+    return grad * (1 - weight), grad * weight, grad * (end - start) if needs[2] else None
+
+
+def _scaled_products() -> Iterator[Sample]:
+    for value in (1, 3):
+        yield Sample((Array((3, 4)), Array((3, 4), seed=1), Array((3, 4), 1, 3, seed=2)), {"value": value})
+    yield Sample((Array((3, 1)), Array((4,), seed=1), Array((), 1, 3)), {"value": 2})
+    yield Sample((Array((4, 3), layout="transposed"), Array((4, 3), seed=1), Array((4, 3), 1, 3, seed=2)))
+
+
+@pointwise(
+    dtype=numbers, cuda="input + value * tensor1 * tensor2", factor="value", samples=_scaled_products,
+    errors=_unbroadcastable_three, dtypes=NUMERIC_TYPES, cost=3.0,
+)  # fmt: skip
+def addcmul(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> Any:
+    """`input + value * tensor1 * tensor2`.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Example:
+        >>> x = torch.tensor([1.0, 1.0])
+        >>> torch.addcmul(x, torch.tensor([2.0, 3.0]), torch.tensor([4.0, 5.0]), value=0.5)
+        tensor([5.0000, 8.5000])
+    """
+    return input + value * tensor1 * tensor2
+
+
+@addcmul.derivative(only_for={"tensor1": "tensor2", "tensor2": "tensor1"})
+def _(grad: Any, tensor1: Any, tensor2: Any, value: Any, needs: Any) -> Any:
+    return grad, grad * tensor2 * value if needs[1] else None, grad * tensor1 * value if needs[2] else None, None
+
+
+def _true_quotient(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
+    """As `floating_only`, and one of the two quotient operands must be floating point."""
+    if not types[1].is_floating_point and not types[2].is_floating_point:
+        raise DtypeError(
+            f"tensor1 or tensor2 must be floating point, got {types[1].name} and {types[2].name}",
+            hint="convert one with .float()",
+            operator=name,
+        )
+    return floating_only(name, types, common)
+
+
+@pointwise(
+    dtype=_true_quotient,
+    cuda="input + value * (tensor1 / tensor2)",
+    factor="value",
+    samples=_scaled_products,
+    errors=_three_errors,
+    dtypes=dtypes.FLOATING_TYPES,
+    cost=3.0,
+)
+def addcdiv(input: Value, tensor1: Value, tensor2: Value, value: Value = 1) -> Any:
+    """`input + value * tensor1 / tensor2`, for floating point.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Raises: DtypeError for integers.
+    Example:
+        >>> x = torch.tensor([1.0, 1.0])
+        >>> torch.addcdiv(x, torch.tensor([2.0, 3.0]), torch.tensor([4.0, 6.0]), value=2)
+        tensor([2., 2.])
+    """
+    return input + value * (tensor1 / tensor2)
+
+
+@addcdiv.derivative(only_for={"tensor1": "tensor2"})
+def _(grad: Any, tensor1: Any, tensor2: Any, value: Any, needs: Any) -> Any:
+    by_first = grad * value / tensor2 if needs[1] else None
+    return grad, by_first, -grad * value * tensor1 / (tensor2 * tensor2) if needs[2] else None, None

@@ -1,4 +1,4 @@
-"""Assertions about values that the host does not wait for."""
+"""Asynchronous assertions on values: `_assert_async`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FAILED = "expected a nonzero value, got zero"
 
 
 @lru_cache(maxsize=64)
-def _kernel(kind: dtype, message: str) -> Kernel:
-    """Device code has no use for the message: it stops as at a failed assertion."""
-    entry, t, c = f"assert_nonzero_{kind.name}", kind.cuda, kind.wide.cuda
+def _kernel(dtype: dtype, message: str) -> Kernel:
+    """The kernel of the assertion.  On a GPU it traps without the message."""
+    entry, t, c = f"assert_nonzero_{dtype.name}", dtype.cuda, dtype.wide.cuda
     code = f"""{PRELUDE}
 extern "C" __global__ void {entry}(bool* out, const {t}* input) {{
   if (load<{c}>(*input) == 0) __trap();
@@ -34,7 +34,7 @@ extern "C" __global__ void {entry}(bool* out, const {t}* input) {{
             raise DeviceAssertError(f"{message or FAILED}", operator="_assert_async")
         out[...] = True
 
-    return Kernel(entry, code, [Pointer("out", bool_, "w", (1,)), Pointer("input", kind, "r", (1,))], reference, 1.0)
+    return Kernel(entry, code, [Pointer("out", bool_, "w", (1,)), Pointer("input", dtype, "r", (1,))], reference, 1.0)
 
 
 def _true() -> Iterator[Sample]:
@@ -52,11 +52,11 @@ HIDDEN = {"name": "_assert_async", "differentiable": False, "method": False, "fu
 
 @operator(samples=_true, errors=_wrong, dtypes=dtypes.ALL, **HIDDEN)
 def assert_nonzero(call: Call, input: Operand, message: str = "") -> Any:
-    """True, if the input's only value is not zero.
+    """True if the only value of the input is not zero.
 
     Shapes: no dimensions.
     Host:   returns at once.
-    Raises: ShapeError for no or several values; DeviceAssertError for zero, on the CPU.
+    Raises: ShapeError unless there is one value; DeviceAssertError for zero, on the CPU.
     """
     if prod(input.shape) != 1:
         raise ShapeError(
@@ -72,7 +72,7 @@ def assert_nonzero(call: Call, input: Operand, message: str = "") -> Any:
 def assert_async(input: Operand, assert_msg: str = "") -> None:
     """Assert that the only value of a tensor is not zero.  Host: returns at once.
 
-    Raises: ShapeError for no or several values; DeviceAssertError for zero on the CPU.  A GPU stops: a later call
-            raises AcceleratorError, and the device does no more in this process.
+    Raises: ShapeError unless there is one value; DeviceAssertError for zero on the CPU.  On a GPU a later call raises
+            AcceleratorError, and the process cannot use the device any more.
     """
     assert_nonzero(input, assert_msg)

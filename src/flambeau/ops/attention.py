@@ -1,9 +1,9 @@
 """Scaled dot product attention.
 
-- Without a mask and dropout, half types go to one `problem.Attention`, which never has the matrix of scores in memory.
-- All else is made of products and a softmax, computed in float32 for half types.
-- A query that sees no key gives 0, with gradients of 0.
-- Its second derivative is not implemented where the first one is `attention_backward`.
+- Half types without a mask and dropout use one `library_operation.Attention`, which never stores the scores.
+- Other calls use matrix products and a softmax, in float32 for half types.
+- The result is 0 for a query all of whose keys are masked, and so are its gradients.
+- The second derivative is not implemented where the first one is `attention_backward`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from .. import dtypes
 from .. import strides as st
 from ..dtypes import FLOATING_TYPES, bool_, float32
 from ..errors import ArgumentError, AutogradError, DtypeError, ShapeError
-from ..problem import Attention, AttentionBackward
+from ..library_operation import Attention, AttentionBackward, Strides
 from .compare import where
-from .convert import fill
-from .dropout import dropout
+from .copies import fill
+from .creation import tril
 from .linalg import matmul
 from .operator import Array, Call, ErrorSample, Operand, Sample, composite, operator
-from .pattern import tril
+from .random import dropout
 from .softmax import softmax
 
 HALVES = (dtypes.float16, dtypes.bfloat16)
@@ -31,11 +31,11 @@ UNIT = 8  # elements of a half type in one load of 16 bytes
 Sizes = Sequence[int]
 
 
-# one fused problem
+# the fused operation
 
 
 def _loadable(call: Any, operand: Any) -> Any:
-    """The operand, or a copy of which every row begins at a multiple of 16 bytes."""
+    """The operand, or a copy of it, with every row aligned to 16 bytes."""
     units = (step % UNIT == 0 and step > 0 for size, step in zip(operand.shape, operand.strides[:-1]) if size > 1)
     if operand.is_aligned() and operand.strides[-1] == 1 and all(units):
         return operand
@@ -44,14 +44,15 @@ def _loadable(call: Any, operand: Any) -> Any:
     return copied
 
 
-def _steps(operand: Any) -> tuple[int, ...]:
-    """Strides in which a dimension of size 1, whose step is free, has that of a contiguous array."""
+def _steps(operand: Any) -> Strides:
+    """The strides of four dimensions; one of size 1, whose stride is free, has that of a contiguous array."""
     steps = zip(operand.shape, operand.strides, st.contiguous(operand.shape))
-    return tuple(dense if size == 1 else step for size, step, dense in steps)
+    batch, head, row, column = [dense if size == 1 else step for size, step, dense in steps]
+    return batch, head, row, column
 
 
 def _made(call: Any, shape: Sizes, like: Any) -> Any:
-    """A result [batch, heads, rows, dims] of `like`'s type, with heads inside of the rows if it has them there."""
+    """A result [batch, heads, rows, dims] of the type of `like`, in memory as [batch, rows, heads, dims] if that is."""
     _, heads, rows, dims = shape
     if heads > 1 and like.strides[1] < like.strides[2]:
         return call.output(shape, like.dtype, (heads * rows * dims, dims, heads * dims, 1))
@@ -61,7 +62,8 @@ def _made(call: Any, shape: Sizes, like: Any) -> Any:
 def _attention(query: Any, key: Any, value: Any, out: Any, is_causal: bool, scale: float) -> Attention:
     batch, heads, queries, head_dim = query.shape
     sizes = batch, heads, key.shape[1], queries, key.shape[2], head_dim, value.shape[3]
-    return Attention(query.dtype, *sizes, float(scale), bool(is_causal), *map(_steps, (query, key, value, out)))
+    strides = _steps(query), _steps(key), _steps(value), _steps(out)
+    return Attention(query.dtype, *sizes, float(scale), bool(is_causal), *strides)
 
 
 def _fused_samples() -> Iterator[Sample]:
@@ -78,15 +80,15 @@ def _fused_samples() -> Iterator[Sample]:
 
 @operator(samples=_fused_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def fused_attention(call: Any, query: Operand, key: Operand, value: Operand, is_causal: bool, scale: float) -> Any:
-    """(softmax(scale * query @ key^T) @ value, the logarithms of the softmax's denominators): one library call.
+    """(softmax(scale * query @ key^T) @ value, logarithms of the denominators of the softmax), in one library call.
 
-    Only the first has a derivative.  It lies in memory as the query does: with its heads inside of its rows, or not.
+    Only the first has a derivative.  Its heads and rows are in the same order in memory as those of the query.
     Shapes: [b, h, q, d] with [b, g, k, d] and [b, g, k, e] gives [b, h, q, e] and [b, h, q]; h is a multiple of g.
     Host:   returns at once.
     """
     out = _made(call, (*query.shape[:3], value.shape[3]), query)
     logsumexp = call.output(query.shape[:3], query.dtype.wide)
-    query, key, value = (_loadable(call, each) for each in (query, key, value))
+    query, key, value = (_loadable(call, operand) for operand in (query, key, value))
     if out.numel():
         call.library(_attention(query, key, value, out, is_causal, scale), out, logsumexp, query, key, value)
     return out, logsumexp
@@ -120,18 +122,18 @@ def attention_backward(
 ) -> Any:  # fmt: skip
     """The gradients of the query, key and value of `fused_attention`.  It has no derivative.
 
-    Shapes: as the query's, key's and value's, and with the heads inside of the rows where theirs are.
+    Shapes: those of query, key and value, with their orders of heads and rows in memory.
     Host:   returns at once.
     Raises: AutogradError if it is differentiated.
     """
-    results = tuple([_made(call, each.shape, each) for each in (query, key, value)])
-    operands = [_loadable(call, each) for each in (grad_output, output)]
-    inputs = [_loadable(call, each) for each in (query, key, value)]
+    results = _made(call, query.shape, query), _made(call, key.shape, key), _made(call, value.shape, value)
+    operands = _loadable(call, grad_output), _loadable(call, output)
+    inputs = _loadable(call, query), _loadable(call, key), _loadable(call, value)
     statistics = call.contiguous(logsumexp)
     if output.numel():
         forward = _attention(*inputs, operands[1], is_causal, scale)
-        problem = AttentionBackward(forward, _steps(operands[0]), *map(_steps, results))
-        call.library(problem, *results, *operands, statistics, *inputs)
+        backward = AttentionBackward(forward, _steps(operands[0]), *(_steps(result) for result in results))
+        call.library(backward, *results, *operands, statistics, *inputs)
     return results
 
 
@@ -153,7 +155,7 @@ def _score_samples() -> Iterator[Sample]:
 
 @operator(samples=_score_samples, dtypes=FLOATING_TYPES, method=False, function=False, differentiable=False)
 def causal_mask(call: Call, input: Operand) -> Any:
-    """Which keys a query sees: those that are not after it.
+    """The mask of causal attention: query i attends to keys 0 to i.
 
     Shapes: [..., q, k] gives bool [q, k].
     Host:   returns at once.
@@ -162,7 +164,7 @@ def causal_mask(call: Call, input: Operand) -> Any:
 
 
 def _scores(query: Any, key: Any, mask: Any, is_causal: bool, scale: float) -> tuple[Any, Any]:
-    """(what the softmax is taken of, which queries see no key), the latter None if each sees one."""
+    """(input of the softmax, mask of the queries without a key); the mask is None if every query has one."""
     scores = matmul(query * scale, key.transpose(-2, -1))
     if is_causal:
         return where(causal_mask(scores), scores, -inf), None
@@ -174,20 +176,20 @@ def _scores(query: Any, key: Any, mask: Any, is_causal: bool, scale: float) -> t
 
 
 def _composed(query: Any, key: Any, value: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float) -> Any:
-    kind = query.dtype
-    wide = kind.wide
-    query, key, value = (each if kind is wide else each.to(wide) for each in (query, key, value))
+    dtype = query.dtype
+    wide = dtype.wide
+    query, key, value = (operand if dtype is wide else operand.to(wide) for operand in (query, key, value))
     if mask is not None and mask.dtype is not bool_ and mask.dtype is not wide:
         mask = mask.to(wide)
     scores, is_blind = _scores(query, key, mask, is_causal, scale)
     weights: Any = softmax(scores, -1)
     weights = weights if is_blind is None else where(is_blind, 0.0, weights)
     out: Any = matmul(dropout(weights, dropout_p) if dropout_p else weights, value)
-    return out if kind is wide else out.to(kind)
+    return out if dtype is wide else out.to(dtype)
 
 
 def _is_fused(query: Any, key: Any, value: Any) -> bool:
-    """Whether operands that fit together make one `problem.Attention`."""
+    """Return whether one `library_operation.Attention` can take these operands."""
     dims = query.shape[-1], value.shape[-1]
     return (
         query.dtype in HALVES
@@ -205,7 +207,7 @@ def _is_fused(query: Any, key: Any, value: Any) -> bool:
 def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None:
     name = "scaled_dot_product_attention"
     kinds = query.dtype, key.dtype, value.dtype
-    dims = [len(each.shape) for each in (query, key, value)]
+    dims = [len(operand.shape) for operand in (query, key, value)]
     if min(dims) < 2:
         raise ShapeError(
             f"Expected query, key, and value to all be at least 2 dimensional, but got query.dim: {dims[0]} "
@@ -242,13 +244,13 @@ def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None
         raise DtypeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{mask.dtype.name} and query.dtype: {kinds[0].name} instead",
-            hint=f"convert it: .bool() for what may be seen, .to(torch.{kinds[0].name}) for what is added",
+            hint=f"convert it: .bool() for True at attended keys, .to(torch.{kinds[0].name}) to add it",
             operator=name,
         )
 
 
 def _grouped(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
-    """Keys and values with a head for each of the query's."""
+    """Keys and values, repeated to as many heads as the query has."""
     heads, groups = query.shape[-3], (key.shape[-3], value.shape[-3])
     if 0 in groups or heads % groups[0] or heads % groups[1]:
         raise ShapeError(
@@ -257,7 +259,7 @@ def _grouped(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
             hint=f"heads are the third dimension from the end: query has {heads}",
             operator="scaled_dot_product_attention",
         )
-    return tuple(_repeated(each, heads // each.shape[-3]) for each in (key, value))  # type: ignore[return-value]
+    return tuple(_repeated(operand, heads // operand.shape[-3]) for operand in (key, value))
 
 
 def _repeated(operand: Any, count: int) -> Any:
@@ -306,11 +308,12 @@ def scaled_dot_product_attention(
 ) -> Any:  # fmt: skip
     """softmax(scale * query @ key^T + mask) @ value.
 
-    attn_mask: bool, True where a query sees a key, or numbers that are added to the scores.
-    dropout_p: the probability with which a weight is set to 0, the others growing by 1 / (1 - dropout_p); also outside
-    of training.  is_causal: query i sees keys 0 to i.  scale: 1 / sqrt(d) if None.  enable_gqa: a head of
-    key and value serves several heads of the query.
-    Its second derivative is not implemented for half types without mask and dropout.
+    attn_mask: bool, True where a query attends to a key; or numbers, which are added to the scores.
+    dropout_p: the probability that a weight is set to 0; the others are scaled by 1 / (1 - dropout_p).  It does not
+    depend on a training mode.
+    is_causal: query i attends to keys 0 to i.  scale: 1 / sqrt(d) if None.
+    enable_gqa: whether a head of key and value may serve several heads of the query.
+    The second derivative is not implemented for half types without mask and dropout.
     Shapes: [*, q, d] with [*, k, d] and [*, k, e] gives [*, q, e]; leading sizes broadcast, and a mask to [*, q, k].
     Host:   returns at once.
     Raises: ShapeError if shapes do not fit, DtypeError if types differ, ArgumentError for a causal call with a mask.
@@ -327,26 +330,26 @@ def scaled_dot_product_attention(
         operands = query, *_grouped(*operands)
     if not is_plain or not _is_fused(*operands):
         return _composed(*operands, attn_mask, dropout_p, is_causal, factor)
-    leads = [each.shape[:-2] for each in operands]
+    leads = [operand.shape[:-2] for operand in operands]
     is_ready = len(query.shape) == 4 and (enable_gqa or leads[0] == leads[1] == leads[2])
     if is_ready and operands[1] is key:
         return fused_attention(query, key, value, is_causal, factor)[0]
     if not is_ready:
         lead = st.broadcast(leads, "scaled_dot_product_attention")
-        operands = tuple([_in_four(each, lead) for each in operands])  # type: ignore[assignment]
+        operands = tuple([_in_four(operand, lead) for operand in operands])
     out = fused_attention(*operands, is_causal, factor)[0]
     return out if len(query.shape) == 4 else out.squeeze(0)
 
 
 def _in_four(operand: Any, lead: Sizes) -> Any:
-    """The operand with leading sizes `lead`, in four dimensions."""
+    """The operand in four dimensions, expanded to the leading sizes `lead`."""
     expanded = operand.expand((*lead, *operand.shape[-2:]))
     return expanded if len(lead) == 2 else expanded.unsqueeze(0)
 
 
 def _is_grouped(query: Any, key: Any, value: Any) -> bool:
-    """Whether groups of heads can be left to the fused problem."""
-    shapes = [tuple(each.shape) for each in (query, key, value)]
+    """Return whether the fused operation can take these groups of heads."""
+    shapes = [tuple(operand.shape) for operand in (query, key, value)]
     if not _is_fused(query, key, value) or len(shapes[0]) != 4:
         return False
     return shapes[1][:2] == shapes[2][:2] and shapes[0][0] == shapes[1][0] and shapes[0][1] % shapes[1][1] == 0

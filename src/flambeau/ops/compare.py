@@ -1,4 +1,4 @@
-"""Comparisons, logic on truth values and on bits, and choosing by a condition."""
+"""Comparisons, logic on truth values and on bits, selection by a condition, maximum, minimum and clamp."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..errors import DtypeError, ShapeError, ValueRangeError
 from ..host import np
 from ..scalars import converted
 from ..strides import Shape, contiguous
-from .arithmetic import pairs, singles, unbroadcastable
-from .convert import fill
-from .nonzero import nonzero
+from .copies import fill
+from .indexing import nonzero
 from .operator import Array, ErrorSample, Operand, Sample, Value, passed_as
-from .pointwise import PYTHON, Pointwise, Types, as_bool, is_tensor, pointwise, promoted, to_bool
+from .pointwise import PYTHON, Pointwise, Types, as_bool, is_tensor, numbers, numpy_type, pointwise, promoted, to_bool
+from .samples import NUMERIC_TYPES, pairs, singles, unbroadcastable
 
 INTEGRAL = (bool_, *dtypes.INTEGER_TYPES)
 
@@ -26,7 +26,7 @@ INTEGRAL = (bool_, *dtypes.INTEGER_TYPES)
 
 
 class Comparison(Pointwise):
-    """A number is rounded to a half-precision operand's type first, so that what was filled with 0.1 equals 0.1."""
+    """A comparison.  A number is first rounded to the half type of the other operand: a tensor of 0.1 equals 0.1."""
 
     def lower(self, call: Any, input: Any, other: Any) -> Any:
         return super().lower(call, _rounded(input, other), _rounded(other, input))
@@ -38,9 +38,9 @@ def _rounded(value: Any, beside: Any) -> Any:
     return passed_as(value, partial(_as_half, beside.dtype), float)
 
 
-def _as_half(kind: dtype, value: Any) -> float:
+def _as_half(dtype: dtype, value: Any) -> float:
     with np.errstate(over="ignore"):
-        return float(kind.numpy.type(value))
+        return float(dtype.numpy.type(value))
 
 
 def _comparison(symbol: str) -> Any:
@@ -62,7 +62,7 @@ def _no_slope(grad: Any, needs: Any) -> Any:
 
 @_comparison("==")
 def eq(input: Value, other: Value) -> Any:
-    """Whether input == other, as bool; NaN equals nothing.
+    """input == other, as bool; False for NaN.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -75,7 +75,7 @@ def eq(input: Value, other: Value) -> Any:
 
 @_comparison("!=")
 def ne(input: Value, other: Value) -> Any:
-    """Whether input != other, as bool; NaN differs from all.
+    """input != other, as bool; True for NaN.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -88,7 +88,7 @@ def ne(input: Value, other: Value) -> Any:
 
 @_comparison("<")
 def lt(input: Value, other: Value) -> Any:
-    """Whether input < other, as bool.
+    """input < other, as bool.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -101,7 +101,7 @@ def lt(input: Value, other: Value) -> Any:
 
 @_comparison("<=")
 def le(input: Value, other: Value) -> Any:
-    """Whether input <= other, as bool.
+    """input <= other, as bool.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -114,7 +114,7 @@ def le(input: Value, other: Value) -> Any:
 
 @_comparison(">")
 def gt(input: Value, other: Value) -> Any:
-    """Whether input > other, as bool.
+    """input > other, as bool.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -127,7 +127,7 @@ def gt(input: Value, other: Value) -> Any:
 
 @_comparison(">=")
 def ge(input: Value, other: Value) -> Any:
-    """Whether input >= other, as bool.
+    """input >= other, as bool.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -144,7 +144,7 @@ def _test(cuda: str) -> Any:
 
 @_test("is_nan(input)")
 def isnan(input: Operand) -> Any:
-    """Whether the value is NaN.
+    """Test each element for NaN.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -157,7 +157,7 @@ def isnan(input: Operand) -> Any:
 
 @_test("is_infinite(input)")
 def isinf(input: Operand) -> Any:
-    """Whether the value is infinite.
+    """Test each element for infinity.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -170,7 +170,7 @@ def isinf(input: Operand) -> Any:
 
 @_test("!is_nan(input) && !is_infinite(input)")
 def isfinite(input: Operand) -> Any:
-    """Whether the value is neither infinite nor NaN.
+    """Test each element for being neither infinite nor NaN.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -190,7 +190,7 @@ def _logic(cuda: str, samples: Any = pairs, errors: Any = unbroadcastable) -> An
 
 @_logic("input && other")
 def logical_and(input: Value, other: Value) -> Any:
-    """Whether both values are not 0 (NaN is not).
+    """Logical and: True where both values are nonzero, as NaN is.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -203,7 +203,7 @@ def logical_and(input: Value, other: Value) -> Any:
 
 @_logic("input || other")
 def logical_or(input: Value, other: Value) -> Any:
-    """Whether a value is not 0 (NaN is not).
+    """Logical or: True where a value is nonzero, as NaN is.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -216,7 +216,7 @@ def logical_or(input: Value, other: Value) -> Any:
 
 @_logic("input != other")
 def logical_xor(input: Value, other: Value) -> Any:
-    """Whether exactly one value is not 0 (NaN is not).
+    """Logical exclusive or: True where exactly one value is nonzero, as NaN is.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -229,7 +229,7 @@ def logical_xor(input: Value, other: Value) -> Any:
 
 @_logic("!input", singles, None)
 def logical_not(input: Operand) -> Any:
-    """Whether the value is 0.
+    """Logical not: True where the value is 0.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -268,7 +268,7 @@ def _bits(cuda: str, samples: Any = _integer_pairs, errors: Any = _floats) -> An
 
 @_bits("input & other")
 def bitwise_and(input: Value, other: Value) -> Any:
-    """Bits that are set in both; for bool, logical and.
+    """Bitwise and; for bool, logical and.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -281,7 +281,7 @@ def bitwise_and(input: Value, other: Value) -> Any:
 
 @_bits("input | other")
 def bitwise_or(input: Value, other: Value) -> Any:
-    """Bits that are set in either; for bool, logical or.
+    """Bitwise or; for bool, logical or.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -294,7 +294,7 @@ def bitwise_or(input: Value, other: Value) -> Any:
 
 @_bits("input ^ other")
 def bitwise_xor(input: Value, other: Value) -> Any:
-    """Bits that differ; for bool, logical xor.
+    """Bitwise exclusive or; for bool, logical exclusive or.
 
     Shapes: broadcast together.
     Host: returns at once.
@@ -307,7 +307,7 @@ def bitwise_xor(input: Value, other: Value) -> Any:
 
 @_bits("inverted(input)", singles, _one_float)
 def bitwise_not(input: Operand) -> Any:
-    """The bits turned over; for bool, logical not.
+    """Bitwise not; for bool, logical not.
 
     Shapes: as the input's.
     Host: returns at once.
@@ -347,7 +347,7 @@ def _no_shift() -> Iterator[ErrorSample]:
 
 @_shift("shifted_left(input, other)")
 def bitwise_left_shift(input: Value, other: Value) -> Any:
-    """The bits moved up by `other` places; 0 if that is negative, or no less than the type has bits.
+    """Shift left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -356,14 +356,16 @@ def bitwise_left_shift(input: Value, other: Value) -> Any:
         >>> torch.bitwise_left_shift(torch.tensor([1, 3]), 4)
         tensor([16, 48])
     """
-    bits = 8 * input.dtype.itemsize  # type: ignore[union-attr]
-    held = (other >= 0) & (other < bits)  # type: ignore[operator]
+    bits = 8 * numpy_type(input).itemsize
+    held = (other >= 0) & (other < bits)
     return np.where(held, np.left_shift(input, np.where(held, other, 0)), 0)
 
 
 @_shift("shifted_right(input, other)")
 def bitwise_right_shift(input: Value, other: Value) -> Any:
-    """The bits moved down by `other` places, the sign kept; all sign if that is negative or more than there are bits.
+    """Arithmetic shift right by `other` bits.
+
+    If `other` is negative, or at least the number of bits of the type, every bit of the result is the sign bit.
 
     Shapes: the inputs broadcast together; the result has the broadcast shape.
     Host:   returns at once.
@@ -372,14 +374,14 @@ def bitwise_right_shift(input: Value, other: Value) -> Any:
         >>> torch.bitwise_right_shift(torch.tensor([48, -16]), 4)
         tensor([ 3, -1])
     """
-    last = 8 * input.dtype.itemsize - 1  # type: ignore[union-attr]
-    is_unsigned = input.dtype.kind == "u"  # type: ignore[union-attr]
-    held = (other >= 0) & (other <= last)  # type: ignore[operator]
+    last = 8 * numpy_type(input).itemsize - 1
+    is_unsigned = numpy_type(input).kind == "u"
+    held = (other >= 0) & (other <= last)
     moved = np.right_shift(input, np.where(held, other, last))
     return np.where(held, moved, 0) if is_unsigned else moved
 
 
-# choosing
+# where and masked_fill
 
 
 def _choices() -> Iterator[Sample]:
@@ -404,7 +406,7 @@ def _chosen(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 class Where(Pointwise):
-    """With a condition alone, the places where it holds."""
+    """`where`; with a condition alone, `nonzero`."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) + len(kwargs) == 1 and (args or "condition" in kwargs):
@@ -418,10 +420,10 @@ class Where(Pointwise):
 
 
 def _where(condition: Operand, input: Value, other: Value) -> Any:
-    """`input` where the condition holds, else `other`.  With the condition alone, nonzero(condition, as_tuple=True).
+    """`input` where the condition is true, else `other`.  With a condition alone, nonzero(condition, as_tuple=True).
 
     Shapes: the three inputs broadcast together; the result has the broadcast shape.
-    Host:   returns at once; with the condition alone, waits for how many elements are not zero.
+    Host:   returns at once; with a condition alone, waits for the number of nonzero elements.
     Raises: DtypeError if the condition is not bool.
     Example:
         >>> x = torch.tensor([-1.0, 2.0, -3.0])
@@ -460,14 +462,14 @@ def _no_mask() -> Iterator[ErrorSample]:
 
 
 def _filled(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """The result keeps the first input's type, which the value is converted to."""
+    """The type rule of masked_fill: the result has the type of the input, and the value is converted to it."""
     if types[1] is not bool_:
         raise DtypeError(f"mask must be bool, got {types[1].name}", hint="compare first, as in x > 0", operator=name)
     return [types[0], bool_, types[0]], types[0]
 
 
 class MaskedFill(Pointwise):
-    """A number is converted to the input's type, as storing it does.  A new result is contiguous."""
+    """masked_fill, whose number is converted to the type of the input as `fill_` does.  A new result is contiguous."""
 
     def strides_of(self, shape: Sequence[int], operands: Sequence[Any]) -> Shape:
         return contiguous(shape)
@@ -485,7 +487,7 @@ class MaskedFill(Pointwise):
 
 
 def _masked_fill(input: Operand, mask: Operand, value: Value) -> Any:
-    """`input` with `value`, a number or a tensor without dimensions, where the mask holds; the input's type stays.
+    """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input.
 
     Shapes: input and mask broadcast together.
     Host:   returns at once.
@@ -495,7 +497,7 @@ def _masked_fill(input: Operand, mask: Operand, value: Value) -> Any:
         >>> torch.masked_fill(scores, scores < 0.15, float("-inf"))
         tensor([  -inf, 0.7000, 0.2000])
     """
-    return np.where(mask, value, input)  # type: ignore[call-overload]
+    return np.where(mask, value, input)
 
 
 masked_fill = MaskedFill(
@@ -507,3 +509,170 @@ masked_fill = MaskedFill(
 @masked_fill.derivative
 def _(grad: Any, mask: Any, needs: Any) -> Any:
     return masked_fill(grad, mask, 0), None, where(mask, grad, 0) if needs[2] else None
+
+
+# maximum, minimum and clamp
+
+
+def _extreme(cuda: str) -> Any:
+    return pointwise(dtype=promoted, cuda=cuda, samples=pairs, errors=unbroadcastable, dtypes=dtypes.ALL, inplace=False)
+
+
+@_extreme("larger(input, other)")
+def maximum(input: Value, other: Value) -> Any:
+    """The larger of two values; NaN if either is.  Equal values share the gradient.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Example:
+        >>> torch.maximum(torch.tensor([1.0, 5.0]), torch.tensor([3.0, float("nan")]))
+        tensor([3., nan])
+    """
+    return np.maximum(input, other)
+
+
+@_extreme("smaller(input, other)")
+def minimum(input: Value, other: Value) -> Any:
+    """The smaller of two values; NaN if either is.  Equal values share the gradient.
+
+    Shapes: the inputs broadcast together; the result has the broadcast shape.
+    Host:   returns at once.
+    Example:
+        >>> torch.minimum(torch.tensor([1.0, 5.0]), torch.tensor([3.0, float("nan")]))
+        tensor([1., nan])
+    """
+    return np.minimum(input, other)
+
+
+def _share(grad: Any, lost: Any, tied: Any) -> Any:
+    """The gradient of one input: 0 where it lost, half where both tied, else all.  NaN neither loses nor ties."""
+    return where(tied, grad * 0.5, masked_fill(grad, lost, 0))
+
+
+@maximum.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    tied = eq(input, other)
+    by_input = _share(grad, lt(input, other), tied) if needs[0] else None
+    return by_input, _share(grad, gt(input, other), tied) if needs[1] else None
+
+
+@minimum.derivative
+def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
+    tied = eq(input, other)
+    by_input = _share(grad, gt(input, other), tied) if needs[0] else None
+    return by_input, _share(grad, lt(input, other), tied) if needs[1] else None
+
+
+def _one_bound() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 0))
+    yield Sample((Array((4, 3), layout="transposed"), 1))
+    yield Sample((Array((2, 3), layout="strided"), 0.5))
+    yield Sample((Array((3, 4)), Array((4,), -1, 1, seed=2)))
+    yield Sample((Array((0, 3)), 0))
+    yield Sample((Array(()), 0))
+
+
+def _bool_bound() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,), dtype="bool"), True), DtypeError, "bool operands are not supported")
+
+
+def _bound(cuda: str) -> Any:
+    return pointwise(dtype=numbers, cuda=cuda, exact=True, samples=_one_bound, errors=_bool_bound, dtypes=NUMERIC_TYPES)
+
+
+@_bound("larger(input, min)")
+def clamp_min(input: Operand, min: Value) -> Any:
+    """max(input, min); NaN is unchanged.
+
+    Shapes: the inputs broadcast together.
+    Host:   returns at once.
+    Example:
+        >>> torch.clamp_min(torch.tensor([-5.0, 0.5]), 0)
+        tensor([0.0000, 0.5000])
+    """
+    return np.maximum(input, min)
+
+
+@clamp_min.derivative
+def _(grad: Any, input: Any, min: Any, needs: Any) -> Any:
+    by_input = where(ge(input, min), grad, 0) if needs[0] else None
+    return by_input, where(lt(input, min), grad, 0) if needs[1] else None
+
+
+@_bound("smaller(input, max)")
+def clamp_max(input: Operand, max: Value) -> Any:
+    """min(input, max); NaN is unchanged.
+
+    Shapes: the inputs broadcast together.
+    Host:   returns at once.
+    Example:
+        >>> torch.clamp_max(torch.tensor([0.5, 5.0]), 1)
+        tensor([0.5000, 1.0000])
+    """
+    return np.minimum(input, max)
+
+
+@clamp_max.derivative
+def _(grad: Any, input: Any, max: Any, needs: Any) -> Any:
+    by_input = where(le(input, max), grad, 0) if needs[0] else None
+    return by_input, where(gt(input, max), grad, 0) if needs[1] else None
+
+
+class Clamp(Pointwise):
+    """clamp: one launch with one bound or with two."""
+
+    def lower(self, call: Any, input: Any, min: Any = None, max: Any = None) -> Any:
+        if min is None and max is None:
+            raise ValueRangeError(
+                "at least one of 'min' or 'max' must not be None, got None and None",
+                hint="pass a bound, as in clamp(min=0)",
+                operator="clamp",
+            )
+        if max is None:
+            return clamp_min.lower(call, input, min)
+        return clamp_max.lower(call, input, max) if min is None else super().lower(call, input, min, max)
+
+
+def _two_bounds() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 0, 1))
+    yield Sample((Array((4, 3), layout="transposed"), None, 1))
+    yield Sample((Array((2, 3), layout="strided"), 0))
+    yield Sample((Array((3, 4), -4, 4), Array((4,), -2, 0, seed=1), Array((3, 1), 1, 3, seed=2)))
+    yield Sample((Array((3, 4)), 1, 0))
+    yield Sample((Array((0, 3)), 0, 1))
+    yield Sample((Array(()),), {"max": 0})
+
+
+def _no_bounds() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)),), ValueRangeError, "at least one of 'min' or 'max' must not be None")
+
+
+def _clamp(input: Operand, min: Value | None = None, max: Value | None = None) -> Any:
+    """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max.
+
+    Shapes: the inputs broadcast together.
+    Host:   returns at once.
+    Raises: ValueRangeError if both are None; DtypeError for bool.
+    Example:
+        >>> torch.clamp(torch.tensor([-5.0, 0.5, 5.0]), min=-1, max=1)
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
+    return np.minimum(np.maximum(input, min), max)
+
+
+clamp = Clamp(
+    _clamp, numbers, "smaller(larger(input, min), max)", 2.0, samples=_two_bounds, errors=_no_bounds,
+    dtypes=NUMERIC_TYPES, inplace=True, name="clamp", exact=True,
+)  # fmt: skip
+
+
+@clamp.derivative
+def _(grad: Any, input: Any, min: Any, max: Any, needs: Any) -> Any:
+    if max is None:
+        return where(ge(input, min), grad, 0), where(lt(input, min), grad, 0) if needs[1] else None, None
+    if min is None:
+        return where(le(input, max), grad, 0), None, where(gt(input, max), grad, 0) if needs[2] else None
+    inside = logical_and(ge(input, min), le(input, max))
+    by_min = where(logical_and(lt(input, min), lt(min, max)), grad, 0) if needs[1] else None
+    by_max = where(logical_or(gt(input, max), lt(max, min)), grad, 0) if needs[2] else None
+    return where(inside, grad, 0), by_min, by_max

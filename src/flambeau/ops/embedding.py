@@ -1,4 +1,4 @@
-"""Rows of a table by index, and their gradient, which is the same in every run (kernels/embedding.cu).
+"""embedding and one_hot, with deterministic gradients (kernels/embedding.cu).
 
 An index outside the table raises IndexRangeError at once on the CPU.  On a GPU it stops the device as a failed
 assertion does: the next call that waits raises AcceleratorError 710.
@@ -15,12 +15,11 @@ from ..dtypes import FLOATING_TYPES, dtype, int32, int64
 from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Scalar
-from .moving import SOURCE as MOVING
-from .moving import UNITS, move_of
+from .copies import C_TYPES_BY_SIZE, ROW_COPY_SOURCE, plan_row_copy
 from .operator import Array, ErrorSample, Operand, Sample, composite, operator
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
 
-SOURCE = PRELUDE + MOVING + source_text("embedding.cu")
+EMBEDDING_SOURCE = PRELUDE + ROW_COPY_SOURCE + source_text("embedding.cu")
 TARGET_BLOCKS = 132 * 8  # blocks that keep a large device busy
 NO_ROW = -1
 
@@ -29,21 +28,21 @@ def check_range(name: str, indexes: Any, size: int, what: str, noun: str = "inde
     """Raise IndexRangeError for the first element of a NumPy array that is not in [0, size)."""
     bad = np.flatnonzero((indexes < 0) | (indexes >= size))
     if len(bad):
-        place = [int(each) for each in np.unravel_index(bad[0], indexes.shape)]
-        value = indexes[tuple(place)]
+        position = [int(index) for index in np.unravel_index(bad[0], indexes.shape)]
+        value = indexes[tuple(position)]
         told = f"Target {value} is out of bounds. " if noun == "target" else "index out of range in self: "
         raise IndexRangeError(
-            f"{told}{noun} {value} at position {place} is out of range for {size} {what}",
+            f"{told}{noun} {value} at position {position} is out of range for {size} {what}",
             hint=f"use 0 to {size - 1}" if size else f"there are no {what}",
             operator=name,
         )
 
 
 @cache
-def gather_kernel(kind: dtype, index: dtype, unit: int) -> Kernel:
-    """out[i] = weight[indexes[i]]"""
-    entry, moved = f"gather_rows_{unit}_{index.name}", UNITS[unit]
-    code = f"""{SOURCE}
+def gather_kernel(dtype: dtype, index: dtype, unit: int) -> Kernel:
+    """The kernel of out[i] = weight[indexes[i]]."""
+    entry, moved = f"gather_rows_{unit}_{index.name}", C_TYPES_BY_SIZE[unit]
+    code = f"""{EMBEDDING_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(void* out, const void* weight,
     const {index.cuda}* indexes, long long count, long long rows, long long width, long long units, long long lanes) {{
   const Named<{index.cuda}> named{{indexes, rows, units}};
@@ -56,8 +55,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(void* out, const
         out[...] = weight[indexes]
 
     params = [
-        Pointer("out", kind, "w", ("count", "width")),
-        Pointer("weight", kind, "r", ("rows", "width")),
+        Pointer("out", dtype, "w", ("count", "width")),
+        Pointer("weight", dtype, "r", ("rows", "width")),
         Pointer("indexes", index, "r", ("count",)),
         *[Scalar(name, "int64") for name in ("count", "rows", "width", "units", "lanes")],
     ]
@@ -65,11 +64,11 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(void* out, const
 
 
 @cache
-def sum_kernel(kind: dtype, index: dtype) -> Kernel:
-    """out[r] = sum of the grad[i] whose indexes[i] is r, in order of i"""
-    entry = f"sum_rows_{kind.name}_{index.name}"
-    code = f"""{SOURCE}
-extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({kind.wide.cuda}* out, const {kind.cuda}* grad,
+def sum_kernel(dtype: dtype, index: dtype) -> Kernel:
+    """The kernel of out[r] = the sum of grad[i] over all i with indexes[i] == r, in the order of i."""
+    entry = f"sum_rows_{dtype.name}_{index.name}"
+    code = f"""{EMBEDDING_SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({dtype.wide.cuda}* out, const {dtype.cuda}* grad,
     const {index.cuda}* indexes, long long count, long long rows, long long width, long long skipped,
     long long rows_per_block) {{
   sum_rows(out, grad, indexes, count, rows, width, skipped, rows_per_block);
@@ -82,11 +81,11 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({kind.wide.cuda}
         out[...] = 0
         if count:
             taken = indexes != skipped
-            np.add.at(out, indexes[taken], grad[taken].astype(kind.wide.numpy, copy=False))
+            np.add.at(out, indexes[taken], grad[taken].astype(dtype.wide.numpy, copy=False))
 
     params = [
-        Pointer("out", kind.wide, "w", ("rows", "width")),
-        Pointer("grad", kind, "r", ("count", "width")),
+        Pointer("out", dtype.wide, "w", ("rows", "width")),
+        Pointer("grad", dtype, "r", ("count", "width")),
         Pointer("indexes", index, "r", ("count",)),
         *[Scalar(name, "int64") for name in ("count", "rows", "width", "skipped", "rows_per_block")],
     ]
@@ -95,8 +94,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({kind.wide.cuda}
 
 @cache
 def one_hot_kernel() -> Kernel:
-    """out[i, c] = whether indexes[i] is c"""
-    code = f"""{SOURCE}
+    """The kernel of out[i, c] = indexes[i] == c."""
+    code = f"""{EMBEDDING_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) one_hot_int64(long long* out, const long long* indexes,
     long long count, long long classes) {{
   one_hot(out, indexes, count, classes);
@@ -145,7 +144,7 @@ def _padding(padding_idx: int | None, rows: int) -> int:
 
 @operator(samples=_lookups, errors=_bad_lookups, dtypes=FLOATING_TYPES, method=False)
 def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | None = None) -> Any:
-    """The rows of `weight` that `input` names.
+    """The rows of `weight` at the indices `input`.
 
     padding_idx: a row that gets no gradient.
     Shapes: input [*] of int64 or int32 and weight [n, d] give [*, d].
@@ -173,7 +172,7 @@ def embedding(call: Any, input: Operand, weight: Operand, padding_idx: int | Non
     out, count = call.output((*input.shape, width), weight.dtype), input.numel()
     if out.numel():
         table = call.contiguous(weight)
-        move = move_of(weight.dtype, (rows, width), (width, 1), 0, (out, table))
+        move = plan_row_copy(weight.dtype, (rows, width), (width, 1), 0, (out, table))
         kernel = gather_kernel(weight.dtype, input.dtype, move.unit)
         values = (out, table, call.contiguous(input), count, rows, width, move.width, move.lanes)
         call.launch(kernel, move.grid(count, width), *values)
@@ -195,22 +194,22 @@ def _gradients() -> Iterator[Sample]:
 def embedding_backward(
     call: Any, grad_output: Operand, indices: Operand, num_embeddings: int, padding_idx: int | None = None
 ) -> Any:
-    """The gradient of `embedding`'s weight: for each row the sum over its uses, in the order of the indices.
+    """The gradient of the weight of `embedding`: the sum over the uses of each row, in the order of the indices.
 
     Shapes: grad_output [*, d] and indices [*] give [num_embeddings, d].
     Host:   returns at once.
     """
-    kind, width = grad_output.dtype, grad_output.shape[-1]
-    out = call.output((num_embeddings, width), kind)
+    dtype, width = grad_output.dtype, grad_output.shape[-1]
+    out = call.output((num_embeddings, width), dtype)
     if not out.numel():
         return out
-    total = out if kind.wide is kind else call.scratch(out.shape, kind.wide)
+    total = out if dtype.wide is dtype else call.scratch(out.shape, dtype.wide)
     columns = -(-width // THREADS)
     rows_per_block = max(1, num_embeddings * columns // TARGET_BLOCKS)
     grid = Grid((-(-num_embeddings // rows_per_block), columns, 1), THREADS)
     operands = call.contiguous(grad_output), call.contiguous(indices)
     numbers = prod(indices.shape), num_embeddings, width, _padding(padding_idx, num_embeddings), rows_per_block
-    call.launch(sum_kernel(kind, indices.dtype), grid, total, *operands, *numbers)
+    call.launch(sum_kernel(dtype, indices.dtype), grid, total, *operands, *numbers)
     if total is not out:
         call.assign(out, total)
     return out
@@ -238,7 +237,7 @@ def _bad_classes() -> Iterator[ErrorSample]:
 
 @operator(samples=_classes, errors=_bad_classes, dtypes=(int64,), method=False, function=False, differentiable=False)
 def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
-    """What `one_hot` calls once the number of classes is known."""
+    """The operator of `one_hot` with a known number of classes."""
     if input.dtype is not int64:
         raise DtypeError(
             f"input must be int64, got {input.dtype.name}", hint="convert with .long()", operator=call.name
@@ -259,7 +258,7 @@ def one_hot_of(call: Any, input: Operand, num_classes: int) -> Any:
 def one_hot(tensor: Operand, num_classes: int = -1) -> Any:
     """1 at each index, 0 elsewhere, along a new last dimension.
 
-    num_classes: its size; -1 takes the largest index + 1.
+    num_classes: the size of that dimension; -1 is the largest index + 1.
     Shapes: [*] of int64 gives [*, num_classes] of int64.
     Host:   waits to find the largest index; returns at once where num_classes is given.
     Raises: IndexRangeError for an index outside [0, num_classes) on the CPU, DtypeError, ArgumentError.
@@ -275,5 +274,5 @@ def one_hot(tensor: Operand, num_classes: int = -1) -> Any:
                 hint="pass num_classes",
                 operator="one_hot",
             )
-        num_classes = int(tensor.max().item()) + 1  # type: ignore[attr-defined]
+        num_classes = int(tensor.max().item()) + 1
     return one_hot_of(tensor, num_classes)

@@ -1,42 +1,182 @@
-"""Reading and writing along one dimension by an index vector: the array is seen as rows [outer, size, inner]."""
+"""Indexing by masks and index tensors: nonzero, masked_select, index_select, index_add, index_copy, index_put.
+
+Several index tensors are combined into one: the dimensions that they index are flattened, and `flat_index` computes the
+indexes in the flattened dimension.  What remains selects rows of one dimension.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import dtype, int64
-from ..errors import DtypeError, IndexRangeError, ShapeError
-from ..kernel import Kernel, Param, Pointer, Strided
-from .moving import UNITS, move_of
-from .operator import Array, Call, ErrorSample, Operand, Sample, operator
-from .scatter import (
-    ROW_ARGUMENTS,
-    ROW_CALL,
-    ROW_NUMBERS,
-    Rows,
-    accumulate,
+from ..dtypes import bool_, dtype, int64, uint8
+from ..errors import DtypeError, FlambeauError, IndexRangeError, ShapeError, ValueRangeError, name_error
+from ..host import np
+from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
+from .copies import C_TYPES_BY_SIZE, plan_row_copy
+from .indexing_kernels import (
+    INDEX_ARGUMENTS,
+    INDEX_CALL,
+    INDEX_NUMBERS,
+    RowShape,
+    accumulate_rows,
     check_index,
     indexing_kernel,
-    layout_of,
     scalars,
-    wrapped,
-    write,
+    strided_layout,
+    wrapped_index,
+    write_rows,
 )
+from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
+from .pointwise import grid_over
+from .samples import index_array
+from .slicing import select, unbind
+from .views import broadcast_tensors, expand, permute, reshape
+
+# elements that are not zero
+
+NONZERO_CHUNK = 1024  # elements that one block counts
+SCAN_THREADS = 1024
+
+
+@cache
+def _count_kernel() -> Kernel:
+    params: list[Param] = [
+        Pointer("counts", int64, "w", ("chunks",)),
+        Pointer("mask", bool_, "r", ("numel",)),
+        *scalars("chunks", "numel"),
+    ]
+
+    def reference(counts: Any, mask: Any, chunks: int, numel: int) -> None:
+        counts[...] = np.add.reduceat(mask.astype(np.int64), np.arange(0, numel, NONZERO_CHUNK))
+
+    arguments = "long long* counts, const bool* mask, long long chunks, long long numel"
+    return indexing_kernel(
+        "count_chunks", arguments, f"count_chunks(counts, mask, numel, {NONZERO_CHUNK})", params, reference
+    )
+
+
+@cache
+def _sum_kernel() -> Kernel:
+    params: list[Param] = [
+        Pointer("starts", int64, "w", ("ends",)), Pointer("counts", int64, "r", ("chunks",)),
+        *scalars("ends", "chunks"),
+    ]  # fmt: skip
+
+    def reference(starts: Any, counts: Any, ends: int, chunks: int) -> None:
+        starts[0] = 0
+        np.cumsum(counts, out=starts[1:])
+
+    arguments = "long long* starts, const long long* counts, long long ends, long long chunks"
+    return indexing_kernel(
+        "sum_counts", arguments, "sum_counts(starts, counts, chunks)", params, reference, threads=SCAN_THREADS
+    )
+
+
+@cache
+def _places_kernel() -> Kernel:
+    params: list[Param] = [
+        Pointer("out", int64, "w", ("found", "ndim")), Pointer("starts", int64, "r", ("ends",)),
+        Pointer("mask", bool_, "r", "layout"), Strided("layout", ("mask",)), *scalars("found", "ends", "numel"),
+        Scalar("ndim", "int64"),
+    ]  # fmt: skip
+
+    def reference(out: Any, starts: Any, mask: Any, found: int, ends: int, numel: int, ndim: int) -> None:
+        out[...] = np.argwhere(mask)
+
+    arguments = (
+        "long long* out, const long long* starts, const bool* mask, Layout<1> layout, long long found, long long ends, "
+        "long long numel, long long ndim"
+    )
+    body = f"write_places(out, starts, mask, layout, numel, {NONZERO_CHUNK})"
+    return indexing_kernel("write_places", arguments, body, params, reference)
+
+
+def _nonzero_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=0, high=2),))
+    yield Sample((Array((4, 3), low=0, high=2, layout="transposed"),))
+    yield Sample((Array((5,), low=0, high=1),), {"as_tuple": True})
+    yield Sample((Array((0, 3)),))
+    yield Sample((Array(()),))
+    yield Sample((Array((), low=1, high=2),), {"as_tuple": True})
+
+
+def _masks() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=0, high=2),))
+    yield Sample((Array((4, 3), low=0, high=2, layout="transposed"),))
+
+
+@operator(samples=_masks, dtypes=dtypes.ALL, differentiable=False, method=False, function=False)
+def count_nonzero_before(call: Call, input: Operand) -> Any:
+    """The number of nonzero elements before each chunk of NONZERO_CHUNK elements, and the total at the end.
+
+    Shapes: [chunks + 1], int64.
+    Host:   returns at once.
+    """
+    numel = prod(input.shape)
+    chunks = -(-numel // NONZERO_CHUNK)
+    starts = call.output((chunks + 1,), int64)
+    if numel:
+        mask = call.contiguous(input, bool_)
+        counts = call.scratch((chunks,), int64)
+        call.launch(_count_kernel(), Grid((chunks, 1, 1), 256), counts, mask, chunks, numel)
+        call.launch(_sum_kernel(), Grid((1, 1, 1), SCAN_THREADS), starts, counts, chunks + 1, chunks)
+    return starts
+
+
+def _found_masks() -> Iterator[Sample]:
+    zeros = Array((2,), low=0, high=1, dtype="int64")  # of one chunk only the first start is read
+    yield Sample((Array((3, 4), low=1, high=2), zeros, 12))
+
+
+@operator(samples=_found_masks, dtypes=dtypes.ALL, differentiable=False, method=False, function=False)
+def places_of_nonzero(call: Call, input: Operand, starts: Operand, found: int) -> Any:
+    """The indexes of the `found` nonzero elements.  starts: the result of `count_nonzero_before`.
+
+    Shapes: [found, input dimensions], int64.
+    Host:   returns at once.
+    """
+    ndim, numel = len(input.shape), prod(input.shape)
+    out = call.output((found, ndim), int64)
+    if found and ndim:
+        mask = call.contiguous(input, bool_)
+        values = (out, starts, mask, (input.shape, [mask.strides]), found, starts.shape[0], numel, ndim)
+        call.launch(_places_kernel(), Grid((starts.shape[0] - 1, 1, 1), 256), *values)
+    return out
+
+
+@composite(samples=_nonzero_samples, dtypes=dtypes.ALL, host="waits", differentiable=False)
+def nonzero(input: Operand, as_tuple: bool = False) -> Any:
+    """The indexes of all nonzero elements, in row-major order.
+
+    Shapes: [count, input dimensions], int64; with as_tuple, one vector per dimension.
+    Host:   waits for the count.
+    Example:
+        >>> x = torch.tensor([[0, 3], [4, 0]])
+        >>> torch.nonzero(x)
+        tensor([[0, 1],
+                [1, 0]])
+        >>> torch.nonzero(x, as_tuple=True)
+        (tensor([0, 1]), tensor([1, 0]))
+    """
+    if as_tuple and not input.shape:
+        return nonzero(reshape(input, (1,)), True)
+    starts: Any = count_nonzero_before(input)
+    out = places_of_nonzero(input, starts, select(starts, 0, -1).item() if prod(input.shape) else 0)
+    return unbind(out, 1) if as_tuple else out
+
+
+# one index vector along one dimension
 
 INDEX_TYPES = dtypes.INTEGER_TYPES
 
 
-def index_array(*shape: int, low: int = 0, high: int = 2, seed: int = 3) -> Array:
-    return Array(shape, low=low, high=high, dtype="int64", seed=seed, grad=False)
-
-
-def _rows(name: str, input: Operand, dim: int, index: Operand) -> tuple[Rows, int]:
-    """`input` as rows along a dimension, and the dimension counted from the front.  Checks the index."""
+def _row_shape(name: str, input: Operand, dim: int, index: Operand) -> tuple[RowShape, int]:
+    """(shape of the rows along a dimension, the dimension counted from the front).  Checks the index."""
     at = st.wrap_dim(dim, len(input.shape), name)
     if index.dtype not in INDEX_TYPES:
         raise DtypeError(
@@ -60,24 +200,21 @@ def _replaced(shape: Sequence[int], at: int, size: int) -> tuple[int, ...]:
     return (*shape[:at], size, *shape[at + 1 :]) if shape else ()
 
 
-def given_input(call: Call, input: Operand) -> Any:
-    """A contiguous result that holds the input's values: the input itself in a call in place."""
+def copied_input(call: Call, input: Operand) -> Any:
+    """A contiguous result with the values of the input: the input itself in place."""
     out = call.output(input.shape, input.dtype)
     if out is not input and out.numel():
         call.assign(out, input)
     return out
 
 
-# one dimension
-
-
 @cache
-def _select_kernel(kind: dtype, unit: int) -> Kernel:
-    moved = UNITS[unit]
+def _select_kernel(dtype: dtype, unit: int) -> Kernel:
+    moved = C_TYPES_BY_SIZE[unit]
     arguments = "void* out, const long long* index, const void* input, Layout<1> layout, "
     params: list[Param] = [
-        Pointer("out", kind, "w", ("outer", "count", "inner")), Pointer("index", int64, "r", ("count",)),
-        Pointer("input", kind, "r", "layout"), Strided("layout", ("input",)), *scalars(*ROW_NUMBERS),
+        Pointer("out", dtype, "w", ("outer", "count", "inner")), Pointer("index", int64, "r", ("count",)),
+        Pointer("input", dtype, "r", "layout"), Strided("layout", ("input",)), *scalars(*INDEX_NUMBERS),
     ]  # fmt: skip
 
     def reference(
@@ -85,8 +222,8 @@ def _select_kernel(kind: dtype, unit: int) -> Kernel:
     ) -> None:
         out[...] = input.reshape(outer, size, inner)[:, check_index(index, lowest, size, dim)]
 
-    body = f"select_rows(({moved}*)out, (const {moved}*)input, {ROW_CALL}, outer, inner, width, lanes)"
-    return indexing_kernel(f"select_rows_{unit}", arguments + ROW_ARGUMENTS, body, params, reference)
+    body = f"select_rows(({moved}*)out, (const {moved}*)input, {INDEX_CALL}, outer, inner, width, lanes)"
+    return indexing_kernel(f"select_rows_{unit}", arguments + INDEX_ARGUMENTS, body, params, reference)
 
 
 def _select_samples() -> Iterator[Sample]:
@@ -106,9 +243,9 @@ def _select_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_select_samples, errors=_select_errors, dtypes=dtypes.ALL)
 def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: bool = False) -> Any:
-    """The indexes of a dimension that `index` lists, in its order.  wrap: negative ones count from the end.
+    """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end.
 
-    Shapes: as the input, with as many along `dim` as the index has entries.
+    Shapes: those of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
@@ -116,7 +253,7 @@ def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: boo
         tensor([[5, 6],
                 [1, 2]])
     """
-    (outer, size, inner), at = _rows("index_select", input, dim, index)
+    (outer, size, inner), at = _row_shape("index_select", input, dim, index)
     count = index.numel()
     if count and not size:
         raise IndexRangeError(
@@ -126,8 +263,8 @@ def index_select(call: Call, input: Operand, dim: int, index: Operand, wrap: boo
         )
     out = call.output(_replaced(input.shape, at, count), input.dtype)
     if outer * count * inner:
-        move = move_of(input.dtype, input.shape or (1,), input.strides or (1,), at, (out, input))
-        layout = layout_of(input.shape, input.strides)
+        move = plan_row_copy(input.dtype, input.shape or (1,), input.strides or (1,), at, (out, input))
+        layout = strided_layout(input.shape, input.strides)
         numbers = (outer, size, inner, count, -size if wrap else 0, at, *move[1:])
         values = (out, call.contiguous(index, int64), input, layout, *numbers)
         call.launch(_select_kernel(input.dtype, move.unit), move.grid(outer * count, inner), *values)
@@ -153,7 +290,7 @@ def _add_errors() -> Iterator[ErrorSample]:
 
 
 def _check_source(name: str, input: Operand, shape: Sequence[int], source: Any) -> None:
-    """Raise ShapeError or DtypeError if entries of `shape` cannot come from `source`."""
+    """Raise ShapeError or DtypeError unless `source` has the type of the input and the given shape."""
     if source.dtype is not input.dtype:
         raise DtypeError(
             f"the input is {input.dtype.name}, but the source is {source.dtype.name}",
@@ -163,7 +300,7 @@ def _check_source(name: str, input: Operand, shape: Sequence[int], source: Any) 
     if tuple(source.shape) != tuple(shape):
         raise ShapeError(
             f"the source must have shape {list(shape)}, got {list(source.shape)}",
-            hint="it is the input's shape, with as many places in the indexed dimension as the index has",
+            hint="it is the input's shape, with the number of indexes as the size of the indexed dimension",
             operator=name,
         )
 
@@ -172,20 +309,20 @@ def _check_source(name: str, input: Operand, shape: Sequence[int], source: Any) 
 def index_add(
     call: Call, input: Operand, dim: int, index: Operand, source: Operand, alpha: float = 1, wrap: bool = False
 ) -> Any:
-    """The input with alpha * source added at the indexes of a dimension, those of one index in their order.
+    """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order.
 
-    Shapes: the source is as the input, with as many along `dim` as the index has entries.
+    Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
         >>> torch.index_add(torch.zeros(3), 0, torch.tensor([1, 1]), torch.tensor([2.0, 3.0]))
         tensor([0., 5., 0.])
     """
-    rows, at = _rows("index_add", input, dim, index)
+    rows, at = _row_shape("index_add", input, dim, index)
     _check_source("index_add", input, _replaced(input.shape, at, index.numel()), source)
-    places = wrapped(call, index, rows[1], -rows[1] if wrap else 0, at)
-    out = given_input(call, input)
-    accumulate(call, out, places, source, rows, scale=alpha)
+    places = wrapped_index(call, index, rows[1], -rows[1] if wrap else 0, at)
+    out = copied_input(call, input)
+    accumulate_rows(call, out, places, source, rows, scale=alpha)
     return out
 
 
@@ -205,23 +342,23 @@ def _copy_samples() -> Iterator[Sample]:
 def index_copy(
     call: Call, input: Operand, dim: int, index: Operand, source: Operand, wrap: bool = False, unique: bool = False
 ) -> Any:
-    """The input with `source` written at the indexes of a dimension; of several writes to one, the last counts.
+    """Write `source` at the given indexes of a dimension.  Of several writes to one index, the last counts.
 
-    The gradient is that of indexes that come once.
-    unique: the caller knows that no index comes twice.
-    Shapes: the source is as the input, with as many along `dim` as the index has entries.
+    The gradient is that of indexes without repetition.
+    unique: whether the caller knows that no index is repeated.
+    Shapes: the source has the shape of the input; the size of `dim` is the number of indexes.
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
     Example:
         >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([7.0, 9.0]))
         tensor([9., 0., 7.])
     """
-    rows, at = _rows("index_copy", input, dim, index)
+    rows, at = _row_shape("index_copy", input, dim, index)
     shape = _replaced(input.shape, at, index.numel())
     _check_source("index_copy", input, shape, source)
     places = call.contiguous(index, int64)
-    out = given_input(call, input)
-    write(call, out, places, source, rows, shape, lowest=-rows[1] if wrap else 0, dim=at, unique=unique)
+    out = copied_input(call, input)
+    write_rows(call, out, places, source, rows, shape, lowest=-rows[1] if wrap else 0, dim=at, unique=unique)
     return out
 
 
@@ -247,7 +384,7 @@ def _fill_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_fill_samples, errors=_fill_errors, dtypes=dtypes.ALL, inplace=True)
 def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any) -> Any:
-    """The input with a number written at the indexes of a dimension; negative ones count from the end.
+    """Write a number at the given indexes of a dimension; negative ones count from the end.
 
     Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
     Raises: IndexRangeError, DtypeError, ShapeError.
@@ -255,14 +392,335 @@ def index_fill(call: Call, input: Operand, dim: int, index: Operand, value: Any)
         >>> torch.index_fill(torch.tensor([1.0, 2.0, 3.0]), 0, torch.tensor([0, 2]), -1)
         tensor([-1.,  2., -1.])
     """
-    rows, at = _rows("index_fill", input, dim, index)
+    rows, at = _row_shape("index_fill", input, dim, index)
     places = call.contiguous(index, int64)
-    out = given_input(call, input)
+    out = copied_input(call, input)
     shape = _replaced(input.shape or (1,), at, index.numel())
-    write(call, out, places, value, rows, shape, lowest=-rows[1], dim=at, unique=True)
+    write_rows(call, out, places, value, rows, shape, lowest=-rows[1], dim=at, unique=True)
     return out
 
 
 @index_fill.derivative
 def _(grad: Any, dim: int, index: Any) -> Any:
     return grad.index_fill(dim, index, 0), None
+
+
+# several index tensors, and masks
+
+
+@cache
+def _flat_kernel(count: int) -> Kernel:
+    places = [f"index{i}" for i in range(count)]
+    sizes = [f"size{i}" for i in range(count)]
+    dims = [f"dim{i}" for i in range(count)]
+    numbers = ["numel", *sizes, *dims]
+    pointers = "".join(f"const long long* {name}, " for name in places)
+    arguments = f"long long* out, {pointers}Layout<{count}> layout, " + ", ".join(
+        f"long long {name}" for name in numbers
+    )
+    step = " ".join(
+        f"at = at * {size} + checked({place}[offset(layout, {i}, i)], -{size}, {size});"
+        for i, (place, size) in enumerate(zip(places, sizes))
+    )
+    body = f"long long at = 0; {step} out[i] = at;"
+    loop = f"for (long long i = first_index(); i < numel; i += index_step()) {{ {body} }}"
+    params: list[Param] = [
+        Pointer("out", int64, "w", ("numel",)), *(Pointer(name, int64, "r", "layout") for name in places),
+        Strided("layout", tuple(places)), *scalars(*numbers),
+    ]  # fmt: skip
+
+    def reference(out: Any, *rest: Any) -> None:
+        given, facts = rest[:count], rest[count + 1 :]
+        at: Any = 0
+        for index, size, dim in zip(given, facts[:count], facts[count:]):
+            at = at * size + check_index(index, -size, size, dim)
+        out[...] = np.reshape(at, -1)
+
+    return indexing_kernel(f"flat_index_{count}", arguments, loop, params, reference)
+
+
+def _flat_samples() -> Iterator[Sample]:
+    yield Sample(([index_array(3), index_array(2, 1, seed=1)], (2, 3), (0, 1)))
+
+
+@operator(samples=_flat_samples, method=False, function=False, differentiable=False)
+def flat_index(call: Call, indices: Operands, sizes: Any, dims: Any) -> Any:
+    """Combine the index tensors of neighbouring dimensions into indexes of those dimensions flattened.
+
+    Shapes: the indices broadcast; the result is a vector.
+    sizes: the sizes of the dimensions.  dims: their numbers, for errors.
+    Host:   returns at once; an index out of range raises on the CPU and stops the device on a GPU.
+    """
+    shape = st.broadcast([index.shape for index in indices], "index")
+    numel = prod(shape)
+    out = call.output((numel,), int64)
+    if numel:
+        ready = [index if index.dtype is int64 else call.contiguous(index, int64) for index in indices]
+        layout = st.collapse(shape, [st.expand(index.shape, index.strides, shape) for index in ready])
+        call.launch(_flat_kernel(len(ready)), grid_over(numel), out, *ready, layout, numel, *sizes, *dims)
+    return out
+
+
+class Selection(NamedTuple):
+    """The rows of a tensor that a list of index tensors selects.
+
+    source: the tensor with all indexed dimensions flattened into dimension `dim`.  rows: the indexes in `dim`.
+    shape: the shape of the selection.  order: the order of the dimensions before flattening.
+    unique: whether no row is repeated.
+    """
+
+    source: Any
+    dim: int
+    rows: Any
+    shape: tuple[int, ...]
+    order: tuple[int, ...]
+    unique: bool
+
+
+def selection_of(input: Any, indices: Sequence[Any]) -> Selection:
+    """Resolve `indices`, one per dimension, tensors or None.  A mask stands for as many as it has dimensions.
+
+    Host: waits if there is a mask.
+    """
+    only_mask = next((index for index in indices if index is not None), None) if _count(indices) == 1 else None
+    if only_mask is None and not _count(indices):
+        raise ValueRangeError(
+            f"got no index tensor, the input has shape {list(input.shape)}",
+            hint="copy_() and fill_() write the whole tensor",
+            operator="index",
+        )
+    flattened_mask = only_mask is not None and only_mask.dtype in (bool_, uint8) and len(only_mask.shape) > 0
+    entries, dims = _entries(input, indices, flattened_mask)
+    between = dims == list(range(dims[0], dims[0] + len(dims)))
+    rest = [dim for dim in range(len(input.shape)) if dim not in dims]
+    first = dims[0] if between else 0
+    order = (*rest[:first], *dims, *rest[first:])
+    sizes = [input.shape[dim] for dim in dims]
+    moved = input if between else permute(input, order)
+    lead, tail = moved.shape[:first], moved.shape[first + len(dims) :]
+    if flattened_mask:
+        shape, rows = tuple(entries[0].shape), entries[0]
+    else:
+        shape = _broadcast_shape(entries)
+        rows = reshape(entries[0], (-1,)) if len(entries) == 1 else flat_index(entries, sizes, dims)
+    source = moved if len(dims) == 1 else reshape(moved, (*lead, prod(sizes), *tail))
+    return Selection(source, first, rows, (*lead, *shape, *tail), order, flattened_mask)
+
+
+def _count(indices: Sequence[Any]) -> int:
+    return sum(index is not None for index in indices)
+
+
+def _broadcast_shape(entries: Sequence[Any]) -> tuple[int, ...]:
+    try:
+        return st.broadcast([entry.shape for entry in entries], "index")
+    except ShapeError as error:
+        listed = ", ".join(str(list(entry.shape)) for entry in entries)
+        raise IndexRangeError(
+            f"shape mismatch: indexing tensors could not be broadcast together: {listed}",
+            hint=error.hint,
+            operator="index",
+        ) from error
+
+
+def _entries(input: Any, indices: Sequence[Any], flat: bool) -> tuple[list[Any], list[int]]:
+    """(integer index tensor, its dimension) of all indices.  flat: a single mask gives one index for its dimensions."""
+    entries: list[Any] = []
+    dims: list[int] = []
+    dim = 0
+    for index in indices:
+        width = 1
+        if index is not None and index.dtype in (bool_, uint8):
+            width = len(index.shape)
+            if not width:
+                raise IndexRangeError(
+                    "a mask without dimensions selects nothing here, got one of shape []",
+                    hint="unsqueeze(0) both the tensor and the mask, or use x[mask]",
+                    operator="index",
+                )
+            check_mask(input, index, dim)
+            entries += [nonzero(reshape(index, (-1,))).select(1, 0)] if flat else nonzero(index, as_tuple=True)
+        elif index is not None:
+            if not index.dtype.category == dtypes.INTEGER:
+                raise IndexRangeError(
+                    f"tensors used as indices must be integers, bytes or bool, got {index.dtype.name}",
+                    hint="convert it with .long(), or compare for a mask, as in x > 0",
+                    operator="index",
+                )
+            entries.append(index)
+        if index is not None:
+            dims += range(dim, dim + width)
+        dim += width
+    if dim > len(input.shape):
+        raise IndexRangeError(
+            f"too many indices for tensor of dimension {len(input.shape)}: {dim}",
+            hint=f"leave out {dim - len(input.shape)}; a mask counts for as many as it has dimensions",
+            operator="index",
+        )
+    return entries, dims
+
+
+def check_mask(input: Any, mask: Any, dim: int) -> None:
+    """Raise IndexRangeError unless a mask has the shape of the dimensions from `dim` on."""
+    for at, size in enumerate(mask.shape):
+        if dim + at >= len(input.shape) or input.shape[dim + at] != size:
+            raise IndexRangeError(
+                f"The shape of the mask {list(mask.shape)} at index {at} does not match the shape of the "
+                f"indexed tensor {list(input.shape)} at index {dim + at}",
+                hint=f"make the mask of the tensor that it indexes; it must have the sizes from dimension {dim} on",
+                operator="index",
+            )
+
+
+def _advanced_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), [index_array(5)]))
+    yield Sample((Array((3, 4)), [index_array(2, 1), index_array(3, seed=1)]))
+    yield Sample((Array((2, 3, 4)), [index_array(2), None, index_array(2, seed=1)]))
+    yield Sample((Array((4, 3), layout="transposed"), [None, index_array(2, 2)]))
+    yield Sample((Array((3, 4)), [Array((3,), low=0, high=1, dtype="bool")]))
+
+
+def _advanced_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample(
+        (Array((3, 4)), [index_array(2), index_array(3)]),
+        IndexRangeError,
+        r"could not be broadcast together: \[2\], \[3\]",
+    )
+    yield ErrorSample(
+        (Array((3, 4)), [Array((2,), dtype="bool")]), IndexRangeError, r"shape of the mask \[2\] at index 0"
+    )
+    yield ErrorSample(
+        (Array((3,)), [index_array(2), index_array(2)]), IndexRangeError, r"too many indices for tensor of dimension 1"
+    )
+    yield ErrorSample(
+        (Array((3,)), [Array((2,), dtype="float32")]), IndexRangeError, r"must be integers, bytes or bool, got float32"
+    )
+
+
+@composite(
+    samples=_advanced_samples, errors=_advanced_errors, dtypes=dtypes.ALL, method=False, function=False, host="waits"
+)
+def index(input: Operand, indices: Any) -> Any:
+    """Select elements by index tensors, as `x[i, :, j]` does.
+
+    indices: one tensor per dimension; None selects all of it.
+
+    Shapes: the index tensors broadcast; their shape takes the place of the dimensions that they index, or, where those
+            are not neighbours, comes first.  A mask counts for as many dimensions as it has.
+    Host:   waits for the number of true elements if there is a mask, else returns at once; an index out of range
+            raises on the CPU and stops the device on a GPU.
+    Raises: IndexRangeError.
+    """
+    at = selection_of(input, indices)
+    return reshape(at.source.index_select(at.dim, at.rows, wrap=True), at.shape)
+
+
+def _put_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), [index_array(2)], Array((4,), seed=1)))
+    yield Sample((Array((3, 4)), [index_array(5), index_array(5, seed=1)], Array((5,), seed=1), True))
+    yield Sample((Array((2, 3, 4)), [index_array(2), None, index_array(2, seed=1)], Array((2, 3), seed=1)))
+
+
+def _put_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample(
+        (Array((3, 4)), [index_array(2)], Array((3,))), ShapeError, r"shape \[3\] cannot be broadcast .* \[2, 4\]"
+    )
+
+
+def _entries_to_write(at: Selection, values: Any) -> Any:
+    """Bring `values` into the shape of the rows that are written."""
+    try:
+        spread = expand(values, at.shape)
+    except ShapeError as error:
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing "
+            f"result of shape {list(at.shape)}",
+            hint=f"give values of shape {list(at.shape)}, or of one that broadcasts to it",
+            operator="index_put",
+        ) from error
+    shape = at.source.shape
+    return reshape(spread, (*shape[: at.dim], at.rows.numel(), *shape[at.dim + 1 :]))
+
+
+@composite(samples=_put_samples, errors=_put_errors, dtypes=dtypes.ALL, host="waits")
+def index_put(input: Operand, indices: Any, values: Operand, accumulate: bool = False) -> Any:
+    """Write or add `values` to the elements that index tensors select (see `index`).
+
+    Of several writes to one element the last counts.  Additions to one element are made in order.
+    Shapes: values broadcast to what the indices select.
+    Host:   as `index`.
+    Raises: IndexRangeError, ShapeError, DtypeError.
+    Example:
+        >>> torch.index_put(torch.zeros(2, 2), (torch.tensor([0, 1]), torch.tensor([1, 0])), torch.tensor([5.0, 6.0]))
+        tensor([[0., 5.],
+                [6., 0.]])
+    """
+    at = selection_of(input, indices)
+    entries = _entries_to_write(at, values)
+    if accumulate:
+        written = at.source.index_add(at.dim, at.rows, entries, wrap=True)
+    else:
+        written = at.source.index_copy(at.dim, at.rows, entries, wrap=True, unique=at.unique)
+    whole = reshape(written, tuple(input.shape[dim] for dim in at.order))
+    return permute(whole, tuple(at.order.index(dim) for dim in range(len(at.order))))
+
+
+def index_put_(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """`index_put` in place; a method of tensors.
+
+    Host:   as `index`.
+    Raises: IndexRangeError, ShapeError, DtypeError.
+    Example:
+        >>> x = torch.zeros(3)
+        >>> x.index_put_((torch.tensor([1, 1]),), torch.tensor([2.0, 3.0]), accumulate=True)
+        tensor([0., 5., 0.])
+    """
+    try:
+        return _put(input, indices, values, accumulate)
+    except FlambeauError as error:
+        name_error(error, "index_put_")
+        raise
+
+
+def _put(input: Any, indices: Any, values: Any, accumulate: bool) -> Any:
+    at = selection_of(input, indices)
+    entries = _entries_to_write(at, values)
+    if at.source.address() != input.address() or not at.source.numel():
+        return input.copy_(index_put(input, indices, values, accumulate))  # the flattened dimensions had to be copied
+    if accumulate:
+        at.source.index_add_(at.dim, at.rows, entries, wrap=True)
+    else:
+        at.source.index_copy_(at.dim, at.rows, entries, wrap=True, unique=at.unique)
+    return input
+
+
+def _masked_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), low=0, high=2, dtype="bool", seed=2)))
+    yield Sample((Array((3, 4)), Array((4,), low=0, high=2, dtype="bool", seed=2)))
+
+
+def _masked_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), Array((3,))), DtypeError, "the mask must be bool, got float32")
+    yield ErrorSample((Array((3,)), Array((2,), dtype="bool")), ShapeError, r"\[3\] and \[2\] do not broadcast")
+
+
+@composite(samples=_masked_samples, errors=_masked_errors, dtypes=dtypes.ALL, host="waits")
+def masked_select(input: Operand, mask: Operand) -> Any:
+    """Select the elements where the mask is true, in row-major order.
+
+    Shapes: input and mask broadcast; the result is a vector.
+    Host:   waits for their number.
+    Raises: DtypeError if the mask is not bool.
+    Example:
+        >>> x = torch.tensor([[1, 8], [9, 2]])
+        >>> torch.masked_select(x, x > 5)
+        tensor([8, 9])
+    """
+    if mask.dtype is not bool_:
+        raise DtypeError(
+            f"the mask must be bool, got {mask.dtype.name}",
+            hint="compare first, for example x > 0",
+            operator="masked_select",
+        )
+    source, chosen = broadcast_tensors(input, mask)
+    return reshape(source, (-1,)).index_select(0, nonzero(reshape(chosen, (-1,))).select(1, 0))

@@ -14,16 +14,14 @@ from ..errors import ArgumentError, DtypeError, IndexRangeError, ShapeError, Val
 from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Pointers, Scalar, Strided
 from ..memory_formats import contiguous_format
-from .moving import SOURCE as MOVING
-from .moving import UNITS, blocks_of, unit_of
+from .copies import C_TYPES_BY_SIZE, ROW_COPY_SOURCE, blocks_for, unit_for
 from .operator import Array, Call, ErrorSample, Operand, Operands, Sample, composite, operator
-from .parts import sized
 from .pointwise import PRELUDE, THREADS, grid_over, source_text
-from .scatter import BITS
+from .slicing import sized
 from .views import expand, reshape, unsqueeze, wrap_dims
 
 NOTHING_HINT = "the result's type and device are those of the tensors: pass one at least"
-GROUP = 8  # tensors that one launch of cat copies, at most; the last one stands for those that are missing
+GROUP = 8  # the most tensors that one launch of cat copies; the last one is repeated if there are fewer
 
 
 def _cat_samples() -> Iterator[Sample]:
@@ -46,9 +44,9 @@ def _cat_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_cat_samples, errors=_cat_errors, dtypes=dtypes.ALL, method=False)
 def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
-    """Tensors one after another along a dimension.
+    """Concatenate tensors along a dimension.
 
-    Shapes: sizes are equal but along `dim`, where the result has their sum; tensors of shape [0] count for nothing.
+    Shapes: sizes are equal except along `dim`, where the result has their sum.  Tensors of shape [0] are left out.
     Host:   returns at once.
     Raises: ShapeError if other sizes differ, ArgumentError for no tensors.
     Example:
@@ -59,48 +57,48 @@ def cat(call: Call, tensors: Operands, dim: int = 0) -> Any:
         >>> torch.cat([x, x * 10], dim=1)
         tensor([[ 1,  2, 10, 20]])
     """
-    at, shape, kind = _joined(tensors, dim)
-    out = call.output(shape, kind)
+    at, shape, dtype = _joined(tensors, dim)
+    out = call.output(shape, dtype)
     outer, inner = prod(shape[:at]), prod(shape[at + 1 :])
     start = 0
-    parts = [each for each in tensors if each.numel()]
+    parts = [tensor for tensor in tensors if tensor.numel()]
     for first in range(0, len(parts), GROUP):
-        group = [call.contiguous(each, kind) for each in parts[first : first + GROUP]]
-        widths = [each.shape[at] * inner for each in group]
+        group = [call.contiguous(tensor, dtype) for tensor in parts[first : first + GROUP]]
+        widths = [tensor.shape[at] * inner for tensor in group]
         starts = [start + sum(widths[:number]) for number in range(len(group))]
-        unit = unit_of(kind, (*widths, *starts, shape[at] * inner), (out, *group))
+        unit = unit_for(dtype, (*widths, *starts, shape[at] * inner), (out, *group))
         padded = group + group[-1:] * (GROUP - len(group))
         columns = [
-            each * kind.itemsize // unit for sizes in (widths, starts) for each in sizes + [0] * (GROUP - len(group))
+            size * dtype.itemsize // unit for sizes in (widths, starts) for size in sizes + [0] * (GROUP - len(group))
         ]
-        most = max(each.numel() for each in group) * kind.itemsize // unit
-        numbers = (*columns, outer, shape[at] * inner * kind.itemsize // unit, shape[at] * inner, start, len(group))
-        call.launch(_cat_kernel(kind, unit), Grid((blocks_of(most), len(group), 1), THREADS), out, padded, *numbers)
+        most = max(tensor.numel() for tensor in group) * dtype.itemsize // unit
+        numbers = (*columns, outer, shape[at] * inner * dtype.itemsize // unit, shape[at] * inner, start, len(group))
+        call.launch(_cat_kernel(dtype, unit), Grid((blocks_for(most), len(group), 1), THREADS), out, padded, *numbers)
         start += sum(widths)
     return out
 
 
 def _joined(tensors: Sequence[Any], dim: int) -> tuple[int, list[int], dtype]:
-    """The dimension, the result's shape and its type."""
+    """(dimension counted from the front, shape of the result, its dtype)."""
     if not tensors:
         raise ArgumentError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="cat")
-    first = next((each for each in tensors if tuple(each.shape) != (0,)), tensors[0])
+    first = next((tensor for tensor in tensors if tuple(tensor.shape) != (0,)), tensors[0])
     at = st.wrap_dim(dim, len(first.shape), "cat")
-    kind, total = tensors[0].dtype, 0
-    for number, each in enumerate(tensors):
-        kind = promote(kind, each.dtype)
-        if not each.shape:
+    dtype, total = tensors[0].dtype, 0
+    for number, tensor in enumerate(tensors):
+        dtype = promote(dtype, tensor.dtype)
+        if not tensor.shape:
             raise ShapeError(
                 f"zero-dimensional tensor (at position {number}) cannot be concatenated",
                 hint="use stack, which adds a dimension",
                 operator="cat",
             )
-        if tuple(each.shape) != (0,):
-            _check_sizes(first.shape, each.shape, at, number)
-            total += each.shape[at]
+        if tuple(tensor.shape) != (0,):
+            _check_sizes(first.shape, tensor.shape, at, number)
+            total += tensor.shape[at]
     shape = list(first.shape)
     shape[at] = total
-    return at, shape, kind
+    return at, shape, dtype
 
 
 def _check_sizes(expected: Sequence[int], got: Sequence[int], at: int, number: int) -> None:
@@ -136,13 +134,13 @@ def _(grad: Any, dim: int, tensors_shape: Any, needs: Any) -> Any:
 
 
 @cache
-def _cat_kernel(kind: dtype, unit: int) -> Kernel:
+def _cat_kernel(dtype: dtype, unit: int) -> Kernel:
     entry = f"cat_{unit}"
-    source = f"""{PRELUDE}{MOVING}{source_text("join.cu")}
+    source = f"""{PRELUDE}{ROW_COPY_SOURCE}{source_text("join.cu")}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     void* out, const __grid_constant__ Pointers<void, {GROUP}> parts, const __grid_constant__ Columns columns,
     long long outer, long long units, long long width, long long start, long long held) {{
-  join(({UNITS[unit]}*)out, parts, columns, outer, units);
+  join(({C_TYPES_BY_SIZE[unit]}*)out, parts, columns, outer, units);
 }}
 """
 
@@ -155,7 +153,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
     names = [f"{name}{number}" for name in ("own", "start") for number in range(GROUP)]
     params: list[Param] = [
-        Pointer("out", kind, "w", ("outer", "width")), Pointers("parts", GROUP, kind, "r"),
+        Pointer("out", dtype, "w", ("outer", "width")), Pointers("parts", GROUP, dtype, "r"),
         *[Scalar(name, "int64") for name in (*names, "outer", "units", "width", "start", "held")],
     ]  # fmt: skip
     return Kernel(entry, source, params, reference, 0.0)
@@ -163,7 +161,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
 
 @composite(samples=_cat_samples, errors=_cat_errors, dtypes=dtypes.ALL, method=False)
 def concat(tensors: Operands, dim: int = 0) -> Any:
-    """Another name of `cat`.
+    """Alias of `cat`.
 
     Host: returns at once.
     Example:
@@ -186,7 +184,7 @@ def _stack_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_stack_samples, errors=_stack_errors, dtypes=dtypes.ALL, method=False)
 def stack(tensors: Operands, dim: int = 0) -> Any:
-    """Tensors of one shape along a new dimension.
+    """Join tensors of one shape along a new dimension.
 
     Host:   returns at once.
     Raises: ShapeError if shapes differ, ArgumentError for no tensors.
@@ -198,16 +196,16 @@ def stack(tensors: Operands, dim: int = 0) -> Any:
     if not tensors:
         raise ArgumentError("expected a non-empty list of Tensors, got []", hint=NOTHING_HINT, operator="stack")
     shape = tensors[0].shape
-    for number, each in enumerate(tensors):
-        if each.shape != shape:
+    for number, tensor in enumerate(tensors):
+        if tensor.shape != shape:
             raise ShapeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
-                f"{list(each.shape)} at entry {number}",
+                f"{list(tensor.shape)} at entry {number}",
                 hint="use cat to join tensors of different sizes, or bring them to one shape first",
                 operator="stack",
             )
     at = st.wrap_dim(dim, len(shape) + 1, "stack")
-    return cat([unsqueeze(each, at) for each in tensors], at)
+    return cat([unsqueeze(tensor, at) for tensor in tensors], at)
 
 
 def _vector_samples() -> Iterator[Sample]:
@@ -222,7 +220,7 @@ def _stacked_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_vector_samples, errors=_stacked_errors, dtypes=dtypes.ALL, method=False)
 def hstack(tensors: Operands) -> Any:
-    """Tensors side by side: along dimension 1, or 0 where they have only one.
+    """Concatenate along dimension 1, or along dimension 0 if there is only one.
 
     Host: returns at once.
     Example:
@@ -230,13 +228,13 @@ def hstack(tensors: Operands) -> Any:
         tensor([[1, 3],
                 [2, 4]])
     """
-    several: list[Any] = [each if each.shape else unsqueeze(each, 0) for each in tensors]
+    several: list[Any] = [tensor if tensor.shape else unsqueeze(tensor, 0) for tensor in tensors]
     return cat(several, 0 if several and len(several[0].shape) == 1 else 1)
 
 
 @composite(samples=_vector_samples, errors=_stacked_errors, dtypes=dtypes.ALL, method=False)
 def vstack(tensors: Operands) -> Any:
-    """Tensors one below another: along dimension 0, vectors as rows.
+    """Concatenate along dimension 0, with vectors as rows.
 
     Host: returns at once.
     Example:
@@ -244,7 +242,7 @@ def vstack(tensors: Operands) -> Any:
         tensor([[1, 2],
                 [3, 4]])
     """
-    return cat([reshape(each, (1, -1)) if len(each.shape) < 2 else each for each in tensors], 0)
+    return cat([reshape(tensor, (1, -1)) if len(tensor.shape) < 2 else tensor for tensor in tensors], 0)
 
 
 def _repeat_samples() -> Iterator[Sample]:
@@ -260,7 +258,7 @@ def _repeat_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_repeat_samples, errors=_repeat_errors, dtypes=dtypes.ALL)
 def repeat(input: Operand, repeats: Any) -> Any:
-    """A copy that holds the input repeats[i] times along dimension i; new dimensions come first.
+    """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first.
 
     Host:   returns at once.
     Raises: ShapeError for fewer counts than dimensions, ArgumentError for a negative one.
@@ -276,14 +274,14 @@ def repeat(input: Operand, repeats: Any) -> Any:
             hint="give one for each dimension, 1 where nothing is repeated; tile() takes fewer",
             operator="repeat",
         )
-    if any(each < 0 for each in repeats):
+    if any(count < 0 for count in repeats):
         raise ArgumentError(
             f"counts must not be negative: {list(repeats)}", hint="1 keeps a dimension, 0 empties it", operator="repeat"
         )
     shape = (*[1] * lead, *input.shape)
-    between = [size for each in shape for size in (1, each)]
-    walked = [size for count, each in zip(repeats, shape) for size in (count, each)]
-    repeated = expand(reshape(input, tuple(between)), tuple(walked))
+    apart = [part for size in shape for part in (1, size)]
+    expanded = [part for count, size in zip(repeats, shape) for part in (count, size)]
+    repeated = expand(reshape(input, tuple(apart)), tuple(expanded))
     return reshape(_dense_copy(repeated), tuple(count * size for count, size in zip(repeats, shape)))
 
 
@@ -332,11 +330,11 @@ def _interleave_errors() -> Iterator[ErrorSample]:
 def repeat_interleave(
     input: Operand, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Any:
-    """Each element (or each index of a dimension) several times in a row.
+    """Repeat each element, or each index of a dimension, several times in a row.
 
-    repeats: how often, a number, or a vector of integers with a count for every place.  Without it, input is the
-    counts, and the result the places.
-    output_size: how many places the result has, the sum of all counts.
+    repeats: a count, or a vector of integers with a count for every index.  Without it, the input is the counts, and
+    the result the repeated indexes.
+    output_size: the size of the repeated dimension of the result, which is the sum of all counts.
     Host:   waits for the counts of a vector unless output_size is given, else returns at once.
     Raises: ValueRangeError for a negative count or another output_size, DtypeError, ShapeError, IndexRangeError.
     Example:
@@ -356,7 +354,7 @@ def repeat_interleave(
         if len(counts.shape) == 1 and counts.shape[0] != size:
             raise ShapeError(
                 f"there are {counts.shape[0]} counts for {size} places of dimension {at}",
-                hint="give one count for each place, or one for all",
+                hint="give one count for each index, or one for all",
                 operator="repeat_interleave",
             )
         places = _places_of_counts(counts, output_size)
@@ -373,7 +371,7 @@ def repeat_interleave(
 
 
 def _places_of_counts(counts: Any, total: int | None) -> Any:
-    """Place i counts[i] times, for all places: the running sum of a 1 wherever a new place begins."""
+    """Index i counts[i] times, for all i: the cumulative sum of 1 at the start of each index."""
     if counts.dtype not in (int32, int64):
         raise DtypeError(
             f"counts must be integers, got {counts.dtype.name}",
@@ -402,7 +400,9 @@ def _places_of_counts(counts: Any, total: int | None) -> Any:
 
 def _negative(count: int) -> ValueRangeError:
     return ValueRangeError(
-        f"repeats must not be negative, got {count}", hint="0 leaves a place out", operator="repeat_interleave"
+        f"repeats must not be negative, got {count}",
+        hint="a count of 0 leaves an index out",
+        operator="repeat_interleave",
     )
 
 
@@ -429,7 +429,7 @@ def flip(call: Call, input: Operand, dims: Any) -> Any:
     """A copy with the order of some dimensions reversed.
 
     Host:   returns at once.
-    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is named twice.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
     Example:
         >>> torch.flip(torch.tensor([[1, 2], [3, 4]]), dims=(0,))
         tensor([[3, 4],
@@ -439,7 +439,7 @@ def flip(call: Call, input: Operand, dims: Any) -> Any:
     out = call.output(input.shape, input.dtype, st.preserved(input.shape, input.strides))
     numel = input.numel()
     if numel:
-        order = sorted(range(len(out.shape)), key=lambda dim: -out.strides[dim])  # as the result lies, it is walked
+        order = sorted(range(len(out.shape)), key=lambda dim: -out.strides[dim])  # in the order of the result's memory
         mask = sum(1 << at for at, dim in enumerate(order) if dim in chosen)
         layout = [input.shape[dim] for dim in order], [[input.strides[dim] for dim in order]]
         call.launch(_flip_kernel(input.dtype), grid_over(numel), out, input, layout, numel, mask)
@@ -452,10 +452,10 @@ def _(grad: Any, dims: Any) -> Any:
 
 
 @cache
-def _flip_kernel(kind: dtype) -> Kernel:
-    bits = BITS[kind.itemsize]
-    entry = f"flip_{8 * kind.itemsize}"
-    source = f"""{PRELUDE}{MOVING}{source_text("join.cu")}
+def _flip_kernel(dtype: dtype) -> Kernel:
+    bits = C_TYPES_BY_SIZE[dtype.itemsize]
+    entry = f"flip_{8 * dtype.itemsize}"
+    source = f"""{PRELUDE}{ROW_COPY_SOURCE}{source_text("join.cu")}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
     {bits}* out, const {bits}* input, Layout<1> layout, long long numel, long long mask) {{
   reverse(out, input, layout, numel, mask);
@@ -466,7 +466,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(
         out[...] = np.flip(input, [dim for dim in range(input.ndim) if mask >> dim & 1]).reshape(-1)
 
     params: list[Param] = [
-        Pointer("out", kind, "w", ("numel",)), Pointer("input", kind, "r", "layout"), Strided("layout", ("input",)),
+        Pointer("out", dtype, "w", ("numel",)), Pointer("input", dtype, "r", "layout"), Strided("layout", ("input",)),
         Scalar("numel", "int64"), Scalar("mask", "int64"),
     ]  # fmt: skip
     return Kernel(entry, source, params, reference, 0.0)
@@ -485,7 +485,7 @@ def _roll_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_roll_samples, errors=_roll_errors, dtypes=dtypes.ALL)
 def roll(input: Operand, shifts: Any, dims: Any = None) -> Any:
-    """A copy moved along dimensions, what leaves at one end comes in at the other; without dims, as one long row.
+    """A copy shifted along dimensions; elements that leave at one end enter at the other.  Without dims, flattened.
 
     Host:   returns at once.
     Raises: ShapeError if shifts and dims differ in number.

@@ -1,23 +1,93 @@
-"""Matrix products.
+"""Matrix products and linear layers.
 
-- Every product is one `problem.Gemm`; gemm_plan.py says how, and which operands are copied first.
-- A product over an inner size of 0 is 0, or the bias, without a library call.
-- bool is refused, for there is no sum of bools; integers are exact modulo their range.
+- Transposed and sliced operands are passed with their strides.  A matrix without a unit stride is copied, and so is a
+  batch without one common stride.
+- A batch with one common right matrix is one tall product.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import dtypes
 from .. import strides as st
-from ..dtypes import bool_, dtype, float32
+from ..dtypes import FLOATING_TYPES, bool_, dtype, float32, float64
 from ..errors import DtypeError, ShapeError
-from .convert import fill
-from .gemm_plan import DENSE, IN_PLACE, Matrices, Sizes, plan_of
+from ..library_operation import GELU, RELU, Gemm
+from ..scalars import converted
+from .activation import gelu, gelu_tanh_backward, relu, relu_backward
+from .copies import fill
 from .operator import Array, ErrorSample, Operand, Sample, Setting, composite, operator
+from .reduction_kernels import SUM, run_fold
+
+IN_PLACE, DENSE, FULL = "as it is", "a dense copy", "a copy for every batch index"
+Sizes = tuple[int, ...]
+Steps = tuple[int, int, int]
+
+
+class Matrices(NamedTuple):
+    """An operand as [*batch, rows, columns]."""
+
+    shape: Sizes
+    strides: Sizes
+
+
+class GemmPlan(NamedTuple):
+    """A library operation, how its operands are passed, and the batch shape to which they are copied."""
+
+    gemm: Gemm
+    a: str
+    b: str
+    batch: Sizes
+
+
+def plan_gemm(
+    dtype: dtype, a: Matrices, b: Matrices, batch: Sizes, has_bias: bool, allow_tf32: bool, activation: str = ""
+) -> GemmPlan:
+    """Plan out = activation(a @ b) for a contiguous out of shape [*batch, m, n].
+
+    The batches of a and b broadcast to `batch`.
+    """
+    m, k, n, count = a.shape[-2], a.shape[-1], b.shape[-1], prod(batch)
+    if count > 1 and prod(b.shape[:-2]) == 1:
+        a, m, count, batch = as_one_matrix(a), count * m, 1, ()
+        b = Matrices(b.shape[-2:], b.strides[-2:])
+    a_steps, a_passed = _operand_plan(a, batch)
+    b_steps, b_passed = _operand_plan(b, batch)
+    gemm = Gemm(dtype, count, m, n, k, a_steps, b_steps, (m * n, n, 1), has_bias, allow_tf32, activation)
+    return GemmPlan(gemm, a_passed, b_passed, batch)
+
+
+def as_one_matrix(a: Matrices) -> Matrices:
+    """The rows of all batches as one matrix.  Strides of (0, 0) mean that it must be copied."""
+    shape = prod(a.shape[:-1]), a.shape[-1]
+    return Matrices(shape, st.view(a.shape, a.strides, shape) or (0, 0))
+
+
+def _operand_plan(operand: Matrices, batch: Sizes) -> tuple[Steps, str]:
+    """((batch, row and column stride), how the operand is passed)."""
+    for strides, passed in ((operand.strides, IN_PLACE), (st.contiguous(operand.shape), DENSE)):
+        rows_columns = unit_steps(*operand.shape[-2:], *strides[-2:])
+        _, (batch_strides,) = st.collapse(batch, [st.expand(operand.shape[:-2], strides[:-2], batch)])
+        if rows_columns and len(batch_strides) <= 1:
+            return (batch_strides[0] if batch_strides else 0, *rows_columns), passed
+    rows, columns = operand.shape[-2:]
+    return (rows * columns, columns, 1), FULL
+
+
+def unit_steps(rows: int, columns: int, row_step: int, column_step: int) -> tuple[int, int] | None:
+    """(row, column) strides of which one is 1, or None.  The stride of a dimension of size 1 is free."""
+    if columns == 1:
+        column_step = 1 if row_step != 1 else max(rows, 1)
+        row_step = row_step if rows != 1 else 1
+    elif rows == 1:
+        row_step = columns if column_step == 1 else 1
+    if (column_step == 1 and row_step >= columns) or (row_step == 1 and column_step >= rows):
+        return row_step, column_step
+    return None
+
 
 PRODUCT_TYPES = dtypes.ALL[1:]
 
@@ -32,25 +102,27 @@ def product(
     call: Any, a: Any, b: Any, left: Matrices, right: Matrices, batch: Sizes, shape: Sequence[int], bias: Any = None,
     activation: str = "",
 ) -> Any:  # fmt: skip
-    """Queue shape-of-`shape` out = activation(a @ b (+ bias)), with a and b seen as `left` and `right`.
+    """Queue activation(a @ b (+ bias)) and return its result, of shape `shape`.
 
-    activation: see `problem.Gemm`; "" where the inner size is 0.
+    left, right: a and b as matrices.
+
+    activation: see `library_operation.Gemm`; "" where the inner size is 0.
     """
-    kind = a.dtype
+    dtype = a.dtype
     if prod(shape) and left.shape[-1] == 0:
-        return _empty_product(call, shape, kind, bias)
-    out = call.scratch(shape, kind) if _is_operand(call.given, (a, b, bias)) else call.output(shape, kind)
+        return _empty_product(call, shape, dtype, bias)
+    out = call.scratch(shape, dtype) if _is_operand(call.given, (a, b, bias)) else call.output(shape, dtype)
     if not out.numel():
         return out
-    plan = plan_of(kind, left, right, batch, bias is not None, allow_tf32.value and kind is float32, activation)
+    plan = plan_gemm(dtype, left, right, batch, bias is not None, allow_tf32.value and dtype is float32, activation)
     a, b = _fetched(call, a, left, plan.a, plan.batch), _fetched(call, b, right, plan.b, plan.batch)
-    call.library(plan.problem, out, a, b, None if bias is None else call.contiguous(bias))
+    call.library(plan.gemm, out, a, b, None if bias is None else call.contiguous(bias))
     return out
 
 
 def _is_operand(given: Any, operands: Sequence[Any]) -> bool:
-    """Whether the tensor to write is also read: a product cannot be made in place."""
-    return given is not None and any(each is given for each in operands)
+    """Return whether the tensor to write is also an operand.  A product cannot be computed in place."""
+    return given is not None and any(operand is given for operand in operands)
 
 
 def _fetched(call: Any, operand: Any, seen: Matrices, passed: str, batch: Sizes) -> Any:
@@ -63,21 +135,21 @@ def _fetched(call: Any, operand: Any, seen: Matrices, passed: str, batch: Sizes)
     return target
 
 
-def _empty_product(call: Any, shape: Sequence[int], kind: dtype, bias: Any) -> Any:
+def _empty_product(call: Any, shape: Sequence[int], dtype: dtype, bias: Any) -> Any:
     if bias is None:
-        return fill.body(call, call.scratch(shape, kind), 0)
-    out = call.output(shape, kind)
+        return fill.body(call, call.scratch(shape, dtype), 0)
+    out = call.output(shape, dtype)
     call.assign(out, bias)
     return out
 
 
 def check_types(name: str, **operands: Any) -> None:
-    """Raise DtypeError unless all have one type that has products."""
-    first, *rest = [(key, each.dtype) for key, each in operands.items() if each is not None]
-    for key, kind in rest:
-        if kind is not first[1]:
+    """Raise DtypeError unless all operands have one type, which has products."""
+    first, *rest = [(key, operand.dtype) for key, operand in operands.items() if operand is not None]
+    for key, other in rest:
+        if other is not first[1]:
             raise DtypeError(
-                f"expected {first[0]} and {key} to have the same dtype, but got {first[1].name} and {kind.name}",
+                f"expected {first[0]} and {key} to have the same dtype, but got {first[1].name} and {other.name}",
                 hint=f"convert one of them, for example {key}.to(torch.{first[1].name})",
                 operator=name,
             )
@@ -86,7 +158,7 @@ def check_types(name: str, **operands: Any) -> None:
 
 
 def cannot_multiply(name: str, a: Sequence[int], b: Sequence[int], hint: str = "") -> ShapeError:
-    shapes = ["x".join(map(str, each)) for each in (a, b)]
+    shapes = ["x".join(map(str, shape)) for shape in (a, b)]
     inner = f"the inner sizes, {a[-1]} and {b[-2:][0]}, must be equal"
     fits_turned = len(b) > 1 and b[-1] == a[-1]
     return ShapeError(
@@ -164,7 +236,7 @@ def matmul(call: Any, input: Operand, other: Operand) -> Any:
             hint="multiply by a number with *",
             operator=call.name,
         )
-    a, b = seen_left(input), seen_right(other)
+    a, b = left_matrices(input), right_matrices(other)
     if a.shape[-1] != b.shape[-2]:
         raise cannot_multiply(call.name, input.shape, other.shape)
     batch = st.broadcast([a.shape[:-2], b.shape[:-2]], call.name)
@@ -172,12 +244,12 @@ def matmul(call: Any, input: Operand, other: Operand) -> Any:
     return product(call, input, other, a, b, batch, shape)
 
 
-def seen_left(operand: Any) -> Matrices:
+def left_matrices(operand: Any) -> Matrices:
     shape, strides = tuple(operand.shape), tuple(operand.strides)
     return Matrices(shape, strides) if len(shape) > 1 else Matrices((1, *shape), (shape[0], *strides))
 
 
-def seen_right(operand: Any) -> Matrices:
+def right_matrices(operand: Any) -> Matrices:
     shape, strides = tuple(operand.shape), tuple(operand.strides)
     return Matrices(shape, strides) if len(shape) > 1 else Matrices((*shape, 1), (*strides, 1))
 
@@ -199,7 +271,7 @@ def _(grad: Any, input: Any, other: Any, needs: Any) -> Any:
 
 
 def _matrix_pairs() -> Iterator[Sample]:
-    yield from (each for each in _products() if all(len(array.shape) == 2 for array in each.args))
+    yield from (sample for sample in _products() if all(len(array.shape) == 2 for array in sample.args))
 
 
 def _bad_pairs() -> Iterator[ErrorSample]:
@@ -229,7 +301,7 @@ def _(grad: Any, input: Any, mat2: Any, needs: Any) -> Any:
 
 
 def _of_matrices(multiply: Any, grad: Any, input: Any, mat2: Any, needs: Any) -> Any:
-    """The gradients of input @ mat2, both with as many dimensions."""
+    """The gradients of input @ mat2, which have equally many dimensions."""
     return (
         multiply(grad, mat2.transpose(-2, -1)) if needs[0] else None,
         multiply(input.transpose(-2, -1), grad) if needs[1] else None,
@@ -334,7 +406,7 @@ def dot(input: Operand, tensor: Operand) -> Any:
 
 @composite(samples=_vector_pairs, errors=lambda: list(_bad_vectors())[:1], dtypes=dtypes.ALL)
 def outer(input: Operand, vec2: Operand) -> Any:
-    """All products of an element of one vector with an element of another.
+    """Outer product of two vectors.
 
     Shapes: [m] with [n] gives [m, n].
     Host:   returns at once.
@@ -345,4 +417,227 @@ def outer(input: Operand, vec2: Operand) -> Any:
                 [  2,  20, 200]])
     """
     check_ndim("outer", input=(input, 1), vec2=(vec2, 1))
-    return input.reshape((input.shape[0], 1)) * vec2  # type: ignore[attr-defined]
+    return input.reshape((input.shape[0], 1)) * vec2
+
+
+# linear layers
+
+
+def _sums() -> Iterator[Sample]:
+    yield Sample((Array((4,)), Array((2, 3), seed=1), Array((3, 4), seed=2)))
+    yield Sample((Array((2, 1)), Array((2, 3), seed=1), Array((3, 4), seed=2)), {"beta": 2, "alpha": 3})
+
+
+def _bad_sums() -> Iterator[ErrorSample]:
+    matrices = Array((2, 3)), Array((3, 2))
+    yield ErrorSample((Array((4,)), *matrices), ShapeError, r"input of shape \[4\] does not expand to \[2, 2\]")
+
+
+@composite(samples=_sums, errors=_bad_sums, dtypes=PRODUCT_TYPES)
+def addmm(input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read.
+
+    Shapes: [m, k] with [k, n] gives [m, n], to which input broadcasts.
+    Host:   returns at once.
+    Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are bool.
+    Example:
+        >>> a, b = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]])
+        >>> torch.addmm(torch.tensor([100.0]), a, b, beta=0.5)
+        tensor([[61.]])
+    """
+    check_ndim("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
+    shape = [mat1.shape[0], mat2.shape[1]]
+    fits = len(input.shape) <= 2 and all(size in (1, want) for size, want in zip(input.shape[::-1], shape[::-1]))
+    if not fits:
+        raise ShapeError(
+            f"input of shape {list(input.shape)} does not expand to {shape}",
+            hint=f"it is added to the product: give it that shape, or a part that broadcasts, as [{shape[-1]}]",
+            operator="addmm",
+        )
+    if list(input.shape) == shape[1:] and beta == alpha == 1:
+        return linear(mat1, mat2.transpose(0, 1), input)
+    beta, alpha = (converted("addmm", mat1.dtype.wide, number) for number in (beta, alpha))
+    result: Any = matmul(mat1, mat2)
+    result = result if alpha == 1 else result * alpha
+    if beta == 0:
+        return result
+    return result + (input if beta == 1 else input * beta)
+
+
+def _layers() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)), Array((4, 3), seed=1), Array((4,), seed=2)))
+    yield Sample((Array((2, 2, 3)), Array((4, 3), seed=1)))
+    yield Sample((Array((3,)), Array((4, 3), layout="transposed", seed=1), Array((4,), seed=2)))
+    yield Sample((Array((2, 0)), Array((3, 0), seed=1), Array((3,), seed=2)))
+
+
+def _bad_layers() -> Iterator[ErrorSample]:
+    text = r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x4\)"
+    yield ErrorSample((Array((2, 3)), Array((4, 2))), ShapeError, text)
+    yield ErrorSample((Array((2, 3)), Array((4, 3)), Array((3,))), ShapeError, r"bias has shape \[3\], expected \[4\]")
+    mixed = Array((2, 3), dtype="float32"), Array((4, 3), dtype="float64")
+    yield ErrorSample(mixed, DtypeError, "got float32 and float64")
+
+
+@operator(samples=_layers, errors=_bad_layers, dtypes=PRODUCT_TYPES, method=False, setting=allow_tf32)
+def linear(call: Any, input: Operand, weight: Operand, bias: Operand | None = None) -> Any:
+    """input @ weight^T + bias.
+
+    Shapes: [*, k] with weight [n, k] and bias [n] gives [*, n].
+    Host:   returns at once.
+    Raises: ShapeError if sizes do not fit, DtypeError if the types differ or are bool.
+    Example:
+        >>> weight = torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+        >>> torch.nn.functional.linear(torch.tensor([3.0, 4.0]), weight, bias=torch.tensor([0.0, 0.0, 0.5]))
+        tensor([3.0000, 8.0000, 7.5000])
+    """
+    return _layer(call, input, weight, bias)
+
+
+def _layer(call: Any, input: Any, weight: Any, bias: Any, activation: str = "") -> Any:
+    check_types(call.name, input=input, weight=weight, bias=bias)
+    check_ndim(call.name, weight=(weight, 2))
+    n, k = weight.shape
+    if not input.shape or input.shape[-1] != k:
+        lead = (prod(input.shape[:-1]), *input.shape[-1:])
+        raise cannot_multiply(
+            call.name,
+            lead,
+            (k, n),
+            f"weight has shape [{n}, {k}], which takes inputs whose last size is {k}, and gives {n}",
+        )
+    if bias is not None and tuple(bias.shape) != (n,):
+        raise ShapeError(
+            f"bias has shape {list(bias.shape)}, expected [{n}]",
+            hint=f"one for each row of weight, which has shape {list(weight.shape)}",
+            operator=call.name,
+        )
+    if unit_steps(n, k, *weight.strides) is None:
+        weight = call.contiguous(weight)
+    a, b = left_matrices(input), Matrices((k, n), tuple(weight.strides[::-1]))
+    return product(call, input, weight, a, b, tuple(a.shape[:-2]), (*input.shape[:-1], n), bias, activation)
+
+
+@linear.derivative(only_for={"input": "weight", "weight": "input"})
+def _(grad: Any, input: Any, weight: Any, needs: Any) -> Any:
+    return linear_backward(grad, input, weight, *needs)
+
+
+def _layer_gradients() -> Iterator[Sample]:
+    upstream, weight = Array((2, 4)), Array((4, 3), seed=2)
+    yield Sample((upstream, Array((2, 3), seed=1), weight, True, True, True))
+    yield Sample((upstream, None, weight, True, False, True))
+    yield Sample((Array((2, 2, 4)), Array((2, 2, 3), seed=1), None, False, True, False))
+    yield Sample((Array((4,)), Array((3,), seed=1), Array((4, 3), layout="transposed", seed=2), True, True, True))
+
+
+@operator(samples=_layer_gradients, dtypes=FLOATING_TYPES, method=False, function=False, setting=allow_tf32)
+def linear_backward(
+    call: Any, upstream: Operand, input: Operand | None, weight: Operand | None,
+    of_input: bool, of_weight: bool, of_bias: bool,
+) -> Any:  # fmt: skip
+    """The gradients of input, weight and bias of `linear`; None for those that are not required."""
+    upstream = call.contiguous(upstream)
+    lead, n = tuple(upstream.shape[:-1]), upstream.shape[-1]
+    rows = Matrices((prod(lead), n), (n, 1))
+    gradients: list[Any] = [None, None, None]
+    if weight is not None and of_input:
+        gradients[0] = product(call, upstream, weight, rows, right_matrices(weight), (), (*lead, weight.shape[1]))
+    if input is not None and of_weight:
+        columns = Matrices(rows.shape[::-1], rows.strides[::-1])
+        gradients[1] = product(
+            call, upstream, input, columns, as_one_matrix(left_matrices(input)), (), (n, input.shape[-1])
+        )
+    if of_bias:
+        gradients[2] = call.output((n,), upstream.dtype)
+        run_fold(call, SUM, upstream, tuple(range(len(lead))), gradients[2], upstream.dtype.wide)
+    return tuple(gradients)
+
+
+@linear_backward.derivative
+def _(grads: Any, upstream: Any, input: Any, weight: Any, needs: Any) -> Any:
+    up_input, up_weight, up_bias = grads
+    terms = [] if up_input is None else [matmul(up_input, weight.transpose(0, 1))]
+    terms += [] if up_weight is None else [matmul(input, up_weight.transpose(0, 1))]
+    terms += [] if up_bias is None else [up_bias.expand(upstream.shape)]
+    of_upstream = sum(terms[1:], terms[0]) if needs[0] else None
+    of_input = None if up_weight is None or not needs[1] else matmul(upstream, up_weight)
+    if up_input is None or not needs[2]:
+        return of_upstream, of_input, None
+    return of_upstream, of_input, matmul(_as_matrix(upstream).transpose(0, 1), _as_matrix(up_input))
+
+
+def _as_matrix(rows: Any) -> Any:
+    return rows if len(rows.shape) == 2 else rows.reshape((prod(rows.shape[:-1]), rows.shape[-1]))
+
+
+# a layer and its activation
+
+
+def _activated_layers() -> Iterator[Sample]:
+    for activation in (RELU, GELU):
+        yield Sample((Array((2, 3), -1, 1), Array((4, 3), -1, 1, seed=1), Array((4,), seed=2), activation))
+        yield Sample((Array((2, 3), -1, 1), Array((4, 3), -1, 1, layout="transposed", seed=1), None, activation))
+
+
+@operator(samples=_activated_layers, dtypes=FLOATING_TYPES[:3], method=False, function=False, setting=allow_tf32)
+def linear_activation(call: Any, input: Operand, weight: Operand, bias: Operand | None, activation: str) -> Any:
+    """relu, or gelu's tanh approximation, of `linear`, in one library call.
+
+    In float64 the error of cuBLAS's gelu is up to 3e-10.
+
+    Shapes: [*, k] with weight [n, k] and bias [n] gives [*, n]; k is not 0.
+    Host:   returns at once.
+    """
+    return _layer(call, input, weight, bias, activation)
+
+
+@linear_activation.derivative
+def _(grad: Any, out: Any, input: Any, weight: Any, bias: Any, activation: Any, needs: Any) -> Any:
+    # the input of gelu is computed again, not saved
+    is_relu = activation == RELU
+    upstream = relu_backward(grad, out) if is_relu else gelu_tanh_backward(grad, linear(input, weight, bias))
+    return linear_backward(upstream, input, weight, *needs)
+
+
+def _activated_sums() -> Iterator[Sample]:
+    matrices = Array((2, 3), -1, 1, seed=1), Array((3, 4), -1, 1, seed=2)
+    for use_gelu in (False, True):
+        yield Sample((Array((4,)), *matrices), {"use_gelu": use_gelu})
+        yield Sample((Array((2, 1)), *matrices), {"beta": 2, "alpha": -3, "use_gelu": use_gelu})
+        yield Sample((Array((3,), -1, 1), Array((2, 0)), Array((0, 3))), {"use_gelu": use_gelu})
+
+
+def _bad_activated_sums() -> Iterator[ErrorSample]:
+    yield from _bad_sums()
+    integers = (Array(shape, dtype="int64") for shape in ((4,), (2, 3), (3, 4)))
+    yield ErrorSample(tuple(integers), DtypeError, "mat1 must be floating point, got int64")
+
+
+@composite(
+    samples=_activated_sums, errors=_bad_activated_sums, dtypes=FLOATING_TYPES, method=False, function=False,
+    called="_addmm_activation",
+)  # fmt: skip
+def addmm_activation(
+    input: Operand, mat1: Operand, mat2: Operand, beta: Any = 1, alpha: Any = 1, use_gelu: bool = False
+) -> Any:
+    """relu, or gelu's tanh approximation, of addmm(input, mat1, mat2): PyTorch's `_addmm_activation`.
+
+    It is one library call if beta and alpha are 1 and input is a vector, except for gelu in float64.
+    Shapes: [m, k] with [k, n] gives [m, n], to which input broadcasts.
+    Host:   returns at once.
+    Raises: ShapeError if shapes do not fit, DtypeError if the types differ or are not floating point.
+    """
+    if not mat1.dtype.is_floating_point:
+        raise DtypeError(
+            f"mat1 must be floating point, got {mat1.dtype.name}",
+            hint="convert with .float()",
+            operator="_addmm_activation",
+        )
+    are_matrices = len(mat1.shape) == len(mat2.shape) == 2 and mat2.shape[0] > 0
+    is_layer = are_matrices and list(input.shape) == list(mat2.shape[1:]) and beta == alpha == 1
+    if is_layer and not (use_gelu and mat1.dtype is float64):
+        weight = mat2.transpose(0, 1)
+        return linear_activation(mat1, weight, input, GELU if use_gelu else RELU)
+    result = addmm(input, mat1, mat2, beta, alpha)
+    return gelu(result, "tanh") if use_gelu else relu(result)

@@ -1,10 +1,10 @@
-"""Many tensors in a few launches: how lists of tensors become launches; norms and limits of gradients.
+"""Operations on lists of tensors in a few launches: the kernels, and norm and clipping of gradients.
 
-- Entry i of every list belongs to tensor i, and a launch takes MANY of them.
-- Lists of one call may mix types; each type has launches of its own.
-- Arithmetic is in float32 (in float64 for float64), and each value that is stored is rounded once.
-- Numbers go to the kernel as they are: a call costs the same at every step, whatever the learning rate.
-- What does not lie densely is changed in a dense copy and written back.
+- Entry i of every list belongs to tensor i.  One launch takes up to MANY tensors.
+- The lists of a call may mix types.  Each type has its own launches.
+- Arithmetic is in float32 (in float64 for float64).  Each stored value is rounded once.
+- Numbers are passed to the kernel by value, so a changed learning rate needs no new lowering.
+- A tensor that is not dense is updated in a dense copy, which is written back.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ SHIFT = Scalar("shift", "int64")  # a chunk has 2**shift elements
 HIDDEN: dict[str, Any] = {"dtypes": FLOATING_TYPES, "method": False, "function": False, "differentiable": False}
 
 
-def many(*lows: float) -> list[list[Array]]:
-    """One list of tensors for each lowest value."""
+def list_samples(*lows: float) -> list[list[Array]]:
+    """Lists of arrays for samples, one list for each lowest value."""
     shapes = ((2, 3), (5,), (0,), (), (17, 3))
     return [
         [Array(shape, low, low + 2, seed=7 * number + index) for index, shape in enumerate(shapes)]
@@ -44,63 +44,63 @@ def many(*lows: float) -> list[list[Array]]:
     ]
 
 
-# how lists become launches
+# launches over lists of tensors
 
 
 def check_lists(name: str, lists: dict[str, Sequence[Any]], written: Sequence[str]) -> None:
-    """Raise ArgumentError, ShapeError or DtypeError if lists do not match the first one, or cannot be written."""
+    """Raise ArgumentError, ShapeError or DtypeError unless all lists match the first one and can be written."""
     first = next(iter(lists))
-    shapes, kinds = [each.shape for each in lists[first]], [each.dtype for each in lists[first]]
+    shapes, kinds = [tensor.shape for tensor in lists[first]], [tensor.dtype for tensor in lists[first]]
     check_floating(name, first, lists[first])
-    for called, found in lists.items():
-        if len(found) != len(shapes):
+    for called, tensors in lists.items():
+        if len(tensors) != len(shapes):
             raise ArgumentError(
-                f"{first} has {len(shapes)} tensors, {called} has {len(found)}", hint=LISTS_HINT, operator=name
+                f"{first} has {len(shapes)} tensors, {called} has {len(tensors)}", hint=LISTS_HINT, operator=name
             )
-        if [each.shape for each in found] != shapes:
-            index = next(index for index, each in enumerate(found) if each.shape != shapes[index])
+        if [own.shape for own in tensors] != shapes:
+            index = next(index for index, own in enumerate(tensors) if own.shape != shapes[index])
             raise ShapeError(
-                f"{called}[{index}] has shape {list(found[index].shape)}, {first}[{index}] has {list(shapes[index])}",
+                f"{called}[{index}] has shape {list(tensors[index].shape)}, {first}[{index}] has {list(shapes[index])}",
                 hint=LISTS_HINT,
                 operator=name,
             )
-        if called in written and [each.dtype for each in found] != kinds:
-            index = next(index for index, each in enumerate(found) if each.dtype is not kinds[index])
+        if called in written and [own.dtype for own in tensors] != kinds:
+            index = next(index for index, own in enumerate(tensors) if own.dtype is not kinds[index])
             raise DtypeError(
-                f"{called}[{index}] is {found[index].dtype.name}, expected {kinds[index].name}",
+                f"{called}[{index}] is {tensors[index].dtype.name}, expected {kinds[index].name}",
                 hint=f"it is written, as {first}[{index}]'s type: convert it with .to(torch.{kinds[index].name})",
                 operator=name,
             )
 
 
 def check_floating(name: str, called: str, tensors: Sequence[Any]) -> None:
-    """Raise DtypeError if one of a list's tensors is not floating point."""
-    for index, each in enumerate(tensors):
-        if each.dtype.category != FLOATING:
+    """Raise DtypeError unless all tensors of a list are floating point."""
+    for index, tensor in enumerate(tensors):
+        if tensor.dtype.category != FLOATING:
             raise DtypeError(
-                f"{called}[{index}] is {each.dtype.name}, expected a floating point type",
+                f"{called}[{index}] is {tensor.dtype.name}, expected a floating point type",
                 hint="convert it with .float(), or leave it out",
                 operator=name,
             )
 
 
 def _by_type(tensors: Sequence[Any]) -> Iterator[tuple[dtype, list[int]]]:
-    """The indexes of up to MANY tensors of one type at a time.  Empty tensors are left out."""
-    found: dict[dtype, list[int]] = {}
-    for index, each in enumerate(tensors):
-        if each.numel():
-            found.setdefault(each.dtype, []).append(index)
-    for kind, indexes in found.items():
+    """Yield (dtype, indexes of up to MANY tensors of that type).  Empty tensors are left out."""
+    indexes_of: dict[dtype, list[int]] = {}
+    for index, tensor in enumerate(tensors):
+        if tensor.numel():
+            indexes_of.setdefault(tensor.dtype, []).append(index)
+    for common, indexes in indexes_of.items():
         for start in range(0, len(indexes), MANY):
-            yield kind, indexes[start : start + MANY]
+            yield common, indexes[start : start + MANY]
 
 
 def _densely(tensor: Any) -> Any:
-    """Strides with which a tensor of this shape is dense: its own, if it is."""
+    """The strides of a tensor if it is contiguous, else those of a contiguous one of its shape."""
     return tensor.strides if tensor.is_contiguous() else st.contiguous(tensor.shape)
 
 
-def _copied(call: Call, tensor: Any, kind: dtype, is_written: bool) -> Any:
+def _copied(call: Call, tensor: Any, dtype: dtype, is_written: bool) -> Any:
     if is_written and st.overlaps_itself(tensor.shape, tensor.strides):
         raise ShapeError(
             f"more than one element of a written-to {tensor.dtype.name}{list(tensor.shape)} refers to a "
@@ -108,62 +108,65 @@ def _copied(call: Call, tensor: Any, kind: dtype, is_written: bool) -> Any:
             hint="clone() the tensor before writing it",
             operator=call.name,
         )
-    return call.contiguous(tensor, kind)
+    return call.contiguous(tensor, dtype)
 
 
-def _chunks(tensors: Sequence[Any], kind: dtype, nbytes: int) -> tuple[int, int]:
-    """(how many chunks of `nbytes` the tensors have, the number of elements per chunk as a power of 2)."""
-    shift = (nbytes // kind.itemsize).bit_length() - 1
+def _chunks(tensors: Sequence[Any], dtype: dtype, nbytes: int) -> tuple[int, int]:
+    """(number of chunks of `nbytes`, elements per chunk as an exponent of 2)."""
+    shift = (nbytes // dtype.itemsize).bit_length() - 1
     most = (1 << shift) - 1
-    return sum([(each.numel() + most) >> shift for each in tensors]), shift
+    return sum([(tensor.numel() + most) >> shift for tensor in tensors]), shift
 
 
 def update(
     call: Call, kernel: Callable[[dtype], Kernel], lists: Sequence[Sequence[Any]], read: int, *values: Any,
     beside: Sequence[Sequence[Any]] = (),
 ) -> None:  # fmt: skip
-    """Launch a kernel over tensors.  The first `read` lists are only read; a list may be empty, which means absent.
+    """Launch a kernel over lists of tensors.  An empty list is absent.
 
-    beside: further lists with an entry for each tensor, which the kernel gets as they are, after the others.
+    read: the number of lists, from the first, that are only read.
+    beside: further lists with an entry per tensor, which are passed to the kernel unchanged after the others.
     """
     batches = []
-    for kind, indexes in _by_type(lists[read]):
-        given = [[each[index] for index in indexes] if each else [] for each in lists]
-        strides = [_densely(each) for each in given[read]]
+    for common, indexes in _by_type(lists[read]):
+        given = [[tensors[index] for index in indexes] if tensors else [] for tensors in lists]
+        strides = [_densely(tensor) for tensor in given[read]]
         dense = [
             [
-                each if each.strides == steps and each.dtype is kind else _copied(call, each, kind, number >= read)
-                for each, steps in zip(tensors, strides)
+                tensor
+                if tensor.strides == steps and tensor.dtype is common
+                else _copied(call, tensor, common, number >= read)
+                for tensor, steps in zip(tensors, strides)
             ]
             for number, tensors in enumerate(given)
         ]
-        others = [[each[index] for index in indexes] for each in beside]
-        batches.append((kind, given[read:], dense, others))
-    for kind, written, dense, others in batches:
-        blocks, shift = _chunks(dense[read], kind, CHUNK)
-        call.launch(kernel(kind), Grid((blocks, 1, 1), THREADS), *dense, *others, shift, *values)
+        others = [[values[index] for index in indexes] for values in beside]
+        batches.append((common, given[read:], dense, others))
+    for common, written, dense, others in batches:
+        blocks, shift = _chunks(dense[read], common, CHUNK)
+        call.launch(kernel(common), Grid((blocks, 1, 1), THREADS), *dense, *others, shift, *values)
         for target, copy in zip(chain(*written), chain(*dense[read:])):
             if copy is not target:
                 call.assign(target, copy)
 
 
 def lists_kernel(
-    name: str, kind: dtype, lists: dict[str, str], body: str, params: Sequence[Param], reference: Callable[..., None],
+    name: str, dtype: dtype, lists: dict[str, str], body: str, params: Sequence[Param], reference: Callable[..., None],
     operations: float,
 ) -> Kernel:  # fmt: skip
-    """A kernel of multi_tensor.cu.  lists: the access to each list; `body` may name any of `params`."""
+    """Make a kernel of multi_tensor.cu.  lists: the access mode of each list.  body: may name any of `params`."""
     ctypes = {"int64": "long long", "float64": "double"}
-    arguments = [f"const __grid_constant__ Lists<{kind.cuda}, {len(lists)}> lists"]
-    for each in params:
-        if isinstance(each, Pointer):
-            arguments.append(f"{'const ' if each.access == 'r' else ''}{each.dtype.cuda}* {each.name}")
-        elif isinstance(each, Scalar):
-            arguments.append(f"{ctypes[each.ctype]} {each.name}")
-        elif isinstance(each, Pointers):
-            arguments.append(f"const __grid_constant__ Pointers<{each.dtype.cuda}, {each.count}> {each.name}")
-    entry = f"{name}_{kind.name}"
+    arguments = [f"const __grid_constant__ Lists<{dtype.cuda}, {len(lists)}> lists"]
+    for param in params:
+        if isinstance(param, Pointer):
+            arguments.append(f"{'const ' if param.access == 'r' else ''}{param.dtype.cuda}* {param.name}")
+        elif isinstance(param, Scalar):
+            arguments.append(f"{ctypes[param.ctype]} {param.name}")
+        elif isinstance(param, Pointers):
+            arguments.append(f"const __grid_constant__ Pointers<{param.dtype.cuda}, {param.count}> {param.name}")
+    entry = f"{name}_{dtype.name}"
     source = _source(entry, arguments, body)
-    pointers = [Pointers(each, MANY, kind, access) for each, access in lists.items()]
+    pointers = [Pointers(name, MANY, dtype, access) for name, access in lists.items()]
     return Kernel(entry, source, [*pointers, *params], reference, operations)
 
 
@@ -175,15 +178,15 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({", ".join(argum
 """
 
 
-def numbers(*names: str) -> list[Param]:
+def float64_scalars(*names: str) -> list[Param]:
     return [Scalar(name, "float64") for name in names]
 
 
-# limits
+# clipping
 
 
 def _limit_samples() -> Iterator[Sample]:
-    (tensors,) = many(-2)
+    (tensors,) = list_samples(-2)
     yield Sample((tensors, Array((), 3.0, 3.0, dtype="float32"), 1.0))
     yield Sample((tensors, Array((), 3.0, 3.0, dtype="float32"), 4.0))
 
@@ -196,7 +199,7 @@ def _limit_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_limit_samples, errors=_limit_errors, mutates=("tensors",), **HIDDEN)
 def limit_norm(call: Call, tensors: Operands, total: Operand, max_norm: Number) -> Any:
-    """Scale tensors of one device, whose norm is `total`, so that it is at most max_norm; the tensors.
+    """Scale tensors of one device, whose norm is `total`, to a norm of at most max_norm.  Returns the tensors.
 
     Host:   returns at once.
     Raises: ShapeError if `total` is not one number, DtypeError for tensors that are not floating point.
@@ -207,35 +210,35 @@ def limit_norm(call: Call, tensors: Operands, total: Operand, max_norm: Number) 
         raise ShapeError(
             f"the norm must be one number, got {got}", hint="pass what get_total_norm returns", operator="limit_norm"
         )
-    for wide in dict.fromkeys(each.dtype.wide for each in tensors):
-        chosen = [each for each in tensors if each.dtype.wide is wide]
+    for wide in dict.fromkeys(tensor.dtype.wide for tensor in tensors):
+        chosen = [tensor for tensor in tensors if tensor.dtype.wide is wide]
         update(call, _limit_kernel, [chosen], 0, call.contiguous(total, wide), max_norm, SMALL)
     return tuple(tensors)
 
 
 @cache
-def _limit_kernel(kind: dtype) -> Kernel:
-    wide = kind.wide.numpy
+def _limit_kernel(dtype: dtype) -> Kernel:
+    wide = dtype.wide.numpy
 
     def reference(tensors: Any, shift: int, total: Any, most: float, small: float) -> None:
         factor = wide.type(most) / (total + wide.type(small))
         if not factor >= 1:
-            for each in tensors:
-                each[...] = each.astype(wide) * factor
+            for tensor in tensors:
+                tensor[...] = tensor.astype(wide) * factor
 
-    params = [SHIFT, Pointer("total", kind.wide, "r", ()), *numbers("most", "small")]
-    body = f"limit<{kind.wide.cuda}>(lists, (int)shift, total, most, small)"
-    return lists_kernel("limit_norm", kind, {"tensors": "rw"}, body, params, reference, 1.0)
+    params = [SHIFT, Pointer("total", dtype.wide, "r", ()), *float64_scalars("most", "small")]
+    body = f"limit<{dtype.wide.cuda}>(lists, (int)shift, total, most, small)"
+    return lists_kernel("limit_norm", dtype, {"tensors": "rw"}, body, params, reference, 1.0)
 
 
 def _clamp_samples() -> Iterator[Sample]:
-    (tensors,) = many(-2)
+    (tensors,) = list_samples(-2)
     yield Sample((tensors, -0.5, 0.75))
 
 
 @operator(samples=_clamp_samples, mutates=("tensors",), **HIDDEN)
 def clamp_many(call: Call, tensors: Operands, low: Number, high: Number) -> Any:
-    """Bring every element of tensors of one device into [low, high]; NaN stays.  The tensors.
+    """Limit every element of tensors of one device to [low, high]; NaN is unchanged.  Returns the tensors.
 
     Host:   returns at once.
     Raises: DtypeError for tensors that are not floating point.
@@ -246,15 +249,17 @@ def clamp_many(call: Call, tensors: Operands, low: Number, high: Number) -> Any:
 
 
 @cache
-def _clamp_kernel(kind: dtype) -> Kernel:
-    wide = kind.wide.numpy
+def _clamp_kernel(dtype: dtype) -> Kernel:
+    wide = dtype.wide.numpy
 
     def reference(tensors: Any, shift: int, low: float, high: float) -> None:
-        for each in tensors:
-            each[...] = np.clip(each.astype(wide), low, high)
+        for tensor in tensors:
+            tensor[...] = np.clip(tensor.astype(wide), low, high)
 
-    body = f"clamp<{kind.wide.cuda}>(lists, (int)shift, low, high)"
-    return lists_kernel("clamp_many", kind, {"tensors": "rw"}, body, [SHIFT, *numbers("low", "high")], reference, 1.0)
+    body = f"clamp<{dtype.wide.cuda}>(lists, (int)shift, low, high)"
+    return lists_kernel(
+        "clamp_many", dtype, {"tensors": "rw"}, body, [SHIFT, *float64_scalars("low", "high")], reference, 1.0
+    )
 
 
 # norms
@@ -264,7 +269,7 @@ KIND_OF = {2.0: SQUARES, 1.0: SIZES, float("inf"): LARGEST, float("-inf"): SMALL
 
 
 def _norm_samples() -> Iterator[Sample]:
-    (tensors,) = many(-2)
+    (tensors,) = list_samples(-2)
     for order in (2.0, 1.0, 3.0, float("inf"), float("-inf")):
         yield Sample((tensors, order))
 
@@ -276,9 +281,9 @@ def _norm_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_norm_samples, errors=_norm_errors, **HIDDEN)
 def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
-    """The norm of tensors of one device taken as one vector, as float32, or float64 if one of them is.
+    """The norm of all tensors of one device as one vector, in float32, or in float64 if one of them is.
 
-    order: inf and -inf are the largest and the smallest size of an element; without elements the norm is that of none.
+    order: inf and -inf are the largest and the smallest absolute value.
     Shapes: one number.
     Host:   returns at once.
     Raises: ArgumentError for order 0, DtypeError for tensors that are not floating point.
@@ -286,65 +291,65 @@ def norm_of_many(call: Call, tensors: Operands, order: float = 2.0) -> Any:
     if not order:
         raise ArgumentError(
             f"order {order} is not supported",
-            hint="any but 0: 2.0 is usual, float('inf') is the largest",
+            hint="use another order: 2.0 is usual, float('inf') is the largest absolute value",
             operator="norm_of_many",
         )
     check_floating("norm_of_many", "tensors", tensors)
-    groups = [(kind, [tensors[index] for index in indexes]) for kind, indexes in _by_type(tensors)]
-    plans = [_spread(group, kind) for kind, group in groups]
+    groups = [(common, [tensors[index] for index in indexes]) for common, indexes in _by_type(tensors)]
+    plans = [_spread(group, common) for common, group in groups]
     count = sum(blocks for blocks, _ in plans)
     parts = call.scratch((max(count, 1),), float64)
     what = KIND_OF.get(order, POWERS)
     start = 0
-    for (kind, group), (blocks, shift) in zip(groups, plans):
-        dense = [call.contiguous(each) for each in group]
+    for (common, group), (blocks, shift) in zip(groups, plans):
+        dense = [call.contiguous(tensor) for tensor in group]
         grid = Grid((blocks, 1, 1), THREADS)
-        call.launch(_parts_kernel(kind), grid, dense, shift, parts, count, start, what, order)
+        call.launch(_parts_kernel(common), grid, dense, shift, parts, count, start, what, order)
         start += blocks
-    out = call.output((), float64 if any(each.dtype is float64 for each in tensors) else float32)
+    out = call.output((), float64 if any(tensor.dtype is float64 for tensor in tensors) else float32)
     call.launch(_total_kernel(out.dtype), Grid((1, 1, 1), THREADS), out, parts, count, what, order)
     return out
 
 
-def _spread(tensors: Sequence[Any], kind: dtype) -> tuple[int, int]:
-    """How many blocks join the tensors' chunks, and how large those are."""
+def _spread(tensors: Sequence[Any], dtype: dtype) -> tuple[int, int]:
+    """(number of blocks, elements per chunk as an exponent of 2) of the norm of these tensors."""
     nbytes = ACCESS
-    chunks, shift = _chunks(tensors, kind, nbytes)
+    chunks, shift = _chunks(tensors, dtype, nbytes)
     while chunks > MAX_BLOCKS and nbytes < LARGEST_CHUNK:
         nbytes *= 2
-        chunks, shift = _chunks(tensors, kind, nbytes)
+        chunks, shift = _chunks(tensors, dtype, nbytes)
     return min(chunks, MAX_BLOCKS), shift
 
 
 @cache
-def _parts_kernel(kind: dtype) -> Kernel:
-    wide = kind.wide.numpy
+def _parts_kernel(dtype: dtype) -> Kernel:
+    wide = dtype.wide.numpy
 
     def reference(tensors: Any, shift: int, parts: Any, count: int, start: int, what: int, order: float) -> None:
-        found = [_joined(what, _mapped(what, np.abs(each.astype(wide)), order)) for each in tensors]
+        norms = [_joined(what, _mapped(what, np.abs(tensor.astype(wide)), order)) for tensor in tensors]
         parts[start:] = _joined(what, np.empty(0))
-        parts[start] = _joined(what, np.array(found, np.float64))
+        parts[start] = _joined(what, np.array(norms, np.float64))
 
     params: list[Param] = [
         SHIFT, Pointer("parts", float64, "rw", ("count",)), Scalar("count", "int64"), Scalar("start", "int64"),
         Scalar("what", "int64"), Scalar("order", "float64"),
     ]  # fmt: skip
-    body = f"norm_parts<{kind.wide.cuda}>(lists, parts, start, (int)shift, (int)what, order)"
-    return lists_kernel("norm_parts", kind, {"tensors": "r"}, body, params, reference, 3.0)
+    body = f"norm_parts<{dtype.wide.cuda}>(lists, parts, start, (int)shift, (int)what, order)"
+    return lists_kernel("norm_parts", dtype, {"tensors": "r"}, body, params, reference, 3.0)
 
 
 @cache
-def _total_kernel(kind: dtype) -> Kernel:
+def _total_kernel(dtype: dtype) -> Kernel:
     def reference(out: Any, parts: Any, count: int, what: int, order: float) -> None:
         total = _joined(what, parts)
         out[...] = np.sqrt(total) if what == SQUARES else total ** (1 / order) if what == POWERS else total
 
     params: list[Param] = [
-        Pointer("out", kind, "w", ()), Pointer("parts", float64, "r", ("count",)), Scalar("count", "int64"),
+        Pointer("out", dtype, "w", ()), Pointer("parts", float64, "r", ("count",)), Scalar("count", "int64"),
         Scalar("what", "int64"), Scalar("order", "float64"),
     ]  # fmt: skip
-    arguments = (f"{kind.cuda}* out", "const double* parts", "long long count", "long long what", "double order")
-    entry = f"norm_total_{kind.name}"
+    arguments = (f"{dtype.cuda}* out", "const double* parts", "long long count", "long long what", "double order")
+    entry = f"norm_total_{dtype.name}"
     source = _source(entry, arguments, "norm_total(out, parts, (int)count, (int)what, order)")
     return Kernel(entry, source, params, reference, 1.0)
 

@@ -1,13 +1,13 @@
-"""How operators are written: one entry from which calls, methods, pages, tests and derivatives are made.
+"""Decorators that define operators, and the interfaces that their bodies use.
 
-There are four kinds, each made by a decorator:
+Functions, methods, stubs, tests and derivatives are generated from one definition.  There are four kinds:
 
-    @pointwise(...)   the body is the NumPy meaning on arrays of the compute type      (ops/pointwise.py)
+    @pointwise(...)   the body is the reference in NumPy, on arrays of the compute type      (ops/pointwise.py)
     @operator(...)    the body lowers a call to launches: body(call, *operands, *attributes)
-    @view(...)        the body answers (shape, strides, offset) of a view of its first operand
+    @view(...)        the body returns (shape, strides, offset) of a view of its first operand
     @composite(...)   the body calls other operators
 
-The annotations of parameters, and what a derivative may name, are in core/operator.py.
+core/parameters.py documents the annotations of parameters, core/operator.py the names that a derivative may take.
 """
 
 from __future__ import annotations
@@ -21,29 +21,58 @@ from ..core.operator import (
     POINTWISE,
     REGISTRY,
     VIEW,
-    ErrorSample,
     Number,
     Operator,
-    Parameter,
-    Sample,
     Setting,
     passed_as,
 )
+from ..core.parameters import ErrorSample, Parameter, Sample
 from ..dtypes import dtype
 from ..kernel import Grid, Kernel
-from ..problem import Problem
+from ..library_operation import LibraryOperation
 
 
 class Operand(Protocol):
-    """A tensor as an operator sees it: where it lies is not its business."""
+    """An operand as an operator's body gets it.
 
-    dtype: dtype
+    The body of a lowering or a view gets a placeholder without memory, that of a composite a tensor, and that of a
+    pointwise operator a NumPy array of the compute type.
+    """
+
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
+    @property
+    def dtype(self) -> dtype: ...
+
+    # of placeholders and tensors
     def numel(self) -> int: ...
     def is_contiguous(self) -> bool: ...
     def is_aligned(self) -> bool: ...
+
+    # of tensors
+    def contiguous(self) -> Any: ...
+    def max(self) -> Any: ...
+    def reshape(self, shape: Sequence[int]) -> Any: ...
+    def to(self, dtype: Any) -> Any: ...
+    def transpose(self, dim0: int, dim1: int) -> Any: ...
+
+    # of tensors and arrays
+    def __array__(self) -> Any: ...
+    def __add__(self, other: Any) -> Any: ...
+    def __radd__(self, other: Any) -> Any: ...
+    def __sub__(self, other: Any) -> Any: ...
+    def __rsub__(self, other: Any) -> Any: ...
+    def __mul__(self, other: Any) -> Any: ...
+    def __rmul__(self, other: Any) -> Any: ...
+    def __truediv__(self, other: Any) -> Any: ...
+    def __rtruediv__(self, other: Any) -> Any: ...
+    def __mod__(self, other: Any) -> Any: ...
+    def __neg__(self) -> Any: ...
+    def __lt__(self, other: Any) -> Any: ...
+    def __le__(self, other: Any) -> Any: ...
+    def __gt__(self, other: Any) -> Any: ...
+    def __ge__(self, other: Any) -> Any: ...
 
 
 Operands = Sequence[Operand]
@@ -51,16 +80,21 @@ Value = Operand | bool | int | float
 
 
 class Call(Protocol):
-    """One call of an operator while it is lowered.  name: the operator's;  called: what the user calls it."""
+    """One call of an operator while it is lowered.
+
+    name: the operator's name.  called: the name that the user called.
+    given: the tensor that takes the result, or None.
+    """
 
     name: str
     called: str
+    given: Any
 
     def output(self, shape: Sequence[int], dtype: dtype, strides: Sequence[int] | None = None) -> Any:
-        """A new result, contiguous unless `strides` says otherwise; or the tensor given as out=, if it lies so."""
+        """A new result, contiguous unless `strides` is given; or the tensor of out= if it has that layout."""
 
     def scratch(self, shape: Sequence[int], dtype: dtype) -> Any:
-        """Contiguous memory that is free again once this call's launches are done."""
+        """Contiguous memory that is freed when the launches of this call are done."""
 
     def part(self, operand: Operand, shape: Sequence[int], strides: Sequence[int], offset: int) -> Any:
         """A part of a contiguous operand, by its shape, strides and offset in elements."""
@@ -72,27 +106,27 @@ class Call(Protocol):
         """The operand itself if it is contiguous and of that dtype, else a copy that is."""
 
     def make_on_host(self, body: Callable[..., Any], *operands: Any) -> None:
-        """On the CPU, make the result of this call's only launch by a function of the operands' arrays."""
+        """On the CPU, compute the result of the only launch by `body`, called with the operands' arrays."""
 
     def launch(self, kernel: Kernel, grid: Grid, *values: Any) -> None:
-        """Queue a kernel on `values`, one per parameter.
+        """Queue a kernel with `values`, one per parameter.
 
-        A Pointer takes an operand (or None), a Scalar a number, a Strided (shape, strides of each operand), a Pointers
-        a list of contiguous operands, no more than its `count`.
+        A Pointer takes an operand or None, a Scalar a number, a Strided (shape, strides of each operand), and a
+        Pointers a list of at most `count` contiguous operands.
         """
 
-    def library(self, problem: Problem, *operands: Any) -> None:
-        """Queue a library call on the problem's operands, in its order."""
+    def library(self, operation: LibraryOperation, *operands: Any) -> None:
+        """Queue a library call on its operands, in the order that the operation lists."""
 
-    def random(self, count: int, generator: Any) -> tuple[Any, Any]:
-        """Reserve `count` Philox blocks: (seed, first counter), which are passed on to launches as they are."""
+    def random(self, count: int, generator: Any) -> tuple[Any, Any, Any]:
+        """Reserve `count` Philox counters: (state, seed, first counter), to be passed to a launch unchanged."""
 
 
 class Array(NamedTuple):
-    """A tensor to be made by the sweep: its values lie evenly in [low, high], in an order fixed by `seed`.
+    """The description of a tensor in a sample: values spread evenly over [low, high], in an order set by `seed`.
 
-    dtype: a name, or "" for the dtype the sweep is at.  layout: "dense", "transposed" or "strided".
-    grad: whether a gradient is checked where the dtype allows it.
+    dtype: a name, or "" for the dtype under test.  layout: "dense", "transposed" or "strided".
+    grad: whether the gradient is checked, if the dtype has one.
     """
 
     shape: tuple[int, ...]
@@ -105,17 +139,17 @@ class Array(NamedTuple):
 
 
 def operator(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
-    """Make an operator of a body that lowers a call: body(call, *operands, *attributes) returns its outputs."""
+    """Make an operator of a body that lowers a call: body(call, *operands, *attributes) returns the results."""
     return lambda body: Operator(body, LOWERED, **options)
 
 
 def view(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
-    """Make an operator of a body that answers (shape, strides, extra offset) of a view of its first operand."""
+    """Make an operator of a body that returns (shape, strides, extra offset) of a view of its first operand."""
     return lambda body: Operator(body, VIEW, **options)
 
 
 def composite(**options: Any) -> Callable[[Callable[..., Any]], Operator]:
-    """Make an operator of a body that calls other operators, and needs no derivative of its own."""
+    """Make an operator of a body that calls other operators.  It needs no derivative of its own."""
     return lambda body: Operator(body, COMPOSITE, **options)
 
 

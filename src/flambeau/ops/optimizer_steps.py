@@ -1,4 +1,4 @@
-"""Steps of optimizers, for many parameters in a few launches (ops/multi_tensor.py says how)."""
+"""Steps of optimizers, for many parameters in a few launches (see ops/multi_tensor.py)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ from ..dtypes import dtype, float32
 from ..errors import ArgumentError, DtypeError, ShapeError
 from ..host import np
 from ..kernel import Grid, Kernel, Pointer, Pointers
-from .multi_tensor import HIDDEN, LISTS_HINT, MANY, SHIFT, check_lists, lists_kernel, many, numbers, update
+from .multi_tensor import (
+    HIDDEN,
+    LISTS_HINT,
+    MANY,
+    SHIFT,
+    check_lists,
+    float64_scalars,
+    list_samples,
+    lists_kernel,
+    update,
+)
 from .operator import Array, Call, ErrorSample, Number, Operand, Operands, Sample, operator
 
 # Adam
@@ -20,7 +30,7 @@ ADAM_LISTS = {"grads": "r", "params": "rw", "means": "rw", "squares": "rw", "lar
 
 
 def _adam_samples() -> Iterator[Sample]:
-    params, grads, means, squares, largest = many(-1, -2, -1, 0.1, 0.5)
+    params, grads, means, squares, largest = list_samples(-1, -2, -1, 0.1, 0.5)
     values = (0.01, 0.9, 0.99, 1e-8, 0.99, 0.0, 0.5)
     yield Sample((params, grads, means, squares, [], *values))
     yield Sample((params, grads, means, squares, largest, 0.01, 0.9, 0.99, 1e-8, 1.0, 0.1, 0.5, True))
@@ -45,11 +55,11 @@ def adam_step(
     max_exp_avg_sqs: Operands, step_size: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
     decay: Number, root: Number, maximize: bool = False,
 ) -> Any:  # fmt: skip
-    """A step of Adam or AdamW for parameters of one device; the parameters.
+    """A step of Adam or AdamW for parameters of one device.  Returns the parameters.
 
-    max_exp_avg_sqs: empty, or with amsgrad the largest squares so far.
+    max_exp_avg_sqs: the largest exp_avg_sqs so far, with amsgrad; else empty.
     step_size: the learning rate over 1 - beta1**step;  root: the square root of 1 - beta2**step.
-    shrink: a factor of the parameter, before the step;  decay: how much of it is added to the gradient.
+    shrink: a factor of the parameter before the step;  decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -68,30 +78,30 @@ def _check_adam(name: str, params: Any, grads: Any, means: Any, squares: Any, la
 
 
 @cache
-def _adam_kernel(kind: dtype) -> Kernel:
+def _adam_kernel(dtype: dtype) -> Kernel:
     def reference(
         grads: Any, params: Any, means: Any, squares: Any, largest: Any, shift: int, size: float, beta1: float,
         beta2: float, eps: float, shrink: float, decay: float, root: float, sign: float,
     ) -> None:  # fmt: skip
-        for each in _per_tensor(grads, params, means, squares, largest):
-            _take_adam(each, kind, size, beta1, beta2, eps, shrink, decay, root, sign)
+        for entries in _per_tensor(grads, params, means, squares, largest):
+            _take_adam(entries, dtype, size, beta1, beta2, eps, shrink, decay, root, sign)
 
     names = ("size", "beta1", "beta2", "eps", "shrink", "decay", "root", "sign")
-    body = f"adam<{kind.wide.cuda}>(lists, (int)shift, {', '.join(names)})"
-    return lists_kernel("adam_step", kind, ADAM_LISTS, body, [SHIFT, *numbers(*names)], reference, 20.0)
+    body = f"adam<{dtype.wide.cuda}>(lists, (int)shift, {', '.join(names)})"
+    return lists_kernel("adam_step", dtype, ADAM_LISTS, body, [SHIFT, *float64_scalars(*names)], reference, 20.0)
 
 
 def _per_tensor(*lists: Any) -> Iterator[tuple[Any, ...]]:
-    """The entries of the lists that are not absent, one tensor after another."""
-    return zip(*[each for each in lists if each])
+    """Yield the entries of the lists that are not empty, for one tensor after another."""
+    return zip(*[tensors for tensors in lists if tensors])
 
 
 def _take_adam(
-    entries: tuple[Any, ...], kind: dtype, size: float, beta1: float, beta2: float, eps: float, shrink: float,
+    entries: tuple[Any, ...], dtype: dtype, size: float, beta1: float, beta2: float, eps: float, shrink: float,
     decay: float, root: float, sign: float,
 ) -> None:  # fmt: skip
-    """One tensor's step.  entries: of ADAM_LISTS, in their order."""
-    wide = kind.wide.numpy
+    """The step of one tensor.  entries: those of ADAM_LISTS, in their order."""
+    wide = dtype.wide.numpy
     grad, param, mean, square, *largest = entries
     slope = _slope(grad, param, wide, decay, sign)
     new_mean = mean.astype(wide)
@@ -104,11 +114,11 @@ def _take_adam(
     param[...] = param.astype(wide) * shrink - new_mean / (np.sqrt(new_square) / root + eps) * size
 
 
-# Adam whose steps are counted in the device's memory
+# Adam with step counts in device memory
 
 
 def _counted_samples() -> Iterator[Sample]:
-    params, grads, means, squares, largest = many(-1, -2, -1, 0.1, 0.5)
+    params, grads, means, squares, largest = list_samples(-1, -2, -1, 0.1, 0.5)
     steps = [Array((), count, count, dtype="float32") for count in range(len(params))]
     yield Sample((params, grads, means, squares, [], steps, 0.01, 0.9, 0.99, 1e-8, 0.99, 0.0))
     yield Sample((params, grads, means, squares, largest, steps, 0.01, 0.0, 0.99, 1e-8, 1.0, 0.1, True))
@@ -142,12 +152,13 @@ def counted_adam_step(
     max_exp_avg_sqs: Operands, steps: Operands, lr: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
     decay: Number, maximize: bool = False, rate: Operand | None = None, decoupled: bool = False,
 ) -> Any:  # fmt: skip
-    """A step of Adam or AdamW that counts itself, so that each replay of a graph takes the next one; the parameters.
+    """A step of Adam or AdamW that counts itself, so that each replay of a graph is the next step.
 
-    steps: how many steps each parameter has taken; 1 is added before the corrections of its means are made of it.
-    rate: a float32 number that is read when the step is taken, instead of lr.
-    decoupled: shrink the parameter by rate times `decay`, instead of adding decay times it to the gradient.
-    The others are adam_step's.
+    Returns the parameters.
+    steps: the number of steps of each parameter, to which 1 is added before the bias correction.
+    rate: a float32 tensor that the kernel reads instead of lr.
+    decoupled: whether to shrink the parameter by rate * decay, instead of adding decay * parameter to the gradient.
+    The other parameters are those of `adam_step`.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -173,10 +184,10 @@ def _check_rate(name: str, rate: Any) -> None:
 def _check_counters(name: str, params: Any, steps: Any) -> None:
     if len(steps) != len(params):
         raise ArgumentError(f"params has {len(params)} tensors, steps has {len(steps)}", hint=LISTS_HINT, operator=name)
-    for index, each in enumerate(steps):
-        if each.shape or each.dtype is not float32:
-            error = ShapeError if each.shape else DtypeError
-            got = f"{each.dtype.name} of shape {list(each.shape)}"
+    for index, count in enumerate(steps):
+        if count.shape or count.dtype is not float32:
+            error = ShapeError if count.shape else DtypeError
+            got = f"{count.dtype.name} of shape {list(count.shape)}"
             raise error(
                 f"{name}: steps[{index}] must be one float32 number, got {got}", hint="make it torch.tensor(0.0)"
             )
@@ -185,14 +196,14 @@ def _check_counters(name: str, params: Any, steps: Any) -> None:
 @cache
 def _count_kernel() -> Kernel:
     def reference(steps: Any) -> None:
-        for each in steps:
-            each += 1
+        for count in steps:
+            count += 1
 
     return lists_kernel("count_steps", float32, {"steps": "rw"}, "add_one(lists)", [], reference, 1.0)
 
 
 @cache
-def _counted_adam_kernel(kind: dtype) -> Kernel:
+def _counted_adam_kernel(dtype: dtype) -> Kernel:
     def reference(
         grads: Any, params: Any, means: Any, squares: Any, largest: Any, steps: Any, shift: int, lr: float,
         beta1: float, beta2: float, eps: float, shrink: float, decay: float, sign: float, rate: Any, pull: float,
@@ -200,24 +211,24 @@ def _counted_adam_kernel(kind: dtype) -> Kernel:
         if rate is not None:
             lr = rate.item()
             shrink -= lr * pull
-        for each, count in zip(_per_tensor(grads, params, means, squares, largest), steps):
+        for entries, count in zip(_per_tensor(grads, params, means, squares, largest), steps):
             size, root = corrected(lr, beta1, beta2, count.item())
-            _take_adam(each, kind, size, beta1, beta2, eps, shrink, decay, root, sign)
+            _take_adam(entries, dtype, size, beta1, beta2, eps, shrink, decay, root, sign)
 
     names = ("lr", "beta1", "beta2", "eps", "shrink", "decay", "sign")
-    body = f"adam_counted<{kind.wide.cuda}>(lists, steps, (int)shift, {', '.join(names)}, rate, pull)"
+    body = f"adam_counted<{dtype.wide.cuda}>(lists, steps, (int)shift, {', '.join(names)}, rate, pull)"
     rate = Pointer("rate", float32, "r", ())
-    params = [Pointers("steps", MANY, float32, "r"), SHIFT, *numbers(*names), rate, *numbers("pull")]
-    return lists_kernel("counted_adam_step", kind, ADAM_LISTS, body, params, reference, 20.0)
+    params = [Pointers("steps", MANY, float32, "r"), SHIFT, *float64_scalars(*names), rate, *float64_scalars("pull")]
+    return lists_kernel("counted_adam_step", dtype, ADAM_LISTS, body, params, reference, 20.0)
 
 
 def corrected(lr: float, beta1: float, beta2: float, step: float) -> tuple[float, float]:
-    """(step_size, root) of adam_step for the step of this number, from 1."""
+    """(step_size, root) of `adam_step` for a step number, counted from 1."""
     return lr / (1 - beta1**step), math.sqrt(1 - beta2**step)
 
 
 def _slope(grad: Any, param: Any, wide: Any, decay: float, sign: float) -> Any:
-    """A gradient as arithmetic takes it: turned round to maximize, with weight decay added."""
+    """The gradient in the wide type, negated to maximize, with weight decay added."""
     slope = grad.astype(wide) * sign
     return slope + param.astype(wide) * decay if decay else slope
 
@@ -226,7 +237,7 @@ def _slope(grad: Any, param: Any, wide: Any, decay: float, sign: float) -> Any:
 
 
 def _sgd_samples() -> Iterator[Sample]:
-    params, grads, buffers = many(-1, -2, -1)
+    params, grads, buffers = list_samples(-1, -2, -1)
     yield Sample((params, grads, [], 0.1, 0.0, 1.0, 0.05))
     yield Sample((params, grads, buffers, 0.1, 0.9, 0.7, 0.0))
     yield Sample((params, grads, buffers, 0.1, 0.9, 1.0, 0.05, True, True))
@@ -245,11 +256,12 @@ def sgd_step(
     call: Call, params: Operands, grads: Operands, buffers: Operands, lr: Number, momentum: Number, taken: Number,
     decay: Number, nesterov: bool = False, maximize: bool = False, rate: Operand | None = None,
 ) -> Any:  # fmt: skip
-    """A step of gradient descent for parameters of one device; the parameters.
+    """A step of gradient descent for parameters of one device.  Returns the parameters.
 
-    buffers: empty, or with momentum the decaying sums of gradients;  taken: how much of the gradient joins its sum.
-    decay: how much of the parameter is added to the gradient.
-    rate: a float32 number that is read when the step is taken, instead of lr.
+    buffers: the decaying sums of gradients, with momentum; else empty.
+    taken: the share of the gradient that is added to its sum.
+    decay: the share of the parameter that is added to the gradient.
+    rate: a float32 tensor that the kernel reads instead of lr.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -264,8 +276,8 @@ def sgd_step(
 
 
 @cache
-def _sgd_kernel(kind: dtype) -> Kernel:
-    wide = kind.wide.numpy
+def _sgd_kernel(dtype: dtype) -> Kernel:
+    wide = dtype.wide.numpy
 
     def reference(
         grads: Any, params: Any, buffers: Any, shift: int, lr: float, momentum: float, taken: float, decay: float,
@@ -281,21 +293,23 @@ def _sgd_kernel(kind: dtype) -> Kernel:
             param[...] = param.astype(wide) - slope * lr
 
     names = ("lr", "momentum", "taken", "decay", "nesterov", "sign")
-    body = f"sgd<{kind.wide.cuda}>(lists, (int)shift, {', '.join(names)}, rate)"
+    body = f"sgd<{dtype.wide.cuda}>(lists, (int)shift, {', '.join(names)}, rate)"
     lists = {"grads": "r", "params": "rw", "buffers": "rw"}
-    params = [SHIFT, *numbers(*names), Pointer("rate", float32, "r", ())]
-    return lists_kernel("sgd_step", kind, lists, body, params, reference, 8.0)
+    params = [SHIFT, *float64_scalars(*names), Pointer("rate", float32, "r", ())]
+    return lists_kernel("sgd_step", dtype, lists, body, params, reference, 8.0)
 
 
-# Other optimizers, each by its arithmetic on one element: once in CUDA C++ and once in NumPy
+# Other optimizers, each defined by its arithmetic on one element in CUDA C++ and in NumPy
 
 
 class Rule:
-    """How an optimizer changes one element of a parameter and of what is remembered of it.
+    """The arithmetic of an optimizer on one element of a parameter and of its states.
 
-    values: numbers of every call.  states: lists beside gradients and parameters; those in `optional` may be empty.
-    cuda: C++ that changes `param` and the states, by these names; `grad` is the gradient, turned round to maximize and
-    with weight decay added, and HAS_x says whether the list x is there.
+    values: the numbers of every call.  states: the lists besides gradients and parameters; those in `optional` may be
+    empty.
+    cuda: C++ that changes `param` and the states, by these names.  `grad` is the gradient, negated to maximize, with
+    weight decay added.  HAS_x is whether the list x is not empty.  `x_rest` is 1 - x, rounded once: in float32,
+    1 - 0.999 differs from 0.001 by 5e-5 of it.
     numpy: called with grad, param, one array or None per state, and the values; returns the new param and states.
     """
 
@@ -312,28 +326,29 @@ class Rule:
         self._kernels: dict[Any, Kernel] = {}
 
     def apply(self, call: Call, params: Operands, grads: Operands, states: Sequence[Operands], *values: Any) -> Any:
-        """Lower a call to launches; the parameters.  values: maximize first, then `self.values` but for the sign."""
+        """Lower a call to launches.  Returns the parameters.  values: maximize, then `self.values` without the sign."""
         lists = {"params": params, "grads": grads}
-        for name, each in zip(self.states, states):
-            if each or name not in self.optional:
-                lists[name] = each
+        for name, state in zip(self.states, states):
+            if state or name not in self.optional:
+                lists[name] = state
         check_lists(call.name, lists, ("params", *self.states))
         present = tuple(name for name in lists if name not in ("params", "grads"))
         every = [grads, params, *(lists[name] for name in present)]
         maximize, decay, *rest = values
-        update(call, lambda kind: self._kernel(kind, present), every, 1, decay, -1 if maximize else 1, *rest)
+        update(call, lambda dtype: self._kernel(dtype, present), every, 1, decay, -1 if maximize else 1, *rest)
         return tuple(params)
 
-    def _kernel(self, kind: dtype, present: tuple[str, ...]) -> Kernel:
-        found = self._kernels.get((kind, present))
+    def _kernel(self, dtype: dtype, present: tuple[str, ...]) -> Kernel:
+        found = self._kernels.get((dtype, present))
         if found is None:
-            found = self._kernels[kind, present] = self._made(kind, present)
+            found = self._kernels[dtype, present] = self._made(dtype, present)
         return found
 
-    def _made(self, kind: dtype, present: tuple[str, ...]) -> Kernel:
-        wide, names = kind.wide.cuda, ("grad", "param", *present)
+    def _made(self, dtype: dtype, present: tuple[str, ...]) -> Kernel:
+        wide, names = dtype.wide.cuda, ("grad", "param", *present)
         given = [f"{value}_given" for value in self.values]
         lines = [f"const {wide} {value} = ({wide}){value}_given;" for value in self.values]
+        lines += [f"const {wide} {value}_rest = ({wide})(1 - {value}_given);" for value in self.values]
         lines += [f"constexpr bool HAS_{name} = {str(name in present).lower()};" for name in self.optional]
         unused = [f"{wide} {name} = 0;" for name in self.optional if name not in present]
         elements = [f"{wide}& {name} = at[{index}];" for index, name in enumerate(names)]
@@ -342,11 +357,13 @@ class Rule:
             f"{{ {' '.join(elements + unused)} grad *= sign; if (decay != 0) grad += decay * param; {self.cuda} }})"
         )
         lists = {"grads": "r", "params": "rw"} | {name: "rw" for name in present}
-        name = "_".join((self.name, *(each for each in present if each in self.optional)))
-        return lists_kernel(name, kind, lists, body, [SHIFT, *numbers(*given)], self._reference(kind, present), 15.0)
+        name = "_".join((self.name, *(name for name in present if name in self.optional)))
+        return lists_kernel(
+            name, dtype, lists, body, [SHIFT, *float64_scalars(*given)], self._reference(dtype, present), 15.0
+        )
 
-    def _reference(self, kind: dtype, present: tuple[str, ...]) -> Callable[..., None]:
-        wide = kind.wide.numpy
+    def _reference(self, dtype: dtype, present: tuple[str, ...]) -> Callable[..., None]:
+        wide = dtype.wide.numpy
 
         def reference(*given: Any) -> None:
             count = 2 + len(present)
@@ -365,11 +382,11 @@ class Rule:
 
 
 def _rule_samples(*lows: float, values: Sequence[Any]) -> Callable[[], Iterator[Sample]]:
-    """Samples of a rule's operator: lists whose lowest values are given, once to minimize and once to maximize."""
+    """Samples of the operator of a rule, with the given lowest values of its lists, to minimize and to maximize."""
 
     def samples() -> Iterator[Sample]:
-        yield Sample((*many(*lows), False, 0.0, *values))
-        yield Sample((*many(*lows), True, 0.1, *values))
+        yield Sample((*list_samples(*lows), False, 0.0, *values))
+        yield Sample((*list_samples(*lows), True, 0.1, *values))
 
     return samples
 
@@ -395,9 +412,9 @@ def _new_adadelta(grad: Any, param: Any, square: Any, delta: Any, lr: float, rho
 
 ADADELTA = Rule(
     "adadelta_step", ("square_avgs", "acc_deltas"), ("lr", "rho", "eps"),
-    """square_avgs = square_avgs * rho + (1 - rho) * grad * grad;
+    """square_avgs = square_avgs * rho + rho_rest * grad * grad;
     const auto change = sqrt(acc_deltas + eps) / sqrt(square_avgs + eps) * grad;
-    acc_deltas = acc_deltas * rho + (1 - rho) * change * change;
+    acc_deltas = acc_deltas * rho + rho_rest * change * change;
     param -= lr * change;""",
     _new_adadelta,
 )  # fmt: skip
@@ -411,9 +428,9 @@ def adadelta_step(
     call: Call, params: Operands, grads: Operands, square_avgs: Operands, acc_deltas: Operands, maximize: bool,
     decay: Number, lr: Number, rho: Number, eps: Number,
 ) -> Any:  # fmt: skip
-    """A step of Adadelta for parameters of one device; the parameters.
+    """A step of Adadelta for parameters of one device.  Returns the parameters.
 
-    decay: how much of the parameter is added to the gradient.
+    decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -440,9 +457,9 @@ def adagrad_step(
     call: Call, params: Operands, grads: Operands, sums: Operands, maximize: bool, decay: Number, rate: Number,
     eps: Number,
 ) -> Any:  # fmt: skip
-    """A step of Adagrad for parameters of one device; the parameters.
+    """A step of Adagrad for parameters of one device.  Returns the parameters.
 
-    rate: the learning rate after its decay;  decay: how much of the parameter is added to the gradient.
+    rate: the learning rate after its decay;  decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -459,7 +476,7 @@ def _new_adamax(
 
 ADAMAX = Rule(
     "adamax_step", ("exp_avgs", "exp_infs"), ("rate", "beta1", "beta2", "eps"),
-    """exp_avgs += (grad - exp_avgs) * (1 - beta1);
+    """exp_avgs += (grad - exp_avgs) * beta1_rest;
     exp_infs = larger(exp_infs * beta2, absolute(grad) + eps);
     param -= rate * (exp_avgs / exp_infs);""",
     _new_adamax,
@@ -474,9 +491,9 @@ def adamax_step(
     call: Call, params: Operands, grads: Operands, exp_avgs: Operands, exp_infs: Operands, maximize: bool,
     decay: Number, rate: Number, beta1: Number, beta2: Number, eps: Number,
 ) -> Any:  # fmt: skip
-    """A step of Adamax for parameters of one device; the parameters.
+    """A step of Adamax for parameters of one device.  Returns the parameters.
 
-    rate: the learning rate over 1 - beta1**step;  decay: how much of the parameter is added to the gradient.
+    rate: the learning rate over 1 - beta1**step;  decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -495,8 +512,8 @@ def _new_nadam(
 
 NADAM = Rule(
     "nadam_step", ("exp_avgs", "exp_avg_sqs"), ("of_grad", "of_mean", "beta1", "beta2", "eps", "shrink", "root"),
-    """exp_avgs += (grad - exp_avgs) * (1 - beta1);
-    exp_avg_sqs = exp_avg_sqs * beta2 + (1 - beta2) * grad * grad;
+    """exp_avgs += (grad - exp_avgs) * beta1_rest;
+    exp_avg_sqs = exp_avg_sqs * beta2 + beta2_rest * grad * grad;
     const auto divisor = sqrt(exp_avg_sqs) / root + eps;
     param = param * shrink - of_grad * (grad / divisor) - of_mean * (exp_avgs / divisor);""",
     _new_nadam,
@@ -513,11 +530,11 @@ def nadam_step(
     decay: Number, of_grad: Number, of_mean: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
     root: Number,
 ) -> Any:  # fmt: skip
-    """A step of NAdam for parameters of one device; the parameters.
+    """A step of NAdam for parameters of one device.  Returns the parameters.
 
-    of_grad, of_mean: the step's factors of the gradient and of its running mean.
-    root: the square root of 1 - beta2**step;  shrink: a factor of the parameter, before the step.
-    decay: how much of the parameter is added to the gradient.
+    of_grad, of_mean: the factors of the gradient and of its running mean in this step.
+    root: the square root of 1 - beta2**step;  shrink: a factor of the parameter before the step.
+    decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -537,8 +554,8 @@ def _new_radam(
 
 RADAM = Rule(
     "radam_step", ("exp_avgs", "exp_avg_sqs"), ("size", "rectified", "beta1", "beta2", "eps", "shrink"),
-    """exp_avgs += (grad - exp_avgs) * (1 - beta1);
-    exp_avg_sqs = exp_avg_sqs * beta2 + (1 - beta2) * grad * grad;
+    """exp_avgs += (grad - exp_avgs) * beta1_rest;
+    exp_avg_sqs = exp_avg_sqs * beta2 + beta2_rest * grad * grad;
     param = param * shrink - exp_avgs * size * (rectified > 0 ? rectified / (sqrt(exp_avg_sqs) + eps) : 1);""",
     _new_radam,
 )  # fmt: skip
@@ -547,7 +564,7 @@ _RADAM_SAMPLE = (0.1, 0.3, 0.9, 0.99, 1e-8, 0.99)
 
 def _radam_samples() -> Iterator[Sample]:
     yield from _rule_samples(-1, -2, -1, 0.1, values=_RADAM_SAMPLE)()
-    yield Sample((*many(-1, -2, -1, 0.1), False, 0.0, 0.1, 0.0, *_RADAM_SAMPLE[2:]))
+    yield Sample((*list_samples(-1, -2, -1, 0.1), False, 0.0, 0.1, 0.0, *_RADAM_SAMPLE[2:]))
 
 
 @operator(
@@ -558,11 +575,11 @@ def radam_step(
     call: Call, params: Operands, grads: Operands, exp_avgs: Operands, exp_avg_sqs: Operands, maximize: bool,
     decay: Number, size: Number, rectified: Number, beta1: Number, beta2: Number, eps: Number, shrink: Number,
 ) -> Any:  # fmt: skip
-    """A step of RAdam for parameters of one device; the parameters.
+    """A step of RAdam for parameters of one device.  Returns the parameters.
 
-    size: the learning rate over 1 - beta1**step;  shrink: a factor of the parameter, before the step.
-    rectified: the rectification times the square root of 1 - beta2**step, or 0 for a step by the mean alone.
-    decay: how much of the parameter is added to the gradient.
+    size: the learning rate over 1 - beta1**step;  shrink: a factor of the parameter before the step.
+    rectified: the rectification times the square root of 1 - beta2**step, or 0 for a step without it.
+    decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -582,10 +599,10 @@ def _new_rmsprop(
 
 RMSPROP = Rule(
     "rmsprop_step", ("square_avgs", "momentum_buffers", "grad_avgs"), ("lr", "alpha", "eps", "momentum"),
-    """square_avgs = square_avgs * alpha + (1 - alpha) * grad * grad;
+    """square_avgs = square_avgs * alpha + alpha_rest * grad * grad;
     auto variance = square_avgs;
     if constexpr (HAS_grad_avgs) {
-        grad_avgs += (grad - grad_avgs) * (1 - alpha);
+        grad_avgs += (grad - grad_avgs) * alpha_rest;
         variance -= grad_avgs * grad_avgs;
     }
     auto change = grad / (sqrt(variance) + eps);
@@ -597,7 +614,7 @@ _RMSPROP_SAMPLE = (0.1, 0.9, 1e-8, 0.5)
 
 
 def _rmsprop_samples() -> Iterator[Sample]:
-    params, grads, squares, buffers, means = many(-1, -2, 5, -1, -1)
+    params, grads, squares, buffers, means = list_samples(-1, -2, 5, -1, -1)
     for one in (buffers, []):
         for other in (means, []):
             yield Sample((params, grads, squares, one, other, False, 0.1, *_RMSPROP_SAMPLE))
@@ -611,10 +628,10 @@ def rmsprop_step(
     call: Call, params: Operands, grads: Operands, square_avgs: Operands, momentum_buffers: Operands,
     grad_avgs: Operands, maximize: bool, decay: Number, lr: Number, alpha: Number, eps: Number, momentum: Number,
 ) -> Any:  # fmt: skip
-    """A step of RMSprop for parameters of one device; the parameters.
+    """A step of RMSprop for parameters of one device.  Returns the parameters.
 
     momentum_buffers: empty without momentum;  grad_avgs: empty unless centered.
-    decay: how much of the parameter is added to the gradient.
+    decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -652,10 +669,10 @@ def rprop_step(
     call: Call, params: Operands, grads: Operands, prevs: Operands, step_sizes: Operands, maximize: bool,
     decay: Number, shrinking: Number, growing: Number, least: Number, most: Number,
 ) -> Any:  # fmt: skip
-    """A step of Rprop for parameters of one device; the parameters.
+    """A step of Rprop for parameters of one device.  Returns the parameters.
 
-    shrinking, growing: factors of an element's step size after its gradient has changed its sign, or kept it.
-    least, most: bounds of step sizes;  decay: how much of the parameter is added to the gradient.
+    shrinking, growing: the factor of the step size of an element if its gradient has changed its sign, or not.
+    least, most: the bounds of step sizes;  decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -677,7 +694,7 @@ ASGD = Rule(
 
 def _asgd_samples() -> Iterator[Sample]:
     for mu in (1.0, 0.25):
-        yield Sample((*many(-1, -2, -1), False, 0.1, 0.5, 0.99, mu))
+        yield Sample((*list_samples(-1, -2, -1), False, 0.1, 0.5, 0.99, mu))
 
 
 @operator(
@@ -687,11 +704,11 @@ def asgd_step(
     call: Call, params: Operands, grads: Operands, axs: Operands, maximize: bool, decay: Number, eta: Number,
     shrink: Number, mu: Number,
 ) -> Any:  # fmt: skip
-    """A step of averaged gradient descent for parameters of one device; the parameters.
+    """A step of averaged gradient descent for parameters of one device.  Returns the parameters.
 
-    eta: the step's learning rate;  shrink: a factor of the parameter, before the step.
-    axs: averages of the parameters;  mu: how much of the difference from its average a parameter adds to it.
-    decay: how much of the parameter is added to the gradient.
+    eta: the step's learning rate;  shrink: a factor of the parameter before the step.
+    axs: averages of the parameters;  mu: the share by which an average moves towards its parameter.
+    decay: the share of the parameter that is added to the gradient.
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
     """
@@ -711,10 +728,10 @@ def _count_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_count_samples, errors=_count_errors, mutates=("steps",), **(HIDDEN | {"dtypes": (float32,)}))
 def count_steps(call: Call, steps: Operands) -> Any:
-    """Add 1 to float32 numbers of one device; the numbers.
+    """Add 1 to float32 tensors with one element, of one device.  Returns the tensors.
 
     Host:   returns at once.
-    Raises: DtypeError, ShapeError unless they are float32 numbers.
+    Raises: DtypeError, ShapeError unless they are float32 tensors with one element.
     """
     _check_counters(call.name, steps, steps)
     for start in range(0, len(steps), MANY):
@@ -726,7 +743,7 @@ def count_steps(call: Call, steps: Operands) -> Any:
 
 
 def _lerp_samples() -> Iterator[Sample]:
-    yield Sample((*many(-1, -2), 0.25))
+    yield Sample((*list_samples(-1, -2), 0.25))
 
 
 def _lerp_errors() -> Iterator[ErrorSample]:
@@ -737,7 +754,7 @@ def _lerp_errors() -> Iterator[ErrorSample]:
 
 @operator(samples=_lerp_samples, errors=_lerp_errors, mutates=("averages",), **HIDDEN)
 def lerp_many(call: Call, averages: Operands, params: Operands, weight: Number) -> Any:
-    """Move averages of one device towards other tensors, by a share `weight` of the difference; the averages.
+    """Move averages of one device towards other tensors by a share `weight` of the difference.  Returns the averages.
 
     Host:   returns at once.
     Raises: ArgumentError, ShapeError or DtypeError if lists do not match.
@@ -748,16 +765,16 @@ def lerp_many(call: Call, averages: Operands, params: Operands, weight: Number) 
 
 
 @cache
-def _lerp_kernel(kind: dtype) -> Kernel:
-    wide = kind.wide.numpy
+def _lerp_kernel(dtype: dtype) -> Kernel:
+    wide = dtype.wide.numpy
 
     def reference(params: Any, averages: Any, shift: int, weight: float) -> None:
         for param, average in zip(params, averages):
             old = average.astype(wide)
             average[...] = old + (param.astype(wide) - old) * weight
 
-    cuda = kind.wide.cuda
+    cuda = dtype.wide.cuda
     step = f"[=]({cuda} (&at)[2]) {{ at[1] += (at[0] - at[1]) * ({cuda})weight; }}"
     body = f"update<2, 1, {cuda}>(lists, (int)shift, {step})"
     lists = {"params": "r", "averages": "rw"}
-    return lists_kernel("lerp_many", kind, lists, body, [SHIFT, *numbers("weight")], reference, 3.0)
+    return lists_kernel("lerp_many", dtype, lists, body, [SHIFT, *float64_scalars("weight")], reference, 3.0)

@@ -1,7 +1,15 @@
-"""The pointwise family: one body, one CUDA expression, every layout and every mix of types.
+"""Pointwise operators: one body, one CUDA expression, every layout and every mix of types.
 
 Each input is read as its compute type (`load`), the expression is evaluated, and the result is rounded once to
-the output type (`store`).  Numbers travel by value.  One kernel walks every layout (pointwise_source.py).
+the output type (`store`).  Numbers are passed by value.
+
+- One kernel serves every layout of its types.  Operands that are contiguous, at least along the fastest dimension, are
+  read in accesses of 16 bytes where their addresses are aligned, which the kernel checks.  Others are read element by
+  element.
+- A vector has as many elements of every operand as the widest type has in 16 bytes.  Where the result is narrower, it
+  has as many as fit 32 bytes, in two accesses.
+- No kernel divides by a size: the last row of the layout has the reciprocals (kernels/pointwise.cu).
+- Loads in flight come from many threads: a thread reads one vector of each operand, and registers are bounded.
 """
 
 from __future__ import annotations
@@ -10,6 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from .. import strides as st
@@ -19,26 +28,153 @@ from ..host import np
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
 from ..scalars import converted
 from .operator import POINTWISE, Number, Operator, Value, passed_as
-from .pointwise_source import WALK, Walk, grid_of, kernel_text, pack_of, walked
+
+ACCESS_BYTES = 16
+# How many tensors are read -> elements that a thread loads at once where they are not packed, and blocks that a
+# multiprocessor must hold, which bounds registers.  Measured on an H200: more of either spills.
+LOADS_AND_BLOCKS = {0: (4, 8), 1: (4, 8), 2: (3, 7), 3: (3, 6)}
+LOADS_AND_BLOCKS_OF_MANY = (3, 5)
+WAVE_BLOCKS = 132 * 8  # with fewer blocks, part of a large device is idle
+MAX_GRID_BLOCKS = 2**31 - 1
+MAX_OFFSETS = 2**32 - 2**16  # 32 bits, and a thread may count somewhat past the end
+RECIPROCALS = "reciprocals"  # the name of the last row of a layout
+_BODY = (Path(__file__).parent / "kernels" / "pointwise_body.cu").read_text()
+
+Input = tuple[str, dtype | None, dtype]  # name, type in memory (None: a number), compute type
+KernelLayout = tuple[st.Shape, list[st.Shape]]
+
+
+def kernel_layout(shape: Sequence[int], strides: Sequence[Sequence[int]], width: int) -> KernelLayout:
+    """(sizes, strides per operand and the row of reciprocals) with the fewest dimensions that fit every operand.
+
+    The dimension with the smallest stride of the first operand comes first.
+    """
+    order = sorted(range(len(shape)), key=lambda dim: -strides[0][dim])
+    sizes, steps = st.collapse([shape[dim] for dim in order], [[row[dim] for dim in order] for row in strides])
+    sizes, steps = sizes[::-1] or (1,), [row[::-1] or (1,) for row in steps]
+    return sizes, [*steps, _reciprocals(sizes, steps, width)]
+
+
+def _reciprocals(sizes: st.Shape, steps: Sequence[st.Shape], width: int) -> st.Shape:
+    is_far = max(prod(sizes), *(st.extent(sizes, row) for row in steps)) > MAX_OFFSETS
+    packs = is_vectorized(sizes, steps, width)
+    if len(sizes) == 1:
+        return (int(packs) << 32 | is_far,)
+    if is_far:
+        return (-1,) + (0,) * (len(sizes) - 1)
+    inverses = [(2**32 - 1) // size for size in sizes[:-1]]
+    first = inverses[0] | (2**32 - 1) // (sizes[0] // width) << 32 if packs else inverses[0]
+    return (first - 2**64 if first >= 2**63 else first, *inverses[1:], 0)
+
+
+def is_vectorized(sizes: Sequence[int], steps: Sequence[Sequence[int]], width: int) -> bool:
+    """Return whether every operand has whole vectors, or one repeated element, along dimension 0."""
+    if width == 1 or len(sizes) > 1 and sizes[0] % width:
+        return False
+    return all(row[0] == 0 or row[0] == 1 and all(step % width == 0 for step in row[1:]) for row in steps)
+
+
+def vector_width(out: dtype, inputs: Sequence[dtype]) -> int:
+    """The number of elements of one vector."""
+    widest = max(dtype.itemsize for dtype in (out, *inputs))
+    if out.itemsize == widest:
+        return ACCESS_BYTES // widest
+    return min(ACCESS_BYTES // out.itemsize, 2 * ACCESS_BYTES // widest)
+
+
+def pointwise_grid(layout: KernelLayout, width: int) -> Grid:
+    """The grid in which every thread loads once.  Small arrays get more threads with fewer elements each."""
+    sizes, steps = layout
+    numel = prod(sizes)
+    if steps[-1][0] != -1 and steps[-1][0] >> 32:
+        blocks = -(-numel // (width * THREADS))
+    else:
+        singles, _ = LOADS_AND_BLOCKS.get(len(steps) - 2, LOADS_AND_BLOCKS_OF_MANY)
+        blocks = max(-(-numel // (singles * THREADS)), min(-(-numel // THREADS), WAVE_BLOCKS))
+    return Grid((max(1, min(blocks, MAX_GRID_BLOCKS)), 1, 1), THREADS)
+
+
+def kernel_source(entry: str, out: dtype, inputs: Sequence[Input], cuda: str) -> str:
+    """The source of a kernel.  It calls prelude.cu, math.cu and pointwise.cu."""
+    tensors = [(name, dtype) for name, dtype, _ in inputs if dtype is not None]
+    operands = 1 + len(tensors)
+    singles, blocks = LOADS_AND_BLOCKS.get(len(tensors), LOADS_AND_BLOCKS_OF_MANY)
+    arguments = [f"{out.cuda}* out", *map(_argument, inputs), f"const __grid_constant__ Layout<{operands + 1}> layout"]
+    values = ", ".join(f"{compute.wide.cuda} {name}" for name, _, compute in inputs)
+    return f"""
+inline {out.cuda} value({values}) {{ return store<{out.cuda}>({cuda}); }}
+
+extern "C" __global__ void __launch_bounds__({THREADS}, {blocks})
+{entry}({", ".join(arguments)}) {{
+  constexpr int threads = {THREADS}, singles = {singles}, operands = {operands};
+  constexpr int pack = {vector_width(out, [dtype for _, dtype in tensors])};
+{Template(_BODY).substitute(_substitutions(out, inputs, tensors))}}}
+"""
+
+
+def _substitutions(out: dtype, inputs: Sequence[Input], tensors: Sequence[tuple[str, dtype]]) -> dict[str, str]:
+    """The text that replaces each $PART of kernels/pointwise_body.cu."""
+
+    def every(statement: str) -> str:
+        return " ".join(statement.format(n=name, t=dtype.cuda, at=at) for at, (name, dtype) in enumerate(tensors, 1))
+
+    def values(place: str) -> str:
+        at = iter(range(1, len(inputs) + 1))
+        return ", ".join(
+            f"({c.wide.cuda}){name}_number"
+            if dtype is None
+            else f"load<{c.wide.cuda}>({place.format(n=name, at=next(at))})"
+            for name, dtype, c in inputs
+        )
+
+    aligned = every("&& (layout.stride[{at}][0] == 0 || is_aligned<pack>({n}_data))")
+    return {
+        "T": out.cuda,
+        "ALIGNED": f"is_aligned<pack>(out) {aligned}",
+        "PACKS": every("Loaded<{t}, pack> {n}_pack;"),
+        "FETCH_LINE": every(
+            "if (layout.stride[{at}][0]) {n}_pack.fetch({n}_data + place); else {n}_pack.fetch_one({n}_data);"
+        ),
+        "FETCH": every(
+            "if (layout.stride[{at}][0]) {n}_pack.fetch({n}_data + at[0][{at}]); "
+            "else {n}_pack.fetch_one({n}_data + at[0][{at}]);"
+        ),
+        "REPEAT": every("if (layout.stride[{at}][0] == 0) {n}_pack.repeat();"),
+        "OF_PACK": values("{n}_pack[lane]"),
+        "ONES": every("{t} {n}_one[singles];"),
+        "FETCH_ONE": every("{n}_one[each] = {n}_data[at[each][{at}]];"),
+        "OF_ONE": values("{n}_one[each]"),
+        "OF_FAR": values("{n}_data[at[{at}]]"),
+    }
+
+
+def _argument(input: Input) -> str:
+    name, dtype, compute = input
+    if dtype is None:
+        return f"{'double' if compute.category == FLOATING else 'long long'} {name}_number"
+    return f"const {dtype.cuda}* {name}_data"
+
+
+# operators
 
 THREADS = 256
 PER_THREAD = 4
-MAX_BLOCKS = 132 * 32  # enough to fill any device; the kernel strides over the rest
-_SOURCES = Path(__file__).parent / "kernels"
+FULL_DEVICE_BLOCKS = 132 * 32  # enough to fill any device; the kernel strides over the rest
+_FOLDER = Path(__file__).parent / "kernels"
 
 PYTHON = {BOOL: bool, INTEGER: int, FLOATING: float}
 
 Types = Sequence[dtype]
-Rule = Callable[[str, Types, dtype], tuple[Types, dtype]]
+DtypeRule = Callable[[str, Types, dtype], tuple[Types, dtype]]
 
 
 def source_text(name: str) -> str:
-    """The text of a .cu file of ops/kernels."""
-    return (_SOURCES / name).read_text()
+    """Read a .cu file of ops/kernels."""
+    return (_FOLDER / name).read_text()
 
 
 PRELUDE = source_text("prelude.cu") + source_text("math.cu")
-WALKING = PRELUDE + source_text("pointwise.cu")
+POINTWISE_SOURCE = PRELUDE + source_text("pointwise.cu")
 
 
 # dtype rules: (operator, input types, their common type) -> (the type each input is read as, the result's type)
@@ -56,17 +192,17 @@ def to_float(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def to_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """Compute in the common type, answer bool."""
+    """Compute in the common type, return bool."""
     return [common] * len(types), bool_
 
 
 def as_bool(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """Read every input as bool, answer bool."""
+    """Read every input as bool, return bool."""
     return [bool_] * len(types), bool_
 
 
 def numbers(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `promoted`; bool is refused."""
+    """As `promoted`, but bool is an error."""
     if common is bool_:
         raise DtypeError(
             "bool operands are not supported", hint="convert with .to(torch.uint8) or use logical_*", operator=name
@@ -75,7 +211,7 @@ def numbers(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
 
 
 def floating_only(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """As `promoted`; integers and bool are refused."""
+    """As `promoted`, but integers and bool are errors."""
     if not common.is_floating_point:
         raise DtypeError(
             f"operands must be floating point, got {common.name}", hint="convert with .float()", operator=name
@@ -84,29 +220,29 @@ def floating_only(name: str, types: Types, common: dtype) -> tuple[Types, dtype]
 
 
 def selected(name: str, types: Types, common: dtype) -> tuple[Types, dtype]:
-    """The first input is a condition, read as bool; the others promote."""
+    """Read the first input as a bool condition; promote the others to one type."""
     if types[0] is not bool_:
         raise DtypeError(
             f"condition must be bool, got {types[0].name}", hint="compare first, for example x > 0", operator=name
         )
     rest = types[1]
-    for each in types[2:]:
-        rest = promote(rest, each)
+    for other in types[2:]:
+        rest = promote(rest, other)
     return [bool_, *[rest] * (len(types) - 1)], rest
 
 
 class Pointwise(Operator):
-    """An operator whose result at an index depends on its inputs at that index alone.
+    """An operator whose result at an index depends only on its inputs at that index.
 
-    exact: numbers must fit the type that is computed in; else they wrap.
-    factor: a parameter of which a number must fit that type, and does not take part in promotion.
+    exact: whether numbers that the compute type cannot hold are errors; otherwise they wrap.
+    factor: the name of a parameter whose numbers must fit the compute type and take no part in promotion.
     """
 
-    casts = False  # whether a result may be written into a tensor of any type
+    casts = False  # whether out= may have any type
 
     def __init__(
-        self, body: Callable[..., Any], rule: Rule, cuda: str, cost: float, *, exact: bool = False, factor: str = "",
-        **options: Any,
+        self, body: Callable[..., Any], rule: DtypeRule, cuda: str, cost: float, *, exact: bool = False,
+        factor: str = "", **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(body, POINTWISE, **options)
         self.rule = rule
@@ -117,46 +253,46 @@ class Pointwise(Operator):
         self.kernels: dict[Any, Kernel] = {}
 
     def lower(self, call: Any, *operands: Any) -> Any:
-        """Decide types, shape, kernel and grid.  Raises DtypeError or ShapeError."""
+        """Choose types, shape, kernel and grid, and launch.  Raises DtypeError or ShapeError."""
         out = call.given
-        tensors = [each for each in operands if is_tensor(each)]
-        types = [type_of(each) for each in operands]
-        promoting = [each for at, each in enumerate(operands) if at != self.factor or is_tensor(each)]
-        computes, kind = self.rule(self.name, types, common_type(promoting))
-        shape = st.Size(st.broadcast([each.shape for each in tensors], self.name))
+        tensors = [operand for operand in operands if is_tensor(operand)]
+        types = [type_of(operand) for operand in operands]
+        promoting = [operand for at, operand in enumerate(operands) if at != self.factor or is_tensor(operand)]
+        computes, dtype = self.rule(self.name, types, common_type(promoting))
+        shape = st.Size(st.broadcast([tensor.shape for tensor in tensors], self.name))
         if out is not None:
-            check_out(self.name, out, shape, out.dtype if self.casts else kind)
-        result = call.output(shape, kind, self.strides_of(shape, operands)) if out is None else out
+            check_out(self.name, out, shape, out.dtype if self.casts else dtype)
+        result = call.output(shape, dtype, self.strides_of(shape, operands)) if out is None else out
         if prod(shape):
-            inputs = [kind if is_tensor(each) else None for kind, each in zip(types, operands)]
+            inputs = [dtype if is_tensor(operand) else None for dtype, operand in zip(types, operands)]
             kernel = self.kernel(result.dtype, inputs, tuple(computes))
             values = [
-                each if is_tensor(each) else self.number(call, at, each, c)
-                for at, (each, c) in enumerate(zip(operands, computes))
+                operand if is_tensor(operand) else self.number(call, at, operand, c)
+                for at, (operand, c) in enumerate(zip(operands, computes))
             ]
-            pack = pack_of(result.dtype, [each.dtype for each in tensors])
-            strides = [result.strides, *[st.expand(each.shape, each.strides, shape) for each in tensors]]
-            kernel, grid, walk = self.spread(kernel, walked(shape, strides, pack), pack)
-            call.launch(kernel, grid, result, *values, walk)
+            width = vector_width(result.dtype, [tensor.dtype for tensor in tensors])
+            strides = [result.strides, *[st.expand(tensor.shape, tensor.strides, shape) for tensor in tensors]]
+            kernel, grid, layout = self.spread(kernel, kernel_layout(shape, strides, width), width)
+            call.launch(kernel, grid, result, *values, layout)
         return result
 
-    def strides_of(self, shape: Sequence[int], operands: Sequence[Any]) -> st.Shape:
-        """The strides of a new result.  A number counts as a tensor without dimensions where it is an operand."""
-        laid = [(each.shape, each.strides) if is_tensor(each) else ((), ()) for each in operands]
+    def strides_of(self, shape: st.Shape, operands: Sequence[Any]) -> st.Shape:
+        """The strides of a new result.  A number that is an operand counts as a zero-dimensional tensor."""
+        laid = [(operand.shape, operand.strides) if is_tensor(operand) else ((), ()) for operand in operands]
         if self.exact or self.factor >= 0:
-            laid = [each for each, operand in zip(laid, operands) if is_tensor(operand)]
+            laid = [operand_layout for operand_layout, operand in zip(laid, operands) if is_tensor(operand)]
         return st.elementwise(shape, laid)
 
     def number(self, call: Any, at: int, value: Any, compute: dtype) -> Any:
-        """A number as it is passed to the kernel: checked if it is an argument, else left to wrap in the kernel."""
+        """Convert a number for the kernel: an argument is checked, an operand wraps in the kernel."""
         if self.exact or at == self.factor:
             held = compute if self.exact else compute.wide
             return passed_as(value, partial(converted, call.called, held), PYTHON[compute.category])
         return passed_as(value, PYTHON[compute.category])
 
-    def spread(self, kernel: Kernel, walk: Walk, pack: int) -> tuple[Kernel, Grid, Walk]:
-        """The kernel to launch, its grid and how it walks its operands."""
-        return kernel, grid_of(walk, pack), walk
+    def spread(self, kernel: Kernel, layout: KernelLayout, width: int) -> tuple[Kernel, Grid, KernelLayout]:
+        """(kernel to launch, its grid, the layout that it gets)."""
+        return kernel, pointwise_grid(layout, width), layout
 
     def kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: tuple[dtype, ...]) -> Kernel:
         """The kernel for these types; an input of None is a number."""
@@ -167,35 +303,35 @@ class Pointwise(Operator):
 
     def _make_kernel(self, out: dtype, inputs: Sequence[dtype | None], computes: Sequence[dtype]) -> Kernel:
         names = [parameter.name for parameter in self.parameters]
-        tensors = [name for name, each in zip(names, inputs) if each is not None]
+        tensors = [name for name, stored in zip(names, inputs) if stored is not None]
         params: list[Param] = [Pointer("out", out, "w", "layout")]
-        for name, each, compute in zip(names, inputs, computes):
-            if each is None:
+        for name, stored, compute in zip(names, inputs, computes):
+            if stored is None:
                 params.append(Scalar(name, "float64" if compute.category == FLOATING else "int64"))
             else:
-                params.append(Pointer(name, each, "r", "layout"))
-        params.append(Strided("layout", ("out", *tensors, WALK)))
-        tags = [out.name] + [each.name if each else f"n{compute.name}" for each, compute in zip(inputs, computes)]
-        entry = "_".join([self.name, *tags])
-        source = WALKING + kernel_text(entry, out, list(zip(names, inputs, computes)), self.cuda)
-        made = Kernel(entry, source, params, _reference(self.body, computes), self.cost)
-        if all(each in (None, kind) and kind.wide is kind for each, kind in zip(inputs, computes)):
-            made.body, made.computes = self.body, tuple(computes)
-        return made
+                params.append(Pointer(name, stored, "r", "layout"))
+        params.append(Strided("layout", ("out", *tensors, RECIPROCALS)))
+        tags = [stored.name if stored else f"n{compute.name}" for stored, compute in zip(inputs, computes)]
+        entry = "_".join([self.name, out.name, *tags])
+        source = POINTWISE_SOURCE + kernel_source(entry, out, list(zip(names, inputs, computes)), self.cuda)
+        kernel = Kernel(entry, source, params, _reference(self.body, computes), self.cost)
+        if all(stored in (None, compute) and compute.wide is compute for stored, compute in zip(inputs, computes)):
+            kernel.body, kernel.computes = self.body, tuple(computes)
+        return kernel
 
 
 def _number(value: int | float) -> Any:
-    """A number as it lies in the launch buffer; `astype` then converts it as C does."""
+    """A number with the type that it has in the launch buffer; `astype` converts it as C does."""
     return np.float64(value) if isinstance(value, float) else np.int64(value)
 
 
 def _reference(body: Callable[..., Any], computes: Sequence[dtype]) -> Callable[..., None]:
-    wide = [each.wide for each in computes]
+    wide = [dtype.wide for dtype in computes]
 
     def reference(out: Any, *operands: Any) -> None:
         values = [
-            each.astype(kind.numpy, copy=False) if hasattr(each, "astype") else _number(each).astype(kind.numpy)
-            for each, kind in zip(operands, wide)
+            operand.astype(own.numpy, copy=False) if hasattr(operand, "astype") else _number(operand).astype(own.numpy)
+            for operand, own in zip(operands, wide)
         ]
         result = body(*values)
         if out.itemsize == 2 and getattr(result, "dtype", None) == np.float64:
@@ -206,38 +342,44 @@ def _reference(body: Callable[..., Any], computes: Sequence[dtype]) -> Callable[
 
 
 def grid_over(numel: int, per_thread: int = PER_THREAD) -> Grid:
-    """A grid whose threads stride over `numel` elements."""
+    """A grid for a kernel whose threads loop over `numel` elements with a stride."""
     blocks = -(-numel // (THREADS * per_thread))
-    return Grid((max(1, min(blocks, MAX_BLOCKS)), 1, 1), THREADS)
+    return Grid((max(1, min(blocks, FULL_DEVICE_BLOCKS)), 1, 1), THREADS)
 
 
 def is_tensor(operand: Any) -> bool:
-    """Whether an operand of a call is a tensor, or else a number."""
+    """Return whether an operand is a tensor; if not, it is a number."""
     return hasattr(operand, "strides")
 
 
+def numpy_type(array: Any) -> Any:
+    """The NumPy dtype of an array that the body of a pointwise operator gets."""
+    return array.dtype
+
+
 def type_of(operand: Any) -> dtype:
-    """A tensor's type, or the type that a number has when nothing else decides."""
+    """A tensor's type, or the type of a number that is not promoted with tensors."""
     if is_tensor(operand):
-        return operand.dtype  # type: ignore[no-any-return]
+        own: dtype = operand.dtype
+        return own
     return of_scalar(operand.kind() if type(operand) is Number else operand, float32)
 
 
 def common_type(operands: Sequence[Any]) -> dtype:
     """The result type of tensors and numbers together.
 
-    Tensors with dimensions decide; a zero-dimensional tensor, and after it a number, counts only where its category is
-    higher (a float with integers).
+    Tensors with dimensions decide.  A zero-dimensional tensor counts only if its category is higher, as float is with
+    integers.  So does a number, compared with both.
     """
     ranks: list[dtype | None] = [None, None, None]
-    for each in operands:
-        rank = 2 if not is_tensor(each) else 0 if each.shape else 1
-        have, own = ranks[rank], type_of(each)
+    for operand in operands:
+        rank = 2 if not is_tensor(operand) else 0 if operand.shape else 1
+        have, own = ranks[rank], type_of(operand)
         ranks[rank] = own if have is None else promote(have, own)
     common: dtype | None = None
-    for kind in ranks:
-        if kind is not None and (common is None or kind.category > common.category):
-            common = kind
+    for own_type in ranks:
+        if own_type is not None and (common is None or own_type.category > common.category):
+            common = own_type
     assert common is not None
     return common
 
@@ -267,11 +409,12 @@ def uncastable(name: str, result: dtype, target: dtype) -> DtypeError:
 
 
 def pointwise(
-    *, dtype: Rule, cuda: str, cost: float = 1.0, **options: Any
+    *, dtype: DtypeRule, cuda: str, cost: float = 1.0, **options: Any
 ) -> Callable[[Callable[..., Any]], Pointwise]:
     """Make a pointwise operator of a body on NumPy arrays of the compute type.
 
-    cuda: the same as an expression of CUDA C++ over the parameter names.  cost: arithmetic operations per element.
+    cuda: the same computation, as a CUDA C++ expression of the parameter names.
+    cost: arithmetic operations per element.
     exact, factor: see Pointwise.
     """
     options.setdefault("inplace", True)

@@ -1,8 +1,8 @@
-"""Softmax and its logarithm.  kernels/softmax.cu has their device code.
+"""Softmax, log_softmax and their gradients.  kernels/softmax.cu has the device code.
 
 - Half types are computed in float32, and each result is rounded once.
-- They work along any dimension of any strides: along the innermost, threads hold rows; else neighbours make rows next
-  to each other.
+- The dimension and the strides may be any.  Along the innermost dimension, threads hold whole rows.  Along another,
+  neighbouring threads compute neighbouring rows ("across").
 """
 
 from __future__ import annotations
@@ -16,14 +16,22 @@ from ..dtypes import FLOATING_TYPES, dtype
 from ..errors import DtypeError
 from ..host import np
 from ..kernel import Kernel, Pointer, Scalar, Strided
-from .dims import bad_dims
 from .operator import Array, ErrorSample, Operand, Sample, operator
 from .pointwise import THREADS, source_text
-from .reduction import lines_of, spread_of
-from .rows import ROW_ARGUMENTS, ROW_BOUNDS, ROW_NUMBERS, across_grid, even, rows_of
-from .rows import SOURCE as ROWS
+from .reduction_kernels import (
+    ROW_ARGUMENTS,
+    ROW_BOUNDS,
+    ROW_PARAMETERS,
+    ROW_SOURCE,
+    across_grid,
+    even_variant,
+    layout_along,
+    plan_rows,
+    plan_spread,
+)
+from .samples import bad_dims
 
-SOURCE = ROWS + source_text("softmax.cu")
+SOFTMAX_SOURCE = ROW_SOURCE + source_text("softmax.cu")
 OPERATIONS = 8.0  # per element
 _ACROSS = [Scalar(name, "int64") for name in ("rows", "size", "lanes", "logarithm")]
 
@@ -48,10 +56,10 @@ def _backward_reference(out: Any, grad: Any, output: Any, wide: dtype, logarithm
 
 @cache
 def softmax_kernel(source: dtype, out: dtype, is_even: bool) -> Kernel:
-    """Softmax, or its logarithm, of `source` values written as `out`, of rows that threads hold."""
-    end, choice = even(is_even)
+    """The kernel of softmax, or log_softmax, of rows that threads hold, from type `source` to type `out`."""
+    end, choice = even_variant(is_even)
     entry = f"softmax_{source.name}_{out.name}{end}"
-    code = f"""{SOURCE}
+    code = f"""{SOFTMAX_SOURCE}
 extern "C" __global__ void {ROW_BOUNDS} {entry}({out.cuda}* out, const {source.cuda}* input,
     const __grid_constant__ Layout<2> layout, {ROW_ARGUMENTS},
     long long logarithm) {{
@@ -62,15 +70,15 @@ extern "C" __global__ void {ROW_BOUNDS} {entry}({out.cuda}* out, const {source.c
     def reference(result: Any, input: Any, rows: int, size: int, tiles: int, lanes: int, logarithm: int) -> None:
         _softmax_reference(result, input, out.wide, logarithm)
 
-    params = [*_layout_params(("out", out), ("input", source)), *ROW_NUMBERS, Scalar("logarithm", "int64")]
+    params = [*_layout_params(("out", out), ("input", source)), *ROW_PARAMETERS, Scalar("logarithm", "int64")]
     return Kernel(entry, code, params, reference, OPERATIONS)
 
 
 @cache
 def softmax_across_kernel(source: dtype, out: dtype) -> Kernel:
-    """The same of rows that lie next to each other."""
+    """The kernel of softmax, or log_softmax, of rows that are next to each other in memory."""
     entry = f"softmax_across_{source.name}_{out.name}"
-    code = f"""{SOURCE}
+    code = f"""{SOFTMAX_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, const {source.cuda}* input,
     const __grid_constant__ Layout<2> layout, long long rows, long long size, long long lanes, long long logarithm) {{
   softmax_across<{out.wide.cuda}>(out, input, layout, rows, size, (int)lanes, logarithm != 0);
@@ -84,11 +92,11 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out,
 
 
 @cache
-def softmax_backward_kernel(kind: dtype, is_even: bool) -> Kernel:
-    """The gradient of softmax, or of its logarithm, of rows that threads hold."""
-    end, choice = even(is_even)
-    entry, t, c = f"softmax_backward_{kind.name}{end}", kind.cuda, kind.wide.cuda
-    code = f"""{SOURCE}
+def softmax_backward_kernel(dtype: dtype, is_even: bool) -> Kernel:
+    """The kernel of the gradient of softmax, or log_softmax, of rows that threads hold."""
+    end, choice = even_variant(is_even)
+    entry, t, c = f"softmax_backward_{dtype.name}{end}", dtype.cuda, dtype.wide.cuda
+    code = f"""{SOFTMAX_SOURCE}
 extern "C" __global__ void {ROW_BOUNDS} {entry}({t}* out, const {t}* grad, const {t}* output,
     const __grid_constant__ Layout<3> layout, {ROW_ARGUMENTS},
     long long logarithm) {{
@@ -99,50 +107,50 @@ extern "C" __global__ void {ROW_BOUNDS} {entry}({t}* out, const {t}* grad, const
     def reference(
         out: Any, grad: Any, output: Any, rows: int, size: int, tiles: int, lanes: int, logarithm: int
     ) -> None:
-        _backward_reference(out, grad, output, kind.wide, logarithm)
+        _backward_reference(out, grad, output, dtype.wide, logarithm)
 
-    arrays = _layout_params(("out", kind), ("grad", kind), ("output", kind))
-    return Kernel(entry, code, [*arrays, *ROW_NUMBERS, Scalar("logarithm", "int64")], reference, OPERATIONS)
+    arrays = _layout_params(("out", dtype), ("grad", dtype), ("output", dtype))
+    return Kernel(entry, code, [*arrays, *ROW_PARAMETERS, Scalar("logarithm", "int64")], reference, OPERATIONS)
 
 
 @cache
-def softmax_backward_across_kernel(kind: dtype) -> Kernel:
-    """The same of rows that lie next to each other."""
-    entry, t = f"softmax_backward_across_{kind.name}", kind.cuda
-    code = f"""{SOURCE}
+def softmax_backward_across_kernel(dtype: dtype) -> Kernel:
+    """The kernel of the gradient for rows that are next to each other in memory."""
+    entry, t = f"softmax_backward_across_{dtype.name}", dtype.cuda
+    code = f"""{SOFTMAX_SOURCE}
 extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({t}* out, const {t}* grad, const {t}* output,
     const __grid_constant__ Layout<3> layout, long long rows, long long size, long long lanes, long long logarithm) {{
-  softmax_backward_across<{kind.wide.cuda}>(out, grad, output, layout, rows, size, (int)lanes, logarithm != 0);
+  softmax_backward_across<{dtype.wide.cuda}>(out, grad, output, layout, rows, size, (int)lanes, logarithm != 0);
 }}
 """
 
     def reference(out: Any, grad: Any, output: Any, rows: int, size: int, lanes: int, logarithm: int) -> None:
-        _backward_reference(out, grad, output, kind.wide, logarithm)
+        _backward_reference(out, grad, output, dtype.wide, logarithm)
 
-    arrays = _layout_params(("out", kind), ("grad", kind), ("output", kind))
+    arrays = _layout_params(("out", dtype), ("grad", dtype), ("output", dtype))
     return Kernel(entry, code, [*arrays, *_ACROSS], reference, OPERATIONS)
 
 
 def _layout_params(*arrays: tuple[str, dtype]) -> list[Any]:
-    """Arrays of one shape, of which the first is written."""
-    pointers = [Pointer(name, kind, "r" if at else "w", "layout") for at, (name, kind) in enumerate(arrays)]
+    """Parameters for arrays of one shape; the first array is written."""
+    pointers = [Pointer(name, dtype, "r" if at else "w", "layout") for at, (name, dtype) in enumerate(arrays)]
     return [*pointers, Strided("layout", tuple(name for name, _ in arrays))]
 
 
 def _run_softmax(call: Any, logarithm: bool, input: Any, dim: int, wanted: dtype | None) -> Any:
     dim = st.wrap_dim(dim, len(input.shape), call.name)
-    kind = wanted or input.dtype
-    if not kind.is_floating_point:
+    dtype = wanted or input.dtype
+    if not dtype.is_floating_point:
         raise DtypeError(
-            f"input must be floating point, got {kind.name}", hint="pass dtype=torch.float32", operator=call.name
+            f"input must be floating point, got {dtype.name}", hint="pass dtype=torch.float32", operator=call.name
         )
-    out = call.output(input.shape, kind)
+    out = call.output(input.shape, dtype)
     if out.numel():
-        layout, count, size, is_inner = lines_of(input.shape, [out.strides, input.strides], dim)
+        layout, count, size, is_inner = layout_along(input.shape, [out.strides, input.strides], dim)
         if is_inner and layout[1][0][-1] == 1:
-            is_even, rows = rows_of(count, size, (out, input), layout[1])
+            is_even, rows = plan_rows(count, size, (out, input), layout[1])
             call.launch(
-                softmax_kernel(input.dtype, kind, is_even),
+                softmax_kernel(input.dtype, dtype, is_even),
                 rows.grid(),
                 out,
                 input,
@@ -151,26 +159,26 @@ def _run_softmax(call: Any, logarithm: bool, input: Any, dim: int, wanted: dtype
                 int(logarithm),
             )
         else:
-            lanes = spread_of(count, size, False, may_split=False).lanes
-            kernel = softmax_across_kernel(input.dtype, kind)
+            lanes = plan_spread(count, size, False, may_split=False).lanes
+            kernel = softmax_across_kernel(input.dtype, dtype)
             call.launch(kernel, across_grid(count, lanes), out, input, layout, count, size, lanes, int(logarithm))
     return out
 
 
 def _run_softmax_backward(call: Any, logarithm: bool, grad: Any, output: Any, dim: int) -> Any:
     dim = st.wrap_dim(dim, len(output.shape), call.name)
-    kind = output.dtype
-    grad = grad if grad.dtype is kind else call.contiguous(grad, kind)
-    out = call.output(output.shape, kind)
+    dtype = output.dtype
+    grad = grad if grad.dtype is dtype else call.contiguous(grad, dtype)
+    out = call.output(output.shape, dtype)
     if out.numel():
-        layout, count, size, is_inner = lines_of(output.shape, [out.strides, grad.strides, output.strides], dim)
+        layout, count, size, is_inner = layout_along(output.shape, [out.strides, grad.strides, output.strides], dim)
         if is_inner and layout[1][0][-1] == 1:
-            is_even, rows = rows_of(count, size, (out, grad, output), layout[1])
-            kernel = softmax_backward_kernel(kind, is_even)
+            is_even, rows = plan_rows(count, size, (out, grad, output), layout[1])
+            kernel = softmax_backward_kernel(dtype, is_even)
             call.launch(kernel, rows.grid(), out, grad, output, layout, *rows, int(logarithm))
         else:
-            lanes = spread_of(count, size, False, may_split=False).lanes
-            kernel = softmax_backward_across_kernel(kind)
+            lanes = plan_spread(count, size, False, may_split=False).lanes
+            kernel = softmax_backward_across_kernel(dtype)
             numbers = count, size, lanes, int(logarithm)
             call.launch(kernel, across_grid(count, lanes), out, grad, output, layout, *numbers)
     return out
@@ -200,7 +208,7 @@ def _backward_samples() -> Iterator[Sample]:
 def softmax(call: Any, input: Operand, dim: int, dtype: Any = None) -> Any:
     """exp(input) divided by its sum along `dim`.
 
-    dtype: the input is read, and the result returned, as this type; None keeps the input's.
+    dtype: the type in which the input is read and the result returned; None keeps the input's.
     Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, DtypeError for integers.
@@ -219,9 +227,9 @@ def _(grad: Any, out: Any, dim: int) -> Any:
 
 @operator(samples=_softmax_samples, errors=_softmax_errors, dtypes=FLOATING_TYPES)
 def log_softmax(call: Any, input: Operand, dim: int, dtype: Any = None) -> Any:
-    """Logarithm of `softmax`, exact also where that is too small to represent.
+    """Logarithm of `softmax`, accurate where softmax underflows.
 
-    dtype: the input is read, and the result returned, as this type; None keeps the input's.
+    dtype: the type in which the input is read and the result returned; None keeps the input's.
     Shapes: the result has the input's shape.
     Host:   returns at once.
     Raises: IndexRangeError if dim is out of range, DtypeError for integers.
@@ -240,7 +248,7 @@ def _(grad: Any, out: Any, dim: int) -> Any:
 
 @operator(samples=_backward_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def softmax_backward(call: Any, grad_output: Operand, output: Operand, dim: int) -> Any:
-    """output * (grad_output - sum(grad_output * output)): the gradient of `softmax`, whose result `output` is.
+    """The gradient of `softmax` from its result: output * (grad_output - sum(grad_output * output)).
 
     Shapes: all have one shape.
     Host:   returns at once.
@@ -256,7 +264,7 @@ def _(grad: Any, grad_output: Any, output: Any, dim: int) -> Any:
 
 @operator(samples=_backward_samples, dtypes=FLOATING_TYPES, method=False, function=False)
 def log_softmax_backward(call: Any, grad_output: Operand, output: Operand, dim: int) -> Any:
-    """grad_output - exp(output) * sum(grad_output): the gradient of `log_softmax`, whose result `output` is.
+    """The gradient of `log_softmax` from its result: grad_output - exp(output) * sum(grad_output).
 
     Shapes: all have one shape.
     Host:   returns at once.

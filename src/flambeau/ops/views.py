@@ -1,4 +1,4 @@
-"""Views: another shape over the same bytes.  Views of a part are in parts.py."""
+"""Views of a whole tensor: reshape, transpose, permute, squeeze, expand and view, also as another dtype."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 from .. import dtypes
 from .. import strides as st
 from ..core import views as core
+from ..core.layout import layout_of
 from ..errors import IndexRangeError, ShapeError
-from .dims import bad_last, bad_new, bad_second
 from .operator import Array, ErrorSample, Operand, Sample, composite, view
+from .samples import bad_last, bad_new, bad_second
 
 
 def wrap_dims(dims: Sequence[int], ndim: int, name: str) -> list[int]:
-    """Several dimensions counted from the front.  Raises ShapeError if one is named twice."""
+    """Count several dimensions from the front.  Raises ShapeError if one is repeated."""
     wrapped = [st.wrap_dim(dim, ndim, name) for dim in dims]
     if len(set(wrapped)) != len(wrapped):
         raise ShapeError(
@@ -41,11 +42,11 @@ def _view_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_view_samples, errors=_view_errors, dtypes=dtypes.ALL, name="view")
 def view_(input: Operand, size: Any) -> Any:
-    """The same memory as another shape; one size may be -1, which is then inferred.
+    """A view with another shape; one size may be -1, which is then inferred.
 
     Shapes: the result has shape `size`, with as many elements as the input.
     Host:   returns at once.
-    Raises: ShapeError if the number of elements differs, or the strides cannot show that shape.
+    Raises: ShapeError if the number of elements differs, or the strides do not allow that shape.
     Example:
         >>> x = torch.arange(6)
         >>> y = x.view(2, 3)
@@ -76,7 +77,7 @@ def _(grad: Any, input_shape: Any) -> Any:
 
 @composite(samples=_view_samples, errors=lambda: list(_view_errors())[:1], dtypes=dtypes.ALL, takes_out=False)
 def reshape(input: Operand, shape: Any) -> Any:
-    """A view as another shape where there is one, else a copy.
+    """A view with another shape where the strides allow it, else a copy.
 
     Shapes: the result has shape `shape` (one size may be -1), with as many elements as the input.
     Host:   returns at once.
@@ -112,7 +113,7 @@ def _flatten_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_flatten_samples, errors=_flatten_errors, dtypes=dtypes.ALL, takes_out=False)
 def flatten(input: Operand, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """Dimensions start_dim to end_dim, both included, as one.
+    """Merge the dimensions start_dim to end_dim, both included.
 
     Shapes: their sizes are multiplied; a zero-dimensional input becomes one-dimensional.
     Host:   returns at once.
@@ -146,14 +147,14 @@ def _ravel_samples() -> Iterator[Sample]:
 
 @composite(samples=_ravel_samples, dtypes=dtypes.ALL, takes_out=False)
 def ravel(input: Operand) -> Any:
-    """Every element in one dimension: a view of a contiguous input, else a copy.
+    """Flatten to one dimension: a view of a contiguous input, else a copy.
 
     Host: returns at once.
     Example:
         >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
         tensor([1, 2, 3, 4])
     """
-    return view_(input.contiguous(), (-1,))  # type: ignore[attr-defined]
+    return view_(input.contiguous(), (-1,))
 
 
 def _unflatten_samples() -> Iterator[Sample]:
@@ -168,7 +169,7 @@ def _unflatten_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_unflatten_samples, errors=_unflatten_errors, dtypes=dtypes.ALL, takes_out=False)
 def unflatten(input: Operand, dim: int, sizes: Any) -> Any:
-    """One dimension as several; one size may be -1.
+    """Split one dimension into several; one size may be -1.
 
     Shapes: dimension `dim` is replaced by `sizes`, whose product is its size.
     Host:   returns at once.
@@ -195,7 +196,7 @@ def _squeeze_samples() -> Iterator[Sample]:
 
 @view(samples=_squeeze_samples, errors=bad_last, dtypes=dtypes.ALL)
 def squeeze(input: Operand, dim: Any = None) -> Any:
-    """A view without dimensions of size 1: all of them, or those of `dim`, a number or several.
+    """A view without dimensions of size 1: all of them, or those in `dim`, an int or several.
 
     Host:   returns at once.
     Raises: IndexRangeError if a dimension is out of range.
@@ -228,7 +229,7 @@ def _unsqueeze_samples() -> Iterator[Sample]:
 
 @view(samples=_unsqueeze_samples, errors=bad_new, dtypes=dtypes.ALL)
 def unsqueeze(input: Operand, dim: int) -> Any:
-    """A view with a dimension of size 1 put in at `dim`.
+    """A view with a dimension of size 1 inserted at `dim`.
 
     Host:   returns at once.
     Raises: IndexRangeError if the dimension is out of range.
@@ -289,7 +290,7 @@ def _(grad: Any, dim0: int, dim1: int) -> Any:
 
 @composite(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL, takes_out=False)
 def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
-    """Another name of `transpose`.
+    """Alias of `transpose`.
 
     Host: returns at once.
     Example:
@@ -301,7 +302,7 @@ def swapaxes(input: Operand, axis0: int, axis1: int) -> Any:
 
 @composite(samples=_transpose_samples, errors=bad_second, dtypes=dtypes.ALL, takes_out=False)
 def swapdims(input: Operand, dim0: int, dim1: int) -> Any:
-    """Another name of `transpose`.
+    """Alias of `transpose`.
 
     Host: returns at once.
     Example:
@@ -322,7 +323,7 @@ def _t_errors() -> Iterator[ErrorSample]:
 
 @composite(samples=_t_samples, errors=_t_errors, dtypes=dtypes.ALL, takes_out=False)
 def t(input: Operand) -> Any:
-    """A matrix with rows and columns swapped; a vector or a number as it is.
+    """Transpose a matrix; a tensor with fewer dimensions is returned as it is.
 
     Host:   returns at once.
     Raises: ShapeError for more than two dimensions.
@@ -360,7 +361,7 @@ def permute(input: Operand, dims: Any) -> Any:
 
     Shapes: size i of the result is size dims[i] of the input.
     Host:   returns at once.
-    Raises: ShapeError if `dims` is not an order of all dimensions.
+    Raises: ShapeError unless `dims` lists every dimension once.
     Example:
         >>> torch.permute(torch.zeros(2, 3, 5), (2, 0, 1)).shape
         torch.Size([5, 2, 3])
@@ -437,7 +438,7 @@ def _expand_errors() -> Iterator[ErrorSample]:
 
 @view(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL)
 def expand(input: Operand, size: Any) -> Any:
-    """A view that repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a size.
+    """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size.
 
     Host:   returns at once.
     Raises: ShapeError if a dimension that is not of size 1 would change.
@@ -456,7 +457,7 @@ def expand(input: Operand, size: Any) -> Any:
     if -1 in size[:lead]:
         raise ShapeError(
             f"-1 isn't allowed for a leading, new dimension: {list(size)}, the input is {list(input.shape)}",
-            hint="-1 keeps a size that is there: give new dimensions a number",
+            hint="-1 keeps an existing size: give new dimensions a number",
             operator="expand",
         )
     target = [have if want == -1 else want for want, have in zip(size, (*[1] * lead, *input.shape))]
@@ -481,23 +482,23 @@ def _(grad: Any, input_shape: Any) -> Any:
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
-    """Views of all tensors with the one shape that they broadcast to.
+    """Expand all tensors to the shape to which they broadcast.
 
     Host:   returns at once.
-    Raises: ShapeError if there is no such shape.
+    Raises: ShapeError if they do not broadcast.
     Example:
         >>> a, b = torch.broadcast_tensors(torch.tensor([[1], [2]]), torch.tensor([10, 20, 30]))
         >>> a.shape, b.shape
         (torch.Size([2, 3]), torch.Size([2, 3]))
     """
     several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    shape = st.broadcast([each.shape for each in several], "broadcast_tensors")
-    return tuple(expand(each, shape) for each in several)
+    shape = st.broadcast([tensor.shape for tensor in several], "broadcast_tensors")
+    return tuple(expand(tensor, shape) for tensor in several)
 
 
 @composite(samples=_expand_samples, errors=_expand_errors, dtypes=dtypes.ALL, takes_out=False)
 def broadcast_to(input: Operand, size: Any) -> Any:
-    """Another name of `expand`.
+    """Alias of `expand`.
 
     Host: returns at once.
     Example:
@@ -507,3 +508,72 @@ def broadcast_to(input: Operand, size: Any) -> Any:
                 [1, 2]])
     """
     return expand(input, size)
+
+
+# alias, and views as another dtype
+
+
+def _alias_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 3)),))
+
+
+@view(samples=_alias_samples, dtypes=dtypes.ALL, method=False, function=False)
+def alias(input: Operand) -> Any:
+    """A view of the whole input: another tensor of the same memory, with a gradient.
+
+    Host: returns at once.
+    """
+    return input.shape, input.strides, 0
+
+
+@alias.derivative
+def _(grad: Any) -> Any:
+    return grad
+
+
+def _view_dtype_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 4)), dtypes.uint8))
+
+
+def _view_dtype_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), dtypes.float64), ShapeError, "cannot be seen as float64, of 8 bytes")
+
+
+@composite(
+    samples=_view_dtype_samples,
+    errors=_view_dtype_errors,
+    dtypes=dtypes.ALL,
+    method=False,
+    function=False,
+    called="view",
+)
+def view_dtype(input: Operand, dtype: Any) -> Any:
+    """A view of the same bytes as another dtype, without a gradient.
+
+    Shapes: the last size is scaled by the ratio of the sizes of the elements.
+    Host:   returns at once.
+    Raises: ShapeError if the bytes of the last dimension do not divide evenly.
+    Example:
+        >>> torch.tensor([1.0]).view(torch.int32)
+        tensor([1065353216], dtype=torch.int32)
+    """
+    source: Any = input
+    old, new = input.dtype.itemsize, dtype.itemsize
+    result = source.detach()
+    aligned = input.is_aligned()
+    if old == new:
+        result.layout = layout_of(source.layout.device, dtype, source.shape, source.strides, aligned)
+        return result
+    divisible = all(step * old % new == 0 for step in (*input.strides[:-1], result.offset))
+    if not input.shape or input.strides[-1] != 1 or input.shape[-1] * old % new or not divisible:
+        raise ShapeError(
+            f"{input.dtype.name}{list(input.shape)} with strides {list(input.strides)} cannot be seen as "
+            f"{dtype.name}, of {new} bytes an element",
+            hint="make it contiguous(), with a last dimension whose bytes divide evenly",
+            operator="view",
+        )
+    shape = st.Size((*input.shape[:-1], input.shape[-1] * old // new))
+    steps = (*(step * old // new for step in input.strides[:-1]), 1)
+    result.layout = layout_of(source.layout.device, dtype, shape, steps, aligned)
+    result.offset = result.offset * old // new
+    return result

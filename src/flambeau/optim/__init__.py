@@ -1,24 +1,33 @@
 """Optimizers, and schedules of their learning rates."""
 
+import sys as _sys
+
 from ..errors import no_attribute as _no_attribute
+from . import adagrad as adadelta
+from . import adagrad as adafactor
+from . import adagrad as rmsprop
+from . import adam as adamax
+from . import adam as adamw
+from . import adam as nadam
+from . import adam as radam
 from . import lr_scheduler, swa_utils
-from .adadelta import Adadelta
-from .adafactor import Adafactor
-from .adagrad import Adagrad
-from .adam import Adam, AdamW
-from .adamax import Adamax
-from .asgd import ASGD
+from . import sgd as asgd
+from . import sgd as rprop
+from .adagrad import Adadelta, Adafactor, Adagrad, RMSprop
+from .adam import Adam, Adamax, AdamW, NAdam, RAdam
 from .lbfgs import LBFGS
-from .nadam import NAdam
 from .optimizer import Optimizer
-from .radam import RAdam
-from .rmsprop import RMSprop
-from .rprop import Rprop
-from .sgd import SGD
+from .sgd import ASGD, SGD, Rprop
+
+# PyTorch has a module per optimizer: each of these names imports the module that defines it.  scripts/stubs writes
+# their stubs.
+_MODULES = "adadelta", "adafactor", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop", "rprop"
+_sys.modules.update({f"{__name__}.{_name}": globals()[_name] for _name in _MODULES})
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer",
-    "RAdam", "RMSprop", "Rprop", "lr_scheduler", "swa_utils",
+    "RAdam", "RMSprop", "Rprop", "adadelta", "adafactor", "adamax", "adamw", "asgd", "lr_scheduler", "nadam", "radam",
+    "rmsprop", "rprop", "swa_utils",
 ]  # fmt: skip
 
 

@@ -1,38 +1,63 @@
-"""Adam and AdamW."""
+"""Adam and its variants: AdamW, Adamax, NAdam, RAdam."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..core.tensor import TensorBase
 from ..dtypes import float32
 from ..ops.operator import REGISTRY
 from ..ops.optimizer_steps import corrected
-from ..tensor import likes
-from .optimizer import (
-    Optimizer,
-    check_betas,
-    check_not_negative,
-    counter_beside,
-    number,
-    numbers,
-    rate_for,
-    with_gradients,
-)
+from ..tensor import factories, like_factories
+from ..tensor.tensor import Tensor
+from .optimizer import Optimizer, check_betas, counter_beside, number, numbers, options, rate_for, with_gradients
+
+MOMENTUM_BASE = 0.96  # of NAdam's momentum schedule: T. Dozat, "Incorporating Nesterov Momentum into Adam", 2016
+LEAST_LENGTH = 5.0  # RAdam: the shortest average of squares whose variance is considered known
 
 
-class Adam(Optimizer):
-    """Steps of the gradient's running mean over the root of its running square (D. Kingma, J. Ba, 2015).
+class _AdamLike(Optimizer):
+    """Base of optimizers with the options lr, betas, eps and weight_decay."""
 
-    betas: how much of the mean and of the square each step keeps;  eps: added to the divisor.
-    weight_decay: adds this much of param to the gradient or, with decoupled_weight_decay, shrinks param by lr times it.
-    amsgrad: divide by the largest running square so far.
-    capturable: count steps on the parameter's device, so that `step` may be captured; it takes one launch more.  Then a
-        learning rate that is a tensor there is read by each step, or replay, and the host does not wait for it.
-    foreach, fused: for PyTorch's sake; a step always takes many parameters at once.
+    _not_negative: tuple[str, ...] = ("lr", "eps", "weight_decay")
+
+    def check(self, group: dict[str, Any]) -> None:
+        super().check(group)
+        check_betas(group)
+
+
+def _decays(group: dict[str, Any], lr: float) -> tuple[float, float]:
+    """(factor of the parameter, factor of the parameter that is added to the gradient) of a step's weight decay."""
+    decay = number(group["weight_decay"])
+    return (1 - lr * decay, 0.0) if group["decoupled_weight_decay"] else (1.0, decay)
+
+
+class Adam(_AdamLike):
+    """Adam: steps along the gradient's running mean, divided by the root of its running square.
+
+    D. Kingma, J. Ba, "Adam: A Method for Stochastic Optimization", 2015.
+
+    betas: decay rates of the running mean and of the running square, in [0, 1).
+    eps: added to the divisor.
+    weight_decay: added to the gradient, times the parameter; with decoupled_weight_decay the parameter is multiplied by
+        1 - lr * weight_decay instead.
+    amsgrad: divide by the root of the largest running square so far.
+    capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`; one more launch per
+        step.  A learning rate that is a tensor on that device is then read at each step or replay, without a wait.
+    foreach, fused: accepted for compatibility; a launch always updates many parameters.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.Adam([weight], lr=0.5)
+        >>> weight.grad = torch.tensor([4.0, -0.25])
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([0.5000, 2.5000])
     """
 
     counts_on_device = True
+    _zeros = "exp_avg", "exp_avg_sq"
 
     def __init__(
         self,
@@ -50,31 +75,14 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
+        defaults = options(locals())
         if isinstance(betas, (tuple, list)):
-            # ignored: tensors here are Tensors
-            betas = tuple([each.item() if isinstance(each, TensorBase) else each for each in betas])  # type: ignore
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
+            defaults["betas"] = tuple([beta.item() if isinstance(beta, Tensor) else beta for beta in betas])
         super().__init__(params, defaults)
 
-    def check(self, group: dict[str, Any]) -> None:
-        check_not_negative(group, {"lr": "learning rate", "eps": "epsilon value", "weight_decay": "weight_decay value"})
-        check_betas(group)
-
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
-        return {name: likes.zeros_like(param) for name in names}
+        largest = {"max_exp_avg_sq": like_factories.zeros_like(param)} if group["amsgrad"] else {}
+        return super().begin(param, group) | largest
 
     def update(self, group: dict[str, Any]) -> None:
         if group["capturable"]:
@@ -82,7 +90,7 @@ class Adam(Optimizer):
             return
         lr, eps = numbers(group, "lr", "eps")
         beta1, beta2 = map(number, group["betas"])
-        shrink, decay = self._decays(group, lr)
+        shrink, decay = _decays(group, lr)
         maximize = bool(group["maximize"])
         for params, step in self.due(group):
             size, root = corrected(lr, beta1, beta2, step)
@@ -97,10 +105,10 @@ class Adam(Optimizer):
         betas, (eps, decay) = tuple(map(number, group["betas"])), numbers(group, "eps", "weight_decay")
         for device, params in batches.items():
             lr, rate = rate_for(group, device)
-            steps = [self.state[each]["step"] for each in params]
+            steps = [self.state[param]["step"] for param in params]
             lists, maximize = self._lists(params, group["amsgrad"]), bool(group["maximize"])
             decoupled = rate is not None and group["decoupled_weight_decay"]
-            decays = (1.0, decay) if decoupled else self._decays(group, lr)
+            decays = (1.0, decay) if decoupled else _decays(group, lr)
             REGISTRY["counted_adam_step"](*lists, steps, lr, *betas, eps, *decays, maximize, rate, decoupled)
 
     def _lists(self, params: list[Any], amsgrad: bool) -> list[list[Any]]:
@@ -108,25 +116,32 @@ class Adam(Optimizer):
         *lists, largest = self.lists(params, "exp_avg", "exp_avg_sq", "max_exp_avg_sq")
         return [*lists, largest if amsgrad else []]
 
-    def _decays(self, group: dict[str, Any], lr: float) -> tuple[float, float]:
-        """A step's factor of the parameter, and how much of the parameter is added to the gradient."""
-        decay = number(group["weight_decay"])
-        return (1 - lr * decay, 0.0) if group["decoupled_weight_decay"] else (1.0, decay)
-
     def _begin_counter(self, param: Any, group: dict[str, Any]) -> None:
-        """Make a parameter's state, with the number of its steps on its device, if that is not there."""
+        """Make a parameter's state with a step counter on its device, unless it exists."""
         state = self.state[param]
         step = state.get("step")
         if isinstance(step, TensorBase) and step.dtype is float32 and step.device_index == param.device_index:
             return
-        self._refuse_capture("every replay would begin its running means anew", "call step() once before the capture")
+        self._refuse_capture("every replay would reset its running means", "call step() once before the capture")
         if not state:
             state.update({"step": 0.0} | self.begin(param, group))
         state["step"] = counter_beside(state["step"], param)
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameter itself by lr * weight_decay (I. Loshchilov, F. Hutter, 2019)."""
+    """Adam whose weight decay multiplies the parameter by 1 - lr * weight_decay.
+
+    I. Loshchilov, F. Hutter, "Decoupled Weight Decay Regularization", 2019.
+
+    The options are those of Adam.
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.AdamW([weight], lr=0.5, weight_decay=0.5)
+        >>> weight.grad = torch.tensor([4.0, -0.25])
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([0.2500, 2.0000])
+    """
 
     def __init__(
         self,
@@ -143,7 +158,173 @@ class AdamW(Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
-            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
-        )  # fmt: skip
+        super().__init__(params, **options(locals()), decoupled_weight_decay=True)
+
+
+class Adamax(_AdamLike):
+    """Adam by the largest recent size of the gradient, instead of its running square.
+
+    D. Kingma, J. Ba, "Adam: A Method for Stochastic Optimization", 2015, section 7.1.
+
+    betas: decay rates of the running mean and of the largest size, in [0, 1).
+    eps: added to the gradient's size.
+    weight_decay: added to the gradient, times the parameter.
+    capturable, foreach: accepted for compatibility.  Steps are counted on the host: a capture raises
+        AcceleratorError.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.Adamax([weight], lr=0.5)
+        >>> weight.grad = torch.tensor([4.0, -0.25])
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([0.5000, 2.5000])
+    """
+
+    _zeros = "exp_avg", "exp_inf"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        super().__init__(params, options(locals()))
+
+    def update(self, group: dict[str, Any]) -> None:
+        lr, decay, eps = numbers(group, "lr", "weight_decay", "eps")
+        beta1, beta2 = map(number, group["betas"])
+        for params, step in self.due(group):
+            lists, rate = self.lists(params, *self._zeros), lr / (1 - beta1**step)
+            REGISTRY["adamax_step"](*lists, bool(group["maximize"]), decay, rate, beta1, beta2, eps)
+
+
+class NAdam(_AdamLike):
+    """Adam with Nesterov's momentum.
+
+    T. Dozat, "Incorporating Nesterov Momentum into Adam", 2016.
+
+    betas: decay rates of the running mean and of the running square, in [0, 1).
+    eps: added to the divisor.
+    weight_decay: added to the gradient, times the parameter; with decoupled_weight_decay the parameter is multiplied by
+        1 - lr * weight_decay instead.
+    momentum_decay: rate at which the momentum approaches betas[0].
+    capturable, foreach: accepted for compatibility.  Steps are counted on the host: a capture raises
+        AcceleratorError.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.NAdam([weight], lr=0.5)
+        >>> weight.grad = torch.tensor([4.0])
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([0.4718], requires_grad=True)
+    """
+
+    _not_negative = *_AdamLike._not_negative, "momentum_decay"
+    _zeros = "exp_avg", "exp_avg_sq"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        super().__init__(params, options(locals()))
+
+    def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
+        return {"mu_product": factories.tensor(1.0)} | super().begin(param, group)
+
+    def update(self, group: dict[str, Any]) -> None:
+        lr, eps, momentum_decay = numbers(group, "lr", "eps", "momentum_decay")
+        beta1, beta2 = map(number, group["betas"])
+        shrink, decay = _decays(group, lr)
+        for due, step in self.due(group):
+            now = beta1 * (1 - 0.5 * MOMENTUM_BASE ** (step * momentum_decay))
+            following = beta1 * (1 - 0.5 * MOMENTUM_BASE ** ((step + 1) * momentum_decay))
+            for (product,), params in self.alike(due, "mu_product"):
+                product = product * now  # in float32, as PyTorch keeps it
+                values = lr * (1 - now) / (1 - float(product)), lr * following / (1 - float(product) * following)
+                lists, root = self.lists(params, *self._zeros), math.sqrt(1 - beta2**step)
+                maximize = bool(group["maximize"])
+                REGISTRY["nadam_step"](*lists, maximize, decay, *values, beta1, beta2, eps, shrink, root)
+                for param in params:
+                    self.cell(param, "mu_product")[...] = product
+
+
+class RAdam(_AdamLike):
+    """Adam that steps by the running mean alone until its running square is reliable.
+
+    L. Liu et al., "On the Variance of the Adaptive Learning Rate and Beyond", 2020.
+
+    betas: decay rates of the running mean and of the running square, in [0, 1).
+    eps: added to the divisor.
+    weight_decay: added to the gradient, times the parameter; with decoupled_weight_decay the parameter is multiplied by
+        1 - lr * weight_decay instead.
+    capturable, foreach: accepted for compatibility.  Steps are counted on the host: a capture raises
+        AcceleratorError.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.RAdam([weight], lr=0.125)
+        >>> weight.grad = torch.tensor([4.0])
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([0.5000], requires_grad=True)
+    """
+
+    _zeros = "exp_avg", "exp_avg_sq"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        super().__init__(params, options(locals()))
+
+    def update(self, group: dict[str, Any]) -> None:
+        lr, eps = numbers(group, "lr", "eps")
+        beta1, beta2 = map(number, group["betas"])
+        shrink, decay = _decays(group, lr)
+        for params, step in self.due(group):
+            lists, size = self.lists(params, *self._zeros), lr / (1 - beta1**step)
+            maximize, rectified = bool(group["maximize"]), _rectification(beta2, step)
+            REGISTRY["radam_step"](*lists, maximize, decay, size, rectified, beta1, beta2, eps, shrink)
+
+
+def _rectification(beta2: float, step: float) -> float:
+    """RAdam's factor of a step by mean over root of square; 0 while the square's variance is unknown."""
+    correction = 1 - beta2**step
+    longest = 2 / (1 - beta2) - 1
+    length = longest - 2 * step * beta2**step / correction
+    if length <= LEAST_LENGTH:
+        return 0.0
+    share = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
+    return math.sqrt(share) * math.sqrt(correction)

@@ -1,6 +1,6 @@
 """L-BFGS.
 
-Parameters and gradients are taken as one vector; its steps read numbers from the device, and so wait for it.
+Parameters and gradients form one vector.  A step reads numbers from the device, so the host waits for it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..autograd.mode import GradMode
 from ..errors import ArgumentError, ModeError
 from ..ops.operator import REGISTRY
 from ..tensor import checks, factories
-from .optimizer import Closure, Optimizer, check_not_negative, number
+from .optimizer import Closure, Optimizer, number, options
 
 LEAST_CURVATURE = 1e-10  # of a step that is remembered
 DECREASE, CURVATURE = 1e-4, 0.9  # the two constants of the Wolfe conditions: J. Nocedal, S. Wright, 2006, section 3.1
@@ -21,7 +21,7 @@ NARROWEST = 1e-9  # bracket of a line search, times the largest element of the d
 
 
 class Point(NamedTuple):
-    """A point of a line search: how far along the direction, the loss, the gradient, and its slope along it."""
+    """A point of a line search: the step along the direction, the loss, the gradient, its slope along the direction."""
 
     step: float
     loss: float
@@ -30,14 +30,29 @@ class Point(NamedTuple):
 
 
 class LBFGS(Optimizer):
-    """Quasi-Newton steps by the last `history_size` changes of the gradient (D. Liu, J. Nocedal, 1989).
+    """L-BFGS: quasi-Newton steps by the last `history_size` changes of the gradient.
+
+    D. Liu, J. Nocedal, "On the Limited Memory BFGS Method for Large Scale Optimization", 1989.
 
     There is one group of parameters, on one device.  A step takes up to max_iter iterations.
     max_eval: evaluations of the closure per step, max_iter * 5 // 4 by default.
-    tolerance_grad: end where no element of the gradient is larger;  tolerance_change: nor of the step, nor the loss's
-        change.
+    tolerance_grad: stop if no element of the gradient is larger.
+    tolerance_change: stop if no element of the step, and not the loss's change, is larger.
     line_search_fn: "strong_wolfe", or None for steps of length lr.
     Host:   waits for the device in every iteration.
+    Raises: ArgumentError for several groups; ArgumentTypeError, ModeError for other options.
+    Example:
+        >>> x = torch.nn.Parameter(torch.tensor([4.0]))
+        >>> optimizer = torch.optim.LBFGS([x], line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((x - 1) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> optimizer.step(closure).item()
+        9.0
+        >>> round(x.item(), 3)
+        1.0
     """
 
     def __init__(
@@ -52,16 +67,8 @@ class LBFGS(Optimizer):
         line_search_fn: str | None = None,
     ) -> None:
         checks.integer("LBFGS", "max_iter", max_iter)
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
-        super().__init__(params, defaults)
+        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        super().__init__(params, options(locals()))
         if len(self.param_groups) != 1:
             raise ArgumentError(
                 f"doesn't support per-parameter options (parameter groups), got {len(self.param_groups)} groups",
@@ -70,7 +77,7 @@ class LBFGS(Optimizer):
             )
 
     def check(self, group: dict[str, Any]) -> None:
-        check_not_negative(group, {"lr": "learning rate"})
+        super().check(group)
         for name in ("max_eval", "history_size"):
             checks.integer("check", name, group[name])
         if group["line_search_fn"] not in (None, "strong_wolfe"):
@@ -80,8 +87,8 @@ class LBFGS(Optimizer):
                 operator="check",
             )
 
-    def step(self, closure: Closure) -> Any:  # type: ignore[override]  # it needs the closure
-        """Take up to max_iter iterations.  closure: computes the loss anew, with gradients; the first loss."""
+    def step(self, closure: Closure) -> Any:  # type: ignore[override]  # the closure is required
+        """Take up to max_iter iterations; return the first loss.  closure: recomputes the loss and its gradients."""
         checks.function("step", "closure", closure)
         with GradMode(False):
             return self._step(closure)
@@ -137,7 +144,7 @@ class _Run:
         self.grad: Any = None
 
     def evaluate(self) -> Any:
-        """The loss as the closure returns it."""
+        """Call the closure and return its result."""
         with GradMode(True):
             found = self._closure()
         self.evaluations += 1
@@ -155,7 +162,7 @@ class _Run:
             start += param.numel()
 
     def search(self, direction: Any, start: Point, length: float, most: int) -> float:
-        """Move to a point that meets the strong Wolfe conditions; the length of the way."""
+        """Move to a point that meets the strong Wolfe conditions; return the step's length."""
         kept = [param.clone() for param in self._params]
 
         def at(step: float) -> Point:
@@ -176,7 +183,7 @@ def _largest(vector: Any) -> float:
 
 
 def _direction(state: dict[str, Any], grad: Any, history_size: int) -> Any:
-    """The next direction, by the two-loop recursion over the remembered changes, to which the last one is added."""
+    """The next direction, by the two-loop recursion over the stored changes, to which the last change is added."""
     if state["n_iter"] == 1:
         state.update({"old_dirs": [], "old_stps": [], "ro": [], "H_diag": 1.0})
         return -grad
@@ -204,7 +211,7 @@ def _direction(state: dict[str, Any], grad: Any, history_size: int) -> Any:
 def _strong_wolfe(at: Callable[[float], Point], start: Point, length: float, size: float, most: int) -> Point:
     """A point that meets the strong Wolfe conditions, or the best one after `most` tries.
 
-    First the way is made longer until such a point lies in between; then that bracket is made smaller.
+    The step is first extended until such a point lies in a bracket, which is then narrowed.
     size: the largest element of the direction.
     """
     before, now, tries = start, at(length), 0
@@ -224,7 +231,7 @@ def _strong_wolfe(at: Callable[[float], Point], start: Point, length: float, siz
 
 
 def _narrowed(at: Callable[[float], Point], start: Point, bracket: list[Point], size: float, most: int) -> Point:
-    """The best point of a bracket, which is made smaller until it meets the conditions."""
+    """The best point of a bracket, which is narrowed until a point meets the conditions."""
     is_slow, is_found = False, False
     low = 0 if bracket[0].loss <= bracket[1].loss else 1
     while most > 0 and not is_found and abs(bracket[1].step - bracket[0].step) * size >= NARROWEST:
@@ -243,12 +250,15 @@ def _narrowed(at: Callable[[float], Point], start: Point, bracket: list[Point], 
 
 
 def _is_too_high(now: Point, start: Point) -> bool:
-    """Whether the loss has fallen by less than the first Wolfe condition wants."""
+    """Whether the loss has decreased by less than the first Wolfe condition requires."""
     return now.loss > start.loss + DECREASE * now.step * start.slope
 
 
 def _next_step(bracket: list[Point], is_slow: bool) -> tuple[float, bool]:
-    """Where to look in a bracket, and whether that is close to its end; twice in a row it is moved away from there."""
+    """(The step to try in a bracket, whether it is close to the bracket's end).
+
+    A second step in a row that is close to an end is moved away from it.
+    """
     one, other = bracket
     step = _cubic_minimum(one, other)
     least, most = min(each.step for each in bracket), max(each.step for each in bracket)
@@ -261,7 +271,7 @@ def _next_step(bracket: list[Point], is_slow: bool) -> tuple[float, bool]:
 
 
 def _cubic_minimum(one: Point, other: Point, bounds: tuple[float, float] | None = None) -> float:
-    """Where the cubic through two points with their slopes is least, within bounds, those of the points if None."""
+    """The minimum of the cubic through two points with their slopes, within bounds (the points by default)."""
     first, last = sorted((one, other), key=lambda point: point.step)
     least, most = bounds or (first.step, last.step)
     width = last.step - first.step

@@ -1,8 +1,8 @@
 """Learning rates that change with the number of steps.
 
-Most schedulers compute the rate of step t from the rate of step t - 1, as PyTorch does, so that rates set by hand in
-between count.  A scheduler that goes on from a step takes the optimizer's rates as they are.  A rate that is a tensor
-is written in place.
+Most schedulers compute the rate of step t from the rate of step t - 1, as PyTorch does: a rate that the program sets in
+between is kept.  A scheduler that resumes from a step uses the optimizer's current rates.  A rate that is a tensor is
+written in place.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from ..core.tensor import TensorBase
 from ..errors import ArgumentError, ArgumentTypeError, NamingError, NotSupportedError, ShapeError, shown
 from ..errors import no_attribute as _no_attribute
 from ..tensor import checks
+from ..tensor.tensor import Tensor
 from .optimizer import Optimizer, number
 
 
 class LRScheduler:
-    """Sets the "lr" of an optimizer's groups at each `step`; the constructor takes the first step.
+    """Base class of schedulers, which set the "lr" of an optimizer's groups; the constructor takes step 0.
 
-    Subclasses define `get_lr` and, for `step(epoch)`, `_get_closed_form_lr`, which need not know the step before.
+    Subclasses define `get_lr` and, for `step(epoch)`, `_get_closed_form_lr`, which does not use the previous rate.
 
-    last_epoch: the step to go on from; -1 starts anew.
-    base_lrs: each group's rate at the start.
+    last_epoch: the step to resume from; -1 starts from step 0.
+    base_lrs: each group's initial rate.
     """
 
     _is_initial = False
@@ -73,13 +74,13 @@ class LRScheduler:
         raise NotSupportedError("get_lr is not defined", hint="define get_lr(self)", operator=type(self).__name__)
 
     def get_last_lr(self) -> list[Any]:
-        """Each group's rate as the last step set it."""
+        """Each group's rate, as set by the last step."""
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on by one step, or with a warning to step `epoch`, and set the rates.
+        """Advance by one step, or with a warning to step `epoch`, and set the rates.
 
-        Warns if this comes before the optimizer's first step.
+        Warns if it is called before the optimizer's first step.
         """
         if self._step_count == 1 and not self.optimizer.has_stepped:
             callers.warn(
@@ -109,7 +110,7 @@ class LRScheduler:
 
     @contextmanager
     def _computing(self) -> Iterator[None]:
-        """Within: `get_lr` is called for a step."""
+        """Context in which `get_lr` is called for a step."""
         self._get_lr_called_within_step = True
         try:
             yield
@@ -122,14 +123,14 @@ class LRScheduler:
         self._last_lr = self._rates()
 
     def _rates(self) -> list[Any]:
-        """Each group's rate as it is now; tensors are copied."""
+        """Each group's current rate; tensors are copied."""
         return [_copied(group["lr"]) for group in self.optimizer.param_groups]
 
     def _scaled(self, factor: float) -> list[Any]:
         return [rate * factor for rate in self._rates()]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
+        """All attributes except the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -138,7 +139,7 @@ class LRScheduler:
 
 
 def set_option(group: dict[str, Any], name: str, value: Any) -> None:
-    """Set an option of a group; one that is a tensor is written in place."""
+    """Set an option of a group; a tensor is written in place."""
     if isinstance(group[name], TensorBase):
         group[name].fill_(number(value))
     else:
@@ -146,7 +147,7 @@ def set_option(group: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _copied(value: Any) -> Any:
-    return value.clone() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]  # a Tensor
+    return value.clone() if isinstance(value, Tensor) else value
 
 
 def _checked_state(state_dict: Any) -> dict[str, Any]:
@@ -160,7 +161,7 @@ def _checked_state(state_dict: Any) -> dict[str, Any]:
 
 
 def per_group(name: str, what: str, value: Any, optimizer: Optimizer) -> list[Any]:
-    """One value per group, of one for all or of a list.  Raises ArgumentError for a list of another length."""
+    """One value per group, from one value or a list.  Raises ArgumentError for a list of another length."""
     groups = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         return [_copied(value) for _ in range(groups)]
@@ -175,14 +176,14 @@ def per_group(name: str, what: str, value: Any, optimizer: Optimizer) -> list[An
 
 
 def _check_positive(name: str, what: str, steps: Any) -> None:
-    """Raise ArgumentTypeError or ArgumentError unless it is a number of steps."""
+    """Raise ArgumentTypeError or ArgumentError unless a value is a positive int."""
     checks.number(name, what, steps)
     if not steps > 0:
         raise ArgumentError(f"{what} must be positive, got {steps}", hint="give a number of steps", operator=name)
 
 
 def _check_share(name: str, what: str, called: str, value: Any, is_open: bool = False) -> None:
-    """Raise ArgumentTypeError or ArgumentError unless it is a factor of [0, 1], or of (0, 1] where `is_open`."""
+    """Raise ArgumentTypeError or ArgumentError unless a value is in [0, 1], or in (0, 1] with `is_open`."""
     checks.number(name, what, value)
     if not 0 <= value <= 1 or (is_open and not value):
         raise ArgumentError(
@@ -193,7 +194,7 @@ def _check_share(name: str, what: str, called: str, value: Any, is_open: bool = 
 
 
 class _Functions(LRScheduler):
-    """A scheduler by functions of the step: one, or one per group."""
+    """Base of schedulers by a function of the step: one function, or one per group."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         self._check_optimizer(optimizer)
@@ -218,7 +219,7 @@ class _Functions(LRScheduler):
         return factors
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of the functions, the attributes of those that are objects."""
+        """All attributes except the optimizer; of functions that are objects, their attributes."""
         return super().state_dict() | {"lr_lambdas": [_attributes(each) for each in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -231,12 +232,12 @@ class _Functions(LRScheduler):
 
 
 def _attributes(function: Any) -> dict[str, Any] | None:
-    """The attributes of a function that is an object of a class with `__call__`."""
+    """The attributes of an object with `__call__`; None for a plain function."""
     return None if isinstance(function, types.FunctionType) else dict(getattr(function, "__dict__", {}))
 
 
 class LambdaLR(_Functions):
-    """The starting rate times a function of the step; one function, or one per group."""
+    """Multiply the initial rate by a function of the step; one function, or one per group."""
 
     def get_lr(self) -> list[Any]:
         return [base * factor for base, factor in zip(self.base_lrs, self._factors())]
@@ -270,7 +271,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiply the rate by gamma at each of some steps; at one that is listed twice, twice."""
+    """Multiply the rate by gamma at each of the listed steps, twice at one that is listed twice."""
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -290,7 +291,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The starting rate times `factor`, for total_iters steps."""
+    """Multiply the initial rate by `factor` for total_iters steps."""
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -312,7 +313,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """From start_factor times the starting rate to end_factor times it, in total_iters even steps."""
+    """Change the rate linearly from start_factor to end_factor times the initial rate, in total_iters steps."""
 
     def __init__(
         self,
@@ -363,7 +364,7 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """From the starting rate to 0 in total_iters steps, by a power of the share of steps that are left."""
+    """Decrease the rate to 0 in total_iters steps, as a power of the share of remaining steps."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         checks.count("PolynomialLR", "total_iters", total_iters)
@@ -384,7 +385,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """From the starting rate down to eta_min along half a cosine of T_max steps (I. Loshchilov, F. Hutter, 2017)."""
+    """Decrease the rate to eta_min along half a cosine of T_max steps (I. Loshchilov, F. Hutter, 2017)."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803
         _check_positive("CosineAnnealingLR", "T_max", T_max)
@@ -411,9 +412,9 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half cosines from the starting rate to eta_min, one after another, the first of T_0 steps.
+    """Repeat half cosines from the initial rate to eta_min, the first of T_0 steps.
 
-    T_mult: how many times longer each is than the one before (I. Loshchilov, F. Hutter, 2017).
+    T_mult: factor of each cycle's length over the previous one (I. Loshchilov, F. Hutter, 2017).
     """
 
     def __init__(
@@ -444,7 +445,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Go on by one step, or to step `epoch`, which may be a fraction, and set the rates."""
+        """Advance by one step, or to step `epoch`, which may be a fraction, and set the rates."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -479,7 +480,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 def _check_members(name: str, schedulers: Any, optimizer: Any) -> None:
-    """Raise ArgumentError, ArgumentTypeError unless these are schedulers of one optimizer that step without metrics."""
+    """Raise ArgumentError or ArgumentTypeError unless these are schedulers of one optimizer, without metrics."""
     if len(schedulers) < 1:
         raise ArgumentError(
             "expects at least one scheduler, but got no scheduler", hint="give a list of them", operator=name
@@ -509,12 +510,12 @@ def _check_members(name: str, schedulers: Any, optimizer: Any) -> None:
 
 
 class _Composed(LRScheduler):
-    """A scheduler that is made of others."""
+    """Base of schedulers that consist of others."""
 
     _schedulers: Sequence[Any]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer, with the state of each scheduler."""
+        """All attributes except the optimizer, with the state of each scheduler."""
         return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -526,7 +527,7 @@ class _Composed(LRScheduler):
 
 
 class SequentialLR(_Composed):
-    """Schedulers one after the other: the next one starts anew at each of `milestones`."""
+    """Run schedulers one after the other; the next one starts at each of `milestones`, from its step 0."""
 
     def __init__(
         self, optimizer: Optimizer, schedulers: list[Any], milestones: list[int], last_epoch: int = -1
@@ -550,8 +551,8 @@ class SequentialLR(_Composed):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def step(self) -> None:  # type: ignore[override]  # it takes no epoch
-        """Go on by one step and set the rates."""
+    def step(self) -> None:  # type: ignore[override]  # PyTorch's takes no epoch
+        """Advance by one step and set the rates."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[index]
@@ -572,7 +573,7 @@ def _undo(schedulers: Iterable[Any]) -> None:
 
 
 class ChainedScheduler(_Composed):
-    """Steps several schedulers together, each starting from the rates that the previous one set."""
+    """Step several schedulers together, each from the rates that the previous one has set."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         chosen = optimizer or (getattr(schedulers[0], "optimizer", None) if schedulers else None)
@@ -582,19 +583,19 @@ class ChainedScheduler(_Composed):
         self.optimizer = chosen
         self._last_lr = self._rates()
 
-    def step(self) -> None:  # type: ignore[override]  # it takes no epoch
-        """Go on by one step and set the rates."""
+    def step(self) -> None:  # type: ignore[override]  # PyTorch's takes no epoch
+        """Advance by one step and set the rates."""
         for each in self._schedulers:
             each.step()
         self._last_lr = self._rates()
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiply the rate by `factor` where a metric has not improved for more than `patience` steps.
+    """Multiply the rate by `factor` when a metric has not improved for more than `patience` steps.
 
-    mode: whether less ("min") or more ("max") is better, by `threshold`, as a share of the best ("rel") or as it is
-    ("abs").  cooldown: steps after a reduction that do not count.  min_lr: the least rate, or one per group; eps: the
-    least change that is made.
+    mode: "min" or "max": which values are better, by `threshold`, as a share of the best ("rel") or absolute ("abs").
+    cooldown: steps after a reduction that are not counted.  min_lr: the least rate, or one per group.  eps: smaller
+    reductions are left out.
     """
 
     def __init__(
@@ -638,11 +639,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether steps do not count yet."""
+        """Whether steps are not counted at present."""
         return self.cooldown_counter > 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # it reads a metric
-        """Take a metric, and reduce the rates if it has not improved for long enough."""
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # PyTorch's takes a metric
+        """Compare a metric with the best one, and reduce the rates if it has not improved for long enough."""
         current = float(metrics)
         if epoch is not None:
             self._warn_of_epoch(epoch)
@@ -687,7 +688,7 @@ class ReduceLROnPlateau(LRScheduler):
 
 
 class _Momentum(LRScheduler):
-    """A scheduler that changes momentum, or the first of Adam's betas, along with the rate."""
+    """Base of schedulers that change momentum, or the first of Adam's betas, along with the rate."""
 
     cycle_momentum: bool
     use_beta1: bool
@@ -715,12 +716,12 @@ class _Momentum(LRScheduler):
 
 
 class CyclicLR(_Momentum):
-    """From base_lr to max_lr in step_size_up steps and back in step_size_down, over and over (L. Smith, 2017).
+    """Cycle the rate between base_lr and max_lr: step_size_up steps up, step_size_down steps down (L. Smith, 2017).
 
-    mode: "triangular" cycles are alike, of "triangular2" each is half as high as the one before, and of "exp_range"
-    the height shrinks by gamma every step.  scale_fn: the height by the number of the cycle, or with
-    scale_mode="iterations" of the step, instead of a mode.
-    cycle_momentum: change momentum, from max_momentum to base_momentum and back, the other way round.
+    mode: "triangular" cycles are equal; each "triangular2" cycle has half the height of the previous one; the height of
+    "exp_range" is multiplied by gamma every step.  scale_fn: the height as a function of the cycle or, with
+    scale_mode="iterations", of the step; it replaces the mode.
+    cycle_momentum: change momentum inversely, from max_momentum to base_momentum and back.
     """
 
     def __init__(
@@ -770,7 +771,7 @@ class CyclicLR(_Momentum):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> Any:
-        """The height of a cycle, or of a step, as a share of the first one's."""
+        """The height of a cycle, or of a step, as a factor of the first one's."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -788,7 +789,7 @@ class CyclicLR(_Momentum):
         return [low + (high - low) * share * height for low, high in zip(self.base_lrs, self.max_lrs)]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; of scale_fn, the attributes of one that is an object."""
+        """All attributes except the optimizer; of a scale_fn that is an object, its attributes."""
         function = self._scale_fn_custom
         return super().state_dict() | {"_scale_fn_custom": None if function is None else _attributes(function)}
 
@@ -802,12 +803,14 @@ class CyclicLR(_Momentum):
 
 
 class OneCycleLR(_Momentum):
-    """From max_lr / div_factor up to max_lr, then down to 1 / final_div_factor of the start (L. Smith, N. Topin, 2018).
+    """Raise the rate from max_lr / div_factor to max_lr, then lower it to 1 / final_div_factor of the initial rate.
 
-    total_steps: how many there are; or give epochs and steps_per_epoch.  pct_start: the share of the way up.
-    anneal_strategy: "cos" or "linear".  three_phase: go down to the start first, then to the end.
-    cycle_momentum: change momentum, from max_momentum to base_momentum and back, the other way round.
-    Raises: ArgumentError, in `step` after the last one too.
+    L. Smith, N. Topin, "Super-Convergence: Very Fast Training of Neural Networks Using Large Learning Rates", 2018.
+
+    total_steps: the number of steps; or give epochs and steps_per_epoch.  pct_start: the share of rising steps.
+    anneal_strategy: "cos" or "linear".  three_phase: lower to the initial rate first, then to the final one.
+    cycle_momentum: change momentum inversely, from max_momentum to base_momentum and back.
+    Raises: ArgumentError, also by a `step` after the last one.
     """
 
     def __init__(
@@ -904,7 +907,7 @@ def _total_steps(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 
 
 def _phases(total: int, share: float, three: bool) -> list[dict[str, Any]]:
-    """The phases of OneCycleLR: where each ends, and the options of a group that it goes from and to."""
+    """The phases of OneCycleLR: the last step, and the options at the start and at the end of each."""
     keys = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
     up = (float(share * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
     rest: list[tuple[float, str, str, str, str]]

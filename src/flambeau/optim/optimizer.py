@@ -1,4 +1,4 @@
-"""Optimizer: parameters in groups, the options of each group, and the state of each parameter."""
+"""Optimizer: the base class, with parameter groups, their options, and the state of each parameter."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from functools import wraps
 from typing import Any
 
 from .. import callers
-from ..autograd.handle import RemovableHandle
 from ..autograd.mode import GradMode
+from ..autograd.node_hooks import RemovableHandle
+from ..core.native import whole
 from ..core.tensor import TensorBase
 from ..dtypes import float32
 from ..errors import ArgumentError, ArgumentTypeError, ModeError, NamingError, NotSupportedError, naming, shown
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
-from ..tensor import checks, factories
+from ..tensor import checks, factories, like_factories
+from ..tensor.tensor import Tensor
 
 Closure = Callable[[], Any]
 
@@ -34,22 +36,33 @@ Hooks = OrderedDict[int, Callable[..., Any]]
 class Optimizer:
     """Base class of optimizers, which change parameters by their gradients.
 
-    Subclasses define `update`, which is given one group, or `step`.
+    Subclasses define `update`, which takes one group, or `step`.
 
     params: tensors, (name, tensor) pairs, or dicts with "params" and a group's own options.
     defaults: the options of groups that do not give their own.
     Raises: ArgumentError, ArgumentTypeError.
+    Example:
+        >>> class Halve(torch.optim.Optimizer):
+        ...     def update(self, group):
+        ...         for param in group["params"]:
+        ...             param.mul_(0.5)
+        >>> weight = torch.nn.Parameter(torch.tensor([4.0]))
+        >>> Halve([weight], {}).step()
+        >>> weight.item()
+        2.0
     """
 
-    has_stepped = False  # whether `step` was ever called, which schedulers ask
-    _is_in_hooks = False  # whether a subclass's own `step` is running, around which the hooks are called
-    counts_on_device = False  # whether, with capturable, `step` may be captured by counting steps in device memory
+    has_stepped = False  # whether `step` was ever called; read by schedulers
+    counts_on_device = False  # whether `step` counts in device memory with capturable, so that it can be captured
+    _is_in_hooks = False  # whether a subclass's own `step` is running, between its hooks
+    _not_negative: tuple[str, ...] = ()  # options that `check` requires to be numbers of 0 or more
+    _zeros: tuple[str, ...] = ()  # entries of a parameter's state that `begin` makes as zeros of its shape
 
     def __init_subclass__(cls) -> None:
-        """Call the hooks around a subclass's own `step`, too."""
+        """Wrap a subclass's own `step` to call the hooks around it."""
         super().__init_subclass__()
         if "step" in cls.__dict__:
-            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]  # its class wraps it
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]  # wrapping a method is an assignment to it
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         name = type(self).__name__
@@ -128,7 +141,8 @@ class Optimizer:
                 )
 
     def check(self, group: dict[str, Any]) -> None:
-        """Raise ArgumentError if a group's options make no sense."""
+        """Raise ArgumentError or ArgumentTypeError for an option that is out of range."""
+        check_not_negative(group, self._not_negative)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop every parameter's gradient, or set it to zero."""
@@ -140,9 +154,9 @@ class Optimizer:
                     param.grad = None
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Change every parameter that has a gradient.
+        """Update every parameter that has a gradient; return the closure's result.
 
-        closure: computes the loss anew, with gradients, and returns it; step returns the same.
+        closure: recomputes the loss and its gradients, and returns the loss.
         Host: returns at once.
         """
         calls_hooks = not self._is_in_hooks  # a subclass's own step may call this one
@@ -154,13 +168,17 @@ class Optimizer:
             with GradMode(True):
                 loss = closure()
         with GradMode(False):
-            for group in self.param_groups:
-                self.update(group)
-        self.has_stepped = True
+            self._update_all()
         if calls_hooks:
             for hook in list(self._step_post_hooks.values()):
                 hook(self, (closure,), {})
         return loss
+
+    @whole
+    def _update_all(self) -> None:
+        for group in self.param_groups:
+            self.update(group)
+        self.has_stepped = True
 
     def _before_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Call the hooks before a step; return the arguments as modified."""
@@ -177,28 +195,26 @@ class Optimizer:
         return args, kwargs
 
     def update(self, group: dict[str, Any]) -> None:
-        """Change one group's parameters; called without gradients being recorded."""
+        """Update one group's parameters; gradients are not recorded."""
         raise NotSupportedError(
             "update is not defined", hint="define update(self, group)", operator=type(self).__name__
         )
 
-    # state of parameters: numbers of steps, and what a subclass remembers
+    # state of parameters: step counters, and entries of subclasses
 
     def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        """The state of a parameter before its first step, beside the number of its steps."""
-        return {}
+        """The state of a parameter before its first step, without the step counter."""
+        return {name: like_factories.zeros_like(param) for name in self._zeros}
 
     def due(self, group: dict[str, Any]) -> Iterator[tuple[list[Any], float]]:
-        """The parameters that have a gradient, by device and by the number of the step they are about to take.
+        """Yield (parameters with a gradient, number of their next step), grouped by device and step number.
 
-        Steps are counted when the next batch is asked for, so those of a batch that failed are not.
+        A batch's counters are incremented when the next batch is requested; a batch that raised is not counted.
         """
         if self.counts_on_device and group.get("capturable"):
             yield from self._due_by_device(group)
             return
-        self._refuse_capture(
-            "the number of the step is counted on the host, and every replay would repeat one step's corrections"
-        )
+        self._refuse_capture("steps are counted on the host, and every replay would repeat one step's corrections")
         batches: dict[tuple[int, float], list[tuple[Any, Any]]] = {}
         for param in with_gradients(group):
             state = self.state[param]
@@ -212,38 +228,36 @@ class Optimizer:
                 counter[...] = step
 
     def lists(self, params: list[Any], *names: str) -> list[list[Any]]:
-        """The lists that a step takes: parameters, gradients, and entries of their states, absent ones left out."""
+        """[parameters, gradients, a list per named entry of their states, which skips parameters without it]."""
         states = [self.state[param] for param in params]
         found = [[state[name] for state in states if name in state] for name in names]
         return [params, [param.grad for param in params], *found]
 
     def alike(self, params: list[Any], *names: str) -> list[tuple[tuple[Any, ...], list[Any]]]:
-        """The parameters by the values of some numbers of their states, which are NumPy scalars."""
+        """Group parameters by the values of numbers in their states: [(NumPy scalars, parameters)]."""
         found: dict[Any, list[Any]] = {}
         for param in params:
             found.setdefault(tuple([self.cell(param, name)[()] for name in names]), []).append(param)
         return list(found.items())
 
     def cell(self, param: Any, name: str) -> Any:
-        """A number of a parameter's state, a tensor on the CPU, as a NumPy array over its memory."""
+        """A NumPy array over the memory of a number in a parameter's state, a tensor on the CPU."""
         state = self.state[param]
         kept = state[name]
         known = self._cells.get((param, name))
-        if known is None or known[0] is not kept or known[1] != kept.address():  # sharing it moves its memory
+        if known is None or known[0] is not kept or known[1] != kept.address():  # share_memory_ moves it
             if not isinstance(kept, TensorBase) or kept.is_cuda:
                 state[name] = kept = factories.tensor(float(kept), dtype=getattr(kept, "dtype", None))
             known = self._cells[param, name] = kept, kept.address(), kept.array()
         return known[2]
 
     def _due_by_device(self, group: dict[str, Any]) -> Iterator[tuple[list[Any], float]]:
-        """As `due`, with the numbers of steps in device memory, so that they are not known here."""
+        """As `due`, with step counters in device memory: the host does not know their values, and yields 0."""
         batches: dict[int, list[Any]] = {}
         for param in with_gradients(group):
             state = self.state[param]
             if not state:
-                self._refuse_capture(
-                    "every replay would begin the state of a parameter anew", "call step() once before"
-                )
+                self._refuse_capture("every replay would reset the state of a parameter", "call step() once before")
                 state.update({"step": factories.tensor(0.0)} | self.begin(param, group))
             state["step"] = counter_beside(state["step"], param)
             batches.setdefault(param.device_index, []).append(param)
@@ -253,8 +267,8 @@ class Optimizer:
 
     def _refuse_capture(self, why: str, hint: str = "") -> None:
         name = type(self).__name__
-        way = f"make it with {name}(..., capturable=True), or " if self.counts_on_device else ""
-        refuse_capture(f"{name}.step", why, hint or f"{way}call step() after each replay")
+        capturable = f"make it with {name}(..., capturable=True), or " if self.counts_on_device else ""
+        refuse_capture(f"{name}.step", why, hint or f"{capturable}call step() after each replay")
 
     # saving and loading
 
@@ -266,7 +280,7 @@ class Optimizer:
         self._begin_hooks()
 
     def state_dict(self) -> dict[str, Any]:
-        """{"state", "param_groups"}, with a parameter's number, in the order of the groups, in its place."""
+        """A dict with "state" and "param_groups"; parameters are replaced by their index over all groups."""
         for hook in list(self._state_dict_pre_hooks.values()):
             hook(self)
         number = {id(each): index for index, each in enumerate(self._all_params())}
@@ -285,9 +299,9 @@ class Optimizer:
         return found
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load a state_dict, copied to each parameter's device and dtype.
+        """Load a copy of a state_dict, with tensors on each parameter's device and of its dtype.
 
-        Raises: ArgumentError if the groups are of other numbers or sizes; nothing is loaded then.
+        Raises: ArgumentError if the number or the sizes of the groups differ; nothing is loaded then.
         """
         if self._load_pre_hooks and isinstance(state_dict, dict):
             state_dict = dict(state_dict)
@@ -317,7 +331,7 @@ class Optimizer:
             group["params"] = own["params"]
             if "param_names" in own:
                 group.setdefault("param_names", own["param_names"])
-            for name, value in self.defaults.items():  # an option that is younger than the file
+            for name, value in self.defaults.items():  # an option newer than the file
                 group.setdefault(name, value)
         self.state, self.param_groups = loaded, groups
         for hook in list(self._load_post_hooks.values()):
@@ -329,16 +343,14 @@ class Optimizer:
     # hooks
 
     def _begin_hooks(self) -> None:
-        """Have no hooks, and no arrays over numbers of the state."""
+        """Reset the hooks, and the arrays over numbers of the state."""
         self._step_pre_hooks: Hooks = OrderedDict()
         self._step_post_hooks: Hooks = OrderedDict()
         self._state_dict_pre_hooks: Hooks = OrderedDict()
         self._state_dict_post_hooks: Hooks = OrderedDict()
         self._load_pre_hooks: Hooks = OrderedDict()
         self._load_post_hooks: Hooks = OrderedDict()
-        self._cells: dict[
-            tuple[Any, str], tuple[Any, int, Any]
-        ] = {}  # a number of a state, and an array over its memory
+        self._cells: dict[tuple[Any, str], tuple[Any, int, Any]] = {}  # (tensor, address, array over it) of `cell`
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) before a step; it may return new ones."""
@@ -373,7 +385,7 @@ class Optimizer:
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A `step` that is called between the optimizer's hooks."""
+    """Wrap a `step` to call the optimizer's hooks before and after it."""
 
     @wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -403,7 +415,7 @@ def _register(called: str, hooks: Hooks, hook: Callable[..., Any], prepend: bool
 
 
 def _tensors(params: Any) -> tuple[list[Any], list[str]]:
-    """The tensors of a group, checked, and their names, if they have any."""
+    """The tensors of a group, checked, and their names; no names if they have none."""
     if isinstance(params, (set, frozenset)):
         raise ArgumentTypeError(
             "optimizer parameters need to be organized in ordered collections, but the ordering of "
@@ -478,45 +490,50 @@ def _check_same_sizes(groups: Any, own: list[dict[str, Any]]) -> None:
 
 
 def _copied(value: Any, param: Any) -> Any:
-    """A value of a loaded state, with its tensors on the parameter's device, floating-point ones of its type."""
-    if isinstance(value, TensorBase):
-        kind = param.dtype if value.dtype.is_floating_point else value.dtype
+    """Copy a loaded value, with tensors on the parameter's device, floating-point ones of its dtype."""
+    if isinstance(value, Tensor):
+        dtype = param.dtype if value.dtype.is_floating_point else value.dtype
         with GradMode(False):
-            return value.to(param.device, kind, copy=True)  # type: ignore[attr-defined]  # every tensor is a Tensor
+            return value.to(param.device, dtype, copy=True)
     if isinstance(value, dict):
-        return {key: deepcopy(each) if key == "step" else _copied(each, param) for key, each in value.items()}
+        return {key: deepcopy(entry) if key == "step" else _copied(entry, param) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(_copied(each, param) for each in value)
+        return type(value)(_copied(entry, param) for entry in value)
     return deepcopy(value)
 
 
 def counter_beside(step: Any, param: Any) -> Any:
-    """A number of steps as a float32 tensor on a parameter's device."""
-    if isinstance(step, TensorBase):
-        return step.to(param.device, float32)  # type: ignore[attr-defined]  # every tensor is a Tensor
+    """A step counter as a float32 tensor on a parameter's device."""
+    if isinstance(step, Tensor):
+        return step.to(param.device, float32)
     return factories.full((), float(step), dtype=float32, device=param.device)
 
 
 def with_gradients(group: dict[str, Any]) -> list[Any]:
-    """The parameters of a group that have a gradient; one that is listed twice comes once."""
+    """The parameters of a group that have a gradient, each once."""
     return list({id(each): each for each in group["params"] if each.grad is not None}.values())
 
 
+def options(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a constructor, its `locals()`, without self and params: the defaults of groups."""
+    return {name: value for name, value in arguments.items() if name not in ("self", "params", "__class__")}
+
+
 def number(value: Any) -> float:
-    """The value of an option, which may be a tensor of one element.  Host: waits if that is on a GPU."""
+    """An option, a number or a tensor of one element, as a float.  Host: waits if it is on a GPU."""
     return value if type(value) is float else float(value)
 
 
 def numbers(group: dict[str, Any], *names: str) -> tuple[float, ...]:
-    """The values of some options of a group."""
+    """Options of a group as floats."""
     return tuple([number(group[name]) for name in names])
 
 
 def rate_for(group: dict[str, Any], device: int) -> tuple[float, Any]:
-    """A group's learning rate for parameters of a device: (the number, None), or (0, the tensor) if it lies there."""
+    """A group's learning rate for parameters of a device: (number, None), or (0, tensor) if it is on that device."""
     rate = group["lr"]
-    if isinstance(rate, TensorBase) and rate.device_index == device >= 0:
-        return 0.0, rate.reshape(()).to(float32)  # type: ignore[attr-defined]  # every tensor is a Tensor
+    if isinstance(rate, Tensor) and rate.device.index == device:
+        return 0.0, rate.reshape(()).to(float32)
     return number(rate), None
 
 
@@ -531,23 +548,24 @@ def check_number(group: dict[str, Any], name: str) -> None:
         checks.number("check", name, value)
 
 
-def check_not_negative(group: dict[str, Any], names: dict[str, str]) -> None:
-    """Raise ArgumentError if one of a group's options is negative; names: how each is called."""
-    for name, called in names.items():
+def check_not_negative(group: dict[str, Any], names: Iterable[str]) -> None:
+    """Raise ArgumentTypeError or ArgumentError unless options of a group are numbers of 0 or more."""
+    for name in names:
         check_number(group, name)
         if not group[name] >= 0:
+            text = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")  # PyTorch's words
             raise ArgumentError(
-                f"Invalid {called}: {shown_number(group[name])}", hint=f"{name} is 0 or more", operator="check"
+                f"Invalid {text}: {shown_number(group[name])}", hint=f"{name} is 0 or more", operator="check"
             )
 
 
 def shown_number(value: Any) -> Any:
     """An option's value as errors show it."""
-    return value.item() if isinstance(value, TensorBase) else value  # type: ignore[attr-defined]  # a Tensor
+    return value.item() if isinstance(value, Tensor) else value
 
 
 def check_pair(group: dict[str, Any], name: str, example: str) -> None:
-    """Raise ArgumentTypeError, ArgumentError unless an option is two numbers."""
+    """Raise ArgumentTypeError or ArgumentError unless an option is a pair."""
     pair = group[name]
     if not isinstance(pair, (tuple, list)):
         raise ArgumentTypeError(
@@ -558,7 +576,7 @@ def check_pair(group: dict[str, Any], name: str, example: str) -> None:
 
 
 def check_betas(group: dict[str, Any]) -> None:
-    """Raise ArgumentTypeError, ArgumentError unless betas are two numbers of [0, 1)."""
+    """Raise ArgumentTypeError or ArgumentError unless betas are two numbers in [0, 1)."""
     check_pair(group, "betas", "(0.9, 0.999)")
     for index, beta in enumerate(group["betas"]):
         checks.number("check", f"betas[{index}]", beta)
@@ -571,11 +589,11 @@ def check_betas(group: dict[str, Any]) -> None:
 
 
 def _check_modes(group: dict[str, Any]) -> None:
-    """Raise ModeError, NotSupportedError for choices of an implementation that cannot be made."""
+    """Raise ModeError for foreach with fused, NotSupportedError for differentiable."""
     if group.get("foreach") and group.get("fused"):
         raise ModeError(
             "`fused` and `foreach` cannot be `True` together, got fused=True and foreach=True",
-            hint="leave both out: a step always takes many parameters at once",
+            hint="leave both out: a launch always updates many parameters",
             operator="check",
         )
     if group.get("differentiable"):

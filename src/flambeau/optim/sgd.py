@@ -1,4 +1,4 @@
-"""Stochastic gradient descent."""
+"""Optimizers that step along the gradient or by its sign: SGD, ASGD, Rprop."""
 
 from __future__ import annotations
 
@@ -7,19 +7,33 @@ from typing import Any
 from ..errors import ArgumentError
 from ..ops.operator import REGISTRY
 from ..runtime.graph import refuse_capture
-from ..tensor import likes
-from .optimizer import Optimizer, check_not_negative, check_number, numbers, rate_for, with_gradients
+from ..tensor import factories, like_factories
+from .optimizer import Optimizer, check_number, check_pair, number, numbers, options, rate_for, with_gradients
 
 
 class SGD(Optimizer):
-    """param -= lr * step, where step is the gradient or, with momentum, a decaying sum of gradients.
+    """Stochastic gradient descent: param -= lr * step.
 
-    momentum: how much of the sum each step keeps;  dampening: how much less of the gradient joins it.
-    nesterov: look ahead by one step (I. Sutskever et al., 2013).
-    weight_decay: adds this much of param to the gradient.
-    lr: a tensor on the parameters' device is read by each step, or replay, and the host does not wait for it.
-    foreach, fused: for PyTorch's sake; a step always takes many parameters at once.
+    The step is the gradient or, with momentum, a decaying sum of gradients.
+
+    lr: the learning rate.  A tensor on the parameters' device is read at each step or replay, without a wait.
+    momentum: decay rate of the sum; 0 for none.
+    dampening: a gradient enters the sum times 1 - dampening.
+    weight_decay: added to the gradient, times the parameter.
+    nesterov: look ahead by one step (I. Sutskever et al., 2013); needs a momentum and no dampening.
+    foreach, fused: accepted for compatibility; a launch always updates many parameters.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.SGD([weight], lr=0.5)
+        >>> weight.grad = torch.tensor([4.0, -0.25])
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([-1.0000,  2.1250], requires_grad=True)
     """
+
+    _not_negative = "lr", "momentum", "weight_decay"
 
     def __init__(
         self,
@@ -35,23 +49,10 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, options(locals()))
 
     def check(self, group: dict[str, Any]) -> None:
-        check_not_negative(
-            group, {"lr": "learning rate", "momentum": "momentum value", "weight_decay": "weight_decay value"}
-        )
+        super().check(group)
         check_number(group, "dampening")
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise ArgumentError(
@@ -65,14 +66,14 @@ class SGD(Optimizer):
         momentum, dampening, decay = numbers(group, "momentum", "dampening", "weight_decay")
         batches: dict[tuple[int, bool], list[Any]] = {}
         for param in with_gradients(group):
-            whole = bool(momentum) and self._begin(param) or not dampening
+            whole = bool(momentum) and self._begin_sum(param) or not dampening
             batches.setdefault((param.device_index, whole), []).append(param)
         for (device, whole), params in batches.items():
             lr, rate = rate_for(group, device)
             REGISTRY["sgd_step"](
                 params,
-                [each.grad for each in params],
-                [self.state[each]["momentum_buffer"] for each in params] if momentum else [],
+                [param.grad for param in params],
+                [self.state[param]["momentum_buffer"] for param in params] if momentum else [],
                 lr,
                 momentum,
                 1.0 if whole else 1 - dampening,
@@ -82,14 +83,134 @@ class SGD(Optimizer):
                 rate,
             )
 
-    def _begin(self, param: Any) -> bool:
-        """Make a parameter's sum of gradients if there is none; whether there was none."""
+    def _begin_sum(self, param: Any) -> bool:
+        """Make a parameter's sum of gradients unless it exists; return whether it was made."""
         if self.state[param].get("momentum_buffer") is not None:
             return False
         refuse_capture(
             "SGD.step",
-            "every replay would begin its sums of gradients anew",
+            "every replay would reset its sums of gradients",
             "call step() once before the capture",
         )
-        self.state[param]["momentum_buffer"] = likes.zeros_like(param)
+        self.state[param]["momentum_buffer"] = like_factories.zeros_like(param)
         return True
+
+
+class ASGD(Optimizer):
+    """Averaged stochastic gradient descent: the average of each parameter is in its state, as "ax".
+
+    B. Polyak, A. Juditsky, "Acceleration of Stochastic Approximation by Averaging", 1992.
+
+    lambd, alpha: the step's rate is lr / (1 + lambd * lr * step)**alpha; the parameter decays by lambd times it.
+    t0: number of steps before averaging begins.
+    weight_decay: added to the gradient, times the parameter.
+    capturable, foreach: accepted for compatibility.  Steps are counted on the host: a capture raises
+        AcceleratorError.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.ASGD([weight], lr=0.5, lambd=0.0)
+        >>> weight.grad = torch.tensor([4.0, -0.25])
+        >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([-1.0000,  2.1250], requires_grad=True)
+    """
+
+    _not_negative = "lr", "weight_decay"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        super().__init__(params, options(locals()))
+
+    def check(self, group: dict[str, Any]) -> None:
+        super().check(group)
+        for name in ("lambd", "alpha", "t0"):
+            check_number(group, name)
+
+    def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
+        lr = number(group["lr"])
+        return {"eta": factories.tensor(lr), "mu": factories.tensor(1.0), "ax": like_factories.zeros_like(param)}
+
+    def update(self, group: dict[str, Any]) -> None:
+        lr, lambd, alpha, t0, decay = numbers(group, "lr", "lambd", "alpha", "t0", "weight_decay")
+        for due, step in self.due(group):
+            for numbers_of_state, params in self.alike(due, "eta", "mu"):
+                eta, mu = map(float, numbers_of_state)
+                lists, maximize = self.lists(params, "ax"), bool(group["maximize"])
+                REGISTRY["asgd_step"](*lists, maximize, decay, eta, 1 - lambd * eta, mu)
+                for param in params:
+                    self.cell(param, "eta")[...] = lr / (1 + lambd * lr * step) ** alpha
+                    self.cell(param, "mu")[...] = 1 / max(1, step - t0)
+
+
+class Rprop(Optimizer):
+    """Resilient propagation: steps by the gradient's sign, of a size that each element adapts.
+
+    M. Riedmiller, H. Braun, "A Direct Adaptive Method for Faster Backpropagation Learning", 1993.
+
+    lr: the first size.
+    etas: factors of the size (after a change of the sign, without one).
+    step_sizes: (least, largest) size.
+    capturable: count steps on the parameter's device, so that a CUDA graph can capture `step`.
+    foreach: accepted for compatibility; a launch always updates many parameters.
+    Raises: ArgumentError, ArgumentTypeError for an option that is out of range or no number.
+    Example:
+        >>> weight = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        >>> optimizer = torch.optim.Rprop([weight], lr=0.5)
+        >>> weight.grad = torch.tensor([4.0, -0.25])
+        >>> optimizer.step()
+        >>> weight.detach()
+        tensor([0.5000, 2.5000])
+    """
+
+    counts_on_device = True
+    _not_negative = ("lr",)
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        super().__init__(params, options(locals()))
+
+    def check(self, group: dict[str, Any]) -> None:
+        super().check(group)
+        check_pair(group, "etas", "(0.5, 1.2)")
+        check_pair(group, "step_sizes", "(1e-6, 50)")
+        shrinking, growing = group["etas"]
+        if not 0 < shrinking < 1 < growing:
+            raise ArgumentError(
+                f"Invalid eta values: {shrinking}, {growing}",
+                hint="the first is between 0 and 1, the other above",
+                operator="check",
+            )
+
+    def begin(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "prev": like_factories.zeros_like(param),
+            "step_size": like_factories.full_like(param, number(group["lr"])),
+        }
+
+    def update(self, group: dict[str, Any]) -> None:
+        values = *map(number, group["etas"]), *map(number, group["step_sizes"])
+        for params, _ in self.due(group):
+            REGISTRY["rprop_step"](*self.lists(params, "prev", "step_size"), bool(group["maximize"]), 0.0, *values)

@@ -41,7 +41,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Averaging:
 
 
 def get_swa_multi_avg_fn() -> Averaging:
-    """A function that keeps averages of equal weights, in few launches.  count: how many models are in them."""
+    """A function that keeps equally weighted averages, in few launches.  count: number of averaged models."""
 
     def update(averages: Sequence[Any], params: Sequence[Any], count: Any) -> None:
         _move(averages, params, 1 / (float(count) + 1))
@@ -71,7 +71,7 @@ def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
 
 
 def _move(averages: Sequence[Any], params: Sequence[Any], share: float) -> None:
-    """Move averages by a share of the difference, floating-point ones of a device together."""
+    """Move averages by a share of the difference; one launch per device for floating-point ones."""
     with GradMode(False):
         floating = [pair for pair in zip(averages, params) if pair[0].dtype.is_floating_point]
         for device in dict.fromkeys(average.device_index for average, _ in floating):
@@ -86,8 +86,8 @@ class AveragedModel(Module):
     """A copy of a model whose parameters are averages over calls of update_parameters.
 
     avg_fn: f(average, param, count) returns the new average;  multi_avg_fn: f(averages, params, count) writes them.
-    Without either the weights are equal.  use_buffers: average buffers, too; else they are the model's.
-    n_averaged: how many models are in the averages.
+    Without either, all models have the same weight.  use_buffers: average buffers too; otherwise they are copied.
+    n_averaged: number of averaged models.
     """
 
     n_averaged: Any
@@ -121,7 +121,7 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Any) -> None:
-        """Take a model's parameters into the averages; the first ones are copied."""
+        """Add a model's parameters to the averages; the first call copies them."""
         with GradMode(False):
             pairs = [(average.detach(), _beside(param, average)) for average, param in self._pairs(model)]
             if self.n_averaged == 0:
@@ -158,9 +158,9 @@ def _beside(tensor: Any, other: Any) -> Any:
 
 
 def update_bn(loader: Iterable[Any], model: Any, device: Any = None) -> None:
-    """Compute the running statistics of a model's batch normalizations anew, by one pass over the data.
+    """Recompute the running statistics of a model's batch normalizations, in one pass over the data.
 
-    loader: tensors, or sequences whose first entry is one, which the model is called with.  device: where to.
+    loader: tensors, or sequences whose first entry is a tensor, the model's input.  device: the device of the inputs.
     """
     norms = [each for each in model.modules() if hasattr(each, "reset_running_stats") and hasattr(each, "momentum")]
     if not norms:
@@ -180,7 +180,7 @@ def update_bn(loader: Iterable[Any], model: Any, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """Anneal each group's rate to swa_lr within anneal_epochs steps, along a half cosine or a line; then keep it.
+    """Change each group's rate to swa_lr in anneal_epochs steps, along a half cosine or a line, then keep it.
 
     swa_lr: one number, or one per group.  anneal_strategy: "cos" or "linear".
     """
@@ -215,7 +215,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, step: float) -> float:
-        """How much of swa_lr is in the rate of a step."""
+        """The share of swa_lr in the rate of a step, in [0, 1]."""
         done = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return done if self.anneal_strategy == "linear" else (1 - math.cos(math.pi * done)) / 2
 

@@ -2,10 +2,7 @@
 
 from .. import nn  # noqa: F401  # isort: skip  (first: nn shows DataParallel, which derives from nn's Module)
 from . import comm
-from .data_parallel import DataParallel, data_parallel
-from .parallel_apply import parallel_apply
-from .replicate import replicate
-from .scatter_gather import gather, scatter, scatter_kwargs
+from .data_parallel import DataParallel, data_parallel, gather, parallel_apply, replicate, scatter, scatter_kwargs
 
 __all__ = [
     "DataParallel", "comm", "data_parallel", "gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs",

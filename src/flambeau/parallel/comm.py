@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from .. import strides as st
 from .. import transfer
@@ -34,18 +34,19 @@ from ..runtime import device as devices
 from ..runtime.copy import copy_bytes
 from ..runtime.stream import Stream, StreamGuard
 from ..tensor import checks
+from ..tensor.tensor import Tensor
 
 ALIGNMENT = 256  # bytes: where each tensor of a buffer starts, as the driver aligns blocks
 
 
 class _Kept:
-    """Allocator of views of a bucket: the bucket's memory lives as long as the last view."""
+    """Allocator of views of a bucket: the bucket's memory lives as long as its last view."""
 
     def record_stream(self, buffer: Storage, stream: Any) -> None:
         buffer.record_stream(buffer.device.machine.streams[stream])
 
     def free(self, buffer: Storage) -> None:
-        """Nothing: the part drops the buffer by itself."""
+        """Do nothing: the view drops its reference to the bucket."""
 
 
 _KEPT = _Kept()
@@ -63,7 +64,7 @@ def _pack(tensors: Sequence[TensorBase], *, clear_gaps: bool = False) -> TensorB
     starts, nbytes = _bucket_layout(tensors)
     buffer = empty_tensor((nbytes,), uint8, tensors[0].device_index, name="pack")
     if clear_gaps:
-        buffer.zero_()  # type: ignore[attr-defined]  # every tensor is a Tensor
+        cast(Tensor, buffer).zero_()
     for start, each in zip(starts, tensors):
         dense = transfer.dense(each, each.dtype)
         size = dense.dtype.itemsize
@@ -148,7 +149,7 @@ def _narrowed(tensor: Any, sizes: Sequence[int], dim: int) -> list[Any]:
 
 
 def _sizes_of(out: Sequence[Any], tensor: Any, dim: int) -> list[int]:
-    """The sizes along `dim` of tensors that a tensor is split into."""
+    """The sizes of the parts of a tensor along `dim`."""
     for index, each in enumerate(out):
         wanted = [*tensor.shape[:dim], each.shape[dim] if each.ndim > dim else 0, *tensor.shape[dim + 1 :]]
         if list(each.shape) != wanted:
@@ -198,9 +199,9 @@ def _target(name: str, destination: Any) -> int:
 def broadcast(
     tensor: Any, devices: Sequence[Any] | None = None, *, out: Sequence[Any] | None = None
 ) -> tuple[Any, ...]:
-    """Copy a tensor to several devices; the one that it is on gets the tensor itself.
+    """Copy a tensor to several devices; its own device gets the tensor itself.
 
-    devices: where to;  out: tensors of the same shape on GPUs to write instead.  Exactly one of the two.
+    devices: the destinations;  out: tensors of the same shape on GPUs to write instead.  Exactly one of the two.
     Host:   returns at once; waits for a pageable CPU tensor.
     Raises: ArgumentTypeError, DeviceMismatchError, ShapeError; CollectiveError unless it is exactly one.
     """
@@ -278,9 +279,9 @@ def broadcast_coalesced(
 
 
 def reduce_add(inputs: Sequence[Any], destination: Any = None) -> Any:
-    """The sum of tensors on several GPUs, on one of them; a single input is returned as it is.
+    """Sum tensors of several GPUs on one of them; a single input is returned unchanged.
 
-    destination: the device of one of the inputs, the current device if not given.
+    destination: the device of one of the inputs, the current device by default.
     Host:   returns at once.
     Raises: ArgumentError if an input is on the CPU or of another size; DeviceMismatchError if none is on destination.
     """
@@ -345,7 +346,7 @@ def reduce_add_coalesced(
 
 
 def _groups(inputs: Any) -> list[tuple[Any, ...]]:
-    """The tensors of each device, as many everywhere."""
+    """The tensors of each device, the same number everywhere."""
     name = "reduce_add_coalesced"
     listed = enumerate(checks.listed(name, "inputs", "lists of tensors", inputs))
     groups = [checks.tensors(name, f"inputs[{place}]", each) for place, each in listed]
@@ -359,7 +360,7 @@ def _groups(inputs: Any) -> list[tuple[Any, ...]]:
 
 
 def _flat(tensors: Sequence[Any]) -> Any:
-    """A packed buffer seen as numbers of its tensors' type."""
+    """A packed buffer as a vector of its tensors' dtype."""
     buffer, kind = _pack(tensors, clear_gaps=True), tensors[0].dtype
     count = buffer.numel() // kind.itemsize
     return tensor_over(buffer.storage, kind, (count,), (1,))

@@ -1,36 +1,56 @@
-"""DataParallel: one batch, split over GPUs.
+"""DataParallel and its parts: scatter and gather of nested inputs, replicas of a module, and threads that call them.
 
-Each forward splits the inputs, copies the module to the other devices, calls the copies in threads and joins the
-outputs.  Backward sums the copies' gradients into the module's parameters, in the order of the devices, so results are
-the same every run.
+- A forward splits the inputs, copies the module to the other devices, calls the copies in threads and joins the
+  outputs.  Backward sums the copies' gradients into the module's parameters in the order of the devices, so results are
+  the same in every run.
+- Tensors are split or joined along a dimension.  Tuples, named tuples, lists and mappings are traversed.  Any other
+  value goes to every device as it is.
+- The parts of a CPU tensor are copied on one background stream per device.  The device's current stream waits for it
+  and is recorded on their memory.
+- A replica shares everything with the original but its parameters, buffers and children.  Its writes to attributes are
+  lost.  In-place writes to parameters and buffers on the first device are kept: it shares their memory.
+- A replica's parameters are not leaves: their gradients are summed on the first device into the original's.  Without
+  gradient recording, or with detach, they are plain copies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from .. import callers
+from ..autograd.function import Function
+from ..autograd.mode import GradMode, mode
 from ..core import thread
+from ..core.tensor import TensorBase
+from ..driver.api import StreamHandle
 from ..errors import ArgumentError, ArgumentTypeError, DeviceMismatchError, naming, shown
+from ..multiprocessing.worker_pipe import WorkerException
 from ..nn.module import Module
 from ..runtime import device as devices
+from ..runtime.device import cuda_index
+from ..runtime.machine import Machine
+from ..runtime.stream import Stream
 from ..tensor import checks
 from . import comm
-from .parallel_apply import parallel_apply
-from .replicate import replicate
-from .scatter_gather import gather, scatter_kwargs
 
-BALANCE = 0.75  # a device with a smaller share of the best one's memory or processors is warned about
+BALANCE = 0.75  # a device with a smaller share of the best one's memory or processors causes a warning
+_background: WeakKeyDictionary[Machine, dict[int, StreamHandle]] = WeakKeyDictionary()  # Streams would keep machines
 
 
 class DataParallel(Module):
     """Call a module on several GPUs, each with a part of the batch.
 
     device_ids: the GPUs, all of them by default; the module's parameters and buffers must be on the first.
-    output_device: where outputs are joined, the first GPU by default;  dim: the batch's dimension.
-    Without a GPU the module is called as it is; with one, without threads.
+    output_device: the device of the joined outputs, the first GPU by default;  dim: the dimension that is split.
+    Without a GPU the module itself is called; with one GPU, no thread is started.
     Raises: DeviceMismatchError in forward if a parameter or buffer is not on the first device.
+    Example:
+        >>> net = torch.nn.DataParallel(torch.nn.Linear(3, 2).cuda())
+        >>> net(torch.ones(4, 3)).shape
+        torch.Size([4, 2])
     """
 
     def __init__(
@@ -41,7 +61,7 @@ class DataParallel(Module):
         self.dim = dim
         self.module = module
         count = thread.machine().device_count()
-        self.device_ids = [] if count == 0 else _indexes("DataParallel", device_ids, count)
+        self.device_ids = [] if count == 0 else _device_indexes("DataParallel", device_ids, count)
         if not self.device_ids:
             return
         self.output_device = _output("DataParallel", output_device, self.device_ids)
@@ -99,7 +119,7 @@ def data_parallel(
     count = thread.machine().device_count()
     if count == 0:
         return module(*args, **named)
-    gpus = _indexes("data_parallel", device_ids, count)
+    gpus = _device_indexes("data_parallel", device_ids, count)
     target = _output("data_parallel", output_device, gpus)
     check_place(module, gpus[0], "data_parallel")
     split, split_named = scatter_kwargs(args, named, gpus, dim)
@@ -118,7 +138,7 @@ def _check_module(name: str, module: Any, dim: Any) -> None:
         raise ArgumentTypeError(fact, operator=name, hint="derive from torch.nn.Module")
 
 
-def _indexes(name: str, device_ids: Sequence[Any] | None, count: int) -> list[int]:
+def _device_indexes(name: str, device_ids: Sequence[Any] | None, count: int) -> list[int]:
     if device_ids is None:
         return list(range(count))
     given = checks.listed(name, "device_ids", "devices", device_ids)
@@ -163,3 +183,327 @@ def _check_balance(gpus: Sequence[int]) -> None:
                 f"DataParallel: there is an imbalance between your GPUs: cuda:{low} has {sizes[low]} of {name}, "
                 f"cuda:{high} has {sizes[high]}; leave it out with device_ids, or every step waits for it"
             )
+
+
+def background_stream(index: int) -> Stream:
+    """The stream for copies from the CPU to device `index`; one per device."""
+    machine = thread.machine()
+    handles = _background.setdefault(machine, {})
+    if index not in handles:
+        handles[index] = Stream(index).handle
+    return machine.streams[handles[index]]
+
+
+class Scatter(Function):
+    """Split a tensor over devices; the gradient is joined on the tensor's device."""
+
+    @staticmethod
+    def forward(ctx: Any, target_gpus: Sequence[int], chunk_sizes: Any, dim: int, input: Any) -> Any:
+        ctx.dim = dim
+        ctx.source = input.device_index
+        if ctx.source >= 0:
+            return comm.scatter(input, target_gpus, chunk_sizes, dim)
+        streams = [background_stream(index) for index in target_gpus]
+        parts = comm.scatter(input, target_gpus, chunk_sizes, dim, streams)
+        for part, stream in zip(parts, streams):
+            current = thread.current_stream(stream.device_index)
+            current.wait_stream(stream)
+            part.record_stream(current)
+        return parts
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return None, None, None, Gather.apply(comm.place_of(ctx.source), ctx.dim, *grads)
+
+
+class Gather(Function):
+    """Join tensors of several devices on one; the gradient is split again.  Scalars become a vector."""
+
+    @staticmethod
+    def forward(ctx: Any, target: Any, dim: int, *inputs: Any) -> Any:
+        ctx.dim = dim
+        ctx.devices = [each.device_index for each in inputs]
+        ctx.were_scalars = all(each.ndim == 0 for each in inputs) and dim == 0
+        if ctx.were_scalars:
+            callers.warn("gather: along dimension 0, but all inputs were scalars; they are joined into a vector")
+            inputs = tuple(each.reshape(1) for each in inputs)
+        ctx.sizes = [each.shape[dim] for each in inputs]
+        return comm.gather(inputs, dim, target)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        parts = Scatter.apply(ctx.devices, ctx.sizes, ctx.dim, grad)
+        return None, None, *([each[0] for each in parts] if ctx.were_scalars else parts)
+
+
+def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
+    """Split nested inputs over GPUs: one copy of the structure per device, fewer if a tensor has too few rows."""
+    checks.integer("scatter", "dim", dim)
+    with naming("scatter"):
+        gpus = [devices.cuda_index(each) for each in checks.listed("scatter", "target_gpus", "devices", target_gpus)]
+    if not gpus:
+        raise ArgumentError(f"got no devices: {target_gpus}", hint="give at least one", operator="scatter")
+    return _scatter(inputs, gpus, dim)
+
+
+def _scatter(value: Any, gpus: list[int], dim: int) -> list[Any]:
+    if isinstance(value, TensorBase):
+        return list(Scatter.apply(gpus, None, dim, value))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return [type(value)(*each) for each in zip(*[_scatter(entry, gpus, dim) for entry in value])]
+    if isinstance(value, (tuple, list)) and value:
+        split = zip(*[_scatter(entry, gpus, dim) for entry in value])
+        return [tuple(each) if isinstance(value, tuple) else list(each) for each in split]
+    if isinstance(value, dict) and value:
+        return [type(value)(each) for each in zip(*[_scatter(entry, gpus, dim) for entry in value.items()])]
+    return [value for _ in gpus]
+
+
+def scatter_kwargs(
+    inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
+) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
+    """Split positional and keyword inputs over GPUs; the shorter list is padded with empty ones."""
+    if kwargs is not None and not isinstance(kwargs, dict):
+        raise ArgumentTypeError(
+            f"kwargs must be a dict, got {shown(kwargs)}", hint="names and values", operator="scatter_kwargs"
+        )
+    args = scatter(inputs, target_gpus, dim) if inputs else []
+    named = scatter(kwargs, target_gpus, dim) if kwargs else []
+    count = max(len(args), len(named))
+    args += [()] * (count - len(args))
+    named += [{}] * (count - len(named))
+    return tuple(args), tuple(named)
+
+
+def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
+    """Join nested outputs, one per device, on one device ("cpu" for the CPU).
+
+    None stays None; tensors without dimensions become a vector, with a warning.
+    Raises: ArgumentError if mappings or sequences differ in length.
+    """
+    if not isinstance(outputs, Sequence) or isinstance(outputs, str):
+        raise ArgumentTypeError(
+            f"outputs must be a list, got {shown(outputs)}", hint="give one per device", operator="gather"
+        )
+    if not outputs:
+        raise ArgumentError(f"got no outputs: {outputs}", hint="give one per device", operator="gather")
+    first = outputs[0]
+    if isinstance(first, TensorBase):
+        checks.tensors("gather", "outputs", outputs)
+        return Gather.apply(target_device, dim, *outputs)
+    if first is None:
+        return None
+    if isinstance(first, Mapping):
+        _check_lengths("dicts", outputs)
+        make: Any = type(first)
+        return make((key, gather([output[key] for output in outputs], target_device, dim)) for key in first)
+    if not isinstance(first, (tuple, list)):
+        raise ArgumentTypeError(
+            f"outputs must be tensors, or tuples, lists and dicts of them, got {shown(first)}",
+            hint="let the module return tensors",
+            operator="gather",
+        )
+    _check_lengths("sequences", outputs)
+    joined = [gather(parts, target_device, dim) for parts in zip(*outputs)]
+    return type(first)(*joined) if hasattr(first, "_fields") else type(first)(joined)
+
+
+def _check_lengths(kind: str, outputs: Sequence[Any]) -> None:
+    for place, each in enumerate(outputs):
+        if not isinstance(each, (Mapping, tuple, list)):
+            raise ArgumentTypeError(
+                f"outputs[0] is {shown(outputs[0])}, outputs[{place}] is {shown(each)}",
+                hint="let the module return the same kind on every device",
+                operator="gather",
+            )
+    lengths = [len(each) for each in outputs]
+    if len(set(lengths)) > 1:
+        raise ArgumentError(
+            f"All {kind} must have the same number of entries, they have {lengths}",
+            hint="let the module return as many on every device",
+            operator="gather",
+        )
+
+
+class Broadcast(Function):
+    """Copy tensors to several devices; their gradients are summed on the first."""
+
+    @staticmethod
+    def forward(ctx: Any, gpus: Sequence[int], *inputs: Any) -> Any:
+        ctx.source = gpus[0]
+        ctx.count = len(inputs)
+        return tuple(each for copies in comm.broadcast_coalesced(inputs, gpus) for each in copies)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return (None, *ReduceAddCoalesced.apply(ctx.source, ctx.count, *grads))
+
+
+class ReduceAddCoalesced(Function):
+    """Sum groups of `count` tensors, one group per device, on one device; the gradient is copied to all."""
+
+    @staticmethod
+    def forward(ctx: Any, target: int, count: int, *grads: Any) -> Any:
+        groups = [grads[start : start + count] for start in range(0, len(grads), count)]
+        ctx.devices = [each[0].device_index for each in groups]
+        return comm.reduce_add_coalesced(groups, comm.place_of(target))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return (None, None, *Broadcast.apply(ctx.devices, *grads))
+
+
+def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
+    """Copy a module to several devices; the first copy shares the parameters and buffers of the module.
+
+    Host:   returns at once.
+    Raises: DeviceMismatchError if a parameter or buffer is not on the first device.
+    """
+    if not isinstance(network, Module):
+        raise ArgumentTypeError(
+            f"network must be a Module, got {shown(network)}", hint="torch.nn.Module", operator="replicate"
+        )
+    with naming("replicate"):
+        gpus = [cuda_index(each) for each in checks.listed("replicate", "devices", "devices", devices)]
+    if not gpus:
+        raise ArgumentError(f"got no devices: {devices}", hint="the first is where the module is", operator="replicate")
+    plain = detach or not mode.enabled
+    with naming("replicate"):
+        params = _copies(list(network.parameters()), gpus, plain)
+        buffers = _copies(list(network.buffers()), gpus, plain)
+    modules = list(network.modules())
+    replicas = [{id(each): _shallow(each) for each in modules} for _ in gpus]
+    for place, copied in enumerate(replicas):
+        for module in modules:
+            _fill(copied[id(module)], module, copied, params[place], buffers[place])
+    return [copied[id(network)] for copied in replicas]
+
+
+def _copies(tensors: list[Any], gpus: Sequence[int], plain: bool) -> list[dict[int, Any]]:
+    """Per device, the copy of each tensor, by the tensor's id."""
+    wanted = [each for each in tensors if each.requires_grad and not plain]
+    others = [each for each in tensors if not (each.requires_grad and not plain)]
+    found = [dict(zip(map(id, others), each)) for each in comm.broadcast_coalesced(others, gpus)]
+    found[0] = {key: each.detach() for key, each in found[0].items()} if plain else found[0]
+    if wanted:
+        flat = Broadcast.apply(gpus, *wanted)
+        for place, copied in enumerate(found):
+            copied.update(zip(map(id, wanted), flat[place * len(wanted) :]))
+    return found
+
+
+def _shallow(module: Module) -> Module:
+    replica = object.__new__(type(module))
+    replica.__dict__ = module.__dict__.copy()
+    replica.__dict__.update(_parameters={}, _buffers={}, _modules={}, _former_parameters={}, _is_replica=True)
+    return replica
+
+
+def _fill(
+    replica: Module, module: Module, children: dict[int, Module], params: dict[int, Any], buffers: dict[int, Any]
+) -> None:
+    own = replica.__dict__
+    for name, child in module._modules.items():
+        own["_modules"][name] = None if child is None else children[id(child)]
+    for name, param in module._parameters.items():
+        own[name] = None if param is None else params[id(param)]  # an attribute: it is not a leaf
+        if param is not None:
+            own["_former_parameters"][name] = own[name]
+    for name, buffer in module._buffers.items():
+        own["_buffers"][name] = None if buffer is None else buffers[id(buffer)]
+
+
+def parallel_apply(
+    modules: Sequence[Any],
+    inputs: Sequence[Any],
+    kwargs_tup: Sequence[dict[str, Any]] | None = None,
+    devices: Any = None,
+) -> list[Any]:
+    """Call each module with its input in a thread of its own; return the results in order.
+
+    A single module is called in the calling thread.  In each thread the device is the replica's; gradient mode and
+    current streams are the caller's.
+    Host:   returns when all threads have; each waits where its module does.
+    Raises: the first replica's exception, with its type, naming replica and device, after all threads have ended.
+    """
+    modules = checks.listed("parallel_apply", "modules", "modules", modules)
+    inputs = checks.listed("parallel_apply", "inputs", "inputs, one per module", inputs)
+    for place, each in enumerate(modules):
+        checks.function("parallel_apply", f"modules[{place}]", each)
+    count = len(modules)
+    named = [{}] * count if kwargs_tup is None else kwargs_tup
+    if not len(inputs) == len(named) == count:
+        raise ArgumentError(
+            f"{count} modules, {len(inputs)} inputs and {len(named)} kwargs do not fit",
+            hint="give one of each per module",
+            operator="parallel_apply",
+        )
+    with naming("parallel_apply"):
+        places = [None] * count if devices is None else [cuda_index(each) for each in devices]
+    if len(places) != count:
+        raise ArgumentError(
+            f"{count} modules and {len(places)} devices do not fit",
+            hint="give one device per module",
+            operator="parallel_apply",
+        )
+    calls = [
+        _Replica(index, module, input, kwargs, place)
+        for index, (module, input, kwargs, place) in enumerate(zip(modules, inputs, named, places))
+    ]
+    _run(calls)
+    for call in calls:
+        if isinstance(call.result, WorkerException):
+            raise call.result.again()
+    return [call.result for call in calls]
+
+
+def _run(calls: list[_Replica]) -> None:
+    if len(calls) == 1:
+        calls[0].run()
+        return
+    threads = [threading.Thread(target=call.run, name=f"flambeau-replica-{call.index}") for call in calls]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+
+class _Replica:
+    """One call, with the state of the calling thread."""
+
+    def __init__(self, index: int, module: Any, input: Any, kwargs: dict[str, Any], device: int | None) -> None:
+        self.index = index
+        self.module = module
+        self.args = tuple(input) if isinstance(input, (list, tuple)) else (input,)
+        self.kwargs = kwargs
+        found = _first_device([self.args, kwargs]) if device is None else device
+        self.device = thread.current_device() if found is None else found
+        self.recording = mode.enabled
+        self.streams = thread.streams()
+        self.result: Any = None
+
+    def run(self) -> None:
+        """Call the module; `result` is what it returns, or a WorkerException."""
+        before = thread.current_device()
+        for stream in self.streams.values():
+            thread.set_stream(stream)
+        thread.set_device(self.device)
+        try:
+            with GradMode(self.recording):
+                self.result = self.module(*self.args, **self.kwargs)
+        except BaseException as error:  # noqa: BLE001  (carried to the thread that asked)
+            self.result = WorkerException(error, f"in replica {self.index} on device cuda:{self.device}")
+        finally:
+            thread.set_device(before)
+
+
+def _first_device(value: Any) -> int | None:
+    """The GPU of the first tensor in nested values; None without a tensor on a GPU."""
+    if isinstance(value, TensorBase):
+        return value.device_index if value.is_cuda else None
+    entries = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    for each in entries:
+        found = _first_device(each)
+        if found is not None:
+            return found
+    return None

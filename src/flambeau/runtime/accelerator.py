@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import dtypes
 from ..core import thread
+from ..core.native import whole
 from ..memory.private import PoolId
 from . import control, memory_stats
 from . import device as devices
@@ -130,6 +131,7 @@ class AnyGraph(CUDAGraph):
         self.capture_begin()
         return self
 
+    @whole
     def __exit__(self, kind: Any, *error: object) -> None:
         if kind is None:
             self.capture_end()

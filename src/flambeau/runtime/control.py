@@ -9,13 +9,13 @@ from typing import Any
 from .. import callers, driver
 from ..config import virtual_gpus
 from ..core import thread
+from ..core.queue import hooks
 from ..driver.api import DeviceProperties
 from ..errors import ArgumentTypeError, CudaError, DeviceIndexError, DeviceQueryError, ModeError
-from ..hooks import hooks
 from . import device as devices
 from . import machine as machines
-from .ipc_report import Report
-from .stream import Stream, check_alive
+from .ipc_memory import Report
+from .stream import Stream, check_alive, enter
 
 # The same on every GPU since compute capability 3.0.
 THREADS_PER_BLOCK = 1024
@@ -248,8 +248,7 @@ def set_stream(stream: Stream | None) -> None:
                 f"expected a Stream or None, got {stream!r}", hint="pass a torch.cuda.Stream", operator="set_stream"
             )
         check_alive(stream, thread.machine(), "set_stream")
-        thread.set_stream(stream)
-        thread.set_device(stream.device_index)
+        enter(stream)
 
 
 def get_device_properties(device: Any = None) -> Properties:

@@ -1,9 +1,19 @@
-"""Copies of contiguous bytes between storages: which stream, which wait, what is kept.  route.py says which way.
+"""Copies of contiguous bytes between storages: the route, the stream, the wait, and what is kept meanwhile.
 
-- Host to device: on the destination's current stream.  The pinned block of an asynchronous one is kept until it is
-  done.
-- Device to host: on the source's current stream.  What an asynchronous one writes can be waited for: pending_copies.py.
-- On one device: on its current stream, at once.
+| from | to | non_blocking | the host |
+| --- | --- | --- | --- |
+| pinned memory | device | yes | goes on |
+| pageable memory | device | yes | waits until the driver has read the bytes |
+| host memory | device | no | waits for the stream |
+| device | pinned memory | yes | goes on |
+| device | host memory | else | waits for the stream |
+| device | device | either | goes on |
+
+- Host to device: on the destination's current stream.  The pinned block of an asynchronous copy is kept until the copy
+  is done.
+- Device to host: on the source's current stream.  The result of an asynchronous copy can be waited for
+  (pending_copies.py).
+- On one device: on its current stream.
 - While the stream is capturing, host memory must be pinned and the copy non_blocking; the graph keeps the memory.
 - Between devices: on the *source's* current stream, with a barrier both ways: the copy follows what the
   destination's current stream had, and that stream goes on after the copy.  `non_blocking` changes nothing.
@@ -12,19 +22,105 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 
 from .. import callers
 from ..core import thread
+from ..core.queue import hooks
 from ..core.storage import Storage, former_machine
 from ..core.thread import CPU
 from ..driver.api import CopyKind
 from ..errors import AcceleratorError
-from ..hooks import hooks
 from . import pending_copies, sync_debug
 from .generator import CAPTURE_UNSUPPORTED
 from .pending_copies import HostUse
-from .route import BETWEEN_DEVICES, ON_DEVICE, ON_HOST, Route, route_of
 from .stream import Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A route.  kind: the driver's copy kind, None where the host moves the bytes itself.
+
+    waits: the host waits for the copy's stream;  is_staged: the driver reads the host's bytes during the call.
+    reason: why it is asynchronous, or is not;  hint: how it becomes so.
+    """
+
+    name: str
+    kind: CopyKind | None
+    waits: bool
+    is_staged: bool
+    reason: str
+    hint: str = ""
+
+    @property
+    def is_asynchronous(self) -> bool:
+        """Whether the host goes on at once."""
+        return not (self.waits or self.is_staged or self.kind is None)
+
+
+ON_HOST = Route("within host memory", None, False, False, "the host moves the bytes itself")
+ON_DEVICE = Route(
+    "within one device", CopyKind.DEVICE_TO_DEVICE, False, False, "it is work of the device's current stream"
+)
+BETWEEN_DEVICES = Route(
+    "between devices", CopyKind.PEER, False, False, "streams wait for each other, the host does not; non_blocking "
+    "changes nothing",
+)  # fmt: skip
+
+# by (is the host's memory pinned, non_blocking)
+_FROM_HOST = {
+    (True, True): Route(
+        "from pinned memory directly to a device", CopyKind.HOST_TO_DEVICE, False, False,
+        "the source is pinned and the copy non_blocking; the source must stay as it is until the copy is done",
+    ),
+    (True, False): Route(
+        "from pinned memory directly to a device", CopyKind.HOST_TO_DEVICE, True, False,
+        "the copy was not asked to be non_blocking",
+        "pass non_blocking=True",
+    ),
+    (False, True): Route(
+        "from pageable memory, staged by the driver, to a device", CopyKind.HOST_TO_DEVICE, False, True,
+        "the source is pageable: the driver reads it during the call, and may wait for earlier work of the stream",
+        "pin the source: pin_memory(), or pin_memory=True where it is made",
+    ),
+    (False, False): Route(
+        "from pageable memory, staged by the driver, to a device", CopyKind.HOST_TO_DEVICE, True, True,
+        "the source is pageable, and the copy was not asked to be non_blocking",
+        "pin the source, as by pin_memory(), and pass non_blocking=True",
+    ),
+}  # fmt: skip
+_TO_HOST = {
+    (True, True): Route(
+        "from a device directly to pinned memory", CopyKind.DEVICE_TO_HOST, False, False,
+        "the target is pinned and the copy non_blocking; wait() on the result before its values are read",
+    ),
+    (True, False): Route(
+        "from a device directly to pinned memory", CopyKind.DEVICE_TO_HOST, True, False,
+        "the copy was not asked to be non_blocking",
+        "pass non_blocking=True, and wait() on the result before its values are read",
+    ),
+    (False, True): Route(
+        "from a device, staged by the driver, to pageable memory", CopyKind.DEVICE_TO_HOST, True, True,
+        "the target is pageable",
+        "copy into pinned memory: a target made with pin_memory=True, or to('cpu', non_blocking=True)",
+    ),
+    (False, False): Route(
+        "from a device, staged by the driver, to pageable memory", CopyKind.DEVICE_TO_HOST, True, True,
+        "the target is pageable, and the copy was not asked to be non_blocking",
+        "to('cpu', non_blocking=True) gives pinned memory; wait() on the result before its values are read",
+    ),
+}  # fmt: skip
+
+
+def route_of(target: Storage, source: Storage, non_blocking: bool) -> Route:
+    """The route from one storage to another."""
+    here, there = source.device, target.device
+    if here is there:
+        return ON_HOST if here is CPU else ON_DEVICE
+    if here is CPU:
+        return _FROM_HOST[source.is_pinned, bool(non_blocking)]
+    return _TO_HOST[target.is_pinned, bool(non_blocking)] if there is CPU else BETWEEN_DEVICES
+
 
 HOST_TO_DEVICE, DEVICE_TO_HOST = CopyKind.HOST_TO_DEVICE, CopyKind.DEVICE_TO_HOST
 
@@ -69,11 +165,21 @@ def _with_host(route: Route, to: int, start: int, nbytes: int, src: Storage, dst
         sync_debug.about_to_wait(stream.device_index)
     stream.copy(to, start, nbytes, HOST_TO_DEVICE if is_from_host else DEVICE_TO_HOST)
     if route.waits:
-        stream.synchronize()
+        _wait(stream, dst, src if is_from_host else dst)
     elif not is_from_host:
         _keep_until_done(dst, to, nbytes, True, stream)
     elif not route.is_staged:
         _keep_until_done(src, start, nbytes, False, stream)
+
+
+def _wait(stream: Stream, dst: Storage, on_host: Storage) -> None:
+    """Wait for a copy.  Where that fails, the copy is queued: it may still write `dst`, and use pinned memory."""
+    try:
+        stream.synchronize()
+    except BaseException:
+        dst.version += 1
+        on_host.record_stream(stream)
+        raise
 
 
 def _check_captured(stream: Stream, route: Route) -> None:

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from enum import IntEnum
 
 from ..core import thread
+from ..core.native import whole
 from ..driver.api import Address
 from ..errors import AcceleratorError
 from . import device as devices
@@ -60,6 +61,7 @@ class Cudart:
     cudaError = cudaError
 
     @staticmethod
+    @whole
     def cudaHostRegister(ptr: int, size: int, flags: int = 0) -> int:  # noqa: N802
         """Pin `size` bytes at `ptr`, for every device.  0, or the driver's code.  flags: not used."""
         machine = thread.machine()
@@ -72,6 +74,7 @@ class Cudart:
         return cudaError.success
 
     @staticmethod
+    @whole
     def cudaHostUnregister(ptr: int) -> int:  # noqa: N802
         """Undo cudaHostRegister, once no queued work uses the memory.  0, or the driver's code."""
         machine = thread.machine()

@@ -11,6 +11,7 @@ from numbers import Integral
 from typing import Any
 
 from ..core import thread
+from ..core.native import whole
 from ..errors import ArgumentError, ArgumentTypeError, DeviceIndexError, DeviceNameError
 
 CPU_INDEX = -1
@@ -68,11 +69,14 @@ class device:  # noqa: N801  (the field's name for it)
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        thread.push_default_device(self)
+        now = thread.here()
+        now.default_devices = [*now.default_devices, self]  # no call: a signal handler cannot raise after it
         return self
 
+    @whole
     def __exit__(self, *error: object) -> None:
-        thread.pop_default_device()
+        now = thread.here()
+        now.default_devices = now.default_devices[:-1]
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function with this device as the default inside."""
@@ -94,8 +98,6 @@ def _make(kind: str, index: int | None) -> device:
 
 
 _known: dict[str, device] = {}  # by the names that were used
-_CPU, _CURRENT = CPU_INDEX, -2  # compiled, numbers of C's
-_places: dict[str, int] = {}  # a CUDA index, _CPU, or _CURRENT for `cuda` without one, by the names that were used
 CPU = _make("cpu", None)
 thread.CPU.public = CPU
 CUDA = _make("cuda", None)
@@ -132,28 +134,10 @@ def _parsed(value: str) -> device:
 def resolve(value: Any) -> int:
     """The CUDA index of a device, or CPU_INDEX.  Un-indexed `cuda` is the current device; None is the default device.
 
-    Raises DeviceIndexError if there is no such device, NoDeviceError if there is none at all.
+    Raises: DeviceIndexError if there is no such device, NoDeviceError if there is none at all.
     """
-    known = _places.get(value) if type(value) is str else None
-    place = _place_of(value) if known is None else known
-    if place == _CPU:
-        return place
-    machine = thread.machine()
-    if machine.is_started:
-        index = thread.current_device() if place == _CURRENT else place
-        if index < len(machine.devices):
-            return index
-    return cuda_index(CUDA if place == _CURRENT else cuda(place))
-
-
-def _place_of(value: Any) -> int:
-    """The cached index of any form of a device argument."""
-    chosen = _default() if value is None else as_device(value)
-    index = _CURRENT if chosen.index is None else chosen.index
-    place = _CPU if chosen.type == "cpu" else index
-    if type(value) is str:
-        _places[value] = place
-    return place
+    chosen = chosen_default() if value is None else as_device(value)
+    return CPU_INDEX if chosen.type == "cpu" else cuda_index(chosen)
 
 
 def cuda_index(value: Any = None) -> int:
@@ -189,7 +173,7 @@ def named_by(value: Any) -> Any:
     return value if isinstance(found, str) else found  # NumPy's numbers say "cpu"
 
 
-def _default() -> device:
+def chosen_default() -> device:
     """The innermost `with torch.device(...)` block's device, else this thread's choice, else the CPU."""
     return thread.default_device() or _chosen.default or CPU
 
@@ -201,7 +185,7 @@ def get_default_device() -> device:
         >>> torch.get_default_device()
         device(type='cpu')
     """
-    chosen = _default()
+    chosen = chosen_default()
     return cuda(cuda_index(chosen)) if chosen.type == "cuda" else chosen
 
 
@@ -267,9 +251,11 @@ class DeviceGuard:
     def __enter__(self) -> DeviceGuard:
         self._previous.append(thread.current_device())
         if self.index is not None:
-            thread.set_device(self.index)
+            now = thread.here()
+            now.device, now.chosen = self.index, True  # no call, as in `device`
         return self
 
+    @whole
     def __exit__(self, *error: object) -> None:
         previous = self._previous.pop()
         if self._restores:

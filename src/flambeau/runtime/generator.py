@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import operator
 import secrets
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core import thread
+from ..core.native import Lock, whole
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError, shown
 from . import device as devices
 
@@ -30,7 +30,7 @@ class State:
     def __init__(self, seed: int, counter: int = 0) -> None:
         self.seed = seed
         self.counter = counter
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def reserve(self, count: int) -> tuple[int, int, int]:
         """Take `count` counters: (0, the seed, the first of them).  The last one is followed by 0."""
@@ -224,6 +224,7 @@ def _as_seed(name: str, value: Any) -> int:
     return seed % (1 << 64)
 
 
+@whole
 def _seed(name: str, generators: Sequence[Generator], seed: int) -> None:
     """Reseed all given generators, or none if one fails; a captured one keeps its seed."""
     for each in generators:
@@ -234,6 +235,7 @@ def _seed(name: str, generators: Sequence[Generator], seed: int) -> None:
             each.random_state.set(seed, 0)
 
 
+@whole
 def set_states(name: str, generators: Sequence[Generator], states: Sequence[bytes]) -> None:
     """Restore states from `state_bytes` in all generators, or in none if one fails.
 
@@ -280,6 +282,7 @@ def _seed_devices(name: str, seed: int) -> None:
     machine.at_start(lambda: _seed(name, [each.generator for each in machine.devices], seed))
 
 
+@whole
 def manual_seed(seed: Any) -> Generator:
     """Seed the CPU's generator and every CUDA device's; the CPU's generator.
 

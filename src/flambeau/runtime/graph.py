@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import callers, config, host
 from ..core import storage, thread
+from ..core.native import whole
 from ..core.storage import Storage
 from ..driver.api import CaptureMode, CaptureStatus, GraphExecHandle, GraphHandle
 from ..dtypes import int64
@@ -340,16 +341,21 @@ class CUDAGraph(GraphDebugging):
             )
         if machine.capture is None:
             self._random.allocate(stream)
+        self._checks_inputs = check_input_liveness
+        try:
+            self._begin(machine, stream, pool or graph_pool_handle(), MODES[capture_error_mode])
+        except BaseException:
+            self.abandon()  # it has begun if a signal handler raised at its end
+            raise
+
+    @whole
+    def _begin(self, machine: Machine, stream: Stream, pool: PoolId, mode: CaptureMode) -> None:
         with machine.lock:
             if machine.capture is not None:
                 raise _error(
                     f"capture_begin: a capture is underway on {machine.capture._stream!r}", "one at a time is possible"
                 )
             machine.capture = self
-        self._checks_inputs = check_input_liveness
-        self._begin(machine, stream, pool or graph_pool_handle(), MODES[capture_error_mode])
-
-    def _begin(self, machine: Machine, stream: Stream, pool: PoolId, mode: CaptureMode) -> None:
         self._machine, self._stream, self._pool = machine, stream, pool
         self._launch_blocking, machine.launch_blocking = machine.launch_blocking, False
         for each in machine.devices:
@@ -362,6 +368,7 @@ class CUDAGraph(GraphDebugging):
             self.reset()
             raise
 
+    @whole
     def capture_end(self) -> None:
         """End the capture; the current stream is the one where it began.
 
@@ -405,6 +412,7 @@ class CUDAGraph(GraphDebugging):
             raise _error(f"{name}: this graph is not being captured", "call capture_begin() first")
         return self._machine
 
+    @whole
     def abandon(self) -> None:
         """End a capture whose result nobody wants; nothing if there is none."""
         machine, stream = self._machine, self._stream
@@ -449,6 +457,7 @@ class CUDAGraph(GraphDebugging):
             raise _error("instantiate: the graph was not kept", "make it with CUDAGraph(keep_graph=True)")
         self._instantiate(machine)
 
+    @whole
     def _instantiate(self, machine: Machine) -> None:
         is_kept = self.keep_graph or self._in_debug_mode
         with machine.loading():
@@ -460,6 +469,7 @@ class CUDAGraph(GraphDebugging):
         if not is_kept:
             self._graph = GraphHandle(0)
 
+    @whole
     def replay(self) -> None:
         """Do the captured work on the current stream of the device that it was captured on.
 
@@ -511,6 +521,7 @@ class CUDAGraph(GraphDebugging):
             raise _error("pool: nothing was captured", "capture first, or share a graph_pool_handle()")
         return self._pool
 
+    @whole
     def reset(self) -> None:
         """Forget the capture.  Its memory goes back with `empty_cache`, except what tensors hold.
 
@@ -531,7 +542,8 @@ class CUDAGraph(GraphDebugging):
         self._forget()
 
     def __del__(self) -> None:
-        if self._machine is not None and self._machine.capture is not self:
+        machine = getattr(self, "_machine", None)  # which is missing if __init__ was interrupted
+        if machine is not None and machine.capture is not self:
             self.reset()
 
 
@@ -576,6 +588,7 @@ class graph:  # noqa: N801  (the field's name for it)
             self._guard.__exit__()
             raise
 
+    @whole
     def __exit__(self, kind: Any, *error: object) -> None:
         try:
             if kind is None:

@@ -13,19 +13,32 @@
 from __future__ import annotations
 
 import struct
-import threading
 import weakref
 
 from .. import channel
 from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Connection, Peer
 from ..core import thread
+from ..core.native import Lock
 from ..core.storage import Storage, owning
 from ..driver.api import Address, EventHandle, StreamHandle
 from ..errors import AcceleratorError, ArgumentError, DeviceIndexError, NotSupportedError
 from .generator import CAPTURE_UNSUPPORTED
-from .ipc_exports import Exports, Handle, Terms, ask
-from .ipc_imports import GIVE_BACK, REQUEST, Place, Returner, Share, tell_given_back
-from .ipc_report import Borrowed, InFlight, Lent, Report
+from .ipc_memory import (
+    GIVE_BACK,
+    REQUEST,
+    Borrowed,
+    Exports,
+    Handle,
+    InFlight,
+    Lent,
+    Place,
+    Report,
+    Returner,
+    Share,
+    Terms,
+    ask,
+    tell_given_back,
+)
 from .machine import Machine
 
 MAGIC = b"flmb-ten"
@@ -42,7 +55,7 @@ class Exchange:
         self._machine = machine
         self._endpoint = channel.endpoint()
         self._service = self._endpoint.serve(self)
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._idle_events: dict[int, list[EventHandle]] = {}
         self._event_handles: dict[int, bytes] = {}
         self._opened_events: dict[tuple[Connection, int, bytes], EventHandle] = {}

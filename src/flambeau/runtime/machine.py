@@ -17,20 +17,21 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from .. import callers, config, driver
+from .. import callers, config, driver, signals
 from ..config import Gpus
 from ..core import thread
+from ..core.allocator import CachingAllocator
+from ..core.native import ReentrantLock, whole
+from ..core.queue import subscribe
 from ..driver.api import DeviceProperties, EventHandle, KernelHandle, Monitor, PartitionHandle, PlanHandle, StreamHandle
 from ..errors import ConfigError, DeferredCudaCallError, NoDeviceError
-from ..hooks import subscribe
 from ..kernel import Access, Kernel
+from ..library_operation import LibraryOperation
 from ..memory import settings
-from ..memory.caching import CachingAllocator
 from ..memory.pinned import PinnedCache
 from ..memory.private import relaxed
 from ..memory.raw import RawBlocks
 from ..memory.settings import Settings
-from ..problem import Problem
 from . import fork, strict
 from .cudart import HostRegistry
 from .device import CPU_INDEX, device
@@ -60,7 +61,7 @@ class Accelerator(thread.Device):
         self.raw_blocks = RawBlocks(self.allocator)
         self.generator = new_default(index)
         self.kernels: dict[Kernel, KernelHandle] = {}
-        self._library_plans: dict[Problem, tuple[PlanHandle, int]] = {}
+        self._library_plans: dict[LibraryOperation, tuple[PlanHandle, int]] = {}
         self.capture_stream: Stream | None = None  # of cuda.graph(), made at its first use
         self._pools: dict[int, list[Stream]] = {}
         self._next: dict[int, int] = {}
@@ -75,7 +76,8 @@ class Accelerator(thread.Device):
                 handle = self.kernels[kernel] = self.driver.kernel_load(self.index, kernel)
         return handle
 
-    def library_plan(self, problem: Problem) -> tuple[PlanHandle, int]:
+    @whole
+    def library_plan(self, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         """The driver's handle for a library problem, and the workspace bytes that a run needs."""
         found = self._library_plans.get(problem)
         if found is None:
@@ -106,6 +108,7 @@ class Accelerator(thread.Device):
             found.handed_out += 1
             return found
 
+    @whole
     def stream_of_its_own(self) -> Stream:
         """A stream outside the pools, which nobody else is given."""
         return Stream.adopt(self.machine, self.index, self.driver.stream_create(self.index, 0))
@@ -131,7 +134,7 @@ class Machine(thread.Machine):
         super().__init__()
         self.choice = choice
         self.schedule = schedule
-        self.lock = threading.RLock()
+        self.lock = ReentrantLock()
         self.streams: dict[StreamHandle, Stream] = {}
         self.registered = HostRegistry()
         self.green_contexts: dict[PartitionHandle, GreenContext] = {}
@@ -197,6 +200,7 @@ class Machine(thread.Machine):
         if self.choice.races == "error" and self.driver.capabilities.finds_races:
             watch_host_accesses()
         drain_at_exit()
+        signals.replace_handlers()
 
     def _no_device(self) -> NoDeviceError:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")

@@ -6,10 +6,10 @@ waited for or a later copy of the same stream covers it.  The block is not used 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..core.native import Lock
 from ..core.storage import Storage
 from ..driver.api import EventHandle, StreamHandle
 from ..memory.pending import is_done
@@ -17,7 +17,7 @@ from .stream import Event, Stream
 
 MAX_PENDING = 16  # copies kept per block: beyond it, completed ones are dropped first
 
-_lock = threading.Lock()
+_lock = Lock()
 
 
 class HostUse(NamedTuple):

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from .. import driver
 from ..core import thread
+from ..core.queue import hooks
 from ..driver.api import Markers
 from ..errors import ArgumentError
-from ..hooks import hooks
 
 
 class Open(NamedTuple):

@@ -28,12 +28,12 @@ from pathlib import Path
 from .. import channel, host
 from ..channel import NAME_BYTES, SERVICE_BYTES, Answer, Peer
 from ..core import storage as storages
+from ..core.queue import hooks
 from ..core.storage import Storage
 from ..dtypes import uint8
 from ..errors import ArgumentError, ConfigError
-from ..hooks import hooks
 from ..kernel import Access
-from .ipc_exports import Exports, Handle, ask
+from .ipc_memory import Exports, Handle, ask
 
 STRATEGIES = ("file_descriptor", "file_system")
 MAGIC = b"flmb-hst"

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from .. import callers
 from ..core import thread
+from ..core.native import whole
+from ..core.queue import Queue, hooks
 from ..driver.api import (
     CaptureStatus,
     EventHandle,
     StreamHandle,
 )
 from ..errors import AcceleratorError, ArgumentError, ArgumentTypeError, DeviceMismatchError
-from ..hooks import hooks
 from . import device as devices
-from .queue import Queue
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -49,6 +49,7 @@ class Stream(Queue):
     """
 
     __slots__ = ("__weakref__", "_restore", "handed_out", "made_at", "name", "priority")
+    machine: Machine
     priority: int
     name: str
     handed_out: int
@@ -180,12 +181,11 @@ class Stream(Queue):
     # as a context manager: this stream and its device are current inside
 
     def __enter__(self) -> Stream:
-        previous = thread.current_device()
-        thread.set_device(self.device_index)
-        self._restore.append((previous, thread.current_stream(self.device_index)))
-        thread.set_stream(self)
+        self._restore.append((thread.current_device(), thread.current_stream(self.device_index)))
+        enter(self)
         return self
 
+    @whole
     def __exit__(self, *error: object) -> None:
         previous, stream = self._restore.pop()
         thread.set_stream(stream)
@@ -264,12 +264,12 @@ class Event:
             )
         stream.record(self.handle, self.external and stream._takes_along(self))
 
+    @whole
     def _create(self, stream: Stream) -> None:
-        self._machine = stream.machine
-        self.device_index = stream.device_index
-        self.handle = self._machine.driver.event_create(
+        self.handle = stream.machine.driver.event_create(
             stream.device_index, self.enable_timing, self.blocking, self.interprocess
         )
+        self._machine, self.device_index = stream.machine, stream.device_index
 
     def ipc_handle(self) -> bytes:
         """A handle by which other processes open this event; it must live until they have.  Host: returns at once.
@@ -387,6 +387,16 @@ def _stream_or_current(stream: Any, name: str) -> Stream:
     return stream
 
 
+def enter(stream: Stream) -> None:
+    """Make a stream and its device current.
+
+    The last step is plain assignments: a signal handler that raised after them would leave an `__enter__` without its
+    `__exit__`.
+    """
+    now, streams = thread.here(), thread.streams_with(stream)
+    now.streams, now.device, now.chosen = streams, stream.device_index, True
+
+
 class StreamGuard:
     """`with cuda.stream(s):` makes s and its device current, and restores both on exit.  None changes nothing.
 
@@ -414,10 +424,10 @@ class StreamGuard:
             check_alive(stream, thread.machine(), "stream")
             self._device = thread.current_device()
             self._stream = thread.current_stream(stream.device_index)
-            thread.set_stream(stream)
-            thread.set_device(stream.device_index)
+            enter(stream)
         return stream
 
+    @whole
     def __exit__(self, *error: object) -> None:
         if self._stream is not None:
             thread.set_stream(self._stream)

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -20,10 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import callers
 from ..byte_ranges import ByteRange, byte_range
 from ..core import thread
+from ..core.native import Lock
+from ..core.queue import subscribe, unsubscribe
 from ..core.storage import Storage
 from ..driver.api import CopyKind, EventHandle, StreamHandle
 from ..errors import EarlyAccessError
-from ..hooks import subscribe, unsubscribe
 from ..kernel import Access
 from ..vector_clock import Clock, VectorClocks
 from .device import device
@@ -169,7 +169,7 @@ class UsesBeforeCompletion:
     """Asynchronous copies of pinned memory that the host has not waited for."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._clocks = VectorClocks()
         self._points: dict[EventHandle, Clock] = {}
         self._expected: list[PendingUse] = []
@@ -258,7 +258,7 @@ class RecentLaunches:
     """Recent launches of one machine that the host has not waited for."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._of: dict[StreamHandle, deque[LaunchRecord]] = {}
         self._waited: set[StreamHandle] = set()
         self._names: dict[int, str] = {}

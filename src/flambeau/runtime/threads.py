@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import callers
 from ..core import thread
+from ..core.native import whole
 from .stream import Stream
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Choice(NamedTuple):
         """Make it this thread's, as its own choice."""
         self._replace(is_own=True).restore()
 
+    @whole
     def restore(self) -> None:
         """Make it this thread's.  Nothing where the process has another machine by now."""
         if self.machine in (None, thread.machine()):
@@ -79,8 +81,8 @@ def carry(function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     @functools.wraps(function)
     def carried(*args: Any, **kwargs: Any) -> Any:
         before = Choice.here()
-        choice.adopt()
         try:
+            choice.adopt()
             return function(*args, **kwargs)
         finally:
             before.restore()

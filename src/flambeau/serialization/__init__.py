@@ -1,6 +1,6 @@
 """Files of tensors: save and load, and the classes that files may contain."""
 
-from .admitted import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from .allowlist import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .files import get_unsafe_globals_in_checkpoint, load, save
 
 __all__ = [

@@ -197,7 +197,7 @@ class Reader:
         return list(self._entries)
 
     def extent_of(self, record: str) -> Extent:
-        """Where the bytes of a record lie in the file.  Raises FileFormatError if there is no such record."""
+        """The position of a record's bytes in the file.  Raises FileFormatError if there is no such record."""
         extent = self._extents.get(f"{self.root}/{record}")
         if extent is None:
             raise FileFormatError(f"the file has no record {record[:MAX_SHOWN]!r}", hint=DAMAGED_HINT, operator="load")
@@ -235,7 +235,7 @@ def _damaged(fact: str) -> FileFormatError:
 
 
 def _directory(source: Source) -> tuple[list[Entry], int]:
-    """The entries in the order of the directory, and where it begins."""
+    """(Entries in the order of the directory, start of the directory)."""
     at = source.nbytes - END.size
     data = source.read(at, END.size) if at >= 0 else b""
     if data[:4] != END_SIGN:
@@ -250,7 +250,7 @@ def _directory(source: Source) -> tuple[list[Entry], int]:
 
 
 def _end64(source: Source, at: int, narrow: tuple[int, int, int]) -> tuple[int, tuple[int, int, int]]:
-    """The start of the end records, and the ZIP64 forms of the directory's count, size and start if there are any."""
+    """(Start of the end records; the directory's count, size and start, from the ZIP64 record if there is one)."""
     locator = at - LOCATOR.size
     data = source.read(locator, LOCATOR.size) if locator >= 0 else b""
     if data[:4] != LOCATOR_SIGN:
@@ -335,7 +335,7 @@ def _check_entry(entry: Entry, method: int, packed: int, end: int) -> None:
 
 
 def _extents(source: Source, entries: list[Entry], end: int) -> Iterator[tuple[str, Extent]]:
-    """Check every local header; the name and extent of every record.  end: the first byte behind the records."""
+    """Check every local header; yield (name, extent) of every record.  end: the first byte behind the records."""
     ordered = sorted(entries, key=lambda entry: entry.header)
     limits = [entry.header for entry in ordered[1:]] + [end]
     for entry, limit in zip(ordered, limits):

@@ -31,7 +31,7 @@ from ..errors import (
 )
 from ..host import np
 from ..runtime import device as devices
-from ..tensor import rebuilding
+from ..tensor import pickling
 from ..tensor import storages as untyped
 from . import archive
 
@@ -55,7 +55,7 @@ Restore = Callable[[Storage, str], Storage]
 
 
 class NoFileError(FlambeauError, AttributeError):
-    """An argument should be a path or a file, and is neither."""
+    """An argument that must be a path or a file is neither."""
 
 
 class EmptyFileError(FileFormatError, EOFError):
@@ -104,7 +104,7 @@ def save(
         if not _disable_byteorder_record:
             writer.add(BYTE_ORDER, sys.byteorder.encode())
         for key, (storage, nbytes) in enumerate(pickler.storages):
-            writer.add(f"data/{key}", rebuilding.host_bytes(storage)[:nbytes])
+            writer.add(f"data/{key}", pickling.host_bytes(storage)[:nbytes])
         writer.add(VERSION, b"%d\n" % WRITTEN_VERSION)
         writer.close()
 
@@ -120,19 +120,19 @@ def load(
 ) -> Any:
     """Read an object that `save`, or PyTorch's, wrote to a path or a seekable binary file.
 
-    No code of the file is run, whatever `weights_only` says: a file may contain tensors, containers, numbers, text,
-    bytes, data types, sizes, devices and NumPy's arrays and numbers; and objects of the classes in the program's own
-    list, `serialization.add_safe_globals`.
+    No code of the file is run, whatever `weights_only` is.  A file may contain tensors, containers, numbers, text,
+    bytes, dtypes, sizes, devices, NumPy's arrays and numbers, and objects of the classes in the program's allowlist
+    (`serialization.add_safe_globals`).
 
-    map_location: None puts storages where they were; a device puts all of them there; a dict maps 'cuda:1' to 'cuda:0';
-    a function gets (an UntypedStorage on the CPU; its location) and returns a tensor or a storage, or
-    None for where it was.
+    map_location: None restores each storage's device; a device replaces all of them; a dict maps 'cuda:1' to 'cuda:0';
+    a function of (an UntypedStorage on the CPU, its location) returns a tensor or a storage, or None for the saved
+    device.
     mmap: map the file, which must be a path, instead of reading it.  Writes to tensors do not reach the file.  The
-    directory, the pickle and all sizes are verified as always, the checksums of the storages are not.
+    directory, the pickle and all sizes are verified; the checksums of the storages are not.
     encoding=, errors=: how byte strings from Python 2 become text.
     Host:   waits.
-    Raises: FileFormatError if the file is damaged or has another format; UnpicklingError, one of these, if it contains
-            something else, which it names; DeviceIndexError if a device does not exist.
+    Raises: FileFormatError if the file is damaged or has another format; its subclass UnpicklingError, which names
+            the object, if it contains anything else; DeviceIndexError if a device does not exist.
     Example:
         >>> import io
         >>> file = io.BytesIO()
@@ -190,7 +190,7 @@ def _load_archive(reader: archive.Reader, restore: Restore, mapped: Any, encodin
 
 
 def _load_other(source: archive.Source, start: bytes, restore: Restore, mapped: bool) -> Any:
-    """The object in a file that is no archive: of the former format, if any."""
+    """The object in a file that is no archive, such as one of version 0.1."""
     from . import former_format
 
     if not start:
@@ -230,7 +230,7 @@ def _check_kind(reader: archive.Reader) -> None:
 
 
 def _is_swapped(reader: archive.Reader) -> bool:
-    """Whether the bytes of numbers lie in the other order than on this machine."""
+    """Whether the file's byte order differs from this machine's."""
     order = reader.read(BYTE_ORDER) if BYTE_ORDER in reader else b"little"
     if order not in (b"little", b"big"):
         raise FileFormatError(f"the file has byte order {order[:16]!r}", hint=archive.DAMAGED_HINT, operator="load")
@@ -248,7 +248,7 @@ class _StorageLoader:
         self._loaded: dict[Any, tuple[Any, Storage]] = {}
 
     def load(self, key: str, element_type: dtype | None, location: str, count: int) -> Storage:
-        """A storage.  Raises FileFormatError if the file has none like that."""
+        """A storage of the file.  Raises FileFormatError if the file does not have it."""
         itemsize = 1 if element_type is None else element_type.itemsize
         facts = element_type, location, count
         loaded = self._loaded.get((key, None if count else element_type))
@@ -319,7 +319,7 @@ def _to_location(storage: Storage, location: str, target: Any = None) -> Storage
     target = location if target is None else target
     try:
         device = devices.as_device(target)
-        return storage if device.type == "cpu" else rebuilding.flat(storage).to(device).storage
+        return storage if device.type == "cpu" else pickling.flat(storage).to(device).storage
     except (DeviceIndexError, NoDeviceError) as error:
         fact = f"a tensor was saved on {location[:80]}, and goes to {target}: {error.fact}"
         raise DeviceIndexError(fact, operator="load", hint=LOCATION_HINT) from error
@@ -415,7 +415,7 @@ def _check_flags(weights_only: Any, mmap: Any, pickle_module: Any) -> None:
 
 
 def _decoding(options: dict[str, Any]) -> tuple[str, str]:
-    """encoding= and errors=, checked."""
+    """Check encoding= and errors=."""
     encoding, errors = options.get("encoding", "utf-8"), options.get("errors", "strict")
     unknown = options.keys() - {"encoding", "errors"}
     if unknown:

@@ -20,7 +20,7 @@ from ..dtypes import BY_NAME
 from ..errors import FileFormatError, FlambeauError
 from ..runtime import device as devices
 from ..strides import Size, contiguous
-from ..tensor import rebuilding
+from ..tensor import pickling
 from .archive import DAMAGED_HINT, Source
 
 MAGIC = b"flambeau tensors 1\n"
@@ -66,33 +66,33 @@ def _header(source: Source) -> tuple[Any, int]:
 
 
 def _tensor(source: Source, at: int, index: int, fact: Any, end: int, restore: Restore) -> tuple[Any, int]:
-    """A tensor, and where the bytes of the next one begin."""
+    """(A tensor, start of the next one's bytes)."""
     names = {"dtype", "shape", "device", "requires_grad", "start"}
     if not isinstance(fact, dict) or fact.keys() != names or not isinstance(fact["dtype"], str):
-        raise _damaged(f"tensor {index} is described by {rebuilding.brief(fact)}")
+        raise _damaged(f"tensor {index} is described by {pickling.brief(fact)}")
     element_type, shape = BY_NAME.get(fact["dtype"]), fact["shape"]
     strides = contiguous(shape) if isinstance(shape, list) and all(type(size) is int for size in shape) else ()
     room = source.nbytes - at - end
     fault = layout = None
     if element_type is None or type(fact["start"]) is not int or fact["start"] != end:
-        start = rebuilding.brief(fact["start"])
-        fault = f"type {rebuilding.brief(fact['dtype'])}, start {start}, and the one before ends at {end}"
+        start = pickling.brief(fact["start"])
+        fault = f"type {pickling.brief(fact['dtype'])}, start {start}, and the one before ends at {end}"
     else:
-        layout = rebuilding.layout_fault(shape, strides, 0, element_type.itemsize, room)
+        layout = pickling.layout_fault(shape, strides, 0, element_type.itemsize, room)
     if element_type is None or fault is not None or layout is not None:
         raise _damaged(f"tensor {index}: {fault or layout}")
     if type(fact["requires_grad"]) is not bool or fact["requires_grad"] and not element_type.is_floating_point:
-        raise _damaged(f"tensor {index}: requires_grad is {rebuilding.brief(fact['requires_grad'])} for {element_type}")
+        raise _damaged(f"tensor {index}: requires_grad is {pickling.brief(fact['requires_grad'])} for {element_type}")
     if not isinstance(fact["device"], str):
-        raise _damaged(f"tensor {index}: device {rebuilding.brief(fact['device'])}")
+        raise _damaged(f"tensor {index}: device {pickling.brief(fact['device'])}")
     storage = storages.on_host(prod(shape) * element_type.itemsize)
     source.read_into(at + end, memoryview(storage.array()))
-    tensor = rebuilding.over(restore(storage, fact["device"]), element_type, shape, strides, 0, "load")
+    tensor = pickling.over(restore(storage, fact["device"]), element_type, shape, strides, 0, "load")
     return tensor.requires_grad_(fact["requires_grad"]), end + -(-storage.nbytes // ALIGNMENT) * ALIGNMENT
 
 
 def _decoded(value: Any, tensors: list[Any], depth: int) -> Any:
-    """A part of the tree: what JSON has as it is, all else as {tag: content}."""
+    """A part of the tree: JSON's own types unchanged, others from {tag: content}."""
     if not isinstance(value, (dict, list)):
         return value
     tag, content = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else ("", None)
@@ -110,7 +110,7 @@ def _decoded(value: Any, tensors: list[Any], depth: int) -> Any:
         scalar = _scalar(tag, content)
         if scalar is not None:
             return scalar
-    raise _damaged(f"its tree has {rebuilding.brief(value)}")
+    raise _damaged(f"its tree has {pickling.brief(value)}")
 
 
 def _pair(value: Any, tensors: list[Any], depth: int) -> tuple[Any, Any]:
@@ -125,7 +125,7 @@ def _pair(value: Any, tensors: list[Any], depth: int) -> tuple[Any, Any]:
 
 
 def _scalar(tag: str, text: str) -> Any:
-    """A number, a type or a device, None if it is none."""
+    """A number, a dtype or a device; None for any other value."""
     if tag == "float":
         return _FLOATS.get(text)
     if tag == "dtype":

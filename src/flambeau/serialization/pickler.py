@@ -25,7 +25,7 @@ from ..errors import ArgumentTypeError, FlambeauError, shown
 from ..nn.parameter import Buffer, Parameter
 from ..runtime.device import device
 from ..strides import Size
-from ..tensor import rebuilding
+from ..tensor import pickling
 from ..tensor.storages import UntypedStorage
 from ..tensor.tensor import Tensor
 
@@ -52,7 +52,7 @@ Part = tuple[
 
 
 class PicklingError(ArgumentTypeError, pickle.PicklingError):
-    """An object that a file cannot hold."""
+    """An object cannot be stored in a file."""
 
 
 class StorageTypeError(FlambeauError, RuntimeError):
@@ -60,7 +60,7 @@ class StorageTypeError(FlambeauError, RuntimeError):
 
 
 class Refusal(Exception):
-    """A fact about the value that is being written; the pickler adds where it is."""
+    """A fact about the value that is being written; the pickler adds its position."""
 
 
 class Global(NamedTuple):
@@ -97,7 +97,7 @@ RENAMED: dict[Any, Global] = {
 
 
 class Pickler:
-    """Writer of one pickle.  storages: those that the pickle refers to; their keys are their positions."""
+    """Writer of one pickle.  storages: the storages that it refers to; the keys are their positions."""
 
     def __init__(self) -> None:
         self.storages: list[Stored] = []
@@ -109,7 +109,7 @@ class Pickler:
     def dump(self, value: Any) -> bytes:
         """The pickle of an object.
 
-        Raises: PicklingError for what it cannot hold, naming where in the object that is; StorageTypeError.
+        Raises: PicklingError, which names the object and its position; StorageTypeError.
         """
         path: list[Part] = []  # from the root to what is being written
         parts: list[Iterator[Part]] = [iter([(None, value)])]
@@ -162,7 +162,7 @@ class Pickler:
         self._put(id(value))
 
     def _put_or_get(self, value: Any, drop: bytes) -> None:
-        """Number a value that was just written; drop one that contains itself and has a number, and refer to that."""
+        """Number a value that was just written; if it contains itself, replace it by a reference to its number."""
         number = self._numbers.get(id(value))
         if number is None:
             self._put_object(value)
@@ -351,7 +351,7 @@ class Pickler:
             raise StorageTypeError(
                 "Cannot save multiple tensors or storages that view the same data as different types: "
                 f"{before or 'bytes'} and {element_type or 'bytes'} over {storage.nbytes} bytes on "
-                f"{rebuilding.location(storage)}",
+                f"{pickling.location(storage)}",
                 hint="save one of them as clone()",
                 operator="save",
             )
@@ -359,7 +359,7 @@ class Pickler:
         self._str("storage")
         self._name(UNTYPED_STORAGE if element_type is None else Global("torch", STORAGE_TYPES[element_type.name]))
         self._str(key)
-        self._str(rebuilding.location(storage))
+        self._str(pickling.location(storage))
         self._int(count)
         self._op(pickle.TUPLE + pickle.BINPERSID)
 
@@ -416,12 +416,12 @@ COMPOSITES: dict[type, Callable[[Pickler, Any], Iterator[Part]]] = {
 
 
 def _rebuilder(tensor: Any) -> Global:
-    """The function that rebuilds a tensor: one of two, as PyTorch has no storage class for newer types."""
+    """The function that rebuilds a tensor.  For dtypes without a storage class in PyTorch, it also takes the dtype."""
     return REBUILD_TENSOR if tensor.dtype.name in STORAGE_TYPES else REBUILD_TENSOR_OF_TYPE
 
 
 def _reduction(value: Any) -> Any:
-    """The reduction of a value: a name; or function, arguments, state, items and entries, None where there is none."""
+    """A value's reduction: a name, or (function, arguments, state, items, entries) with None for absent parts."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
         reduction = value.__reduce_ex__(PROTOCOL) if reduce is None else reduce(value)

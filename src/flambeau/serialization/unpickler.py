@@ -28,13 +28,13 @@ MAX_SHOWN = 100  # characters of a name that an error shows
 
 
 class UnpicklingError(FileFormatError, pickle.UnpicklingError):
-    """The pickle in a file is damaged, or holds something that is not loaded."""
+    """The pickle in a file is damaged, or contains an object that is not loaded."""
 
 
 class Refusal(Exception):
-    """A fact about the opcode that is being interpreted; the interpreter adds where it is.
+    """A fact about the opcode that is being interpreted; the interpreter adds its position.
 
-    hint: the way out, if there is one.
+    hint: how to load the file, if that is possible.
     """
 
     def __init__(self, fact: str, hint: str = "") -> None:
@@ -75,9 +75,9 @@ class Budget:
 
 
 class Vocabulary(Protocol):
-    """The names that a pickle may contain, and what can be done with the objects that they stand for.
+    """The names that a pickle may contain, and the operations on the objects they stand for.
 
-    Every method raises Refusal for what is not admitted.
+    Every method raises Refusal for an operation that is not allowed.
     """
 
     def find(self, module: str, name: str) -> Any:
@@ -96,11 +96,11 @@ class Vocabulary(Protocol):
         """The object that a persistent id refers to."""
 
     def may_fill(self, target: Any, builtin: type) -> bool:
-        """Whether items may be added to an object in the way of this builtin class."""
+        """Whether items may be added to an object as to this builtin class."""
 
 
 def cut(text: str) -> str:
-    """A text as errors show it: on one line, and not too long."""
+    """A text shortened to one line, for errors."""
     start = text[:MAX_SHOWN] if text[:MAX_SHOWN].isprintable() else ascii(text[:MAX_SHOWN])
     return start if len(text) <= MAX_SHOWN else f"{start}… of {len(text)} characters"
 
@@ -110,7 +110,7 @@ HANDLERS: dict[int, Handler] = {}
 
 
 def opcode(*codes: bytes) -> Callable[[Handler], Handler]:
-    """Decorator for the method that interprets an opcode."""
+    """Decorator of methods that interpret an opcode."""
 
     def register(handler: Handler) -> Handler:
         HANDLERS.update(dict.fromkeys((code[0] for code in codes), handler))
@@ -120,7 +120,7 @@ def opcode(*codes: bytes) -> Callable[[Handler], Handler]:
 
 
 class Unpickler:
-    """One pickle being interpreted.
+    """Interpreter of one pickle.
 
     encoding, errors: how byte strings of Python 2 become text; "bytes" leaves them as bytes.
     """

@@ -2,7 +2,7 @@
 
 - A name is looked up here and in the program's list (`add_safe_globals`); nothing is imported.
 - The functions check every argument: no layout reaches beyond its storage, no array beyond its bytes.
-- Classes and functions of the program's list are called as they are.
+- Classes and functions of the program's list are called without checks.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ..host import np
 from ..nn.parameter import Buffer, Parameter
 from ..runtime.device import device
 from ..strides import Size
-from ..tensor import rebuilding, storages
+from ..tensor import pickling, storages
 from ..tensor.storages import UntypedStorage
 from ..tensor.tensor import Tensor
-from . import admitted
+from . import allowlist
 from .pickler import (
     REBUILD_PARAMETER,
     REBUILD_PARAMETER_WITH_STATE,
@@ -64,7 +64,7 @@ class FileVocabulary:
         self._load_storage = load_storage
         self._budget = budget
         self._storages: dict[int, tuple[UntypedStorage, dtype | None]] = {}  # loaded storages by their memory's ids
-        self._listed = admitted.listed()
+        self._listed = allowlist.listed()
         self._listed_ids = {id(value) for value in self._listed.values()}
 
     def find(self, module: str, name: str) -> Any:
@@ -119,8 +119,8 @@ class FileVocabulary:
         is_text = all(type(text) is str for text in texts)
         if type(storage_type) is not StorageType or not is_text or texts[0] != "storage":
             raise Refusal("a persistent id that is no storage with a type, a key and a location")
-        if type(count) is not int or not 0 <= count < rebuilding.MAX_SPAN:
-            raise Refusal(f"a storage of {rebuilding.brief(count)} elements")
+        if type(count) is not int or not 0 <= count < pickling.MAX_SPAN:
+            raise Refusal(f"a storage of {pickling.brief(count)} elements")
         element_type = storage_type.element_type
         storage = self._load_storage(texts[1], element_type, texts[2], count)
         found, known_type = self._storages.setdefault(id(storage), (storages.of(storage), element_type))
@@ -195,7 +195,7 @@ class FileVocabulary:
 
     def _encoded(self, text: Any, encoding: Any) -> bytes:
         if type(text) is not str or not _is(encoding, *ENCODINGS):
-            raise Refusal(f"a {type(text).__name__} encoded as {rebuilding.brief(encoding)}")
+            raise Refusal(f"a {type(text).__name__} encoded as {pickling.brief(encoding)}")
         self._budget.charge(len(text))
         try:
             return text.encode(encoding)
@@ -268,7 +268,7 @@ class FileVocabulary:
 
     def _size(self, sizes: Any) -> Size:
         if type(sizes) not in (tuple, list) or not all(type(size) is int for size in sizes):
-            raise Refusal(f"a Size of {rebuilding.brief(sizes)}")
+            raise Refusal(f"a Size of {pickling.brief(sizes)}")
         self._budget.charge(len(sizes))
         return Size(sizes)
 
@@ -276,10 +276,10 @@ class FileVocabulary:
         fits = type(name) is str and (index is None or type(index) is int and 0 <= index < 1 << 31)
         try:
             if not fits:
-                raise Refusal(f"a device of {rebuilding.brief(name)} and {rebuilding.brief(index)}")
+                raise Refusal(f"a device of {pickling.brief(name)} and {pickling.brief(index)}")
             return device(name) if index is None else device(name, index)
         except FlambeauError as error:
-            raise Refusal(f"no device {rebuilding.brief(name)} with index {rebuilding.brief(index)}") from error
+            raise Refusal(f"no device {pickling.brief(name)} with index {pickling.brief(index)}") from error
 
     # NumPy
 
@@ -291,14 +291,14 @@ class FileVocabulary:
         try:
             return np.dtype(name, False, True)  # a copy, whose byte order BUILD may change
         except TypeError as error:
-            raise Refusal(f"the NumPy type {rebuilding.brief(name)}") from error
+            raise Refusal(f"the NumPy type {pickling.brief(name)}") from error
 
     def _scalar(self, array_type: Any, data: Any) -> Any:
         return self._array(data, array_type, (), "C")[()]
 
     def _empty_array(self, cls: Any, shape: Any, array_type: Any) -> Any:
         if cls is not np.ndarray or type(shape) is not tuple or len(shape) != 1 or not _is(shape[0], 0):
-            raise Refusal(f"a NumPy array of class {_named(cls)} and shape {rebuilding.brief(shape)}")
+            raise Refusal(f"a NumPy array of class {_named(cls)} and shape {pickling.brief(shape)}")
         return np.empty(0, np.int8)
 
     def _set_array(self, target: Any, state: Any) -> None:
@@ -311,17 +311,17 @@ class FileVocabulary:
     def _array(self, data: Any, array_type: Any, shape: Any, order: Any) -> Any:
         array_type = self._checked_type(data, array_type, shape)
         if not _is(order, "C", "F"):
-            raise Refusal(f"a NumPy array in order {rebuilding.brief(order)}")
+            raise Refusal(f"a NumPy array in order {pickling.brief(order)}")
         array = np.frombuffer(bytearray(data), array_type) if data else np.empty(0, array_type)
         return _run(np.ndarray, array.reshape, shape, order=order)
 
     def _checked_type(self, data: Any, array_type: Any, shape: Any) -> Any:
-        """A copy of the type of an array, after a check that its bytes are those of its shape."""
+        """Copy an array's dtype after checking that its bytes match its shape."""
         if not isinstance(array_type, np.dtype) or type(data) not in (bytes, bytearray) or type(shape) is not tuple:
             raise Refusal("a NumPy array without a type, a shape or bytes")
-        fault = rebuilding.layout_fault(shape, (0,) * len(shape), 0, array_type.itemsize, rebuilding.MAX_SPAN)
+        fault = pickling.layout_fault(shape, (0,) * len(shape), 0, array_type.itemsize, pickling.MAX_SPAN)
         if fault is not None or prod(shape) * array_type.itemsize != len(data):
-            raise Refusal(f"a NumPy array of {array_type} with shape {rebuilding.brief(shape)} in {len(data)} bytes")
+            raise Refusal(f"a NumPy array of {array_type} with shape {pickling.brief(shape)} in {len(data)} bytes")
         if array_type.kind == "U" and data:
             largest = np.frombuffer(data, np.dtype("u4").newbyteorder(array_type.byteorder)).max()
             if largest > sys.maxunicode:
@@ -331,7 +331,7 @@ class FileVocabulary:
 
 
 class _Placeholder:
-    """An object of a pickle whose names are listed: it can be filled, and keeps nothing."""
+    """Stand-in for an object when names are listed: it accepts every operation and stores nothing."""
 
     def append(self, item: Any) -> None: ...
 
@@ -343,11 +343,11 @@ class _Placeholder:
 
 
 class NameList:
-    """A vocabulary that makes nothing.  unknown: the full names that are neither standard nor in the program's list."""
+    """Vocabulary that creates no objects.  unknown: full names that are neither standard nor in the allowlist."""
 
     def __init__(self) -> None:
         self.unknown: list[str] = []
-        self._listed = admitted.listed()
+        self._listed = allowlist.listed()
 
     def find(self, module: str, name: str) -> _Placeholder:
         full_name = f"{OF_PYTHON_2.get(module, module)}.{name}"
@@ -380,27 +380,27 @@ def _over(
     metadata: Any,
 ) -> Any:  # fmt: skip
     if metadata is not None and not _is(metadata, {}):
-        raise Refusal(f"a tensor with metadata {rebuilding.brief(metadata)}")
+        raise Refusal(f"a tensor with metadata {pickling.brief(metadata)}")
     _check_graph(element_type, requires_grad, hooks)
     try:
-        return rebuilding.over(storage, element_type, shape, strides, offset, "load").requires_grad_(requires_grad)
+        return pickling.over(storage, element_type, shape, strides, offset, "load").requires_grad_(requires_grad)
     except FlambeauError as error:
         raise Refusal(error.fact.removeprefix("load: ")) from error
 
 
 def _check_graph(element_type: dtype, requires_grad: Any, hooks: Any) -> None:
     if type(requires_grad) is not bool or requires_grad and not element_type.is_floating_point:
-        raise Refusal(f"requires_grad is {rebuilding.brief(requires_grad)} for {element_type}")
+        raise Refusal(f"requires_grad is {pickling.brief(requires_grad)} for {element_type}")
     if hooks is not None and (type(hooks) is not OrderedDict or hooks):
         raise Refusal("a tensor with hooks")
 
 
 def _set_type(target: Any, state: Any) -> None:
-    """Set the byte order of a NumPy type, which is all that a state may change."""
+    """Set the byte order of a NumPy dtype, the only part of its state that may change."""
     sizes = (-1, target.itemsize), (-1, target.alignment), (0, target.flags)
     allowed = (3,), BYTE_ORDERS, (None,), (None,), (None,), *sizes
     if type(state) is not tuple or len(state) != len(allowed) or not all(map(_is_one_of, state, allowed)):
-        raise Refusal(f"the state {rebuilding.brief(state)} of the NumPy type {target}")
+        raise Refusal(f"the state {pickling.brief(state)} of the NumPy type {target}")
     if target.isbuiltin != OF_EXTENSION:  # those have one object each, and one byte order
         target.__setstate__(state)
     elif state[1] == ">":
@@ -408,7 +408,7 @@ def _set_type(target: Any, state: Any) -> None:
 
 
 def _is(value: Any, *allowed: Any) -> bool:
-    """Whether a value of any type is one of these: equal and of equal type."""
+    """Whether a value equals one of these and has the same type."""
     return any(type(value) is type(option) and value == option for option in allowed)
 
 
@@ -424,7 +424,7 @@ def _set_all(target: Any, attributes: dict[str, Any], slots: dict[str, Any]) -> 
 
 
 def _run(called: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function of the program's list.  Raises Refusal if it raises an exception."""
+    """Call a function of the allowlist.  Raises Refusal if it raises an exception."""
     try:
         return function(*args, **kwargs)
     except Exception as error:  # the function is the program's, and may raise any
@@ -436,7 +436,7 @@ def _named(value: Any) -> str:
     if id(value) in FUNCTIONS:
         return FUNCTIONS[id(value)][0]
     name = getattr(value, "__qualname__", None) if callable(value) else None
-    return cut(name) if isinstance(name, str) else rebuilding.brief(value)
+    return cut(name) if isinstance(name, str) else pickling.brief(value)
 
 
 VALUES: dict[str, Any] = {}  # by the names in files

@@ -29,10 +29,9 @@ from .legacy import (
     LongTensor,
     ShortTensor,
 )
-from .likes import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like
+from .like_factories import empty_like, full_like, ones_like, rand_like, randint_like, randn_like, zeros_like
 from .queries import allclose, equal, is_floating_point, is_inference, is_tensor, isclose, numel
-from .random import fork_rng, get_rng_state, set_rng_state
-from .random_factories import rand, randint, randn, randperm
+from .random import fork_rng, get_rng_state, rand, randint, randn, randperm, set_rng_state
 from .storages import UntypedStorage
 from .tensor import Tensor
 

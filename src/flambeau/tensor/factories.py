@@ -1,4 +1,4 @@
-"""Making tensors from data and from nothing.
+"""Factories: tensors from data, from NumPy arrays, and from nothing.
 
 - On a GPU a kernel makes the values; only `tensor`, `as_tensor` and `asarray` of host data copy, and wait.
 - Python floats become float32, integers int64; NumPy arrays keep their type.
@@ -7,17 +7,18 @@
 from __future__ import annotations
 
 import numbers
+from functools import reduce
 from math import ceil
 from numbers import Integral
-from operator import index
 from typing import Any
 
 from .. import dtypes, transfer
 from .. import memory_formats as formats
 from ..autograd.mode import GradMode, is_grad_enabled
 from ..core import storage
-from ..core.call import assign, fill_new
-from ..core.tensor import TensorBase, alias_of, empty_tensor, tensor_over
+from ..core.call import assign
+from ..core.factories import Explainer, explain_by, resolve, run_into, unset
+from ..core.tensor import TensorBase, alias_of, tensor_over
 from ..dtypes import dtype
 from ..errors import (
     ArgumentError,
@@ -31,13 +32,184 @@ from ..errors import (
     naming,
     shown,
 )
-from ..host import address_of, array_at, np
-from ..ops.operator import REGISTRY
-from ..runtime.device import resolve
+from ..host import address_of, array_at, np, rounded
 from ..scalars import converted
 from ..strides import contiguous, extent
-from . import checks, layouts
-from .data import host_array, kind_of
+from . import checks
+
+MAX_DEPTH = 64  # dimensions of a NumPy array
+NUMPY_HINT = "convert with .astype(np.float32)"
+
+
+def kind_of(array: Any, name: str) -> dtype:
+    """The type of a NumPy array.  Raises ArgumentTypeError if there is none, ArgumentError for a foreign byte order."""
+    kind = dtypes.from_numpy(array.dtype)
+    if not array.dtype.isnative:
+        raise ArgumentError(
+            f"the array's byte order is not that of this machine: {array.dtype.str}{list(array.shape)}",
+            hint="convert with array.astype(array.dtype.newbyteorder('='))",
+            operator=name,
+        )
+    if kind is None:
+        raise ArgumentTypeError(f"NumPy type {array.dtype} has no torch type", hint=NUMPY_HINT, operator=name)
+    return kind
+
+
+def host_array(data: Any, wanted: dtype | None, name: str) -> Any:
+    """A contiguous NumPy array with a copy of `data`, of the type `wanted` or, for None, of the data's own.
+
+    Raises: ArgumentError, ArgumentTypeError, DtypeError or ValueRangeError, saying where in the data the fault is.
+    """
+    leaf = _first_leaf(data, name)
+    is_numpy = isinstance(leaf, (np.ndarray, np.generic))
+    if _has_tensors(data):
+        wanted = wanted or _common_type(data)
+        data = _without_tensors(data, name, ())
+    if isinstance(data, np.ndarray):
+        kind_of(data, name)
+    try:
+        array = np.array(data, order="C")
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    except ValueError as error:
+        _check_even(data, name, ())
+        fact = f"NumPy makes no array of the data: {error}"
+        raise ArgumentError(fact, operator=name, hint="stack() joins tensors") from error
+    if array.dtype.kind not in "biuf" or array.dtype == np.uint64 and not is_numpy:
+        _refuse_leaf(data, name, ())
+    if wanted is not None:
+        if not is_numpy and wanted.category == dtypes.INTEGER and array.dtype.kind == "f":
+            found = [converted(name, wanted, each) for each in np.array(data, dtype=object).reshape(-1)]
+            return np.array(found, dtype=wanted.numpy).reshape(array.shape)
+        if not is_numpy:
+            _check_fits(array, wanted, name)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.ascontiguousarray(rounded(array, wanted)).reshape(array.shape)
+    return array.astype(np.float32) if array.dtype == np.float64 and not is_numpy else array
+
+
+def _first_leaf(data: Any, name: str) -> Any:
+    """The first entry that is no list.  Raises ArgumentError for more nested lists than there can be dimensions."""
+    depth, leaf = 0, data
+    while isinstance(leaf, (list, tuple)) and leaf:
+        leaf = leaf[0]
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise ArgumentError(
+                f"too many dimensions: more than {MAX_DEPTH} lists are nested in {shown(type(data))}",
+                hint="a list that holds itself has no end",
+                operator=name,
+            )
+    return leaf
+
+
+def _has_tensors(data: Any) -> bool:
+    """Whether nested lists, of no more than MAX_DEPTH, hold a tensor somewhere."""
+    level = data if isinstance(data, (list, tuple)) else ()
+    for _ in range(MAX_DEPTH):
+        if any(isinstance(each, TensorBase) for each in level):
+            return True
+        level = [each for one in level if isinstance(one, (list, tuple)) for each in one]
+        if not level:
+            return False
+    return False
+
+
+def _without_tensors(data: Any, name: str, place: tuple[int, ...]) -> Any:
+    """Nested lists with numbers in the place of tensors of one element."""
+    if isinstance(data, TensorBase):
+        if data.numel() != 1:
+            raise ArgumentError(
+                f"only one element tensors can be converted to Python scalars, data{_at(place)} is {data.describe()}",
+                hint="stack() joins tensors",
+                operator=name,
+            )
+        return data.item()  # type: ignore[attr-defined]  # every tensor is a Tensor
+    if not isinstance(data, (list, tuple)) or len(place) > MAX_DEPTH:
+        return data
+    return [_without_tensors(each, name, (*place, at)) for at, each in enumerate(data)]
+
+
+def _common_type(data: Any) -> dtype | None:
+    """The type that numbers and tensors in nested lists promote to, None if there is something else."""
+    if isinstance(data, TensorBase):
+        return data.dtype
+    if isinstance(data, (list, tuple)):
+        found = [_common_type(each) for each in data]
+        # ignored: None is excluded
+        return None if None in found or not found else reduce(dtypes.promote, found)  # type: ignore[arg-type]
+    if isinstance(data, np.generic):
+        return dtypes.from_numpy(data.dtype)
+    return dtypes.of_scalar(data, dtypes.float32) if isinstance(data, (bool, int, float)) else None
+
+
+def _at(place: tuple[int, ...]) -> str:
+    return "".join(f"[{each}]" for each in place)
+
+
+def _length(value: Any) -> int | None:
+    """How many entries a level of nested data has, None for a number."""
+    if isinstance(value, TensorBase) or hasattr(value, "ndim"):
+        return len(value) if value.ndim else None
+    return len(value) if isinstance(value, (list, tuple)) else None
+
+
+def _check_even(data: Any, name: str, place: tuple[int, ...]) -> None:
+    """Raise ArgumentError or ArgumentTypeError for the first entry that is not like the one before it."""
+    if not isinstance(data, (list, tuple)):
+        return
+    for each, entry in enumerate(data):
+        first, here = _length(data[0]), _length(entry)
+        at = _at((*place, each))
+        if (first is None) != (here is None):
+            raise ArgumentTypeError(
+                f"data{at} is {shown(entry)} and data{_at((*place, 0))} is {shown(data[0])}: one of them is a "
+                "sequence, the other is not",
+                hint="nest all entries alike",
+                operator=name,
+            )
+        if first != here:
+            raise ArgumentError(
+                f"the data's nested sequences differ in length: expected sequence of length {first} at dim "
+                f"{len(place) + 1} (got {here}, data{at})",
+                hint="fill up the shorter ones, or make a tensor of each",
+                operator=name,
+            )
+    for each, entry in enumerate(data):
+        _check_even(entry, name, (*place, each))
+
+
+def _refuse_leaf(data: Any, name: str, place: tuple[int, ...]) -> None:
+    """Raise for the first entry that is no number of ours."""
+    if isinstance(data, (list, tuple)):
+        for each, entry in enumerate(data):
+            _refuse_leaf(entry, name, (*place, each))
+    elif isinstance(data, (np.ndarray, np.generic)):
+        if dtypes.from_numpy(data.dtype) is None:
+            raise ArgumentTypeError(f"NumPy type {data.dtype} has no torch type", hint=NUMPY_HINT, operator=name)
+    elif isinstance(data, str):
+        kind = ArgumentError if place else ArgumentTypeError
+        fact = f"could not infer dtype of str, data{_at(place)} is {shown(data)}"
+        raise kind(fact, hint="convert it first, as in float(text)")
+    elif isinstance(data, complex):
+        raise DtypeError(
+            f"data{_at(place)} is complex: {data}", hint="give .real and .imag by themselves", operator=name
+        )
+    elif isinstance(data, int) and not -(2**63) <= data < 2**63:
+        raise ArgumentError(f"data{_at(place)} does not fit in int64: {data}", hint="give it as a float", operator=name)
+    elif not isinstance(data, (bool, int, float, TensorBase)):
+        raise DtypeError(
+            f"could not infer dtype of {type(data).__name__}, data{_at(place)} is {shown(data)}",
+            hint="give numbers, nested lists of them, a NumPy array or a tensor",
+            operator=name,
+        )
+
+
+def _check_fits(array: Any, wanted: dtype, name: str) -> None:
+    """Raise ValueRangeError for integers that an integer type does not hold."""
+    if wanted.category == dtypes.INTEGER and array.size:
+        for each in (array.min(), array.max()):
+            converted(name, wanted, each.item())
+
 
 # from data
 
@@ -193,43 +365,32 @@ def asarray(
 # from nothing
 
 
-def _sizes(values: Any) -> tuple[int, ...]:
-    if len(values) == 1 and isinstance(values[0], (tuple, list)):
-        values = values[0]
-    for each in values:
-        if type(each) is not int:
-            return _integers(values)
-    return tuple(values)
+class _Explainer(Explainer):
+    __slots__ = ()
 
-
-def _integers(values: Any) -> tuple[int, ...]:
-    if any([isinstance(each, bool) for each in values]):
-        raise TypeError("a size is a bool")
-    return tuple(map(index, values))
-
-
-def unset(name: str, size: Any, kind: dtype | None, device: Any, pin_memory: bool = False) -> Any:
-    """A tensor with unset values.  What is wrong with the arguments is looked for when something has failed."""
-    try:
-        if not size:
-            raise TypeError("no size")
-        where = resolve(device)
-        if pin_memory is not False and where >= 0 and pin_memory:
-            raise ArgumentError(
-                f"only CPU tensors can be pinned, and device is cuda:{where}",
-                hint="leave out pin_memory",
-                operator=name,
-            )
-        if pin_memory is not False:
-            checks.flag(name, "pin_memory", pin_memory)
-        return empty_tensor(_sizes(size), kind or dtypes.float32, where, pin_memory=pin_memory, name=name)
-    except (FlambeauError, AttributeError, TypeError) as error:
+    def unset(self, error: Exception, name: str, size: Any, kind: Any, where: Any, pin_memory: Any) -> Any:
         meant = checks.made(name, size, kind)
         if meant is not kind:
-            return unset(name, size, meant, device, pin_memory)
+            return unset(name, size, meant, where, pin_memory)
         if isinstance(error, checks.OF_DEVICES):
             name_error(error, name)
-        raise
+        if not isinstance(error, FlambeauError):
+            _check_pinned(name, where, pin_memory)
+        raise error
+
+
+explain_by(_Explainer())
+
+
+def _check_pinned(name: str, device: Any, pin_memory: Any) -> None:
+    """Raise ArgumentTypeError or ArgumentError unless a tensor on the device can be pinned so."""
+    checks.flag(name, "pin_memory", pin_memory)
+    if pin_memory and resolve(device) >= 0:
+        raise ArgumentError(
+            f"only CPU tensors can be pinned, and device is cuda:{resolve(device)}",
+            hint="leave out pin_memory",
+            operator=name,
+        )
 
 
 def as_leaf(name: str, made: Any, requires_grad: bool) -> Any:
@@ -246,7 +407,7 @@ def into(make: Any, out: Any, layout: Any, options: tuple[Any, Any, bool, bool],
     Raises: ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError or ShapeError if it cannot.
     """
     name, (kind, device, requires_grad, pin_memory) = make.__name__, options
-    layouts.check(name, layout)
+    formats.check_layout(name, layout)
     if out is None:
         return make(*args, dtype=kind, device=device, requires_grad=requires_grad, pin_memory=pin_memory, **own)
     checks.tensor(name, "out", out)
@@ -287,17 +448,6 @@ def check_out(name: str, made: Any, out: Any) -> None:
             hint="give a tensor of that shape, or torch.empty(0)",
             operator=name,
         )
-
-
-def run_into(name: str, called: str, made: Any, *arguments: Any, **named: Any) -> Any:
-    """Let an operator write a new tensor: unlike a write in place, no version is counted."""
-    if made.numel():
-        try:
-            fill_new(REGISTRY[name], made, arguments, named)
-        except FlambeauError as error:
-            name_error(error, called)
-            raise
-    return made
 
 
 def empty(
@@ -348,7 +498,7 @@ def empty_strided(
         >>> torch.empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
     """
-    layouts.check("empty_strided", layout)
+    formats.check_layout("empty_strided", layout)
     checks.strided("empty_strided", size, stride)
     flat = unset("empty_strided", (extent(size, stride),), dtype, device, pin_memory)
     made = alias_of(flat, size, stride, 0)
@@ -439,7 +589,7 @@ def full(
     kind = dtype or (fill_value.dtype if is_tensor else dtypes.of_scalar(fill_value, dtypes.float32))
     if type(size) is int:
         checks.sizes("full", size)
-    made = unset("full", (size,), kind, device, pin_memory)
+    made: Any = unset("full", (size,), kind, device, pin_memory)
     if is_tensor:
         made.copy_(fill_value.detach())
     else:

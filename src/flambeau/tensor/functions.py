@@ -12,7 +12,7 @@ from .. import (
     ops,  # noqa: F401  (registers the operators)
 )
 from ..errors import ArgumentError, shown
-from ..ops.loss import REDUCTIONS
+from ..ops.losses import REDUCTIONS
 from ..ops.operator import REGISTRY
 from . import checks
 from .operators import ALIASES
@@ -39,14 +39,14 @@ def embedding(
 
 
 def binary_cross_entropy_with_logits(
-    input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1
+    input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 0
 ) -> Any:
-    """The function of `nn.functional`.  reduction: 0 for "none", 1 for "mean", 2 for "sum".
+    """The function of `nn.functional`, which does not reduce by default.  reduction: 0 is "none", 1 "mean", 2 "sum".
 
     Host: returns at once.
     Example:
-        >>> torch.binary_cross_entropy_with_logits(torch.tensor([0.0]), torch.tensor([1.0]), reduction=1)
-        tensor(0.6931)
+        >>> torch.binary_cross_entropy_with_logits(torch.tensor([0.0]), torch.tensor([1.0]))
+        tensor([0.6931])
     """
     if type(reduction) is not int or not 0 <= reduction < len(REDUCTIONS):
         raise ArgumentError(

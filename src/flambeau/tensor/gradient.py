@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd import graph, record
-from ..autograd.handle import RemovableHandle
-from ..autograd.node_hooks import LeafHooks, add, hooks_of
-from ..core import thread
+from ..autograd import graph
+from ..autograd.node_hooks import LeafHooks, RemovableHandle, add, hooks_of
+from ..core import record, thread
 from ..core.tensor import TensorBase
 from ..errors import ArgumentTypeError, AutogradError, DeviceMismatchError, DtypeError, ModeError, ShapeError, shown
 from . import checks

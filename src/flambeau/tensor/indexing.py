@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 from .. import callers, dtypes
 from ..core import call as calls
-from ..core import views
 from ..core.tensor import TensorBase, check_own_overlap
 from ..dtypes import int32, int64
 from ..errors import ArgumentError, ArgumentTypeError, FlambeauError, IndexRangeError, name_error, shown
 from ..host import is_numpy_loaded, np
-from ..ops.advanced import check_mask
+from ..ops.indexing import check_mask
 from ..ops.operator import REGISTRY
 from . import factories
 
@@ -30,17 +29,11 @@ class Selection(NamedTuple):
 
 
 def get(tensor: Any, index: Any) -> Any:
-    """What `tensor[index]` means.
+    """The result of `tensor[index]` for every index.
 
     Host:   waits for masks, and for zero-dimensional index tensors on a GPU; else returns at once.
     Raises: IndexRangeError, ArgumentError, ArgumentTypeError.
     """
-    try:
-        found = views.get_item(tensor, index)
-    except OverflowError:  # an index that no dimension has
-        found = None
-    if found is not None:
-        return found
     try:
         return _selected(tensor, index)
     except FlambeauError as error:

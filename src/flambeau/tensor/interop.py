@@ -7,11 +7,12 @@ from typing import Any
 
 from .. import dtypes
 from ..core import thread
+from ..core.factories import resolve
 from ..core.tensor import TensorBase
 from ..errors import ArgumentError, AutogradError, NotSupportedError, ValueRangeError, naming, shown
 from ..host import is_numpy_loaded, np
 from ..ops.operator import Operator
-from ..runtime.device import CPU_INDEX, resolve
+from ..runtime.device import CPU_INDEX
 from . import checks, factories
 
 DLPACK_CPU, DLPACK_CUDA = 1, 2  # DLDeviceType
@@ -43,7 +44,7 @@ def from_result(self: Any, array: Any, context: Any = None, return_scalar: bool 
     return factories.from_numpy(array.view(np.uint8) if array.dtype == np.bool_ else array)
 
 
-def with_array(symbol: str, tensor: Any, other: Any, swap: bool) -> Any:
+def with_array(symbol: str, swap: bool, tensor: Any, other: Any) -> Any:
     """Apply a binary operator, named as in Python's `operator`, to a tensor and an array.
 
     Returns NotImplemented for anything but an array.

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .. import lowering, ops  # noqa: F401  (one lowers calls, the other registers the operators)
 from ..core import call as calls
-from ..core.tensor import TensorBase
+from ..core.factories import sizes
 from ..dtypes import dtype, meant
-from ..errors import ArgumentTypeError
-from ..host import is_numpy_loaded, np
+from ..errors import LACKING, ArgumentTypeError
 from ..ops.operator import REGISTRY, Operator
 from . import interop
-from .arguments import sizes
-from .missing import Missing
 
 ALIASES = {
     "absolute": "abs", "clip": "clamp", "divide": "div", "multiply": "mul", "negative": "neg", "subtract": "sub",
@@ -55,12 +53,13 @@ def put(cls: Any, name: str, method: Any) -> None:
 
 def _install_symbols(cls: Any) -> None:
     for symbol, name in BINARY.items():
-        put(cls, f"__{symbol}__", _binary(REGISTRY[name], symbol, swap=False))
-        put(cls, f"__r{symbol}__", _binary(REGISTRY[name], symbol, swap=True))
+        put(cls, f"__{symbol}__", calls.binary_method_of(REGISTRY[name], partial(interop.with_array, symbol, False)))
+        put(cls, f"__r{symbol}__", calls.reflected_method_of(REGISTRY[name], partial(interop.with_array, symbol, True)))
         if REGISTRY[name].inplace:
-            put(cls, f"__i{symbol}__", _augmented(REGISTRY[name].in_place()))
+            put(cls, f"__i{symbol}__", calls.augmented_method_of(REGISTRY[name].in_place()))
     for name in COMPARISONS:
-        put(cls, f"__{name}__", _comparison(REGISTRY[name]))
+        operator = REGISTRY[name]
+        put(cls, f"__{name}__", calls.binary_method_of(operator, partial(interop.compared, operator)))
     for symbol, name in UNARY.items():
         put(cls, f"__{symbol}__", _method(REGISTRY[name]))
     put(cls, "__invert__", _inverted)
@@ -77,22 +76,17 @@ def _inverted(self: Any) -> Any:
     return calls.call(REGISTRY["bitwise_not"], (self,), NO_NAMES)
 
 
-def _method(operator: Operator) -> Callable[..., Any]:
-    def method(*args: Any, **kwargs: Any) -> Any:
-        return calls.call(operator, args, kwargs)
-
+def _method(operator: Operator) -> Any:
+    method: Any = calls.method_of(operator)
     method.__name__, method.__doc__ = operator.name, operator.__doc__
-    method.__wrapped__ = operator  # type: ignore[attr-defined]  # whose signature is the method's
+    method.__wrapped__ = operator  # whose signature is the method's
     return method
 
 
-def _inplace_method(operator: Operator) -> Callable[..., Any]:
-    def method(*args: Any, **kwargs: Any) -> Any:
-        return calls.call_inplace(operator, args, kwargs)
-
-    method.__name__ = operator.called
-    method.__doc__ = _inplace_text(operator)
-    method.__wrapped__ = operator  # type: ignore[attr-defined]  # whose signature is the method's
+def _inplace_method(operator: Operator) -> Any:
+    method: Any = calls.inplace_method_of(operator)
+    method.__name__, method.__doc__ = operator.called, _inplace_text(operator)
+    method.__wrapped__ = operator  # whose signature is the method's
     return method
 
 
@@ -133,33 +127,66 @@ def _view_method(as_shape: Operator, as_dtype: Operator) -> Callable[..., Any]:
     return view
 
 
-def is_operand(other: Any) -> bool:
-    """Whether a value is a tensor or a number, Python's or NumPy's."""
-    return isinstance(other, (TensorBase, int, float)) or is_numpy_loaded() and isinstance(other, np.generic)
+_NAMES = """
+H acos acos_ acosh acosh_ addbmm addbmm_ addmm_ addmv addmv_ addr addr_ adjoint aminmax angle apply_ arccos arccos_
+arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan2_ arctan_ arctanh arctanh_ argwhere as_strided_
+as_strided_scatter asin asin_ asinh asinh_ atan atan2 atan2_ atan_ atanh atanh_ baddbmm baddbmm_ bincount
+bitwise_left_shift bitwise_left_shift_ bitwise_right_shift bitwise_right_shift_ cauchy_ ccol_indices cdouble cfloat
+chalf cholesky cholesky_inverse cholesky_solve coalesce col_indices conj conj_physical conj_physical_ const_data_ptr
+copysign copysign_ corrcoef cosh cosh_ count_nonzero cov cross crow_indices cummax cummin cumprod cumprod_ cumsum_
+deg2rad deg2rad_ dense_dim dequantize det diag diag_embed diagflat diagonal_scatter diff digamma digamma_ dim_order
+dist dsplit eig erfc erfc_ erfinv erfinv_ exp2 exp2_ exponential_ fill_diagonal_ fix fix_ fliplr flipud float_power
+float_power_ fmax fmin fmod fmod_ frac frac_ frexp gcd gcd_ geometric_ geqrf ger grad_dtype greater greater_
+greater_equal greater_equal_ hardshrink hash_tensor heaviside heaviside_ histc histogram hsplit hypot hypot_ i0 i0_
+igamma igamma_ igammac igammac_ imag index_reduce index_reduce_ indices inner int_repr inverse ipu is_coalesced
+is_complex is_conj is_cpu is_distributed is_ipu is_maia is_meta is_mkldnn is_mps is_mtia is_neg is_nested
+is_nonzero is_quantized is_same_size is_set_to is_signed is_sparse is_sparse_csr is_vulkan is_xla is_xpu isneginf
+isposinf isreal istft kron kthvalue lcm lcm_ ldexp ldexp_ less less_ less_equal less_equal_ lgamma lgamma_ log10
+log10_ log2 log2_ log_normal_ logaddexp logaddexp2 logcumsumexp logdet logit logit_ logsumexp lstsq lu lu_solve mH
+map2_ map_ masked_scatter masked_scatter_ matrix_exp matrix_power median mode module_load moveaxis msort mtia
+multinomial mvlgamma mvlgamma_ nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow_copy
+new_empty_strided nextafter nextafter_ nonzero_static not_equal not_equal_ orgqr ormqr pinverse polygamma
+polygamma_ positive prelu put put_ q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
+q_zero_point qr qscheme quantile rad2deg rad2deg_ real reinforce renorm renorm_
+resize resize_ resize_as resize_as_ resize_as_sparse_ resolve_conj resolve_neg rot90 row_indices
+scatter_reduce scatter_reduce_ select_scatter set_ sgn sgn_ signbit sinc sinc_ sinh sinh_ slice_inverse slice_scatter
+slogdet smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ split_with_sizes squeeze_ sspaddmm
+stft storage_type svd swapaxes_ swapdims_ symeig t_ take tan tan_ tensor_split to_dense to_mkldnn to_padded_tensor
+to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr transpose_ triangular_solve
+unique unique_consecutive unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_ values vdot vsplit where xlogy
+xlogy_ xpu
+"""
+
+INTERNAL = {  # attributes of tensors that are the library's own
+    "accumulator", "address", "array", "base", "describe", "device_index", "hooks", "is_aligned", "layout",
+    "offset", "origin", "output_index", "shown_as", "storage", "strides", "view_version",
+}  # fmt: skip
 
 
-def _binary(operator: Operator, symbol: str, swap: bool) -> Callable[[Any, Any], Any]:
-    def method(self: Any, other: Any) -> Any:
-        if is_operand(other):
-            return calls.call_two(operator, other, self) if swap else calls.call_two(operator, self, other)
-        return interop.with_array(symbol, self, other, swap)
+class Missing:
+    """A descriptor that raises AttributeError with a hint."""
 
-    return method
+    __slots__ = ("name",)
 
+    def __init__(self, name: str) -> None:
+        self.name = name
 
-def _comparison(operator: Operator) -> Callable[[Any, Any], Any]:
-    def method(self: Any, other: Any) -> Any:
-        if is_operand(other):
-            return calls.call_two(operator, self, other)
-        return interop.compared(operator, self, other)
-
-    return method
+    def __get__(self, instance: Any, owner: type) -> Any:
+        of = f"type object {owner.__name__!r}" if instance is None else f"{owner.__name__!r} object"
+        obj = owner if instance is None else instance
+        raise AttributeError(f"{of} has no attribute {self.name!r}\nhint: {LACKING}", name=self.name, obj=obj)
 
 
-def _augmented(operator: Operator) -> Callable[[Any, Any], Any]:
-    """Make the method for `x += other`; NotImplemented for an array, so that Python computes `x = x + other`."""
+def install_missing(cls: Any) -> None:
+    """Add a `Missing` to a tensor class for each method that it lacks."""
+    for name in _NAMES.split():
+        if not hasattr(cls, name):
+            setattr(cls, name, Missing(name))
 
-    def method(self: Any, other: Any) -> Any:
-        return calls.call_inplace(operator, (self, other), NO_NAMES) if is_operand(other) else NotImplemented
 
-    return method
+def without(names: Any, cls: type) -> list[str]:
+    """Filter names: drop those that a `Missing` stands for, and the library's own."""
+    missing = INTERNAL | {
+        name for each in cls.__mro__ for name, found in vars(each).items() if isinstance(found, Missing)
+    }
+    return [name for name in names if name not in missing]

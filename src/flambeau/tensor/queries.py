@@ -1,11 +1,13 @@
-"""Questions about tensors whose answer is a Python value."""
+"""Queries of tensors whose result is a Python value, and waiting for a tensor's bytes."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from .. import strides as st
 from ..core.tensor import TensorBase
 from ..errors import DtypeError, ValueRangeError, naming
+from ..runtime import pending_copies
 from . import checks
 
 
@@ -126,4 +128,18 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
         return bool(_isclose(input, other, rtol, atol, equal_nan).all().item())
 
 
-METHODS = (equal, isclose, allclose)
+def wait(self: Any) -> Any:
+    """This tensor, with the non_blocking copies into it arrived; at once if there are none, or it is on a GPU.
+
+    Host: waits for those copies alone, not for what their streams got later.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0], device="cuda")
+        >>> x.to("cpu", non_blocking=True).wait()
+        tensor([1., 2.])
+    """
+    if self.numel() and self.device_index < 0:
+        pending_copies.wait_for(self.storage, self.address(), st.extent(self.shape, self.strides) * self.element_size())
+    return self
+
+
+METHODS = (equal, isclose, allclose, wait)

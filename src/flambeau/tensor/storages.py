@@ -10,7 +10,7 @@ from ..core.tensor import empty_tensor, tensor_over
 from ..dtypes import uint8
 from ..errors import ArgumentTypeError, ValueRangeError, shown
 from ..runtime import device as devices
-from . import checks, sharing
+from . import checks
 
 
 class UntypedStorage:
@@ -64,11 +64,11 @@ class UntypedStorage:
 
     def is_shared(self) -> bool:
         """Whether other processes can have it."""
-        return bool(sharing.is_shared(self._bytes()))
+        return bool(is_shared(self._bytes()))
 
     def share_memory_(self) -> UntypedStorage:
         """Move bytes on the CPU to where other processes can have them; itself."""
-        sharing.share_memory_(self._bytes())
+        share_memory_(self._bytes())
         return self
 
     def resizable(self) -> bool:
@@ -134,3 +134,38 @@ def of(bytes_of: storage.Storage) -> UntypedStorage:
     made: UntypedStorage = UntypedStorage.__new__(UntypedStorage)
     made._storage = bytes_of
     return made
+
+
+def is_shared(self: Any) -> bool:
+    """Whether other processes can have this tensor's memory: a GPU's always, the CPU's once it was shared.
+
+    Example:
+        >>> x = torch.ones(2)
+        >>> x.is_shared()
+        False
+        >>> x.share_memory_().is_shared()
+        True
+    """
+    from ..runtime import shared_memory
+
+    storage: Storage = self.storage
+    return storage.device.index >= 0 or storage in shared_memory.host_side().files
+
+
+def share_memory_(self: Any) -> Any:
+    """Move a CPU tensor, and every tensor over the same memory, to where other processes can have it; itself.
+
+    Nothing for a tensor on a GPU.  NumPy arrays that were made from it before keep the former memory.
+    Example:
+        >>> x = torch.ones(2).share_memory_()
+        >>> x.is_shared()
+        True
+    """
+    from ..runtime import shared_memory
+
+    if self.device_index < 0:
+        shared_memory.host_side().share(self.storage)
+    return self
+
+
+METHODS = (is_shared, share_memory_)

@@ -22,8 +22,8 @@ from ..core.operator import Caller, make_calls_by
 from ..core.tensor import TensorBase, new_tensor_of
 from ..errors import ArgumentTypeError, shown
 from ..ops.operator import REGISTRY, Operator
-from . import legacy, missing
-from .operators import BINARY, UNARY, is_operand
+from . import legacy, operators
+from .operators import BINARY, UNARY
 
 FIELDS = [name for name in TensorBase.__slots__ if name not in ("__weakref__", "accumulator", "grad")]
 FUNCTION_OF = {f"__{symbol}__": name for symbol, name in (BINARY | UNARY).items()}
@@ -186,7 +186,7 @@ def _symbol(owner: type, name: str, plain: Callable[..., Any]) -> Callable[..., 
 
     @wraps(plain)
     def method(self: Any, other: Any) -> Any:
-        return overriding(self, other) if is_operand(other) else plain(self, other)
+        return overriding(self, other) if calls.is_operand(other) else plain(self, other)
 
     return method
 
@@ -234,7 +234,7 @@ def overridable(plain: type) -> type:
             members[name] = _property(found)
         elif name in FUNCTION_OF and FUNCTION_OF[name] not in UNARY.values():
             members[name] = _symbol(plain, FUNCTION_OF[name], found)
-        elif inspect.isroutine(found) and not isinstance(found, missing.Missing) and _is_overridable(name):
+        elif inspect.isroutine(found) and not isinstance(found, operators.Missing) and _is_overridable(name):
             members[name] = _method(plain, FUNCTION_OF.get(name, name), found)
     make_calls_by(_Overriding())
     _known.base = type(plain)("Overridable", (plain,), members, overrides=False)

@@ -8,11 +8,13 @@ from typing import Any
 
 from .. import memory_formats as formats
 from .. import transfer
-from ..autograd import functional, record
+from ..autograd import functional
 from ..autograd.graph_node import face_of
-from ..autograd.handle import RemovableHandle
 from ..autograd.mode import is_grad_enabled
+from ..autograd.node_hooks import RemovableHandle
 from ..core import call as calls
+from ..core import record
+from ..core.factories import sizes as sizes_of
 from ..core.storage import Storage
 from ..core.tensor import TensorBase, alias_of, empty_tensor, make_results
 from ..dtypes import bool_
@@ -20,8 +22,7 @@ from ..errors import ArgumentTypeError, AutogradError, DtypeError, NotSupportedE
 from ..memory_formats import contiguous_format
 from ..ops.operator import REGISTRY
 from ..runtime.stream import Stream, check_alive
-from . import checks, factories, gradient, legacy, methods, missing, operators, placing, storages, subclass
-from .arguments import sizes as sizes_of
+from . import checks, factories, gradient, legacy, methods, operators, storages, subclass
 from .format import to_text
 
 PLAIN = (float, int)
@@ -47,7 +48,7 @@ class _TensorClass(type):
         super().__init__(*args)
 
     def __dir__(cls) -> list[str]:
-        return missing.without(super().__dir__(), cls)
+        return operators.without(super().__dir__(), cls)
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -465,7 +466,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
     # place and type
 
-    to, cuda, cpu = placing.to, placing.cuda, placing.cpu
+    to, cuda, cpu = methods.to, methods.cuda, methods.cpu
 
     def copy_(self, other: Any, non_blocking: bool = False) -> Any:
         """Overwrite this tensor with `other`, broadcast and converted.
@@ -719,7 +720,7 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
         return repr(self)
 
     def __dir__(self) -> list[str]:
-        return missing.without(super().__dir__(), type(self))
+        return operators.without(super().__dir__(), type(self))
 
     def __hash__(self) -> int:
         return id(self)
@@ -727,5 +728,5 @@ class Tensor(TensorBase, metaclass=_TensorClass, overrides=False):
 
 methods.install(Tensor)
 operators.install(Tensor)
-missing.install(Tensor)
+operators.install_missing(Tensor)
 make_results(Tensor)

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from types import EllipsisType
 
-from ..autograd.handle import RemovableHandle
+from ..autograd.node_hooks import RemovableHandle
 from ..dtypes import dtype as _dtype
+from ..memory_formats import layout as _layout
 from ..memory_formats import memory_format as _memory_format
 from ..runtime.device import device as _device
 from ..runtime.generator import Generator
 from ..runtime.stream import Stream
 from ..strides import Size
-from .layouts import layout as _layout
 from .storages import UntypedStorage
 
 Number: TypeAlias = _bool | _int | _float
@@ -100,17 +100,17 @@ class Tensor:
     def __truediv__(self, other: Tensor | Number) -> Tensor: ...
     def __xor__(self, other: Tensor | _int) -> Tensor: ...
     def abs(self, *, out: Tensor | None = ...) -> Tensor:
-        """The values without their sign."""
+        """Absolute value."""
     def abs_(self) -> Self:
-        """The values without their sign."""
+        """Absolute value."""
     def absolute(self, *, out: Tensor | None = ...) -> Tensor:
-        """The values without their sign."""
+        """Absolute value."""
     def absolute_(self) -> Self:
-        """The values without their sign."""
+        """Absolute value."""
     def add(self, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-        """Sum of two tensors, or of a tensor and a number; `alpha` scales the second."""
+        """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def add_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
-        """Sum of two tensors, or of a tensor and a number; `alpha` scales the second."""
+        """Sum of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def addcdiv(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
         """`input + value * tensor1 / tensor2`, for floating point."""
     def addcdiv_(self, tensor1: Tensor | Number, tensor2: Tensor | Number, value: Tensor | Number = ...) -> Self:
@@ -122,7 +122,7 @@ class Tensor:
     def addmm(self, mat1: Tensor, mat2: Tensor, beta: Number = ..., alpha: Number = ..., *, out: Tensor | None = ...) -> Tensor:
         """beta * input + alpha * (mat1 @ mat2); with beta 0, input is not read."""
     def all(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Whether every element is nonzero (NaN is); True where there are none."""
+        """Test whether all elements are nonzero, as NaN is; True without elements."""
     def allclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
         """Whether all elements are close (see isclose)."""
     def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
@@ -130,85 +130,85 @@ class Tensor:
     def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
         """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient."""
     def any(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Whether some element is nonzero (NaN is); False where there are none."""
+        """Test whether any element is nonzero, as NaN is; False without elements."""
     def argmax(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Index of the largest value along a dimension, or in the flattened input: NaN before numbers, first of equals."""
+        """Index of the largest value along a dimension, or in the flattened input."""
     def argmin(self, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Index of the smallest value along a dimension, or in the flattened input: NaN before numbers, first of equals."""
+        """Index of the smallest value along a dimension, or in the flattened input."""
     def argsort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The places that sort a dimension."""
+        """The indices that sort a dimension."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = ...) -> Tensor:
-        """A view of the input's storage with any sizes and strides, in elements; the offset is the input's own if None."""
+        """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's."""
     def as_subclass(self, cls: _type) -> Tensor:
         """Return an alias of this tensor as a tensor of a subclass; gradients flow through it."""
     def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Tensor | Sequence[Tensor] | None = ...) -> None:
         """Add the gradient of this tensor to the `grad` of every leaf that it was computed from."""
-    def bernoulli(self, p: Tensor | Number = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """A tensor like `input` of ones, each with probability p (a number, or a tensor that broadcasts to it), and zeros."""
-    def bernoulli_(self, p: Tensor | Number = ..., generator: Generator | None = ...) -> Self:
-        """A tensor like `input` of ones, each with probability p (a number, or a tensor that broadcasts to it), and zeros."""
+    def bernoulli(self, p: Tensor | Number | None = ..., generator: Generator | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """A tensor like `input` in which each element is 1 with probability p, else 0."""
+    def bernoulli_(self, p: Tensor | Number | None = ..., generator: Generator | None = ...) -> Self:
+        """A tensor like `input` in which each element is 1 with probability p, else 0."""
     def bfloat16(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as bfloat16; itself if it is."""
     def bitwise_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Bits that are set in both; for bool, logical and."""
+        """Bitwise and; for bool, logical and."""
     def bitwise_and_(self, other: Tensor | Number) -> Self:
-        """Bits that are set in both; for bool, logical and."""
+        """Bitwise and; for bool, logical and."""
     def bitwise_left_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The bits moved up by `other` places; 0 if that is negative, or no less than the type has bits."""
+        """Shift left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
     def bitwise_left_shift_(self, other: Tensor | Number) -> Self:
-        """The bits moved up by `other` places; 0 if that is negative, or no less than the type has bits."""
+        """Shift left by `other` bits; 0 if `other` is negative, or at least the number of bits of the type."""
     def bitwise_not(self, *, out: Tensor | None = ...) -> Tensor:
-        """The bits turned over; for bool, logical not."""
+        """Bitwise not; for bool, logical not."""
     def bitwise_not_(self) -> Self:
-        """The bits turned over; for bool, logical not."""
+        """Bitwise not; for bool, logical not."""
     def bitwise_or(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Bits that are set in either; for bool, logical or."""
+        """Bitwise or; for bool, logical or."""
     def bitwise_or_(self, other: Tensor | Number) -> Self:
-        """Bits that are set in either; for bool, logical or."""
+        """Bitwise or; for bool, logical or."""
     def bitwise_right_shift(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The bits moved down by `other` places, the sign kept; all sign if that is negative or more than there are bits."""
+        """Arithmetic shift right by `other` bits."""
     def bitwise_right_shift_(self, other: Tensor | Number) -> Self:
-        """The bits moved down by `other` places, the sign kept; all sign if that is negative or more than there are bits."""
+        """Arithmetic shift right by `other` bits."""
     def bitwise_xor(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Bits that differ; for bool, logical xor."""
+        """Bitwise exclusive or; for bool, logical exclusive or."""
     def bitwise_xor_(self, other: Tensor | Number) -> Self:
-        """Bits that differ; for bool, logical xor."""
+        """Bitwise exclusive or; for bool, logical exclusive or."""
     def bmm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Products of two batches of matrices."""
     def bool(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as bool; itself if it is."""
     @overload
     def broadcast_to(self, size: Sequence[_int]) -> Tensor:
-        """Another name of `expand`."""
+        """Alias of `expand`."""
     @overload
     def broadcast_to(self, *size: _int) -> Tensor:
-        """Another name of `expand`."""
+        """Alias of `expand`."""
     def byte(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as uint8; itself if it is."""
     def ceil(self, *, out: Tensor | None = ...) -> Tensor:
-        """The smallest integer not below the value; integers stay."""
+        """Round up to an integer; integers are unchanged."""
     def ceil_(self) -> Self:
-        """The smallest integer not below the value; integers stay."""
+        """Round up to an integer; integers are unchanged."""
     def char(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int8; itself if it is."""
     def chunk(self, chunks: _int, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-        """Views of at most `chunks` consecutive pieces of a dimension, equal in size but for the last."""
-    def clamp(self, min: Tensor | Number = ..., max: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
-    def clamp_(self, min: Tensor | Number = ..., max: Tensor | Number = ...) -> Self:
-        """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
+        """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last."""
+    def clamp(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
+    def clamp_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
+        """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
     def clamp_max(self, max: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Values above `max` become `max`; NaN stays."""
+        """min(input, max); NaN is unchanged."""
     def clamp_max_(self, max: Tensor | Number) -> Self:
-        """Values above `max` become `max`; NaN stays."""
+        """min(input, max); NaN is unchanged."""
     def clamp_min(self, min: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Values below `min` become `min`; NaN stays."""
+        """max(input, min); NaN is unchanged."""
     def clamp_min_(self, min: Tensor | Number) -> Self:
-        """Values below `min` become `min`; NaN stays."""
-    def clip(self, min: Tensor | Number = ..., max: Tensor | Number = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
-    def clip_(self, min: Tensor | Number = ..., max: Tensor | Number = ...) -> Self:
-        """Values held between `min` and `max`, either of which may be None; NaN stays.  Where min is above max, it is max."""
+        """max(input, min); NaN is unchanged."""
+    def clip(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ..., *, out: Tensor | None = ...) -> Tensor:
+        """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
+    def clip_(self, min: Tensor | Number | None = ..., max: Tensor | Number | None = ...) -> Self:
+        """Limit values to [min, max]; one bound may be None.  NaN is unchanged.  If min > max, the result is max."""
     def clone(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """A copy without gaps, in the graph; its dimensions lie in the same order unless a format says otherwise."""
     def contiguous(self, *, memory_format: _memory_format | None = ...) -> Tensor:
@@ -216,15 +216,15 @@ class Tensor:
     def copy_(self, other: Tensor | Number, non_blocking: _bool = ...) -> Self:
         """Overwrite this tensor with `other`, broadcast and converted."""
     def cos(self, *, out: Tensor | None = ...) -> Tensor:
-        """The cosine."""
+        """Cosine."""
     def cos_(self) -> Self:
-        """The cosine."""
+        """Cosine."""
     def cpu(self, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor on the CPU."""
     def cuda(self, device: Device = ..., non_blocking: _bool = ..., memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor on a CUDA device, the current one if none is named; itself if it is there."""
     def cumsum(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Sum of the elements up to each one along `dim`."""
+        """Cumulative sum along `dim`: element i is the sum of elements 0 to i."""
     @property
     def data(self) -> Tensor:
         """The same memory, outside any graph."""
@@ -259,35 +259,35 @@ class Tensor:
     def element_size(self) -> _int:
         """The bytes of one element."""
     def eq(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether input == other, as bool; NaN equals nothing."""
+        """input == other, as bool; False for NaN."""
     def eq_(self, other: Tensor | Number) -> Self:
-        """Whether input == other, as bool; NaN equals nothing."""
+        """input == other, as bool; False for NaN."""
     def equal(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape and the same values; NaN equals nothing."""
     def erf(self, *, out: Tensor | None = ...) -> Tensor:
-        """The error function."""
+        """Error function."""
     def erf_(self) -> Self:
-        """The error function."""
+        """Error function."""
     def exp(self, *, out: Tensor | None = ...) -> Tensor:
-        """e to the power of the value."""
+        """e to the power x."""
     def exp_(self) -> Self:
-        """e to the power of the value."""
+        """e to the power x."""
     @overload
     def expand(self, size: Sequence[_int]) -> Tensor:
-        """A view that repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a size."""
+        """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
     @overload
     def expand(self, *size: _int) -> Tensor:
-        """A view that repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a size."""
+        """A view that repeats dimensions of size 1, and new leading dimensions, by a stride of 0; -1 keeps a size."""
     def expand_as(self, other: Tensor) -> Tensor:
         """`expand` to the shape of another tensor."""
     def expm1(self, *, out: Tensor | None = ...) -> Tensor:
-        """exp(x) - 1, exact near 0."""
+        """exp(x) - 1, accurate near 0."""
     def expm1_(self) -> Self:
-        """exp(x) - 1, exact near 0."""
+        """exp(x) - 1, accurate near 0."""
     def fill_(self, value: Tensor | Number) -> Self:
         """Set every element to a number, or to the value of a tensor of one element."""
     def flatten(self, start_dim: _int = ..., end_dim: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Dimensions start_dim to end_dim, both included, as one."""
+        """Merge the dimensions start_dim to end_dim, both included."""
     @overload
     def flip(self, dims: Sequence[_int]) -> Tensor:
         """A copy with the order of some dimensions reversed."""
@@ -297,19 +297,19 @@ class Tensor:
     def float(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as float32; itself if it is."""
     def floor(self, *, out: Tensor | None = ...) -> Tensor:
-        """The largest integer not above the value; integers stay."""
+        """Round down to an integer; integers are unchanged."""
     def floor_(self) -> Self:
-        """The largest integer not above the value; integers stay."""
+        """Round down to an integer; integers are unchanged."""
     def floor_divide(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Quotient rounded down.  An integer divided by 0 gives 0, on every device.  No gradient flows."""
+        """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
     def floor_divide_(self, other: Tensor | Number) -> Self:
-        """Quotient rounded down.  An integer divided by 0 gives 0, on every device.  No gradient flows."""
+        """Quotient rounded down.  An integer divided by 0 gives 0 on every device.  It has no gradient."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = ..., out: Tensor | None = ...) -> Tensor:
-        """For every place of `index`, the element of the input there, but with the index along `dim`."""
+        """Read the input at index[i][j] along `dim`: for dim 0, result[i][j] = input[index[i][j]][j]."""
     def ge(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether input >= other, as bool."""
+        """input >= other, as bool."""
     def ge_(self, other: Tensor | Number) -> Self:
-        """Whether input >= other, as bool."""
+        """input >= other, as bool."""
     def get_device(self) -> _int:
         """The index of the CUDA device, -1 on the CPU."""
     @property
@@ -323,29 +323,29 @@ class Tensor:
     def grad_fn(self) -> Any:
         """The node that made this tensor, None for a leaf."""
     def gt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether input > other, as bool."""
+        """input > other, as bool."""
     def gt_(self, other: Tensor | Number) -> Self:
-        """Whether input > other, as bool."""
+        """input > other, as bool."""
     def half(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as float16; itself if it is."""
     def index_add(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The input with alpha * source added at the indexes of a dimension, those of one index in their order."""
+        """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order."""
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, alpha: _float = ..., wrap: _bool = ...) -> Self:
-        """The input with alpha * source added at the indexes of a dimension, those of one index in their order."""
+        """Add alpha * source at the given indexes of a dimension.  Repeated indexes add in their order."""
     def index_copy(self, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The input with `source` written at the indexes of a dimension; of several writes to one, the last counts."""
+        """Write `source` at the given indexes of a dimension.  Of several writes to one index, the last counts."""
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor, wrap: _bool = ..., unique: _bool = ...) -> Self:
-        """The input with `source` written at the indexes of a dimension; of several writes to one, the last counts."""
+        """Write `source` at the given indexes of a dimension.  Of several writes to one index, the last counts."""
     def index_fill(self, dim: _int, index: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The input with a number written at the indexes of a dimension; negative ones count from the end."""
+        """Write a number at the given indexes of a dimension; negative ones count from the end."""
     def index_fill_(self, dim: _int, index: Tensor, value: Tensor | Number) -> Self:
-        """The input with a number written at the indexes of a dimension; negative ones count from the end."""
+        """Write a number at the given indexes of a dimension; negative ones count from the end."""
     def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The input with `values` written, or added, where index tensors point (see `index`)."""
+        """Write or add `values` to the elements that index tensors select (see `index`)."""
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = ...) -> Self:
         """`index_put` in place; a method of tensors."""
     def index_select(self, dim: _int, index: Tensor, wrap: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The indexes of a dimension that `index` lists, in its order.  wrap: negative ones count from the end."""
+        """Select the given indexes of a dimension, in their order.  wrap: negative ones count from the end."""
     def int(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int32; itself if it is."""
     def is_contiguous(self, memory_format: _memory_format | None = ...) -> _bool:
@@ -366,95 +366,91 @@ class Tensor:
     def isclose(self, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> Tensor:
         """Where |input - other| <= atol + rtol * |other|; equal infinities are close."""
     def isfinite(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the value is neither infinite nor NaN."""
+        """Test each element for being neither infinite nor NaN."""
     def isinf(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the value is infinite."""
+        """Test each element for infinity."""
     def isnan(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the value is NaN."""
+        """Test each element for NaN."""
     def item(self) -> _bool | _int | _float:
         """The value of a tensor of one element, as a Python number."""
     @property
     def itemsize(self) -> _int:
         """The bytes of one element."""
     def le(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether input <= other, as bool."""
+        """input <= other, as bool."""
     def le_(self, other: Tensor | Number) -> Self:
-        """Whether input <= other, as bool."""
+        """input <= other, as bool."""
     def lerp(self, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Blend from `start` (weight 0) to `end` (weight 1) along a straight line, computed from the nearer of the two."""
+        """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
     def lerp_(self, end: Tensor, weight: Tensor | Number) -> Self:
-        """Blend from `start` (weight 0) to `end` (weight 1) along a straight line, computed from the nearer of the two."""
+        """Linear interpolation from `start` (weight 0) to `end` (weight 1), computed from the nearer end."""
     def log(self, *, out: Tensor | None = ...) -> Tensor:
-        """The natural logarithm."""
+        """Natural logarithm."""
     def log1p(self, *, out: Tensor | None = ...) -> Tensor:
-        """log(1 + x), exact near 0."""
+        """log(1 + x), accurate near 0."""
     def log1p_(self) -> Self:
-        """log(1 + x), exact near 0."""
+        """log(1 + x), accurate near 0."""
     def log_(self) -> Self:
-        """The natural logarithm."""
+        """Natural logarithm."""
     def log_softmax(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Logarithm of `softmax`, exact also where that is too small to represent."""
+        """Logarithm of `softmax`, accurate where softmax underflows."""
     def logical_and(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether both values are not 0 (NaN is not)."""
+        """Logical and: True where both values are nonzero, as NaN is."""
     def logical_and_(self, other: Tensor | Number) -> Self:
-        """Whether both values are not 0 (NaN is not)."""
+        """Logical and: True where both values are nonzero, as NaN is."""
     def logical_not(self, *, out: Tensor | None = ...) -> Tensor:
-        """Whether the value is 0."""
+        """Logical not: True where the value is 0."""
     def logical_not_(self) -> Self:
-        """Whether the value is 0."""
+        """Logical not: True where the value is 0."""
     def logical_or(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether a value is not 0 (NaN is not)."""
+        """Logical or: True where a value is nonzero, as NaN is."""
     def logical_or_(self, other: Tensor | Number) -> Self:
-        """Whether a value is not 0 (NaN is not)."""
+        """Logical or: True where a value is nonzero, as NaN is."""
     def logical_xor(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether exactly one value is not 0 (NaN is not)."""
+        """Logical exclusive or: True where exactly one value is nonzero, as NaN is."""
     def logical_xor_(self, other: Tensor | Number) -> Self:
-        """Whether exactly one value is not 0 (NaN is not)."""
+        """Logical exclusive or: True where exactly one value is nonzero, as NaN is."""
     def long(self, *, memory_format: _memory_format | None = ...) -> Tensor:
         """This tensor as int64; itself if it is."""
     def lt(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether input < other, as bool."""
+        """input < other, as bool."""
     def lt_(self, other: Tensor | Number) -> Self:
-        """Whether input < other, as bool."""
+        """input < other, as bool."""
     @property
     def mT(self) -> Tensor:
         """A view with the last two dimensions swapped."""
     def masked_fill(self, mask: Tensor, value: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """`input` with `value`, a number or a tensor without dimensions, where the mask holds; the input's type stays."""
+        """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Self:
-        """`input` with `value`, a number or a tensor without dimensions, where the mask holds; the input's type stays."""
+        """`value`, a number or a zero-dimensional tensor, where the mask is true, else `input`, in the type of the input."""
     def masked_select(self, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The elements where the mask is true, in row-major order."""
+        """Select the elements where the mask is true, in row-major order."""
     def matmul(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Matrix product over the last two dimensions.  A vector on the left is a row, on the right a column."""
     @overload
     def max(self) -> Tensor:
-        """Largest value; along one dimension (values, indices); with a second tensor `maximum` of both."""
+        """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
     @overload
     def max(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-        """Largest value; along one dimension (values, indices); with a second tensor `maximum` of both."""
+        """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
     @overload
     def max(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Largest value; along one dimension (values, indices); with a second tensor `maximum` of both."""
+        """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both."""
     def maximum(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The larger of two values, NaN if either is; where they tie, the gradient is shared."""
-    def maximum_(self, other: Tensor | Number) -> Self:
-        """The larger of two values, NaN if either is; where they tie, the gradient is shared."""
+        """The larger of two values; NaN if either is.  Equal values share the gradient."""
     def mean(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Mean over some dimensions, or all of them; NaN where there are no elements."""
     @overload
     def min(self) -> Tensor:
-        """Smallest value; along one dimension (values, indices); with a second tensor `minimum` of both."""
+        """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
     @overload
     def min(self, dim: _int, keepdim: _bool = ...) -> ValuesAndIndices:
-        """Smallest value; along one dimension (values, indices); with a second tensor `minimum` of both."""
+        """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
     @overload
     def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """Smallest value; along one dimension (values, indices); with a second tensor `minimum` of both."""
+        """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both."""
     def minimum(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """The smaller of two values, NaN if either is; where they tie, the gradient is shared."""
-    def minimum_(self, other: Tensor | Number) -> Self:
-        """The smaller of two values, NaN if either is; where they tie, the gradient is shared."""
+        """The smaller of two values; NaN if either is.  Equal values share the gradient."""
     def mm(self, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """Product of two matrices."""
     def movedim(self, source: Sizes, destination: Sizes, *, out: Tensor | None = ...) -> Tensor:
@@ -479,17 +475,17 @@ class Tensor:
     def ndimension(self) -> _int:
         """The number of dimensions."""
     def ne(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """Whether input != other, as bool; NaN differs from all."""
+        """input != other, as bool; True for NaN."""
     def ne_(self, other: Tensor | Number) -> Self:
-        """Whether input != other, as bool; NaN differs from all."""
+        """input != other, as bool; True for NaN."""
     def neg(self, *, out: Tensor | None = ...) -> Tensor:
-        """The values with the other sign."""
+        """-x."""
     def neg_(self) -> Self:
-        """The values with the other sign."""
+        """-x."""
     def negative(self, *, out: Tensor | None = ...) -> Tensor:
-        """The values with the other sign."""
+        """-x."""
     def negative_(self) -> Self:
-        """The values with the other sign."""
+        """-x."""
     def nelement(self) -> _int:
         """The number of elements."""
     def new(self, *args: Any, device: Device = ...) -> Tensor:
@@ -506,20 +502,20 @@ class Tensor:
         """As `zeros`, with this tensor's type and device unless others are named."""
     @overload
     def nonzero(self, as_tuple: Literal[False] = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The indexes of all elements that are not zero, in row-major order."""
+        """The indexes of all nonzero elements, in row-major order."""
     @overload
     def nonzero(self, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-        """The indexes of all elements that are not zero, in row-major order."""
+        """The indexes of all nonzero elements, in row-major order."""
     def norm(self, p: _float | str | None = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """p-norm of the elements over some dimensions, or all of them; p may be inf, -inf or 0 (counts nonzero)."""
+        """p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements."""
     def normal_(self, mean: _float = ..., std: _float = ..., generator: Generator | None = ...) -> Self:
-        """A tensor like `input` with values drawn from the normal distribution of this mean and standard deviation."""
+        """A tensor like `input` with values from the normal distribution with this mean and standard deviation."""
     def numel(self) -> _int:
         """The number of elements."""
     def numpy(self, *, force: _bool = ...) -> NDArray[Any]:
         """A NumPy array over the same memory."""
     def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """All products of an element of one vector with an element of another."""
+        """Outer product of two vectors."""
     @property
     def output_nr(self) -> _int:
         """Which of the results of its `grad_fn` this tensor is."""
@@ -536,15 +532,15 @@ class Tensor:
     def pow_(self, exponent: Tensor | Number) -> Self:
         """`input` to the power `exponent`, element by element."""
     def prod(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """Product over some dimensions, or all of them.  Its second derivative is right where no factor is 0."""
+        """Product over some dimensions, or all of them.  The second derivative is wrong where a factor is 0."""
     def random_(self, low: _int | None = ..., high: _int | None = ..., generator: Generator | None = ...) -> Self:
-        """A tensor like `input` with integers drawn evenly from low to high - 1, or from 0 to low - 1 if only one is given."""
+        """A tensor like `input` with integers from the uniform distribution over low to high - 1."""
     def ravel(self, *, out: Tensor | None = ...) -> Tensor:
-        """Every element in one dimension: a view of a contiguous input, else a copy."""
+        """Flatten to one dimension: a view of a contiguous input, else a copy."""
     def reciprocal(self, *, out: Tensor | None = ...) -> Tensor:
-        """1 over the values; integers give float32."""
+        """1 / x; integers give float32."""
     def reciprocal_(self) -> Self:
-        """1 over the values; integers give float32."""
+        """1 / x; integers give float32."""
     def record_stream(self, s: Stream) -> None:
         """Keep the memory from reuse, once it is freed, until what stream `s` then has queued is done."""
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
@@ -552,21 +548,21 @@ class Tensor:
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
         """Call `hook` with this leaf after a gradient was added to its `grad`.  Raises AutogradError for a non-leaf."""
     def relu(self, *, out: Tensor | None = ...) -> Tensor:
-        """Values below 0 become 0; NaN stays."""
+        """max(x, 0); NaN is unchanged."""
     def relu_(self) -> Self:
-        """Values below 0 become 0; NaN stays."""
+        """max(x, 0); NaN is unchanged."""
     def remainder(self, other: Tensor | Number, *, out: Tensor | None = ...) -> Tensor:
-        """What `floor_divide` leaves; it has the divisor's sign.  An integer divided by 0 leaves 0, on every device."""
+        """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
     def remainder_(self, other: Tensor | Number) -> Self:
-        """What `floor_divide` leaves; it has the divisor's sign.  An integer divided by 0 leaves 0, on every device."""
+        """Remainder of `floor_divide`, with the sign of the divisor.  An integer divided by 0 gives 0 on every device."""
     @overload
     def repeat(self, repeats: Sequence[_int]) -> Tensor:
-        """A copy that holds the input repeats[i] times along dimension i; new dimensions come first."""
+        """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first."""
     @overload
     def repeat(self, *repeats: _int) -> Tensor:
-        """A copy that holds the input repeats[i] times along dimension i; new dimensions come first."""
+        """A copy that repeats the input repeats[i] times along dimension i; new dimensions come first."""
     def repeat_interleave(self, repeats: _int | Tensor | None = ..., dim: _int | None = ..., *, output_size: _int | None = ..., out: Tensor | None = ...) -> Tensor:
-        """Each element (or each index of a dimension) several times in a row."""
+        """Repeat each element, or each index of a dimension, several times in a row."""
     @property
     def requires_grad(self) -> _bool:
         """Whether gradients flow to, or through, this tensor."""
@@ -576,10 +572,10 @@ class Tensor:
         """Say whether this leaf collects a gradient.  Raises AutogradError for a non-leaf, DtypeError for integers."""
     @overload
     def reshape(self, shape: Sequence[_int]) -> Tensor:
-        """A view as another shape where there is one, else a copy."""
+        """A view with another shape where the strides allow it, else a copy."""
     @overload
     def reshape(self, *shape: _int) -> Tensor:
-        """A view as another shape where there is one, else a copy."""
+        """A view with another shape where the strides allow it, else a copy."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """`reshape` to the shape of another tensor."""
     def retain_grad(self) -> None:
@@ -587,25 +583,25 @@ class Tensor:
     @property
     def retains_grad(self) -> _bool: ...
     def roll(self, shifts: Sizes, dims: Sizes | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """A copy moved along dimensions, what leaves at one end comes in at the other; without dims, as one long row."""
+        """A copy shifted along dimensions; elements that leave at one end enter at the other.  Without dims, flattened."""
     def round(self, *, decimals: _int = ..., out: Tensor | None = ...) -> Tensor:
-        """The nearest integer, of two the even one; integers stay.  Shapes: as the input's.  Host: returns at once."""
+        """Round to the nearest integer, halves to the even one; integers are unchanged."""
     def round_(self, *, decimals: _int = ...) -> Self:
-        """The nearest integer, of two the even one; integers stay.  Shapes: as the input's.  Host: returns at once."""
+        """Round to the nearest integer, halves to the even one; integers are unchanged."""
     def rsqrt(self, *, out: Tensor | None = ...) -> Tensor:
-        """1 over the square root; integers give float32."""
+        """1 / sqrt(x); integers give float32."""
     def rsqrt_(self) -> Self:
-        """1 over the square root; integers give float32."""
+        """1 / sqrt(x); integers give float32."""
     def scatter(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ..., out: Tensor | None = ...) -> Tensor:
-        """The input with each element of `src` (or a number) written at its place, but with the index along `dim`."""
+        """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j]."""
     def scatter_(self, dim: _int, index: Tensor, src: Tensor | Number, *, reduce: str | None = ...) -> Self:
-        """The input with each element of `src` (or a number) written at its place, but with the index along `dim`."""
+        """Write `src`, a tensor or a number, at index[i][j] along `dim`: for dim 0, input[index[i][j]][j] = src[i][j]."""
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = ...) -> Tensor:
-        """The input with each element of `src` added at its place, but with the index along `dim`; in row-major order."""
+        """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
-        """The input with each element of `src` added at its place, but with the index along `dim`; in row-major order."""
+        """Add `src` at index[i][j] along `dim`, in row-major order: for dim 0, input[index[i][j]][j] += src[i][j]."""
     def select(self, dim: _int, index: _int) -> Tensor:
-        """A view of one index of a dimension, which the result does not have."""
+        """A view of one index of a dimension, without that dimension."""
     @property
     def shape(self) -> Size: ...
     def share_memory_(self) -> Self:
@@ -617,15 +613,13 @@ class Tensor:
     def sigmoid_(self) -> Self:
         """1 / (1 + exp(-x))."""
     def sign(self, *, out: Tensor | None = ...) -> Tensor:
-        """-1, 0 or 1 by the value's sign, 0 for NaN."""
+        """Sign of each value: -1, 0 or 1; 0 for NaN."""
     def sign_(self) -> Self:
-        """-1, 0 or 1 by the value's sign, 0 for NaN."""
-    def silu_(self) -> Self:
-        """x times sigmoid(x)."""
+        """Sign of each value: -1, 0 or 1; 0 for NaN."""
     def sin(self, *, out: Tensor | None = ...) -> Tensor:
-        """The sine."""
+        """Sine."""
     def sin_(self) -> Self:
-        """The sine."""
+        """Sine."""
     @overload
     def size(self, dim: None = ...) -> Size:
         """The shape, or one dimension of it."""
@@ -635,19 +629,19 @@ class Tensor:
     def softmax(self, dim: _int, dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """exp(input) divided by its sum along `dim`."""
     def sort(self, dim: _int = ..., descending: _bool = ..., stable: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-        """The elements along a dimension in order, and where each was; always stable, NaN is the greatest."""
+        """(values, indices) of the elements along a dimension in order.  Always stable; NaN is the greatest."""
     def split(self, split_size_or_sections: Sizes, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
-        """Views of consecutive pieces of a dimension: of one size, the last perhaps smaller, or of the sizes listed."""
+        """Views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes."""
     def sqrt(self, *, out: Tensor | None = ...) -> Tensor:
-        """The square root; integers give float32."""
+        """Square root; integers give float32."""
     def sqrt_(self) -> Self:
-        """The square root; integers give float32."""
+        """Square root; integers give float32."""
     def square(self, *, out: Tensor | None = ...) -> Tensor:
-        """The values times themselves; bool gives int64."""
+        """x * x; bool gives int64."""
     def square_(self) -> Self:
-        """The values times themselves; bool gives int64."""
+        """x * x; bool gives int64."""
     def squeeze(self, dim: Sizes | None = ...) -> Tensor:
-        """A view without dimensions of size 1: all of them, or those of `dim`, a number or several."""
+        """A view without dimensions of size 1: all of them, or those in `dim`, an int or several."""
     def std(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Standard deviation over some dimensions: the square root of `var`.  Its gradient is 0 where it is 0."""
     def storage_offset(self) -> _int:
@@ -659,29 +653,29 @@ class Tensor:
     def stride(self, dim: _int) -> _int:
         """Steps between neighbours, in elements; of one dimension if given."""
     def sub(self, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-        """Difference of two tensors, or of a tensor and a number; `alpha` scales the second."""
+        """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def sub_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
-        """Difference of two tensors, or of a tensor and a number; `alpha` scales the second."""
+        """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def subtract(self, other: Tensor | Number, *, alpha: _float = ..., out: Tensor | None = ...) -> Tensor:
-        """Difference of two tensors, or of a tensor and a number; `alpha` scales the second."""
+        """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def subtract_(self, other: Tensor | Number, *, alpha: _float = ...) -> Self:
-        """Difference of two tensors, or of a tensor and a number; `alpha` scales the second."""
+        """Difference of two tensors, or of a tensor and a number.  alpha: a factor of the second."""
     def sum(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., dtype: Dtype | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Sum over some dimensions, or all of them."""
     def sum_to_size(self, *sizes: _int | Sequence[_int], size: Sizes | None = ...) -> Tensor:
         """Sum over the dimensions that broadcasting the sizes to this shape repeats."""
     def swapaxes(self, axis0: _int, axis1: _int, *, out: Tensor | None = ...) -> Tensor:
-        """Another name of `transpose`."""
+        """Alias of `transpose`."""
     def swapdims(self, dim0: _int, dim1: _int, *, out: Tensor | None = ...) -> Tensor:
-        """Another name of `transpose`."""
+        """Alias of `transpose`."""
     def t(self, *, out: Tensor | None = ...) -> Tensor:
-        """A matrix with rows and columns swapped; a vector or a number as it is."""
+        """Transpose a matrix; a tensor with fewer dimensions is returned as it is."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = ..., *, out: Tensor | None = ...) -> Tensor:
-        """As `gather`, but input and indices broadcast apart from `dim`; without it, both are flattened."""
+        """As `gather`, with input and indices broadcast except along `dim`.  Without dim, both are flattened."""
     def tanh(self, *, out: Tensor | None = ...) -> Tensor:
-        """The hyperbolic tangent."""
+        """Hyperbolic tangent."""
     def tanh_(self) -> Self:
-        """The hyperbolic tangent."""
+        """Hyperbolic tangent."""
     @overload
     def tile(self, dims: Sequence[_int]) -> Tensor:
         """As `repeat`; missing leading counts are 1."""
@@ -700,27 +694,27 @@ class Tensor:
     def tolist(self) -> Any:
         """The values as nested lists."""
     def topk(self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ..., *, out: tuple[Tensor, Tensor] | None = ...) -> ValuesAndIndices:
-        """The k greatest (or least) elements of a dimension, in order, and their places."""
+        """(values, indices) of the k greatest, or least, elements of a dimension, in order."""
     def trace(self, *, out: Tensor | None = ...) -> Tensor:
-        """The sum of a matrix's diagonal; integers give int64."""
+        """Sum of the diagonal of a matrix; integers give int64."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
         """A view with two dimensions swapped."""
     def tril(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The lower triangle of matrices: zero above the diagonal `diagonal` (0 is the main one, positive ones lie above)."""
+        """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
     def tril_(self, diagonal: _int = ...) -> Self:
-        """The lower triangle of matrices: zero above the diagonal `diagonal` (0 is the main one, positive ones lie above)."""
+        """The lower triangle of matrices: elements above diagonal number `diagonal` are 0."""
     def triu(self, diagonal: _int = ..., *, out: Tensor | None = ...) -> Tensor:
-        """The upper triangle of matrices: zero below the diagonal `diagonal` (0 is the main one, positive ones lie above)."""
+        """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
     def triu_(self, diagonal: _int = ...) -> Self:
-        """The upper triangle of matrices: zero below the diagonal `diagonal` (0 is the main one, positive ones lie above)."""
+        """The upper triangle of matrices: elements below diagonal number `diagonal` are 0."""
     def true_divide(self, other: Tensor | Number, *, rounding_mode: str | None = ..., out: Tensor | None = ...) -> Tensor:
         """Quotient of two tensors, or of a tensor and a number; integers give float32."""
     def true_divide_(self, other: Tensor | Number, *, rounding_mode: str | None = ...) -> Self:
         """Quotient of two tensors, or of a tensor and a number; integers give float32."""
     def trunc(self, *, out: Tensor | None = ...) -> Tensor:
-        """The value without its fraction; integers stay."""
+        """Round toward 0 to an integer; integers are unchanged."""
     def trunc_(self) -> Self:
-        """The value without its fraction; integers stay."""
+        """Round toward 0 to an integer; integers are unchanged."""
     @overload
     def type(self, dtype: None = ...) -> str:
         """The name of this tensor's legacy type, or this tensor as a type: a dtype, a legacy class or its name."""
@@ -732,26 +726,26 @@ class Tensor:
     def unbind(self, dim: _int = ..., *, out: Tensor | None = ...) -> tuple[Tensor, ...]:
         """Views of every index of a dimension."""
     def unflatten(self, dim: _int, sizes: Sequence[_int], *, out: Tensor | None = ...) -> Tensor:
-        """One dimension as several; one size may be -1."""
+        """Split one dimension into several; one size may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
-        """A view of every window of `size` along a dimension, `step` apart; the windows' elements are the last dimension."""
+        """A view of all windows of `size` along a dimension, at distance `step`."""
     def uniform_(self, low: _float = ..., high: _float = ..., generator: Generator | None = ...) -> Self:
-        """A tensor like `input` with values drawn evenly from [low, high)."""
+        """A tensor like `input` with values from the uniform distribution over [low, high)."""
     def unsqueeze(self, dim: _int) -> Tensor:
-        """A view with a dimension of size 1 put in at `dim`."""
+        """A view with a dimension of size 1 inserted at `dim`."""
     def untyped_storage(self) -> UntypedStorage:
         """The memory of this tensor as bytes."""
     def var(self, dim: Sizes | None = ..., unbiased: _bool = ..., keepdim: _bool = ..., correction: _float | None = ..., *, out: Tensor | None = ...) -> Tensor:
         """Variance over some dimensions: squared distances from the mean, summed, over count - correction."""
     @overload
     def view(self, dtype: Dtype) -> Tensor:
-        """The same memory as another shape; one size may be -1, which is then inferred."""
+        """A view with another shape; one size may be -1, which is then inferred."""
     @overload
     def view(self, size: Sequence[_int]) -> Tensor:
-        """The same memory as another shape; one size may be -1, which is then inferred."""
+        """A view with another shape; one size may be -1, which is then inferred."""
     @overload
     def view(self, *size: _int) -> Tensor:
-        """The same memory as another shape; one size may be -1, which is then inferred."""
+        """A view with another shape; one size may be -1, which is then inferred."""
     def view_as(self, other: Tensor) -> Tensor:
         """`view` with the shape of another tensor."""
     def wait(self) -> Tensor:

@@ -1,6 +1,6 @@
-"""What a test of device code needs: fresh machines, every schedule, checked gradients, the drivers' contract."""
+"""Tools for tests of device code: fresh machines, every schedule, gradient checks, the contract suite of drivers."""
 
-from .gradcheck import gradcheck, gradgradcheck
+from ..autograd.gradcheck import gradcheck, gradgradcheck
 from .machine import machine
 
 __all__ = ["gradcheck", "gradgradcheck", "machine"]

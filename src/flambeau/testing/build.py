@@ -1,6 +1,6 @@
 """`python -m flambeau.testing.build`: compile ahead what the package ships.  Needs NVRTC and no GPU.
 
-It writes two things beside the nvidia driver (see prebuilt_cubins.py and background_compilation.py):
+It writes two things beside the nvidia driver (see prebuilt_cubins.py and compile.py):
 
 - one archive of machine code per architecture, for the kernels that ordinary programs use first;
 - the file of which kernels follow which, with their sources.  It needs no compiler, and is all that `--pure` makes.
@@ -17,21 +17,107 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
+from .. import nn, optim
 from ..autograd.functional import backward
-from ..driver.nvidia import background_compilation, gemm, prebuilt_cubins
-from ..driver.nvidia.background_compilation import Source
-from ..driver.nvidia.compile import Compiler
-from ..driver.nvidia.nvrtc import nvrtc_version
+from ..autograd.mode import no_grad
+from ..driver.nvidia import compile, own_kernels, prebuilt_cubins
+from ..driver.nvidia.compile import Compiler, Source, nvrtc_version
 from ..dtypes import ALL, bfloat16, bool_, dtype, float16, float32, int64
 from ..errors import FlambeauError
 from ..kernel import Kernel
-from ..ops.operator import Array, Operator, Sample
+from ..ops.operator import REGISTRY, Array, Operator, Sample
+from ..tensor import arange, full, ones, rand, randint, randn, randperm, zeros, zeros_like
 from ..tensor.factories import tensor
 from .machine import machine
-from .programs import CALLS, STEPS
 from .samples import cases, made
+
+WIDE = 64  # a multiple of every vector's width
+BATCH = 32
+
+
+def arithmetic(kind: dtype) -> list[Any]:
+    """Make tensors, combine them in aligned and in broken layouts, reduce them, read them."""
+    a, b = (randn(WIDE, WIDE, device="cuda").to(kind) for _ in range(2))
+    found: list[Any] = []
+    for x, y in ((a, b), (a, b.t()), (a[1:], b[:1]), (a.t(), b)):
+        found += [x + y, x - y, x * y, x / y, x + 1, x * 2, 2 - x, -x, x > y, x == y, x > 0]
+        found += [REGISTRY["where"](x > 0, x, y), x.exp(), x.abs(), x.sqrt(), x.tanh(), x.relu()]
+        found += [x.clamp(min=0), x.float(), x.clone()]
+    a += b
+    a *= 0.5
+    b[:, ::2] = 0
+    for along in ({}, {"dim": 0}, {"dim": 1}):
+        found += [a.sum(**along), a.mean(**along), a.max(**along), a.argmax(**along)]
+    found += [a @ b, a.softmax(1), a.t().contiguous(), REGISTRY["cat"]([a, b]), str(a), a.sum().item(), a.zero_()]
+    return found + [zeros(WIDE, device="cuda", dtype=kind), full((WIDE,), 2, device="cuda")]
+
+
+def indexing() -> list[Any]:
+    """Count, compare, mask and gather with int64 and bool."""
+    at = arange(WIDE, device="cuda")
+    table = randn(WIDE, WIDE, device="cuda")
+    mask = (at % 2 == 0) & (at > 1) | ~(at < WIDE - 1)
+    found = [at + 1, at * 2, at // 2, at - at, at + at, at == 3, at.sum(), at.max(), at.float(), at.clone(), at[mask]]
+    found += [mask.sum(), mask.any(), mask.all(), table[at], table[mask], table.gather(1, at[:, None])]
+    table[mask] = 0
+    found += [randint(0, WIDE, (WIDE,), device="cuda"), rand(WIDE, device="cuda")]
+    return [*found, zeros_like(at), randperm(WIDE, device="cuda"), table[0].argsort(), table[0].topk(4)]
+
+
+def training(make: Callable[[Any], Any], kind: dtype) -> None:
+    """Train a small classifier for two steps, then test it."""
+    first = [nn.Linear(WIDE, WIDE), nn.ReLU(), nn.LayerNorm(WIDE)]
+    second = [nn.Linear(WIDE, WIDE), nn.GELU(), nn.Dropout(0.1), nn.Linear(WIDE, 10)]
+    net = nn.Sequential(*first, *second).to("cuda", kind)
+    x, y = randn(BATCH, WIDE, device="cuda").to(kind), randint(0, 10, (BATCH,), device="cuda")
+    optimizer = make(net.parameters())
+    for _ in range(2):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+    net.eval()
+    with no_grad():
+        (net(x).argmax(1) == y).float().mean().item()
+
+
+def attention(kind: dtype) -> None:
+    """One block of a language model, forward and backward."""
+    tokens = randint(0, WIDE, (2, BATCH), device="cuda")
+    embed, norm = nn.Embedding(WIDE, WIDE).to("cuda", kind), nn.LayerNorm(WIDE).to("cuda", kind)
+    project, up = nn.Linear(WIDE, 3 * WIDE).to("cuda", kind), nn.Linear(WIDE, WIDE).to("cuda", kind)
+    x = embed(tokens)
+    q, k, v = project(norm(x)).chunk(3, -1)
+    above = ones(BATCH, BATCH, device="cuda").triu(1).bool()
+    weights = (q @ k.transpose(1, 2) * WIDE**-0.5).masked_fill(above, float("-inf")).softmax(-1)
+    x = x + weights @ v
+    x = x + nn.functional.silu(up(norm(x)))
+    nn.functional.cross_entropy(x.view(-1, WIDE), tokens.view(-1)).backward()
+
+
+# programs whose kernels are launched in an order that others share
+STEPS: tuple[Callable[[], object], ...] = (
+    partial(training, partial(optim.Adam, lr=1e-3), float32),
+    partial(training, partial(optim.AdamW, lr=1e-3), float32),
+    partial(training, partial(optim.SGD, lr=1e-2), float32),
+    partial(training, partial(optim.SGD, lr=1e-2, momentum=0.9), float32),
+    partial(training, partial(optim.AdamW, lr=1e-3), bfloat16),
+    partial(attention, float32),
+    partial(attention, bfloat16),
+)
+
+# and those that use many, in no order that means anything
+CALLS: tuple[Callable[[], object], ...] = (
+    partial(arithmetic, float32),
+    indexing,
+    partial(arithmetic, bfloat16),
+    partial(arithmetic, float16),
+)
+
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 MAIN_TYPES = (float32, bfloat16, int64, bool_, float16)
@@ -43,7 +129,7 @@ THREADS = 2
 
 
 class Run(NamedTuple):
-    """The kernels of one program or sample, in the order of first launch."""
+    """The kernels of one program or sample, in the order of their first launch."""
 
     kernels: list[Kernel]
     leading: int  # how many of them, from the first, tell what comes next: those of a call, not of its gradient
@@ -52,18 +138,18 @@ class Run(NamedTuple):
 
 
 def program_runs() -> Iterator[Run]:
-    """The ordinary programs, and the products that are not left to cuBLAS."""
+    """Runs of the ordinary programs, and of the products that cuBLAS does not compute."""
     for program in (*STEPS, *CALLS):
         with machine(devices=1) as virtual:
             program()
             kernels = list(virtual.devices[0].kernels)
         yield Run(kernels, len(kernels) if program in STEPS else 0)
-    own = (gemm.small_kernel, gemm.gemm_kernel)
+    own = (own_kernels.small_kernel, own_kernels.gemm_kernel)
     yield Run([kernel(each) for kernel in own for each in (float32, bfloat16, float16)], 0)
 
 
 def sample_runs(types: Iterable[dtype] = ALL) -> Iterator[Run]:
-    """Every operator's samples."""
+    """Runs of every operator's samples."""
     for _, operator, kind, number, sample in cases():
         if kind in types:
             with machine(devices=1) as virtual:
@@ -88,18 +174,22 @@ def _called(operator: Operator, kind: dtype, sample: Sample) -> list[Any]:
     return [each for each in outputs if hasattr(each, "requires_grad")]
 
 
+def _is_first_of(kind: dtype, run: Run) -> bool:
+    """Whether a run is of an operator's first sample in a dtype."""
+    return run.kind is kind and run.is_first
+
+
 def chosen(runs: list[Run]) -> list[Source]:
     """The kernels to ship: the first MAX_ENTRIES in the order given above."""
     steps: list[Callable[[Run], bool]] = [lambda run: run.kind is None]
-    # ignored: a lambda with a default
-    steps += [lambda run, kind=kind: run.kind is kind and run.is_first for kind in MAIN_TYPES]  # type: ignore[misc]
+    steps += [partial(_is_first_of, kind) for kind in MAIN_TYPES]
     steps.append(lambda run: run.kind is MAIN_TYPES[0])
     found = {each.entry: _source(each) for wanted in steps for run in runs if wanted(run) for each in run.kernels}
     return list(found.values())[:MAX_ENTRIES]
 
 
 def followers(runs: list[Run]) -> dict[str, list[str]]:
-    """{entry: the entries that are expected after it, the nearest first}."""
+    """{entry: the entries that usually follow it, the nearest first}."""
     after: dict[str, dict[str, None]] = {}
     for run in sorted(runs, key=lambda run: run.kind is None):
         entries = [each.entry for each in run.kernels]
@@ -126,7 +216,7 @@ def _nothing(*_: Any) -> None:
 
 
 def main(argv: list[str] | None = None, out: Callable[[str], Any] = print) -> int:
-    """Build and report; 1 if a limit is exceeded or a kernel does not compile."""
+    """Build and report; return 1 if a limit is exceeded or a kernel does not compile."""
     parser = argparse.ArgumentParser(prog="scripts/build", description=__doc__.partition("\n")[0])
     parser.add_argument("--arch", action="append", help=f"default {' '.join(ARCHITECTURES)}; may be given again")
     parser.add_argument("--pure", action="store_true", help="no machine code: compiled when needed")
@@ -136,8 +226,8 @@ def main(argv: list[str] | None = None, out: Callable[[str], Any] = print) -> in
     start = time.perf_counter()
     runs = [*program_runs(), *sample_runs()]
     sources = {each.entry: each.source for run in runs for each in run.kernels}
-    path = prebuilt_cubins.DIRECTORY / background_compilation.NAME
-    nbytes = background_compilation.write_following(sources, followers(runs), path)
+    path = prebuilt_cubins.DIRECTORY / compile.FOLLOWING_FILE
+    nbytes = compile.write_following(sources, followers(runs), path)
     out(f"{len(sources)} sources, {nbytes:,} bytes, {time.perf_counter() - start:.0f} s")
     architectures = () if options.pure else options.arch or ARCHITECTURES
     try:

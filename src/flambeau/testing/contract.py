@@ -12,6 +12,9 @@ Each test gives back what it took, so that all can run on one real GPU.
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -21,6 +24,8 @@ from threading import Thread
 from typing import Any
 
 from .. import host
+from ..config import parse_gpus
+from ..driver import make
 from ..driver.api import (
     Address,
     CaptureMode,
@@ -32,9 +37,9 @@ from ..driver.api import (
     StreamHandle,
 )
 from ..dtypes import bfloat16, dtype, float32, float64, int64
-from ..errors import AcceleratorError, NotSupportedError, OutOfMemoryError
+from ..errors import AcceleratorError, ArgumentError, FlambeauError, NotSupportedError, OutOfMemoryError
 from ..kernel import Grid, Kernel, Param, Pointer, Scalar, Strided
-from ..problem import Gemm
+from ..library_operation import Gemm
 
 DEVICE = 0
 SEGMENT = 4 << 20  # bytes
@@ -163,7 +168,7 @@ NBYTES = 4 * COUNT
 
 
 def in_thread(call: Callable[[], object]) -> list[Exception]:
-    """What `call` raises on another thread: nothing, or one exception."""
+    """Run `call` on another thread; return the exceptions that it raises, at most one."""
     raised_there: list[Exception] = []
 
     def run() -> None:
@@ -441,16 +446,6 @@ class GraphContract(Contract):
         raised(AcceleratorError, lambda: self.driver.graph_launch(made, self.stream))
         raised(AcceleratorError, lambda: self.driver.graph_destroy(graph))
         raised(AcceleratorError, lambda: self.driver.graph_instantiate(graph))
-
-    def test_pageable_memory_is_not_captured(self) -> None:
-        """A driver that accepts the copy captures the address; `flambeau` itself refuses it on every driver."""
-        if not self.has_graphs or self.driver.capabilities.name != "virtual":
-            return
-        address, values = self.new_memory(), self.ones()
-        for kind, ends in ((CopyKind.HOST_TO_DEVICE, (address, values)), (CopyKind.DEVICE_TO_HOST, (values, address))):
-            dst, src = (Address(each if isinstance(each, int) else host.address_of(each)) for each in ends)
-            with self.broken():
-                raised(AcceleratorError, partial(self.driver.copy, dst, src, NBYTES, kind, self.stream))
 
 
 class DriverContract(GraphContract):
@@ -755,3 +750,115 @@ class DriverContract(GraphContract):
     def test_an_ability_that_is_denied_raises(self) -> None:
         if not self.driver.capabilities.ipc:
             raised(NotSupportedError, lambda: self.driver.ipc_export(DEVICE, self.new_memory()))
+
+
+SHARED_BYTES = 1 << 20  # bytes
+SHARED_OFFSET = 512  # bytes
+PARENT, CHILD = 7, 9
+TIMEOUT = 120  # seconds
+
+
+class IpcContract:
+    """The suite of drivers with `capabilities.ipc`.  `driver` is a started driver with at least one device.
+
+    The second process runs this file.  gpus: its FLAMBEAU_GPUS.
+    """
+
+    driver: Driver
+    gpus: str
+
+    def make_driver(self) -> Driver:
+        """A started driver."""
+        raise NotSupportedError("a subclass says how to get a driver", operator="IpcContract")
+
+    def setup_method(self) -> None:
+        self.driver = self.make_driver()
+        self.stream = self.driver.stream_create(DEVICE, 0)
+        self.memory = self.driver.mem_alloc(DEVICE, SEGMENT)
+        self.event = self.driver.event_create(DEVICE, False, False, True)
+
+    def teardown_method(self) -> None:
+        self.driver.device_synchronize(DEVICE)
+        self.driver.event_destroy(self.event)
+        self.driver.mem_free(DEVICE, self.memory)
+        self.driver.stream_destroy(self.stream)
+
+    def test_another_process_reads_after_the_event_and_writes_back(self) -> None:
+        where = Address(self.memory + SHARED_OFFSET)
+        for value in range(PARENT + 1):
+            self.driver.fill(where, value, SHARED_BYTES, self.stream)
+        self.driver.block_shared(DEVICE, where, SHARED_BYTES, self.stream)
+        self.driver.event_record(self.event, self.stream)
+        handle, event = self.driver.ipc_export(DEVICE, self.memory), self.driver.event_ipc_export(self.event)
+        assert handle == self.driver.ipc_export(DEVICE, self.memory)
+        said = self._other("read", handle.hex(), event.hex())
+        assert said == f"{PARENT} {PARENT} True"
+        assert set(_read(self.driver, where, self.stream).tolist()) == {CHILD}
+
+    def test_a_handle_of_freed_memory_opens_nothing(self) -> None:
+        gone = self.driver.mem_alloc(DEVICE, SEGMENT)
+        handle = self.driver.ipc_export(DEVICE, gone)
+        self.driver.mem_free(DEVICE, gone)
+        assert "Error" in self._other("open", handle.hex())
+
+    def test_own_and_broken_handles_are_refused(self) -> None:
+        memory, event = self.driver.ipc_export(DEVICE, self.memory), self.driver.event_ipc_export(self.event)
+        for bad in (memory, event, b"", memory[:-1], memory + b"x", bytes(len(memory))):
+            raised(ArgumentError, lambda: self.driver.ipc_open(DEVICE, bad))  # noqa: B023
+            raised(ArgumentError, lambda: self.driver.event_ipc_open(DEVICE, bad))  # noqa: B023
+
+    def test_what_was_not_opened_cannot_be_closed(self) -> None:
+        raised(AcceleratorError, lambda: self.driver.ipc_close(DEVICE, self.memory))
+
+    def test_only_interprocess_events_are_exported(self) -> None:
+        plain = self.driver.event_create(DEVICE, False, False, False)
+        raised(AcceleratorError, lambda: self.driver.event_ipc_export(plain))
+        self.driver.event_destroy(plain)
+
+    def _other(self, *arguments: str) -> str:
+        command = [sys.executable, "-m", __name__, *arguments]
+        environment = {**os.environ, "FLAMBEAU_GPUS": self.gpus}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env=environment)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+
+def _read(driver: Driver, address: Address, stream: StreamHandle) -> Any:
+    values = host.numpy().zeros(SHARED_BYTES, "uint8")
+    driver.copy(Address(host.address_of(values)), address, SHARED_BYTES, CopyKind.DEVICE_TO_HOST, stream)
+    return values
+
+
+def _read_and_answer(driver: Driver, handle: bytes, event: bytes) -> str:
+    stream = driver.stream_create(DEVICE, 0)
+    opened, again = driver.ipc_open(DEVICE, handle), driver.ipc_open(DEVICE, handle)
+    awaited: EventHandle = driver.event_ipc_open(DEVICE, event)
+    driver.stream_wait_event(stream, awaited)
+    where = Address(opened + SHARED_OFFSET)
+    values = _read(driver, where, stream)
+    driver.fill(where, CHILD, SHARED_BYTES, stream)
+    driver.event_record(awaited, stream)
+    driver.ipc_flush(stream)
+    driver.event_destroy(awaited)
+    driver.ipc_close(DEVICE, opened)
+    driver.ipc_close(DEVICE, again)
+    return f"{values.min()} {values.max()} {opened == again}"
+
+
+def _open(driver: Driver, handle: bytes) -> str:
+    try:
+        return str(driver.ipc_open(DEVICE, handle))
+    except FlambeauError as error:
+        return f"{type(error).__name__}: {error.fact}"
+
+
+def main(what: str, *handles: str) -> None:
+    """Main of the second process: "read" or "open", with handles in hexadecimal."""
+    driver = make(parse_gpus(os.environ["FLAMBEAU_GPUS"]))
+    driver.start()
+    do: dict[str, Callable[..., Any]] = {"read": _read_and_answer, "open": _open}
+    print(do[what](driver, *map(bytes.fromhex, handles)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

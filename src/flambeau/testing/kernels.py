@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
-from ..driver.nvidia import attention_fallback, compile, gemm
+from ..driver.nvidia import compile, own_kernels
 from ..dtypes import ALL, BOOL, bfloat16, dtype, float16, float32
 from ..errors import FlambeauError
 from ..kernel import Kernel
-from ..ops.convert import strided_fill
+from ..ops.copies import strided_fill
 from ..ops.operator import REGISTRY, Operator, Sample
 from ..runtime.graph import SET_STATE
 from ..tensor.factories import tensor
@@ -31,7 +31,7 @@ PER_TASK = 16  # kernels handed to a process at a time
 
 
 class Compiled(NamedTuple):
-    """One kernel's machine code in bytes, or the compiler's complaint."""
+    """One kernel's machine code in bytes, or the compiler's error."""
 
     entry: str
     nbytes: int
@@ -49,7 +49,7 @@ def chosen(everything: bool = False) -> Iterator[tuple[Operator, dtype, Sample]]
 
 
 def gathered(everything: bool = False) -> list[Kernel]:
-    """Every kernel that the chosen samples launch, each once, and those of the nvidia driver's own."""
+    """Every kernel that the chosen samples launch, each once, and the nvidia driver's own kernels."""
     with machine(devices=1) as virtual:
         for operator, kind, sample in chosen(everything):
             call(operator, kind, sample)
@@ -57,8 +57,8 @@ def gathered(everything: bool = False) -> list[Kernel]:
     found.append(SET_STATE)
     found += [strided_fill.kernel(each, [None], (each,)) for each in ALL]
     numbers = [each for each in ALL if each.category != BOOL]
-    found += [kernel(each) for kernel in (gemm.gemm_kernel, gemm.small_kernel) for each in numbers]
-    found += [kernel for each in (float16, bfloat16) for kernel in attention_fallback.kernels_of(each)]
+    found += [kernel(each) for kernel in (own_kernels.gemm_kernel, own_kernels.small_kernel) for each in numbers]
+    found += [kernel for each in (float16, bfloat16) for kernel in own_kernels.attention_kernels(each)]
     return list({kernel.source + kernel.entry: kernel for kernel in found}.values())
 
 

@@ -26,7 +26,7 @@ def values(array: Array, kind: dtype) -> Any:
 
 
 def laid_out(plain: Any, layout: str) -> tuple[Any, Callable[[Any], Any]]:
-    """(the dense values to upload, how to view them so that they read as `plain` in another layout)."""
+    """(Dense values to upload, function that views them in another layout so that they equal `plain`)."""
     if layout == "transposed" and plain.ndim >= 2:
         order = tuple(reversed(range(plain.ndim)))
         return np.ascontiguousarray(plain.transpose(order)), lambda tensor: tensor.permute(*order)
@@ -38,7 +38,7 @@ def laid_out(plain: Any, layout: str) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def made(value: Any, kind: dtype, make: Callable[[Any, Array], Any]) -> Any:
-    """A sample's value with every Array in it made into a tensor by make(dense NumPy values, array)."""
+    """A sample's value with every Array replaced by make(dense NumPy values, array)."""
     if isinstance(value, Array):
         own = BY_NAME[value.dtype] if value.dtype else kind
         dense, view = laid_out(values(value, own), value.layout)
@@ -49,7 +49,7 @@ def made(value: Any, kind: dtype, make: Callable[[Any, Array], Any]) -> Any:
 
 
 def cases() -> Iterator[tuple[str, Operator, dtype, int, Sample]]:
-    """(an id, operator, dtype, sample number, sample) for every operator that has samples."""
+    """Yield (id, operator, dtype, sample number, sample) for every operator that has samples."""
     for name in sorted(REGISTRY):
         operator = REGISTRY[name]
         for number, sample in enumerate(operator.samples()):

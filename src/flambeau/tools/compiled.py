@@ -1,4 +1,4 @@
-"""The compiled modules: which there are, and a warning where they are missing although a C compiler is there."""
+"""The list of compiled modules, and a warning if they are missing on a machine with a C compiler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HINT = (
 
 
 def is_compiled() -> bool:
-    """Whether the core, through which every call goes, is machine code."""
+    """Whether the core, which every call uses, is compiled."""
     return not str(plan.__file__).endswith(".py")
 
 
@@ -38,7 +38,7 @@ def c_compiler() -> str | None:
 
 
 def problem() -> str:
-    """The reason for the warning at import: "" if the core is compiled, cannot be, or is not meant to be."""
+    """Why the core should be compiled and is not: the reason for the warning at import, else ""."""
     if is_compiled() or config.pure():
         return ""
     compiler = c_compiler()
@@ -48,7 +48,7 @@ def problem() -> str:
 
 
 def warn_if_uncompiled() -> None:
-    """Warn once, where the program imports flambeau; the processes that it starts are silent."""
+    """Warn once, at the line that imports flambeau; child processes do not warn."""
     processes = sys.modules.get("multiprocessing.process")
     if processes is not None and processes.parent_process() is not None:
         return

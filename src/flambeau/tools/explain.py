@@ -1,7 +1,7 @@
 """Explains why a call lets the host continue, or makes it wait.
 
-The call is made, once; the code that decides how bytes travel says what it decided, to `callers`'s hooks.  What other
-threads do meanwhile is left out.
+The call is made once.  The code that chooses the route of a copy reports its choice through the hooks of `callers`.
+Calls of other threads are not recorded.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..hooks import subscribe, unsubscribe
-from ..runtime.route import BETWEEN_DEVICES, Route
+from ..core.queue import subscribe, unsubscribe
+from ..runtime.copy import BETWEEN_DEVICES, Route
 from ..runtime.stream import Event, Stream
 from ..tensor import checks
 
@@ -25,11 +25,11 @@ FROM_DEVICE_HINT = "copy into a contiguous pinned tensor with non_blocking=True,
 
 @dataclass(frozen=True)
 class Explanation:
-    """What one call did.
+    """The record of one call.
 
-    asynchronous: whether the host went on at once;  waits_for: what it waited for, "" if for nothing.
+    asynchronous: whether the host did not wait;  waits_for: the object it waited for, "" if none.
     reason: why;  hint: how to make the call asynchronous, "" if it is or cannot be.
-    steps: what was done, in order;  result: what the call returned.
+    steps: the actions, in order;  result: the call's result.
     """
 
     asynchronous: bool
@@ -66,7 +66,7 @@ def explain(call: Callable[[], Any]) -> Explanation:
 
 
 class _Watcher:
-    """Records the calls of one thread; the explanation is the first of the heaviest waits."""
+    """Records the calls of one thread; the verdict is about the first of the heaviest waits."""
 
     def __init__(self) -> None:
         self.steps: list[str] = []
@@ -80,7 +80,7 @@ class _Watcher:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Subscribe inside the block."""
+        """Context that subscribes to the hooks."""
         wanted: dict[str, Callable[..., None]] = {
             "on_route": self._route,
             "on_convert": self._convert,
@@ -102,7 +102,7 @@ class _Watcher:
         return called
 
     def verdict(self) -> tuple[str, str]:
-        """The reason and the hint."""
+        """(The reason, the hint)."""
         if not self.waits_for:
             return self._routes[0].reason if len(self._routes) == 1 else NOTHING_WAITS, ""
         return self._reason, self._hint

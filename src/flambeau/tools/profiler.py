@@ -20,15 +20,212 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from .. import callers
 from ..core import thread
+from ..core.native import Lock
+from ..core.queue import subscribe, unsubscribe
+from ..driver.api import CopyKind, EventHandle
 from ..errors import LACKING, AcceleratorError, ArgumentError, ArgumentTypeError, ModeError, NotSupportedError, shown
-from ..hooks import subscribe, unsubscribe
+from ..kernel import Access
 from ..runtime import profiler
+from ..runtime.machine import Machine
+from ..runtime.stream import Stream
 from ..tensor import checks
-from .profiler_backends import EventRecorder, ModelRecorder, Recorder, Span
+
+NS_PER_MS = 1_000_000
+
+
+class Span(NamedTuple):
+    """One piece of work on a stream.
+
+    device: the index;  stream: the CUstream's number, 0 for the default stream.
+    name: the kernel's entry, the library's problem, `copy` with its direction, `fill` or `graph`.
+    start_ns, end_ns: since the profile began.
+    nbytes: bytes that a copy or a fill moves, or that a kernel's operands span.
+    site: `file:line` of the program that queued it; for a graph's parts on virtual GPUs, of the capture.
+    """
+
+    device: int
+    stream: int
+    name: str
+    start_ns: int
+    end_ns: int
+    nbytes: int
+    site: str
+
+
+class Recorder(Protocol):
+    """Collects spans from `begin` to `end`.  spans: waits for the devices; called once, after `end`."""
+
+    def begin(self) -> None: ...
+    def end(self) -> None: ...
+    def spans(self) -> list[Span]: ...
+
+
+class ModelRecorder:
+    """Records modelled times of virtual GPUs: exact and without overhead."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._driver = machine.driver
+        self._began = machine.driver.host_ns()
+        self._spans: list[Span] = []
+
+    def begin(self) -> None:
+        subscribe(on_span=self._keep)
+
+    def end(self) -> None:
+        unsubscribe(on_span=self._keep)
+
+    def _keep(self, device: int, stream: int, name: str, start_ns: int, end_ns: int, nbytes: int, site: str) -> None:
+        self._spans.append(Span(device, stream, name, start_ns - self._began, end_ns - self._began, nbytes, site))
+
+    def spans(self) -> list[Span]:
+        for device in sorted({each.device for each in self._spans}):
+            self._driver.device_synchronize(device)
+        return sorted(self._spans, key=_in_order)
+
+
+class Timed(NamedTuple):
+    """A timed call between two events.  handle, arguments: of the launch, resolved after the profile."""
+
+    stream: Stream
+    start: EventHandle
+    end: EventHandle
+    name: str
+    nbytes: int
+    site: str
+    handle: int = 0
+    arguments: Any = None
+
+
+class Origin(NamedTuple):
+    """An event of a device, and the host time at which it occurred."""
+
+    event: EventHandle
+    host_ns: int
+
+
+class EventRecorder:
+    """Records a timing event before and after each call.
+
+    The host waits for a device at its first use in a profile, to align its clock with the host's.  Work that is
+    captured into a graph has no times; the graph's launches have.
+    """
+
+    HOOKS = ("on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch")
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._driver = machine.driver
+        self._began = machine.driver.host_ns()
+        self._origins: dict[int, Origin] = {}
+        self._open: dict[int, EventHandle] = {}  # by thread: the event before the call that is being made
+        self._timed: list[Timed] = []
+        self._lock = Lock()
+
+    def begin(self) -> None:
+        subscribe(**self._hooks())
+
+    def end(self) -> None:
+        unsubscribe(**self._hooks())
+
+    def _hooks(self) -> dict[str, Any]:
+        return {name: getattr(self, f"_{name}") for name in self.HOOKS}
+
+    def _on_submit(self, stream: Stream) -> None:
+        if self._machine.capture is None:
+            self._meet(stream.device_index)
+            self._drop()
+            self._open[threading.get_ident()] = self._event(stream)
+
+    def _on_launch(self, stream: Stream, handle: int, arguments: Any) -> None:
+        self._close(stream, "", 0, handle, arguments)
+
+    def _on_copy(self, stream: Stream, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
+        self._close(stream, f"copy {kind.value}", nbytes)
+
+    def _on_fill(self, stream: Stream, dst: int, nbytes: int) -> None:
+        self._close(stream, "fill", nbytes)
+
+    def _on_graph_launch(self, stream: Stream, graph: int) -> None:
+        self._close(stream, "graph", 0)
+
+    def _close(self, stream: Stream, name: str, nbytes: int, handle: int = 0, arguments: Any = None) -> None:
+        start = self._open.pop(threading.get_ident(), None)
+        if start is not None:
+            end = self._event(stream)
+            self._timed.append(Timed(stream, start, end, name, nbytes, callers.call_site(), handle, arguments))
+
+    def _drop(self) -> None:
+        """Forget the event before a call that failed."""
+        left = self._open.pop(threading.get_ident(), None)
+        if left is not None:
+            self._driver.event_destroy(left)
+
+    def _event(self, stream: Stream) -> EventHandle:
+        event = self._driver.event_create(stream.device_index, True, False, False)
+        stream.record(event)
+        return event
+
+    def _meet(self, device: int) -> None:
+        if device in self._origins:
+            return
+        with self._lock:
+            if device not in self._origins:
+                self._driver.device_synchronize(device)
+                event = self._event(self._machine.devices[device].default_stream)
+                self._origins[device] = Origin(event, self._driver.host_ns())
+
+    def spans(self) -> list[Span]:
+        for device in sorted(self._origins):
+            self._driver.device_synchronize(device)
+        names = {device: self._names(device) for device in self._origins}
+        found = [self._span(each, names[each.stream.device_index]) for each in self._timed]
+        for event in self._events():
+            self._driver.event_destroy(event)
+        return sorted(found, key=_in_order)
+
+    def _events(self) -> list[EventHandle]:
+        pairs = [event for each in self._timed for event in (each.start, each.end)]
+        return [*pairs, *self._open.values(), *(each.event for each in self._origins.values())]
+
+    def _names(self, device: int) -> dict[int, Any]:
+        """The kernel or the problem of each handle."""
+        of = self._machine.devices[device]
+        kernels: dict[int, Any] = {handle: kernel for kernel, handle in of.kernels.items()}
+        return kernels | {handle: problem for problem, (handle, _) in of._library_plans.items()}
+
+    def _span(self, timed: Timed, names: dict[int, Any]) -> Span:
+        name, nbytes = timed.name, timed.nbytes
+        if timed.handle:
+            name, nbytes = _described(names[timed.handle], timed.arguments)
+        device = timed.stream.device_index
+        origin = self._origins[device]
+        start = origin.host_ns - self._began + self._between(origin.event, timed.start)
+        end = start + self._between(timed.start, timed.end)
+        return Span(device, timed.stream.cuda_stream, name, start, end, nbytes, timed.site)
+
+    def _between(self, start: EventHandle, end: EventHandle) -> int:
+        return round(self._driver.event_elapsed(start, end) * NS_PER_MS)
+
+
+def _described(launched: Any, arguments: Any) -> tuple[str, int]:
+    """(Name of a kernel or a problem, bytes that its operands span)."""
+    if isinstance(arguments, tuple):
+        return launched.kind, _nbytes(launched.accesses(arguments))
+    return launched.entry, _nbytes(launched.bind(arguments))
+
+
+def _nbytes(values: Iterable[Any]) -> int:
+    flat = [each for value in values for each in (value if isinstance(value, list) else (value,))]
+    return sum(each.nbytes for each in flat if isinstance(each, Access))
+
+
+def _in_order(span: Span) -> tuple[int, int, int]:
+    return span.start_ns, span.device, span.end_ns
+
 
 HOST = 0  # the host's process in a trace file; device i is process i + 1
 NAME_WIDTH = 40  # columns, at least
@@ -36,9 +233,9 @@ NS_PER_US = 1000
 
 
 class Range(NamedTuple):
-    """A part of the program that `cuda.nvtx` named, or a moment of it (`start_ns` is `end_ns`).
+    """A range of the program that `cuda.nvtx` marks, or an instant (`start_ns` is `end_ns`).
 
-    thread: which one ended it;  start_ns, end_ns: the host's time since the profile began.
+    thread: the thread that ended it;  start_ns, end_ns: host time since the profile began.
     """
 
     text: str
@@ -50,8 +247,8 @@ class Range(NamedTuple):
 class Profile:
     """The result of `with flambeau.profile() as p:`; complete after the block.
 
-    spans: kernels, library calls, copies and fills, by their begin.  ranges: what `cuda.nvtx` named, by its end.
-    modelled: whether the times are those of a model and not of a GPU.
+    spans: kernels, library calls, copies and fills, by start.  ranges: those marked by `cuda.nvtx`, by end.
+    modelled: whether the times are computed by the virtual GPUs' model.
     """
 
     def __init__(self) -> None:
@@ -114,7 +311,7 @@ class Profile:
             json.dump(document, file)
 
     def _events(self) -> list[dict[str, Any]]:
-        """Lanes are numbered from 0 in each process: the viewer's numbers have 32 bits, those of streams have more."""
+        """Trace events.  Streams are numbered from 0 in each process: the viewer's lane numbers have 32 bits."""
         streams = sorted({(each.device, each.stream) for each in self.spans})
         threads = list(dict.fromkeys(each.thread for each in self.ranges))
         lanes = {each: sum(other[0] == each[0] for other in streams[:at]) for at, each in enumerate(streams)}
@@ -150,7 +347,7 @@ def _range_event(named: Range, lane: int) -> dict[str, Any]:
 
 
 def _times(start_ns: int, end_ns: int) -> dict[str, float]:
-    """In microseconds, as the format has it."""
+    """Start and duration in microseconds, as the trace format requires."""
     return {"ts": start_ns / NS_PER_US, "dur": (end_ns - start_ns) / NS_PER_US}
 
 
@@ -188,11 +385,11 @@ class ProfilerActivity(Enum):
 
 @dataclass(frozen=True)
 class FunctionEvent:
-    """A named range of the host, or something that a stream did.
+    """A named range of the host, or a piece of work on a stream.
 
-    key: its name.  device_type: who did it.  device_index: which GPU, -1 for the host.
-    start_us, end_us: microseconds since the profile began.  count: how many it sums up.
-    stack: the line that put it on its stream, if the profile was made with_stack, else ().
+    key: its name.  device_type: where it ran.  device_index: which GPU, -1 for the host.
+    start_us, end_us: microseconds since the profile began.  count: the number of events it sums up.
+    stack: the line that queued it, if the profile was made with_stack, else ().
     """
 
     key: str
@@ -211,22 +408,22 @@ class FunctionEvent:
 
     @property
     def cpu_time(self) -> float:
-        """Microseconds of the host, on the average."""
+        """Mean host time in microseconds."""
         return self.cpu_time_total / self.count
 
     @property
     def device_time(self) -> float:
-        """Microseconds of a GPU, on the average."""
+        """Mean GPU time in microseconds."""
         return self.device_time_total / self.count
 
 
 class EventList(list[FunctionEvent]):
-    """Events, or their sums."""
+    """A list of events, or of sums of events."""
 
     def key_averages(self, group_by_stack_n: int = 0) -> EventList:
-        """One event for all of a name on one kind of device; numbers of steps do not count.
+        """Sum events of one name and kind of device; step numbers are ignored.
 
-        group_by_stack_n: how many entries of their stacks must be the same too.
+        group_by_stack_n: number of stack entries that must be equal too.
         """
         sums: dict[tuple[str, ProfilerActivity, tuple[str, ...]], FunctionEvent] = {}
         for each in self:
@@ -236,7 +433,7 @@ class EventList(list[FunctionEvent]):
         return EventList(sums.values())
 
     def total_average(self) -> FunctionEvent:
-        """All events as one.  Raises ArgumentError if there is none."""
+        """Sum all events into one.  Raises ArgumentError if there is none."""
         if not self:
             raise ArgumentError(
                 "there are no events, 0 were recorded", hint="profile work first", operator="total_average"
@@ -304,7 +501,7 @@ def _of_device(span: Span, stack: tuple[str, ...]) -> FunctionEvent:
 
 
 class ProfilerAction(IntEnum):
-    """Action of the profiler in a step."""
+    """The profiler's action in a step."""
 
     NONE = 0
     WARMUP = 1
@@ -419,11 +616,11 @@ class SteppedProfile:
         self._stop(error)
 
     def start(self) -> None:
-        """Begin with step 0."""
+        """Start with step 0."""
         self._enter(self._schedule(self.step_num))
 
     def step(self) -> None:
-        """The next step begins."""
+        """Start the next step."""
         self._end_step()
         saves = self._action is ProfilerAction.RECORD_AND_SAVE
         self.step_num += 1
@@ -435,7 +632,7 @@ class SteppedProfile:
         self._enter(following)
 
     def stop(self) -> None:
-        """The last step is over."""
+        """End the last step."""
         self._stop(None)
 
     def _stop(self, error: object) -> None:
@@ -487,9 +684,9 @@ class SteppedProfile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """The events' sums by name.  Raises ModeError if nothing was recorded.
+        """Sum the events by name.  Raises ModeError if nothing was recorded.
 
-        group_by_stack_n: how many entries of their stacks must be the same too.
+        group_by_stack_n: number of stack entries that must be equal too.
         group_by_input_shape, group_by_overload_name: have no effect: neither is recorded.
         """
         return self._events("key_averages").key_averages(group_by_stack_n)
@@ -527,7 +724,7 @@ def supported_activities() -> set[ProfilerActivity]:
 
 
 def record_function(name: str, args: str | None = None) -> AbstractContextManager[None]:
-    """A block, or the calls of a function, as a named range of profiles.  args: added to the name."""
+    """Context manager and decorator: a named range of profiles.  args: added to the name."""
     return profiler.named(name if args is None else f"{name}({args})")
 
 

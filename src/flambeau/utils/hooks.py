@@ -1,5 +1,5 @@
 """torch.utils.hooks."""
 
-from ..autograd.handle import RemovableHandle
+from ..autograd.node_hooks import RemovableHandle
 
 __all__ = ["RemovableHandle"]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from flambeau.driver.nvidia import library, nvml, prebuilt_cubins
+from flambeau.driver.nvidia.compile import nvrtc_version
 from flambeau.driver.nvidia.driver import NvidiaDriver
-from flambeau.driver.nvidia.nvrtc import nvrtc_version
 from flambeau.errors import AcceleratorError, NoDeviceError
 
 

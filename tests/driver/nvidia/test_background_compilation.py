@@ -9,8 +9,8 @@ import threading
 import pytest
 
 from flambeau import config
-from flambeau.driver.nvidia import background_compilation as module
-from flambeau.driver.nvidia.background_compilation import (
+from flambeau.driver.nvidia import compile as module
+from flambeau.driver.nvidia.compile import (
     BackgroundCompiler,
     Following,
     Source,
@@ -151,7 +151,7 @@ def test_the_end_waits_for_what_runs_and_drops_the_rest(listed):
 
 AT_EXIT = """
 import threading, time
-from flambeau.driver.nvidia.background_compilation import BackgroundCompiler, Following, Source
+from flambeau.driver.nvidia.compile import BackgroundCompiler, Following, Source
 
 started = threading.Event()
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from flambeau import dtypes, errors
+from flambeau.core.nvidia import Stream
 from flambeau.driver.nvidia import blas
 from flambeau.driver.nvidia.blas import Matrix, alignment_of, arrange, column_major
-from flambeau.driver.nvidia.handles import Stream
 from flambeau.host import address_of, bytes_at
-from flambeau.problem import Gemm
+from flambeau.library_operation import Gemm
 
 NUMPY = {number: dtype.numpy for dtype, number in blas.DATA_TYPES.items()}
 STREAM = Stream(0, 0xABC, is_ours=True)

@@ -1,4 +1,4 @@
-"""Where machine code comes from, how often it is compiled, and which files are trusted."""
+"""Kernels to machine code: cache, compiler, versions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 from flambeau import dtypes, errors
 from flambeau.driver.nvidia import compile as compiling
-from flambeau.driver.nvidia import nvrtc, prebuilt_cubins
-from flambeau.driver.nvidia.background_compilation import Following
-from flambeau.driver.nvidia.compile import Compiler, compile_cubin
+from flambeau.driver.nvidia import library, prebuilt_cubins
+from flambeau.driver.nvidia.cache import PrivateFiles
+from flambeau.driver.nvidia.compile import Compiler, Following, compile_cubin
 from flambeau.kernel import Kernel, Pointer
 
 SOURCE = 'extern "C" __global__ void fill(float* out) { out[threadIdx.x] = 1.0f; }'
@@ -95,10 +95,10 @@ def fake(tmp_path, monkeypatch):
     made.path.write_bytes(b"library")
     monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
     monkeypatch.setattr(prebuilt_cubins, "DIRECTORY", tmp_path / "shipped")
-    monkeypatch.setattr(nvrtc, "nvrtc_version", made.nvrtc_version)
-    monkeypatch.setattr(nvrtc, "compiled", made.compile)
-    monkeypatch.setattr(nvrtc, "_library_path", lambda: str(made.path))
-    monkeypatch.setattr(nvrtc, "_memory_name", lambda: "nvrtc-here")
+    monkeypatch.setattr(compiling, "nvrtc_version", made.nvrtc_version)
+    monkeypatch.setattr(compiling, "compiled", made.compile)
+    monkeypatch.setattr(compiling, "_library_path", lambda: str(made.path))
+    monkeypatch.setattr(compiling, "_memory_name", lambda: "nvrtc-here")
     prebuilt_cubins.archive.cache_clear()
     yield made
     prebuilt_cubins.archive.cache_clear()
@@ -207,10 +207,10 @@ def test_an_unchanged_version_is_remembered_for_the_changed_library(fake, path):
 
 ONE_OF_MANY = """
 import sys, types
-from flambeau.driver.nvidia import cache, compile, nvrtc
-nvrtc.nvrtc_version = lambda: (13, 5)
-nvrtc.remember = lambda files, version: None
-nvrtc.remembered = lambda files: None
+from flambeau.driver.nvidia import cache, compile
+compile.nvrtc_version = lambda: (13, 5)
+compile.remember = lambda files, version: None
+compile.remembered = lambda files: None
 read = cache.PrivateFiles.read
 def first_read(self, name):
     found = read(self, name)
@@ -222,7 +222,7 @@ def compiled(entry, source, arch):
     print("compiling", flush=True)
     sys.stdin.readline()
     return source.encode()
-nvrtc.compiled = compiled
+compile.compiled = compiled
 kernel = types.SimpleNamespace(entry="a", source="a")
 assert compile.Compiler(use_shipped=False).cubin(kernel, "sm_90") == b"a"
 """
@@ -315,7 +315,7 @@ def test_the_program_waits_for_what_is_being_compiled(fake, listed, monkeypatch)
             may_go_on.wait()
         return fake.compile(entry, source, arch)
 
-    monkeypatch.setattr(nvrtc, "compiled", compile)
+    monkeypatch.setattr(compiling, "compiled", compile)
     compiler = Compiler(ahead=True)
     compiler.cubin(kernel("a", "a"), ARCH)
     is_running.wait()
@@ -340,8 +340,8 @@ def test_a_failure_in_the_background_is_raised_when_the_kernel_is_needed(fake, l
 
 FORKED = """
 import os, sys, threading, types
-from flambeau.driver.nvidia import nvrtc, compile
-from flambeau.driver.nvidia.background_compilation import Following
+from flambeau.driver.nvidia import compile
+from flambeau.driver.nvidia.compile import Following
 is_running, may_go_on = threading.Event(), threading.Event()
 def compiled(entry, source, arch):
     if source == "b":
@@ -349,8 +349,8 @@ def compiled(entry, source, arch):
         may_go_on.wait()
     print("compiled", source, flush=True)
     return source.encode()
-nvrtc.nvrtc_version, nvrtc.compiled = lambda: (13, 5), compiled
-nvrtc.remember, nvrtc.remembered = lambda files, version: None, lambda files: None
+compile.nvrtc_version, compile.compiled = lambda: (13, 5), compiled
+compile.remember, compile.remembered = lambda files, version: None, lambda files: None
 compile.following = lambda: Following(["a", "b"], {"a": [0], "b": [1]}, {"a": ["b"]})
 compile.spare_cores = lambda: 1
 compiler = compile.Compiler(ahead=True, use_shipped=False)
@@ -371,3 +371,81 @@ def test_a_forked_child_waits_for_no_thread_of_its_parent(tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "compiled a\ncompiled b\n"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    (tmp_path / "libnvrtc.so").write_bytes(b"library")
+    monkeypatch.setattr(compiling, "_library_path", lambda: str(tmp_path / "libnvrtc.so"))
+    monkeypatch.setattr(library, "bindings_version", lambda: "13.5.0")
+    made = PrivateFiles(tmp_path / "cubin")
+    compiling.remember(made, (13, 5))
+    return made
+
+
+def test_the_architectures_that_it_compiles_for(monkeypatch):
+    class Bindings:
+        @staticmethod
+        def nvrtcGetSupportedArchs():
+            return 0, [75, 90, 121]
+
+    monkeypatch.setattr(library, "nvrtc_bindings", lambda: Bindings)
+    assert compiling.supported() == ["sm_75", "sm_90", "sm_121"]
+
+
+def test_a_compiler_that_is_not_there_compiles_for_none(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda.bindings.nvrtc", None)
+    assert compiling.supported() == []
+
+
+def test_what_was_remembered(files):
+    assert compiling.remembered(files) == (13, 5)
+
+
+def test_a_changed_library_is_another(files, tmp_path):
+    (tmp_path / "libnvrtc.so").write_bytes(b"newer library")
+    assert compiling.remembered(files) is None
+    compiling.remember(files, (13, 9))
+    assert compiling.remembered(files) == (13, 9)
+
+
+def test_a_library_that_is_gone_is_not_remembered(files, tmp_path):
+    (tmp_path / "libnvrtc.so").unlink()
+    assert compiling.remembered(files) is None
+
+
+@pytest.mark.parametrize("name", compiling.SEARCHED)
+def test_a_process_that_looks_elsewhere_remembers_nothing(files, monkeypatch, name):
+    monkeypatch.setenv(name, "/elsewhere")
+    assert compiling.remembered(files) is None
+
+
+def test_other_bindings_remember_nothing(files, monkeypatch):
+    monkeypatch.setattr(library, "bindings_version", lambda: "12.9.0")
+    assert compiling.remembered(files) is None
+
+
+def test_bindings_that_do_not_say_where_the_library_is(files, monkeypatch, tmp_path):
+    monkeypatch.setattr(compiling, "_library_path", lambda: None)
+    other = PrivateFiles(tmp_path / "other")
+    compiling.remember(other, (13, 5))
+    assert compiling.remembered(other) is None
+    assert not other.directory.exists()
+
+
+def test_a_compiler_that_is_missing_says_what_to_install(monkeypatch):
+    class Missing:
+        @staticmethod
+        def nvrtcVersion():
+            raise RuntimeError("libnvrtc.so cannot be found")
+
+    monkeypatch.setattr(library, "nvrtc_bindings", lambda: Missing)
+    compiling.nvrtc_version.cache_clear()
+    with pytest.raises(errors.AcceleratorError, match=r"libnvrtc.so(.|\n)*hint: pip install nvidia-cuda-nvrtc"):
+        compiling.nvrtc_version()
+
+
+def test_the_bindings_say_where_the_library_is(request):
+    request.getfixturevalue("nvrtc")
+    path = compiling._library_path()
+    assert path is None or "nvrtc" in path

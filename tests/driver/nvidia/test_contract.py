@@ -9,8 +9,7 @@ import pytest
 from flambeau import config
 from flambeau.driver.api import Driver
 from flambeau.driver.nvidia.driver import NvidiaDriver
-from flambeau.testing.contract import DriverContract
-from flambeau.testing.contract_ipc import IpcContract
+from flambeau.testing.contract import DriverContract, IpcContract
 
 
 @cache

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from flambeau import dtypes, errors
+from flambeau.core.nvidia import Stream
 from flambeau.driver.nvidia import dnn
 from flambeau.driver.nvidia import dnn as dg
-from flambeau.driver.nvidia.handles import Stream
 from flambeau.host import address_of, bytes_at
-from flambeau.problem import Attention, AttentionBackward
+from flambeau.library_operation import Attention, AttentionBackward
 from flambeau.strides import contiguous
 
 NUMPY = {number: dtype.numpy for dtype, number in dg.DATA_TYPES.items()}

@@ -7,7 +7,7 @@ import ctypes
 import pytest
 
 from flambeau import errors
-from flambeau.driver.nvidia import ipc
+from flambeau.driver.nvidia import driver
 from flambeau.driver.nvidia.driver import NvidiaDriver
 
 RAW = bytes(range(64))
@@ -37,7 +37,7 @@ def cuda(cuda, monkeypatch):
 
 @pytest.fixture
 def as_another_process(monkeypatch):
-    return lambda: monkeypatch.setattr(ipc, "_PROCESS", b"another!")
+    return lambda: monkeypatch.setattr(driver, "_PROCESS", b"another!")
 
 
 def test_memory_goes_there_and_is_closed(driver: NvidiaDriver, cuda, as_another_process):

@@ -10,12 +10,12 @@ import pytest
 
 from flambeau.core.native import Lock
 from flambeau.driver.api import CopyKind
-from flambeau.driver.nvidia import blas, gemm, library
+from flambeau.driver.nvidia import blas, library, own_kernels
 from flambeau.driver.nvidia.driver import NvidiaDriver
 from flambeau.dtypes import float32
 from flambeau.errors import AcceleratorError
 from flambeau.kernel import Grid, Kernel, Scalar
-from flambeau.problem import Gemm
+from flambeau.library_operation import Gemm
 
 from .conftest import Code
 
@@ -232,9 +232,9 @@ def test_a_small_product_is_launched_without_python(native, stub, cuda, side, ha
     plan, _ = native.library_plan(0, problem)
     addresses = 0x100, 0x200, 0x300, 0x400 * has_bias
     native.hot.library_run(plan, packed(*addresses), 0, side)
-    kernel = native._kernels[native.kernel_load(0, gemm.kernel_of(problem))]
+    kernel = native._kernels[native.kernel_load(0, own_kernels.kernel_of(problem))]
     assert stub.arguments(9) == [kernel.address, 2, 1, 1, 256, 1, 1, 0, native._streams[side].raw]
-    assert stub.buffer() == kernel.kernel.pack(gemm.values_of(problem, addresses))
+    assert stub.buffer() == kernel.kernel.pack(own_kernels.values_of(problem, addresses))
     assert stub.calls == 1 and cuda.named("cuLaunchKernel") == []
 
 

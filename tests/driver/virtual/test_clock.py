@@ -7,7 +7,7 @@ from flambeau.driver.api import CopyKind
 from flambeau.driver.virtual.clock import H200, HostClocks
 from flambeau.driver.virtual.schedule import Delay, Replay, Seeded, Submission
 from flambeau.dtypes import bfloat16, float32
-from flambeau.problem import Attention, AttentionBackward, Gemm
+from flambeau.library_operation import Attention, AttentionBackward, Gemm
 
 from .rig import SLOW, SLOW_NS, Rig
 

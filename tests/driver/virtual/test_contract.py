@@ -1,13 +1,25 @@
+from functools import partial
+
+from flambeau import host
 from flambeau.config import virtual_gpus
-from flambeau.driver.api import Driver
+from flambeau.driver.api import Address, CopyKind, Driver
 from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.driver.virtual.schedule import Delay, Seeded
-from flambeau.testing.contract import DriverContract
+from flambeau.errors import AcceleratorError
+from flambeau.testing.contract import NBYTES, DriverContract, raised
 
 
 class TestVirtual(DriverContract):
     def make_driver(self) -> Driver:
         return VirtualDriver(virtual_gpus(2))
+
+    def test_pageable_memory_is_not_captured(self) -> None:
+        """A CUDA driver would capture the address of memory that the program may free before the replay."""
+        address, values = self.new_memory(), self.ones()
+        for kind, ends in ((CopyKind.HOST_TO_DEVICE, (address, values)), (CopyKind.DEVICE_TO_HOST, (values, address))):
+            dst, src = (Address(each if isinstance(each, int) else host.address_of(each)) for each in ends)
+            with self.broken():
+                raised(AcceleratorError, partial(self.driver.copy, dst, src, NBYTES, kind, self.stream))
 
 
 class TestVirtualWithRacesAsErrors(DriverContract):

@@ -154,7 +154,7 @@ def test_interleaved_launches_on_two_streams_draw_no_elements(make_rig, monkeypa
 @pytest.mark.slow
 def test_taking_and_freeing_a_block_looks_at_its_own_segment(monkeypatch):
     """Whatever else is live: what is looked up in address order is counted."""
-    from flambeau.driver.virtual.ranges import Blocks
+    from flambeau.driver.virtual.space import Blocks
 
     def cost(count):
         with machine() as made:

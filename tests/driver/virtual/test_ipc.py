@@ -7,7 +7,7 @@ from flambeau.driver.api import Driver
 from flambeau.driver.virtual.driver import VirtualDriver
 from flambeau.driver.virtual.schedule import Delay
 from flambeau.errors import AccessError, RaceError
-from flambeau.testing.contract_ipc import IpcContract
+from flambeau.testing.contract import IpcContract
 
 from .rig import SLOW, Rig
 

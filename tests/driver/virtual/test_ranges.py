@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flambeau.driver.virtual.ranges import Blocks, Ranges
+from flambeau.driver.virtual.space import Blocks, Ranges
 
 BYTES = st.integers(0, 40)
 STEPS = st.lists(st.tuples(st.booleans(), BYTES, st.integers(1, 12)), max_size=20)

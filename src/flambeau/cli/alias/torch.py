@@ -1,4 +1,4 @@
-"""What `import torch` finds in the processes that a program under `flambeau run --as-torch` starts."""
+"""The module `torch` of child processes of a program under `flambeau run --as-torch`: flambeau itself."""
 
 import sys
 

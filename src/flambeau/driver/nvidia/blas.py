@@ -20,18 +20,17 @@ from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
 
+from ...core.nvidia import DESC_BIAS_POINTER, MAX_ALIGNMENT, Stream
 from ...dtypes import bfloat16, dtype, float16, float32, float64
 from ...errors import AcceleratorError, NotSupportedError
-from ...problem import GELU, RELU, Gemm
+from ...library_operation import GELU, RELU, Gemm
 from ..per_thread import PerThread
 from . import library
-from .handles import Stream
 from .library import SUCCESS, check_blas
 
 SONAMES = ("libcublasLt.so.13", "libcublasLt.so.12")
 WORKSPACE_BYTES = 8 << 20
 WORKSPACE_BYTES_HOPPER = 32 << 20  # from compute capability 9.0 on
-MAX_ALIGNMENT = 256  # bytes: no algorithm asks for more
 
 # library_types.h: cudaDataType
 R_32F, R_64F, R_16F, R_16BF = 0, 1, 2, 14
@@ -40,7 +39,7 @@ COMPUTE_32F, COMPUTE_64F, COMPUTE_32F_FAST_TF32 = 68, 70, 77
 OP_T = 1
 NOT_SUPPORTED = 15
 # cublasLt.h: cublasLtMatmulDescAttributes_t, cublasLtEpilogue_t
-DESC_TRANSA, DESC_TRANSB, DESC_EPILOGUE, DESC_BIAS_POINTER = 3, 4, 7, 8
+DESC_TRANSA, DESC_TRANSB, DESC_EPILOGUE = 3, 4, 7
 EPILOGUE_RELU, EPILOGUE_BIAS, EPILOGUE_GELU = 2, 4, 32  # to be added up
 # cublasLt.h: cublasLtMatrixLayoutAttribute_t
 LAYOUT_BATCH_COUNT, LAYOUT_STRIDED_BATCH_OFFSET = 5, 6
@@ -115,7 +114,7 @@ def packaged(name: str) -> tuple[str, ...]:
 
 
 class Matrix(NamedTuple):
-    """A matrix as cuBLASLt reads it: column-major [rows, cols], columns `ld` elements apart, then maybe transposed."""
+    """A matrix as cuBLASLt reads it: column-major [rows, cols], columns `ld` elements apart, optionally transposed."""
 
     rows: int
     cols: int
@@ -134,7 +133,7 @@ def column_major(rows: int, cols: int, row_stride: int, col_stride: int) -> Matr
 
 
 class Arrangement(NamedTuple):
-    """One product in cuBLASLt's words.  is_swapped: A is our a and B our b, since our out is column-major itself."""
+    """One product in cuBLASLt's terms.  is_swapped: its A is our b and its B our a, as our out is row-major."""
 
     a: Matrix
     b: Matrix
@@ -143,7 +142,7 @@ class Arrangement(NamedTuple):
 
 
 def arrange(problem: Gemm) -> Arrangement | None:
-    """How cuBLASLt can do a product, or None if it cannot."""
+    """Choose cuBLASLt's operands and layouts for a product; None if it cannot compute it."""
     if problem.dtype not in DATA_TYPES or 0 in (problem.batch, problem.m, problem.n, problem.k):
         return None
     m, n, k = problem.m, problem.n, problem.k
@@ -162,14 +161,14 @@ class Blas:
     """cuBLASLt on one device."""
 
     def __init__(self, loaded: Any, device: int, workspace_nbytes: int) -> None:
-        """workspace_nbytes: what a product gets at most.  Raises AcceleratorError."""
+        """workspace_nbytes: the largest workspace of a product.  Raises AcceleratorError."""
         self._library = loaded
         self.device = device
         self.workspace_limit = workspace_nbytes
         self.handle = self._make("cublasLtCreate")
 
     def plan(self, problem: Gemm) -> BlasPlan | None:
-        """A way to do the product, or None if cuBLASLt has none."""
+        """A plan of the product; None if cuBLASLt has no algorithm."""
         arrangement = arrange(problem)
         if arrangement is None:
             return None
@@ -258,7 +257,7 @@ class Blas:
 class BlasPlan:
     """One product, ready to run on any addresses.  It lives as long as the driver.
 
-    native: what runs it without Python in between, or None.
+    native: its compiled runner, or None.
     """
 
     def __init__(self, blas: Blas, problem: Gemm, arrangement: Arrangement) -> None:
@@ -281,7 +280,7 @@ class BlasPlan:
         self.workspace_nbytes = blas.workspace_limit
 
     def settle_on(self, workspace_nbytes: int) -> None:
-        """Use no more workspace than that from now on."""
+        """Limit the workspace to a number of bytes for all later runs."""
         self.workspace_nbytes = workspace_nbytes
         if self.native is not None:
             setter = self._blas.bias_setter if self._problem.has_bias else 0
@@ -299,7 +298,7 @@ class BlasPlan:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Compiled calls of this product take the long way meanwhile, and wait there."""
+        """Context in which compiled calls of this product use the Python path, which takes the lock."""
         if self.native is not None:
             self.native.busy += 1
         try:
@@ -394,7 +393,7 @@ class BlasHandles:
         self._handles: PerThread[int, int] = PerThread()
 
     def of(self, stream: Stream) -> int:
-        """The calling thread's, which puts its work on a stream.  The stream's device is current."""
+        """The calling thread's handle, set to a stream.  The stream's device is current."""
         library = load_cublas()
         handle = self._handles.get(stream.device, lambda: _make_handle(library, stream.device))
         check_blas(library.cublasSetStream_v2(handle, stream.raw), "cublasSetStream", device=stream.device)

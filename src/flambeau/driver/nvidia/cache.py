@@ -2,11 +2,11 @@
 
 - The directory is private.  A file or directory that is another user's, or that others may write, is not trusted;
   neither is a link, nor a file whose content and name do not have the digest in its header.
-- A directory that others could write becomes private when it is written to.  What they put there or moved about
-  meanwhile does not pass: a file must be this user's, and its digest covers its name.
-- Files appear whole or not at all.  A directory that cannot be used costs time, never a result.
-- A claim is an exclusive lock on a file of its own, so the system ends it with the process that holds it.  Whoever
-  holds it removes the file; whoever locked a file that is no longer there tries again.
+- A directory that others can write is made private at the first write.  Files that others put or moved there are not
+  trusted: a file must belong to this user, and its digest covers its name.
+- Files are written atomically.  A directory that cannot be used costs time, never a result.
+- A claim is an exclusive lock on a file of its own, which the system releases when its process ends.  The holder
+  removes the file; a process that has locked a removed file tries again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PrivateFiles:
         self.directory = directory
 
     def read(self, name: str) -> bytes | None:
-        """The content stored under `name`, or None if there is none that can be trusted."""
+        """The content stored under `name`; None if there is none, or it cannot be trusted."""
         try:
             if not _is_private(os.lstat(self.directory)):
                 return None
@@ -66,9 +66,9 @@ class PrivateFiles:
 
     @contextmanager
     def claimed(self, name: str, wait_s: float = CLAIM_WAIT_S) -> Iterator[bool]:
-        """Keep others that claim `name` waiting until the end of the block.
+        """Context that makes other claims of `name` wait until its end.
 
-        Gives False, and keeps nobody waiting, where files cannot be locked or another holds the claim for `wait_s`.
+        Yields False, without a claim, if files cannot be locked or another process holds the claim for `wait_s`.
         """
         path = self.directory / f"{name}.claim"
         descriptor = self._claim(path, time.monotonic() + wait_s)
@@ -117,7 +117,7 @@ class NoFiles(PrivateFiles):
         return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     @contextmanager
     def claimed(self, name: str, wait_s: float = 0.0) -> Iterator[bool]:
@@ -125,12 +125,12 @@ class NoFiles(PrivateFiles):
 
 
 def files_of(part: str) -> PrivateFiles:
-    """The files of one part of the disk cache, as the environment has it."""
+    """The files of one part of the disk cache, in the directory that the environment selects."""
     return (PrivateFiles if config.keeps_kernels() else NoFiles)(config.cache_directory() / part)
 
 
 def sealed(content: bytes, name: str) -> bytes:
-    """The content behind a header with its digest.  A content sealed under one name does not pass under another."""
+    """The content behind a header with a digest of content and name."""
     return _header(content, name) + content
 
 

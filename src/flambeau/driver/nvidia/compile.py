@@ -1,25 +1,284 @@
-"""Kernels to machine code: shipped with the package, else from the disk cache, else compiled now.
+"""Kernels to machine code: shipped with the package, else from the disk cache, else compiled by NVRTC.
 
 - NVRTC makes cubins, never PTX: an older driver cannot read a newer compiler's PTX.  No GPU is needed.
-- A cached file is named by everything that decides its content: source, options, architecture, NVRTC's version.
-- A kernel is compiled once: threads wait for the one that compiles it, processes for the one that holds its claim.
-- A process whose kernels are all there loads no compiler.
-- What cannot be trusted, shipped or cached, is compiled again: see prebuilt_cubins.py and cache.py.
+- The name of a cached file is a digest of source, options, architecture and NVRTC's version.
+- The version is stored beside the cached files, with path, size and modification time of the compiler's library.  So a
+  process whose kernels are all cached does not load the compiler.
+- A kernel is compiled once: other threads wait for the one that compiles it, other processes for the one that holds
+  its claim.
+- A damaged or foreign file, shipped or cached, is ignored and the kernel compiled: see prebuilt_cubins.py and cache.py.
+- A background thread compiles the kernels that usually follow one that was compiled: their sources are in a file beside
+  the shipped archives, written by `scripts/build`.  It starts at the first kernel that is neither shipped nor cached:
+  a first run compiles its backward pass while its forward pass runs.
+- The background thread has a low priority, needs a second core, and ends when its queue is empty.  At exit the queue is
+  dropped, and a running compilation is waited for: the compiler's library must not be unloaded while it runs.  A forked
+  child starts with an empty queue.  A failure is raised when the kernel is needed.
 """
 
 from __future__ import annotations
 
+import atexit
+import gzip
+import hashlib
+import importlib.util
+import json
 import os
 import threading
 import weakref
-from typing import Any
+import zlib
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from ... import config
+from ...core.native import Lock
+from ...errors import AcceleratorError
 from ...kernel import Kernel
-from . import library, nvrtc, prebuilt_cubins
-from .background_compilation import BackgroundCompiler, Source, following, spare_cores
+from . import library, prebuilt_cubins
 from .cache import PrivateFiles, files_of
-from .prebuilt_cubins import Version, cache_key
+from .prebuilt_cubins import DIRECTORY, OPTIONS, Version, cache_key
+
+SEARCHED = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX")  # besides packages
+
+
+@cache
+def nvrtc_version() -> Version:
+    """(major, minor) of the compiler.  Raises AcceleratorError if it cannot be loaded."""
+    nvrtc = library.nvrtc_bindings()
+    try:
+        result = nvrtc.nvrtcVersion()
+    except RuntimeError as failure:
+        raise AcceleratorError(
+            f"NVRTC, which compiles kernels, cannot be loaded: {failure}",
+            hint="pip install nvidia-cuda-nvrtc (nvidia-cuda-nvrtc-cu12 for CUDA 12)",
+        ) from failure
+    major, minor = library.check(result, "nvrtcVersion")
+    return int(major), int(minor)
+
+
+def supported() -> list[str]:
+    """The architectures that NVRTC compiles for, such as "sm_90"; none if it cannot be loaded."""
+    try:
+        numbers = library.check(library.nvrtc_bindings().nvrtcGetSupportedArchs(), "nvrtcGetSupportedArchs")
+    except RuntimeError:  # no bindings, or no compiler: only what is shipped can run
+        return []
+    return [f"sm_{number}" for number in numbers]
+
+
+def compiled(entry: str, source: str, arch: str) -> bytes:
+    """The machine code of a source.  Raises AcceleratorError with the compiler's log."""
+    nvrtc = library.nvrtc_bindings()
+    created = nvrtc.nvrtcCreateProgram(source.encode(), f"{entry}.cu".encode(), 0, [], [])
+    program = library.check(created, "nvrtcCreateProgram", kernel=entry)
+    try:
+        options = [f"--gpu-architecture={arch}".encode(), *(option.encode() for option in OPTIONS)]
+        result = nvrtc.nvrtcCompileProgram(program, len(options), options)
+        if result[0]:
+            log = _read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).rstrip(b"\0").decode()
+            library.check(result, f"nvrtcCompileProgram of {entry} for {arch}", log=f"\n{log.strip()}\n")
+        return _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+    finally:
+        library.check(nvrtc.nvrtcDestroyProgram(program), "nvrtcDestroyProgram")
+
+
+def _read(size_of: Any, read: Any, program: Any) -> bytes:
+    buffer = bytearray(library.check(size_of(program), size_of.__name__))  # never bytes: the call writes into it
+    library.check(read(program, buffer), read.__name__)
+    return bytes(buffer)
+
+
+def remembered(files: PrivateFiles) -> Version | None:
+    """The cached version of this process's compiler; None if the compiler must be loaded to tell."""
+    content = files.read(_memory_name())
+    if content is None:
+        return None
+    found = json.loads(content)
+    major, minor = found["version"]
+    return (major, minor) if found["library"] == _state_of(found["library"]["path"]) else None
+
+
+def remember(files: PrivateFiles, version: Version) -> None:
+    """Store the loaded compiler's version in the cache."""
+    path = _library_path()
+    if path is not None and remembered(files) != version:
+        files.write(_memory_name(), json.dumps({"version": version, "library": _state_of(path)}).encode())
+
+
+def _memory_name() -> str:
+    """The file name for this process's search path of the compiler."""
+    packages = importlib.util.find_spec("nvidia")
+    places = [*((packages and packages.submodule_search_locations) or ())]
+    places += [os.environ.get(name, "") for name in SEARCHED]
+    return f"nvrtc-{hashlib.sha256(json.dumps([places, library.bindings_version()]).encode()).hexdigest()[:16]}"
+
+
+def _library_path() -> str | None:
+    """The path of the loaded compiler, or None if the bindings do not report it."""
+    try:
+        from cuda.pathfinder import load_nvidia_dynamic_lib
+    except ImportError:  # the bindings of CUDA 12.8 and before
+        return None
+    path = load_nvidia_dynamic_lib("nvrtc").abs_path
+    return str(path) if path else None
+
+
+def _state_of(path: str) -> dict[str, Any]:
+    try:
+        found = os.stat(path)
+    except OSError:  # it is gone: unlike anything that was remembered
+        return {}
+    return {"path": path, "nbytes": found.st_size, "changed_ns": found.st_mtime_ns}
+
+
+FOLLOWING_FILE = "next.json.gz"
+MAX_THREADS = 1
+NICENESS = 10
+
+
+class Source(NamedTuple):
+    """A kernel's name and source text."""
+
+    entry: str
+    text: str
+
+
+class Following:
+    """The kernels that usually follow each kernel.
+
+    texts: pieces of source;  kernels: {entry: the numbers of its pieces};  after: {entry: the entries that follow}.
+    """
+
+    def __init__(self, texts: Sequence[str], kernels: Mapping[str, Sequence[int]], after: Mapping[str, Sequence[str]]):
+        self._texts = texts
+        self._kernels = kernels
+        self._after = after
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def of(self, kernel: Source) -> list[Source]:
+        """The kernels that usually follow a kernel, the nearest first; empty if its source differs from the file's."""
+        if self._text(kernel.entry) != kernel.text:
+            return []
+        return [Source(entry, self._text(entry)) for entry in self._after.get(kernel.entry, ())]
+
+    def _text(self, entry: str) -> str:
+        return "".join([self._texts[number] for number in self._kernels.get(entry, ())])
+
+
+@cache
+def following(path: Path = DIRECTORY / FOLLOWING_FILE) -> Following:
+    """Read the file of following kernels; empty if it is missing or damaged."""
+    try:
+        found: Any = json.loads(gzip.decompress(path.read_bytes()))
+        return Following(found["texts"], found["kernels"], found["after"])
+    except (OSError, EOFError, ValueError, KeyError, zlib.error):  # it makes nothing right or wrong, only sooner
+        return Following((), {}, {})
+
+
+def write_following(sources: Mapping[str, str], after: Mapping[str, Sequence[str]], path: Path) -> int:
+    """Make the file from {entry: source} and {entry: entries that follow}; its size in bytes."""
+    numbers: dict[str, int] = {}
+    kernels = {
+        entry: [numbers.setdefault(piece, len(numbers)) for piece in _pieces(text)] for entry, text in sources.items()
+    }
+    content = json.dumps({"texts": list(numbers), "kernels": kernels, "after": after}, separators=(",", ":"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(content.encode(), mtime=0))
+    return path.stat().st_size
+
+
+def _pieces(text: str) -> list[str]:
+    """The paragraphs of a source; kernels share most of them."""
+    *most, last = text.split("\n\n")
+    return [*(each + "\n\n" for each in most), last]
+
+
+def spare_cores() -> int:
+    """The number of compiling threads: 0 on a single core."""
+    return min(MAX_THREADS, len(os.sched_getaffinity(0)) - 1)
+
+
+class BackgroundCompiler:
+    """A queue of kernels to compile in background threads.  Thread-safe.
+
+    compile: compiles one kernel for an architecture unless that was done, and never raises.
+    """
+
+    def __init__(
+        self, compile: Callable[[Source, str], object], following: Callable[[], Following], threads: int
+    ) -> None:
+        self._compile = compile
+        self._following = following
+        self._limit = threads
+        self.reset()
+
+    def reset(self) -> None:
+        """Clear the queue in a forked child, which has no compiling threads."""
+        self._lock = Lock()
+        self._asked: deque[tuple[Source, str]] = deque()  # by the program, the newest last
+        self._queue: deque[tuple[Source, str]] = deque()  # to compile, the most urgent first
+        self._seen: set[tuple[str, str]] = set()  # (entry, architecture)
+        self._threads: set[threading.Thread] = set()
+        self._is_over = False
+
+    def asked(self, kernel: Source, arch: str) -> None:
+        """Queue the kernels that usually follow the one that the program requests."""
+        with self._lock:
+            if self._is_over or self._limit < 1:
+                return
+            self._asked.append((kernel, arch))
+            if len(self._threads) < self._limit:
+                self._start()
+
+    def finish(self) -> None:
+        """Drop the queue and wait for the current compilation."""
+        with self._lock:
+            self._is_over = True
+            self._asked.clear()
+            self._queue.clear()
+            running = list(self._threads)
+        for thread in running:
+            thread.join()
+
+    def wait(self) -> None:
+        """Wait until everything in the queue is compiled."""
+        while running := next(iter(self._threads), None):
+            running.join()
+
+    def _start(self) -> None:
+        if not self._threads:
+            atexit.unregister(self.finish)
+            atexit.register(self.finish)
+        thread = threading.Thread(target=self._run, name="flambeau-compile", daemon=True)
+        self._threads.add(thread)
+        thread.start()
+
+    def _run(self) -> None:
+        with suppress(OSError):  # where it is forbidden, it runs like the rest
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)  # on Linux, of this thread alone
+        while (job := self._next()) is not None:
+            self._compile(*job)
+
+    def _next(self) -> tuple[Source, str] | None:
+        following = self._following()
+        with self._lock:
+            while self._asked:
+                self._enqueue(following, *self._asked.popleft())
+            if not self._queue:
+                self._threads.discard(threading.current_thread())
+                return None
+            return self._queue.popleft()
+
+    def _enqueue(self, following: Following, kernel: Source, arch: str) -> None:
+        self._seen.add((kernel.entry, arch))
+        fresh = [each for each in following.of(kernel) if (each.entry, arch) not in self._seen]
+        self._seen.update((each.entry, arch) for each in fresh)
+        self._queue.extendleft((each, arch) for each in reversed(fresh))
+
 
 ANY_MAJOR = 1 << 30
 
@@ -39,12 +298,12 @@ def cache_files() -> PrivateFiles:
 
 def architectures() -> list[str]:
     """The architectures of prebuilt cubins and of the compiler, the oldest first."""
-    found = {*prebuilt_cubins.architectures(), *nvrtc.supported()}
+    found = {*prebuilt_cubins.architectures(), *supported()}
     return sorted(found, key=lambda arch: int(arch.removeprefix("sm_")))
 
 
 def of_driver(cu: Any) -> Compiler:
-    """The compiler for what the driver of `cu` (cuda.bindings.driver) can load."""
+    """The compiler of code that the driver of `cu` (cuda.bindings.driver) can load."""
     version = library.check(cu.cuDriverGetVersion(), "cuDriverGetVersion")
     return Compiler(int(version) // 1000, config.compile_ahead())
 
@@ -55,7 +314,7 @@ class Turn:
     __slots__ = ("cubin", "failure", "lock")
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a finalizer may want the same kernel meanwhile
         self.cubin: bytes | None = None
         self.failure: Exception | None = None
 
@@ -64,7 +323,7 @@ class Compiler:
     """Finds or compiles machine code.  Thread-safe."""
 
     def __init__(self, cuda_major: int = ANY_MAJOR, ahead: bool = False, use_shipped: bool = True) -> None:
-        """cuda_major: the newest that the driver reads;  ahead: compile what comes next in the background."""
+        """cuda_major: the newest version that the driver loads;  ahead: compile following kernels in the background."""
         self._cuda_major = cuda_major
         self._use_shipped = use_shipped
         self.ahead = BackgroundCompiler(self._prepare, following, spare_cores() if ahead else 0)
@@ -72,8 +331,8 @@ class Compiler:
         _compilers.add(self)
 
     def reset(self) -> None:
-        """Reset the state of other threads in a forked child."""
-        self._lock = threading.Lock()
+        """Reset, in a forked child, the state that belongs to other threads."""
+        self._lock = Lock()
         self._turns: dict[str, Turn] = {}
         self._version: Version | None = None
         self._has_missed = False  # the program wanted a kernel that was neither shipped nor cached
@@ -110,7 +369,7 @@ class Compiler:
             if turn.cubin is None and turn.failure is None:
                 try:
                     turn.cubin = self._cached(source, arch) or self._compiled(source, arch)
-                except Exception as failure:  # noqa: BLE001 (nobody waits for it here; `_asked` raises it)
+                except Exception as failure:  # noqa: BLE001 (raised when the kernel is used)
                     turn.failure = failure
 
     def _turn(self, source: Source, arch: str) -> Turn:
@@ -120,7 +379,7 @@ class Compiler:
     def _cached(self, source: Source, arch: str) -> bytes | None:
         files = cache_files()
         if self._version is None:
-            self._version = nvrtc.remembered(files) or self._loaded(files)
+            self._version = remembered(files) or self._loaded(files)
         return files.read(_name(source, arch, self._version))
 
     def _missed(self, source: Source, arch: str) -> bytes:
@@ -130,22 +389,22 @@ class Compiler:
         return self._compiled(source, arch)
 
     def _compiled(self, source: Source, arch: str) -> bytes:
-        """Compile and keep, unless another process does."""
+        """Compile and cache, unless another process does."""
         files = cache_files()
         self._version = self._loaded(files)
         name = _name(source, arch, self._version)
         with files.claimed(name):
             cubin = files.read(name)
             if cubin is None:
-                cubin = nvrtc.compiled(source.entry, source.text, arch)
+                cubin = compiled(source.entry, source.text, arch)
                 files.write(name, cubin)
         return cubin
 
     def _loaded(self, files: PrivateFiles) -> Version:
-        """The version of the compiler, which is loaded; remembered where that was not known."""
-        found = nvrtc.nvrtc_version()
+        """Load the compiler and return its version; store it if it was not cached."""
+        found = nvrtc_version()
         if self._version != found:
-            nvrtc.remember(files, found)
+            remember(files, found)
         return found
 
 

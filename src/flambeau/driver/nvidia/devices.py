@@ -14,9 +14,10 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, NamedTuple
 
+from ...core.nvidia import Stream
 from ...errors import AcceleratorError
 from ..api import DeviceProperties, PartitionHandle, StreamHandle
-from .handles import Stream, Table
+from .handles import Table
 from .library import INVALID_DEVICE, PEER_ACCESS_ALREADY_ENABLED, check
 
 NAME_BYTES = 256

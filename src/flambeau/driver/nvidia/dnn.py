@@ -25,12 +25,12 @@ from math import inf
 from typing import Any, NamedTuple
 
 from ...core.native import Lock
+from ...core.nvidia import Stream
 from ...dtypes import bfloat16, bool_, dtype, float16, float32, int32
 from ...errors import NotSupportedError
-from ...problem import Attention, AttentionBackward
+from ...library_operation import Attention, AttentionBackward
 from . import library
 from .cache import files_of
-from .handles import Stream
 from .library import check_dnn
 from .prebuilt_cubins import cache_key
 
@@ -68,7 +68,7 @@ def numbers(*values: int) -> Setting:
 
 
 def choice(kind: int, value: int) -> Setting:
-    """One member of an enumeration; kind: its attribute type."""
+    """A member of one of cuDNN's enumerations; kind: its attribute type."""
     return kind, (c_int * 1)(value)
 
 
@@ -104,7 +104,7 @@ class Backend:
         self.call("cudnnBackendSetAttribute", descriptor, attribute, kind, len(elements), elements)
 
     def get(self, descriptor: int, attribute: int, setting: Setting) -> int:
-        """Read up to as many elements as the setting holds into it; returns how many there are."""
+        """Read an attribute into an array; return the attribute's number of elements."""
         kind, elements = setting
         count = c_int64()
         self.call("cudnnBackendGetAttribute", descriptor, attribute, kind, len(elements), byref(count), elements)
@@ -147,7 +147,7 @@ class Graph:
     def tensor(
         self, uid: int, sizes: Sizes, type: dtype, strides: Sizes | None = None, by_value: bool = False
     ) -> Tensor:
-        """Memory of a run; by_value: it is one number in host memory."""
+        """A tensor in memory that a run names; by_value: one number in host memory."""
         return self._tensor(uid, sizes, type, strides, False, by_value)
 
     def value(self, sizes: Sizes, type: dtype = float32, strides: Sizes | None = None) -> Tensor:
@@ -212,7 +212,7 @@ class Graph:
 
 
 def packed(sizes: Sizes) -> list[int]:
-    """Row-major strides.  Never 0, which cuDNN takes for a broadcast."""
+    """Row-major strides; never 0, which cuDNN treats as a broadcast."""
     strides = [1] * len(sizes)
     for index in range(len(sizes) - 1, 0, -1):
         strides[index - 1] = strides[index] * max(sizes[index], 1)
@@ -415,7 +415,7 @@ def warn(reason: str) -> None:
 
 
 def takes(problem: AttentionProblem) -> bool:
-    """Whether a problem is within known limits of cuDNN, which may still refuse it."""
+    """Whether a problem is within the known limits of cuDNN, which may still refuse it."""
     if isinstance(problem, AttentionBackward):
         forward = problem.forward
         grads = problem.query_grad_strides, problem.key_grad_strides, problem.value_grad_strides, problem.grad_strides
@@ -443,7 +443,7 @@ class Dnn:
     """cuDNN on one device."""
 
     def __init__(self, loaded: Any, device: int, name: str, arch: str) -> None:
-        """name, arch: the device's, which kept plans depend on.  Raises AcceleratorError."""
+        """name, arch: of the device; stored plans depend on them.  Raises AcceleratorError."""
         self._target = f"{name} {arch}"
         self._version = loaded.cudnnGetVersion()
         self.backend = Backend(loaded)
@@ -456,7 +456,7 @@ class Dnn:
         self._library = loaded
 
     def plan(self, problem: AttentionProblem) -> DnnPlan | None:
-        """A way to solve the problem, or None, with a warning, if cuDNN has none."""
+        """A plan of the problem; None, with a warning, if cuDNN has none."""
         if not takes(problem):
             return None
         try:
@@ -474,7 +474,7 @@ class Dnn:
         self.backend.call("cudnnBackendExecute", self.handle, plan, pack)
 
     def native_execution(self, plan: int, packs: dict[Any, int]) -> Any:
-        """What executes a plan without ctypes, or None where the package was built without compiled calls."""
+        """Runner of a plan without ctypes; None in a build without compiled calls."""
         native = library.native()
         if native is None or not isinstance(self._library, ctypes.CDLL):
             return None
@@ -487,7 +487,7 @@ class Dnn:
         return attention(self.backend, problem)
 
     def _compiled(self, problem: AttentionProblem, program: Program) -> int:
-        """The plan, as it is on disk or compiled now."""
+        """The plan from the disk cache, or compiled now."""
         files = files_of("dnn")
         key = cache_key(repr(problem), self._target, divmod(self._version, 10_000))
         kept = files.read(key)
@@ -500,7 +500,7 @@ class Dnn:
         return plan
 
     def _restored(self, kept: bytes) -> int | None:
-        """The plan that `_text` wrote, or None if this cuDNN does not take it."""
+        """The plan of a text that `_text` wrote; None if this cuDNN refuses it."""
         text = CHAR, ctypes.create_string_buffer(kept, len(kept))
         try:
             return self.backend.make(PLAN, {**self._owner(PLAN_HANDLE), PLAN_JSON: text})
@@ -514,7 +514,7 @@ class Dnn:
         return text.raw
 
     def _chosen(self, program: Program) -> int:
-        """Compile the first configuration that can be.  Raises NotSupportedError if there is none."""
+        """Compile the first configuration that cuDNN accepts.  Raises NotSupportedError if there is none."""
         graph = program.graph.finish(self.handle)
         refusal = NotSupportedError("it has no kernel for it")
         for mode in (HEURISTIC_A, HEURISTIC_FALLBACK):

@@ -4,41 +4,248 @@
 - Waits block the host with the interpreter unlocked, as cuda.bindings does in every call.
 - Tables of handles need no lock.  One lock guards what is made once: kernels, plans and adopted streams.
 - CUDA_VISIBLE_DEVICES and CUDA_LAUNCH_BLOCKING are honoured by NVIDIA's driver itself.
-- Graphs are in graphs.py, memory and events of other processes in ipc.py.
+- The driver itself refuses what a capture does not permit.  The error of a refused call names its caller;
+  `capture_end` repeats the calls that were refused since the capture began.
+- Capture modes belong to a thread, in the driver: no state of them is kept here.
+- An IPC handle is a fixed struct: kind, exporting process (pid and a random number), device UUID, and the driver's 64
+  bytes.  All but the last is checked here; the driver checks those.
+- The driver opens an allocation of another process as a whole, and counts: one handle gives one address until the last
+  close.  An exporter must not free memory that others have open, nor destroy an event that others wait for.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
+import struct
 from collections import defaultdict
 from functools import partial
 from threading import Lock
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...errors import AcceleratorError
+from ... import host
+from ...core.nvidia import Event, Stream
+from ...core.queue import HotCalls
+from ...errors import AcceleratorError, ArgumentError, ProcessGoneError
 from ...kernel import Access, Buffer, Grid, Kernel
-from ...problem import Problem
+from ...library_operation import LibraryOperation
 from ..api import (
     Address,
     Capabilities,
+    CaptureMode,
+    CaptureStatus,
     CopyKind,
     DeviceProperties,
     EventHandle,
+    GraphExecHandle,
+    GraphHandle,
     KernelHandle,
     PlanHandle,
     StreamHandle,
 )
-from ..hot_calls import HotCalls
 from . import compile, devices, library
 from .blas import BlasHandles
 from .devices import STREAM_NON_BLOCKING, ContextCalls, Devices
-from .gemm import Launch
-from .graphs import GraphCalls
-from .handles import Event, Stream, Table
-from .ipc import IpcCalls
+from .handles import Table
 from .launch import Launcher, LoadedKernel
-from .library import INVALID_HANDLE, NOT_READY, check, check_ready
+from .library import CAPTURE_REFUSALS, INVALID_HANDLE, NOT_READY, check, check_ready
+from .own_kernels import Launch
 from .plans import LIBRARIES, Plan, Planner
+
+# cuda.h
+DOT_VERBOSE = 1
+MODES = (CaptureMode.GLOBAL, CaptureMode.THREAD_LOCAL, CaptureMode.RELAXED)
+STATUSES = (CaptureStatus.NONE, CaptureStatus.ACTIVE, CaptureStatus.INVALIDATED)
+
+
+class Captured:
+    """A CUgraph or a CUgraphExec, and the device that it was captured on."""
+
+    __slots__ = ("cu", "device")
+
+    def __init__(self, device: int, cu: Any) -> None:
+        self.device = device
+        self.cu = cu
+
+
+class GraphCalls:
+    """The graph calls of the Driver."""
+
+    _cu: Any
+    _devices: Devices
+    _streams: Table[Stream]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._graphs: Table[Captured] = Table("graph")
+        self._launchables: Table[Captured] = Table("graph")
+
+    def capture_begin(self, stream: StreamHandle, mode: CaptureMode) -> None:
+        of = self._streams[stream]
+        self._devices.use(of.device)
+        result = self._cu.cuStreamBeginCapture(of.cu, self._mode(mode))
+        check(result, "cuStreamBeginCapture", stream=stream, device=of.device, mode=mode.value)
+        CAPTURE_REFUSALS.clear()
+
+    def capture_end(self, stream: StreamHandle) -> GraphHandle:
+        of = self._streams[stream]
+        self._devices.use(of.device)
+        refused = tuple(CAPTURE_REFUSALS)
+        result = self._cu.cuStreamEndCapture(of.cu)
+        if result[0] and refused:
+            check(result, "cuStreamEndCapture", stream=stream, device=of.device, refused="; ".join(refused))
+        graph = check(result, "cuStreamEndCapture", stream=stream, device=of.device)
+        return GraphHandle(self._graphs.add(Captured(of.device, graph)))
+
+    def capture_status(self, stream: StreamHandle) -> CaptureStatus:
+        of = self._streams[stream]
+        if of.raw == 0:  # the driver refuses to say it of a default stream, which never captures
+            return CaptureStatus.NONE
+        self._devices.use(of.device)
+        found = check(self._cu.cuStreamIsCapturing(of.cu), "cuStreamIsCapturing", stream=stream, device=of.device)
+        return STATUSES[int(found)]
+
+    def capture_mode_exchange(self, mode: CaptureMode) -> CaptureMode:
+        result = self._cu.cuThreadExchangeStreamCaptureMode(self._mode(mode))
+        return MODES[int(check(result, "cuThreadExchangeStreamCaptureMode", mode=mode.value))]
+
+    def _mode(self, mode: CaptureMode) -> Any:
+        return getattr(self._cu.CUstreamCaptureMode, f"CU_STREAM_CAPTURE_MODE_{mode.name}")
+
+    def graph_node_count(self, graph: GraphHandle) -> int:
+        of = self._graphs[graph]
+        _, count = check(self._cu.cuGraphGetNodes(of.cu), "cuGraphGetNodes", graph=graph, device=of.device)
+        return int(count)
+
+    def graph_write(self, graph: GraphHandle, path: str) -> None:
+        of = self._graphs[graph]
+        self._devices.use(of.device)
+        check(self._cu.cuGraphDebugDotPrint(of.cu, path.encode(), DOT_VERBOSE), "cuGraphDebugDotPrint", path=path)
+
+    def graph_raw(self, graph: GraphHandle | GraphExecHandle) -> int:
+        return int((self._launchables if graph in self._launchables else self._graphs)[graph].cu)
+
+    def graph_instantiate(self, graph: GraphHandle) -> GraphExecHandle:
+        of = self._graphs[graph]
+        self._devices.use(of.device)
+        made = check(self._cu.cuGraphInstantiate(of.cu, 0), "cuGraphInstantiate", graph=graph, device=of.device)
+        return GraphExecHandle(self._launchables.add(Captured(of.device, made)))
+
+    def graph_launch(self, graph: GraphExecHandle, stream: StreamHandle) -> None:
+        found, of = self._launchables[graph], self._streams[stream]
+        if found.device != of.device:
+            raise AcceleratorError(
+                f"captured on device {found.device}, launched on stream {stream} of device {of.device}",
+                error_code=INVALID_HANDLE,
+                operator="graph_launch",
+            )
+        self._devices.use(of.device)
+        result = self._cu.cuGraphLaunch(found.cu, of.cu)
+        if result[0]:
+            check(result, "cuGraphLaunch", graph=graph, stream=stream, device=of.device)
+
+    def graph_destroy(self, graph: GraphHandle | GraphExecHandle) -> None:
+        if graph in self._launchables:
+            gone = self._launchables.remove(graph)
+            self._devices.use(gone.device)
+            check(self._cu.cuGraphExecDestroy(gone.cu), "cuGraphExecDestroy", graph=graph, device=gone.device)
+        else:
+            gone = self._graphs.remove(graph)
+            check(self._cu.cuGraphDestroy(gone.cu), "cuGraphDestroy", graph=graph, device=gone.device)
+
+
+MEMORY, EVENT = b"flmc-mem", b"flmc-evt"
+CU_HANDLE_BYTES = 64  # CU_IPC_HANDLE_SIZE
+LAZY_ENABLE_PEER_ACCESS = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, the only flag there is
+INVALID_VALUE = 1  # CUresult
+_HANDLE = struct.Struct(f"<8sI8s40s{CU_HANDLE_BYTES}s")
+_PROCESS = os.urandom(8)  # processes of different containers may have equal pids
+
+
+class IpcCalls:
+    """The calls of the Driver for memory and events of other processes."""
+
+    _cu: Any
+    _devices: Devices
+    _events: Table[Event]
+
+    if TYPE_CHECKING:
+
+        def stream_synchronize(self, stream: StreamHandle) -> None: ...
+
+    def ipc_export(self, device: int, address: Address) -> bytes:
+        self._devices.use(device)
+        handle = check(self._cu.cuIpcGetMemHandle(address), "cuIpcGetMemHandle", device=device, address=hex(address))
+        return self._packed(MEMORY, device, handle)
+
+    def ipc_open(self, device: int, handle: bytes) -> Address:
+        raw = self._unpacked("ipc_open", MEMORY, device, handle, self._cu.CUipcMemHandle)
+        self._devices.use(device)
+        result = self._cu.cuIpcOpenMemHandle(raw, LAZY_ENABLE_PEER_ACCESS)
+        return Address(int(check(result, "cuIpcOpenMemHandle", device=device, exporter=_exporter(handle))))
+
+    def ipc_close(self, device: int, address: Address) -> None:
+        self._devices.use(device)
+        check(self._cu.cuIpcCloseMemHandle(address), "cuIpcCloseMemHandle", device=device, address=hex(address))
+
+    def block_shared(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
+        """Do nothing: an interprocess event recorded on the stream orders the work of other processes."""
+
+    def ipc_flush(self, stream: StreamHandle) -> None:
+        self.stream_synchronize(stream)
+
+    def event_ipc_export(self, event: EventHandle) -> bytes:
+        of = self._events[event]
+        if not of.interprocess:
+            raise AcceleratorError(
+                "the event was made without interprocess=True", error_code=INVALID_VALUE, operator="event_ipc_export"
+            )
+        self._devices.use(of.device)
+        handle = check(self._cu.cuIpcGetEventHandle(of.cu), "cuIpcGetEventHandle", event=event, device=of.device)
+        return self._packed(EVENT, of.device, handle)
+
+    def event_ipc_open(self, device: int, handle: bytes) -> EventHandle:
+        raw = self._unpacked("event_ipc_open", EVENT, device, handle, self._cu.CUipcEventHandle)
+        exporter = _exporter(handle)
+        if not host.is_process_alive(exporter):  # the driver would open it, and no process would record it
+            raise ProcessGoneError(f"process {exporter}, which made the event, has ended", operator="event_ipc_open")
+        self._devices.use(device)
+        result = self._cu.cuIpcOpenEventHandle(raw)
+        opened = check(result, "cuIpcOpenEventHandle", device=device, exporter=exporter)
+        return EventHandle(self._events.add(Event(device, opened, timing=False)))
+
+    def _packed(self, kind: bytes, device: int, handle: Any) -> bytes:
+        raw = ctypes.string_at(int(handle.getPtr()), CU_HANDLE_BYTES)
+        return _HANDLE.pack(kind, os.getpid(), _PROCESS, self._devices.uuid(device).encode(), raw)
+
+    def _unpacked(self, name: str, kind: bytes, device: int, handle: bytes, make: Any) -> Any:
+        """The driver's part of a handle.  Raises ArgumentError for another kind, device, or this process's own."""
+        if not isinstance(handle, bytes) or len(handle) != _HANDLE.size or not handle.startswith(kind):
+            raise ArgumentError(
+                f"this is not a handle of an NVIDIA GPU's {'memory' if kind == MEMORY else 'event'}: "
+                f"{handle[:16]!r}, {len(handle)} bytes",
+                hint="handles of NVIDIA GPUs and of virtual ones cannot be exchanged",
+                operator=name,
+            )
+        _, _, process, uuid, raw = _HANDLE.unpack(handle)
+        if process == _PROCESS:
+            raise ArgumentError(
+                "the handle was exported by this very process", hint="use what it was made from", operator=name
+            )
+        there, here = uuid.rstrip(b"\0").decode("ascii", "replace"), self._devices.uuid(device)
+        if there != here:
+            raise ArgumentError(
+                f"the handle is of device {there}, and was opened on device {device}, {here}", operator=name
+            )
+        made = make()
+        ctypes.memmove(int(made.getPtr()), raw, CU_HANDLE_BYTES)
+        return made
+
+
+def _exporter(handle: bytes) -> int:
+    return int(_HANDLE.unpack(handle)[1])
+
 
 # cuda.h
 EXTERNAL = 1  # CU_EVENT_RECORD_EXTERNAL and CU_EVENT_WAIT_EXTERNAL
@@ -55,9 +262,9 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     capabilities = Capabilities("nvidia", graphs=True, ipc=True, libraries=LIBRARIES)
 
     def __init__(self, bindings: Any = None, shared_library: str = "") -> None:
-        """bindings: stands in for the module cuda.bindings.driver, which `start` finds otherwise.
+        """bindings: replacement of the module cuda.bindings.driver, which `start` imports otherwise.
 
-        shared_library: then the file in which the compiled calls, if there are any, find the driver's functions.
+        shared_library: the file in which the compiled calls find the functions of such a replacement.
         """
         super().__init__()
         self._cu: Any = bindings
@@ -71,7 +278,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         self._kernels: Table[LoadedKernel] = Table("kernel")
         self._kernel_handles: dict[tuple[int, Kernel], KernelHandle] = {}
         self._plans: Table[tuple[int, Plan]] = Table("plan")
-        self._plan_handles: dict[tuple[int, Problem], PlanHandle] = {}
+        self._plan_handles: dict[tuple[int, LibraryOperation], PlanHandle] = {}
         self._blas_handles = BlasHandles()
         self._library_calls: dict[PlanHandle, Any] = {}  # of the plans that compiled calls run
         self._native: Any = None  # the module with the compiled calls, if they are used
@@ -144,25 +351,25 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         check(self._cu.cuMemHostUnregister(address), "cuMemHostUnregister", address=hex(address))
 
     def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        """Nothing: hardware does not know the allocator's blocks."""
+        """Do nothing: hardware does not know the allocator's blocks."""
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
-        """Nothing: hardware does not know the allocator's blocks."""
+        """Do nothing: hardware does not know the allocator's blocks."""
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
-        """Nothing, as of `block_given`."""
+        """Do nothing, as `block_given`."""
 
     def host_taken(self, address: Address, nbytes: int) -> None:
-        """Nothing, as of `block_given`."""
+        """Do nothing, as `block_given`."""
 
     def host_accessed(self, access: Access) -> None:
-        """Nothing, as of `block_given`."""
+        """Do nothing, as `block_given`."""
 
     def drain(self) -> None:
         """Do nothing: the device continues with the queued work."""
 
     def stream_named(self, stream: StreamHandle, name: str, site: str) -> None:
-        """Nothing: no report of the driver's names a stream."""
+        """Do nothing: the driver's reports do not name streams."""
 
     # streams
 
@@ -229,7 +436,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
     def event_destroy(self, event: EventHandle) -> None:
         gone = self._events.remove(event)
         if gone.is_plain and len(self._spare_events[gone.device]) < MAX_SPARE_EVENTS:
-            # Also if a capture recorded it: whoever gets it records it anew before anything waits for it.
+            # Also if a capture recorded it: its next user records it before any wait.
             self._spare_events[gone.device].append(gone)
             return
         self._devices.use(gone.device)
@@ -322,7 +529,7 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
             raise _elsewhere(loaded.entry, loaded.device, stream, of)
         self._launch(loaded, grid, arguments, of)
 
-    def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
+    def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         handle = self._plan_handles.get((device, problem))
         if handle is None:
             with self._lock:
@@ -374,12 +581,12 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         return partial(self._launch, self._kernels[self._load(device, kernel)])
 
     def _prepare(self, device: int, kernel: Kernel, grid: Grid, arguments: bytes, places: tuple[int, ...]) -> Any:
-        """See Planner.  None without compiled calls.  The lock is held."""
+        """As Planner's `prepare`; None without compiled calls.  The lock is held."""
         loaded = self._kernels[self._load(device, kernel)]
         return self._native and self._native.KernelCall(self.hot, loaded, grid, arguments, places)
 
     def _load(self, device: int, kernel: Kernel) -> KernelHandle:
-        """Load, unless another thread just did.  The lock is held."""
+        """Load a kernel unless another thread did.  The lock is held."""
         known = self._kernel_handles.get((device, kernel))
         if known is not None:
             return known
@@ -389,8 +596,8 @@ class NvidiaDriver(GraphCalls, IpcCalls, ContextCalls):
         self._kernel_handles[device, kernel] = handle
         return handle
 
-    def _plan(self, device: int, problem: Problem) -> PlanHandle:
-        """Plan, unless another thread just did.  The lock is held."""
+    def _plan(self, device: int, problem: LibraryOperation) -> PlanHandle:
+        """Make a plan unless another thread did.  The lock is held."""
         known = self._plan_handles.get((device, problem))
         if known is not None:
             return known

@@ -10,12 +10,11 @@ import ctypes
 from threading import Lock
 from typing import Any
 
+from ...core.nvidia import MAX_ARGUMENT_BYTES, Function, Stream
 from ...errors import ArgumentError
 from ...kernel import Buffer, Grid, Kernel
-from .handles import Stream
 from .library import check
 
-MAX_ARGUMENT_BYTES = 32_764  # what a launch can take, on every architecture since Volta
 PLAIN_SHARED_BYTES = 48 * 1024  # dynamic shared memory that needs no permission
 
 # cuda.h: the keys of cuLaunchKernel's `extra`
@@ -35,23 +34,18 @@ class Passage:
         self.address = ctypes.addressof(self._extra)
 
 
-class LoadedKernel:
-    """A kernel on one device.  It keeps the module loaded, and the Kernel alive.
+class LoadedKernel(Function):
+    """A kernel on one device.  It keeps the module loaded, and the Kernel alive."""
 
-    address: the CUfunction's number.  shared_limit: the bytes of dynamic shared memory that it may ask for.
-    """
-
-    __slots__ = ("_function", "_lock", "_module", "address", "device", "entry", "kernel", "shared_limit")
+    __slots__ = ("_function", "_lock", "_module", "entry", "kernel")
 
     def __init__(self, cu: Any, device: int, kernel: Kernel, cubin: bytes) -> None:
         """Load onto `device`, whose context is current.  Raises AcceleratorError."""
         self._module = check(cu.cuModuleLoadData(cubin), "cuModuleLoadData", kernel=kernel.entry, device=device)
         found = cu.cuModuleGetFunction(self._module, kernel.entry.encode())
         self._function = check(found, "cuModuleGetFunction", kernel=kernel.entry, device=device)
-        self.shared_limit = PLAIN_SHARED_BYTES
+        super().__init__(int(self._function), device, PLAIN_SHARED_BYTES)
         self._lock = Lock()
-        self.address = int(self._function)
-        self.device = device
         self.entry = kernel.entry
         self.kernel = kernel
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import callers
+from ...core import nvidia
 from ...errors import (
     CUDA_TEXTS,
     AcceleratorError,
@@ -91,10 +92,7 @@ def nvrtc_bindings() -> Any:
 
 def native() -> Any | None:
     """The module with compiled calls, or None in a build without them."""
-    try:
-        return importlib.import_module(".native", __package__)
-    except ModuleNotFoundError:
-        return None
+    return nvidia if hasattr(nvidia, "Native") else None
 
 
 def bindings_version() -> str:
@@ -125,14 +123,14 @@ def initialize(cu: Any) -> int:
 
 
 def first_initialized() -> tuple[int, list[str]] | None:
-    """The process that initialized the driver first, and where; None if none has.  A forked child has its parent's."""
+    """(Process, place) of the driver's first initialization; None before it.  A forked child inherits it."""
     return _first[0] if _first else None
 
 
 def check(result: tuple[Any, ...], what: str, /, **values: Any) -> Any:
-    """The result of a cuda.bindings call beside its code: None, one value, or a tuple.
+    """The result of a cuda.bindings call without its code: None, one value, or a tuple.
 
-    what: the call's name;  values: what it was given, for the message.
+    what: the call's name;  values: its arguments, for the message.
     Raises: OutOfMemoryError, NoDeviceError or AcceleratorError, according to the code.
     """
     if result[0]:
@@ -159,10 +157,10 @@ def check_blas(status: int, what: str, /, **values: Any) -> None:
 
 
 def check_dnn(status: int, what: str, message: str, /, **values: Any) -> None:
-    """Raise unless a cuDNN call succeeded: NotSupportedError if cuDNN does not do what was asked for, else
-    OutOfMemoryError or AcceleratorError.
+    """Raise an error unless a cuDNN call succeeded.
 
-    message: what cuDNN says about it.
+    message: cuDNN's text.
+    Raises: NotSupportedError for an unsupported operation, OutOfMemoryError, AcceleratorError.
     """
     if status == SUCCESS:
         return
@@ -173,7 +171,7 @@ def check_dnn(status: int, what: str, message: str, /, **values: Any) -> None:
 
 
 def check_nvml(status: int, what: str, /, **values: Any) -> None:
-    """Raise NotSupportedError, NoDeviceError or AcceleratorError, according to the code, unless a call succeeded."""
+    """Raise NotSupportedError, NoDeviceError or AcceleratorError, by the code, unless an NVML call succeeded."""
     if status == SUCCESS:
         return
     fact = _fact(what, f"{NVML_CODES.get(status, 'unknown code')} (NVML status {status})", values)
@@ -205,7 +203,7 @@ def error_of(code: Any, what: str, values: Mapping[str, Any]) -> FlambeauError:
 
 
 def _lost(fact: str, number: int) -> AcceleratorError:
-    """The device's work has failed at some launch before this call."""
+    """The fact that the device's work failed at a launch before this call."""
     fact = f"{fact}; met by {callers.caller()}"
     suspects = callers.suspects() if callers.suspects is not None else []
     if suspects:

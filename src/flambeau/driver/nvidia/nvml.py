@@ -53,7 +53,7 @@ class ProcessInfo(ctypes.Structure):
 
 
 class Nvml:
-    """The library, initialized.  A device is a handle, which `device` gives for a UUID."""
+    """The initialized library.  A device is a handle, which `device` returns for a UUID."""
 
     def __init__(self, found: Any) -> None:
         self._library = found
@@ -78,7 +78,7 @@ class Nvml:
 
     @cached_property
     def has_divided(self) -> bool:
-        """Whether CUDA sees instances (MIG) of a device in its place."""
+        """Whether CUDA sees a device's MIG instances instead of the device."""
         return any(self._is_divided(self._at(index)) for index in range(len(self.uuids)))
 
     def _is_divided(self, device: c_void_p) -> bool:
@@ -163,9 +163,9 @@ def whole_devices() -> tuple[str, ...] | None:
 
 
 class NvidiaMonitor:
-    """An implementation of `driver.api.Monitor`.
+    """The implementation of `driver.api.Monitor`.
 
-    started: the process's driver, whose devices are asked for their UUIDs; without one, CUDA_VISIBLE_DEVICES is read.
+    started: the process's driver, whose devices have UUIDs; without one, CUDA_VISIBLE_DEVICES is read.
     Raises: NoDeviceError if there is no NVML.
     """
 
@@ -211,7 +211,7 @@ class NvidiaMonitor:
 
 
 def device_count() -> int:
-    """How many devices can be used, or 0.  Never raises."""
+    """Number of usable devices, 0 after any failure.  Never raises."""
     try:
         bindings = library.driver_bindings()
         uuids = visible_uuids()
@@ -227,7 +227,7 @@ def visible_uuids() -> list[str] | None:
 
 
 def has_device() -> bool:
-    """Whether any device could be used if CUDA_VISIBLE_DEVICES let it.  Never raises."""
+    """Whether a device would be usable without CUDA_VISIBLE_DEVICES.  Never raises."""
     try:
         library.driver_bindings()
         uuids = whole_devices()

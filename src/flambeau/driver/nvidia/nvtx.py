@@ -1,4 +1,4 @@
-"""NVTX, by which a program tells NVIDIA's profilers what it is doing, through the C library that NVIDIA's wheels bring.
+"""NVTX markers for NVIDIA's profilers, through the C library in NVIDIA's wheels.
 
 Without a profiler every call returns at once; the profiler names itself to the library by NVTX_INJECTION64_PATH.
 """
@@ -24,7 +24,7 @@ SIGNATURES: dict[str, tuple[tuple[Any, ...], Any]] = {
 
 
 class NvtxMarkers:
-    """An implementation of `driver.api.Markers`."""
+    """The implementation of `driver.api.Markers`."""
 
     def __init__(self, library: Any) -> None:
         self._library = library

@@ -1,5 +1,6 @@
-"""Who solves a problem: NVIDIA's library where it is installed and can, flambeau's own kernel otherwise, and for small
-products.
+"""Choice of the implementation of a problem: NVIDIA's library if it is installed and supports it, else an own kernel.
+
+Small products always use an own kernel.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from functools import partial
 from typing import Any, Protocol
 
 from ... import config
+from ...core.nvidia import Stream
 from ...errors import NotSupportedError
 from ...kernel import Grid, Kernel
-from ...problem import Attention, AttentionBackward, Gemm, Problem
-from . import attention_fallback, blas, dnn, gemm
+from ...library_operation import Attention, AttentionBackward, Gemm, LibraryOperation
+from . import blas, dnn, own_kernels
 from .devices import Devices
-from .gemm import Launch, OwnProduct
-from .handles import Stream
+from .own_kernels import Launch, OwnProduct
 
 LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
 
@@ -31,11 +32,11 @@ class Plan(Protocol):
 
 
 class Planner:
-    """Makes plans.  The driver's lock is held, and the device's context is current, whenever it is called.
+    """Makes plans.  In every call, the driver's lock is held and the device's context is current.
 
-    load: loads a kernel on a device, and returns what puts it on a stream.
-    prepare: the `Plan.native` that launches a kernel on a device: on that grid, with those arguments, in which the
-    operands' addresses go to those places.
+    load: loads a kernel on a device, and returns the function that launches it.
+    prepare: makes the `Plan.native` that launches a kernel on a device with a grid and arguments, and writes the
+    operands' addresses at the given offsets.
     """
 
     def __init__(
@@ -51,28 +52,28 @@ class Planner:
         self._blas: dict[int, blas.Blas | None] = {}
         self._dnn: dict[int, dnn.Dnn | None] = {}
 
-    def plan(self, device: int, problem: Problem) -> Plan:
+    def plan(self, device: int, problem: LibraryOperation) -> Plan:
         """Raises NotSupportedError if no library or kernel supports the problem."""
         if isinstance(problem, Gemm):
-            library = None if gemm.is_small(problem) else self._cublas_plan(device, problem)
+            library = None if own_kernels.is_small(problem) else self._cublas_plan(device, problem)
             return library or self._own_product(device, problem)
         if isinstance(problem, (Attention, AttentionBackward)):
             return self._cudnn_plan(device, problem) or self._own_attention(device, problem)
         raise NotSupportedError(f"library_plan of kind {problem.kind}: the nvidia driver does not have this call yet")
 
     def workspace(self, device: int) -> int:
-        """The bytes of workspace that cuBLASLt gets."""
+        """Bytes of cuBLASLt's workspace."""
         if self._granted is not None:
             return self._granted
         is_hopper = self._devices.attribute(device, "COMPUTE_CAPABILITY_MAJOR") >= 9
         return blas.WORKSPACE_BYTES_HOPPER if is_hopper else blas.WORKSPACE_BYTES
 
     def _own_product(self, device: int, problem: Gemm) -> Plan:
-        kernel = gemm.kernel_of(problem)
+        kernel = own_kernels.kernel_of(problem)
         made = OwnProduct(problem, self._load(device, kernel))
         if made.grid is not None:
-            unaddressed = made.packed((0,) * gemm.OPERANDS)
-            made.native = self._prepare(device, kernel, made.grid, unaddressed, kernel.offsets[: gemm.OPERANDS])
+            unaddressed = made.packed((0,) * own_kernels.OPERANDS)
+            made.native = self._prepare(device, kernel, made.grid, unaddressed, kernel.offsets[: own_kernels.OPERANDS])
         return made
 
     def _cublas_plan(self, device: int, problem: Gemm) -> Plan | None:
@@ -83,15 +84,15 @@ class Planner:
             self._blas[device] = blas.Blas(found, device, self.workspace(device)) if found else None
         cublas = self._blas[device]
         if cublas is None:
-            gemm.warn_cublas_is_missing()
+            own_kernels.warn_cublas_is_missing()
             return None
         return cublas.plan(problem)
 
     def _own_attention(self, device: int, problem: Attention | AttentionBackward) -> Plan:
         load = partial(self._load, device)
         if isinstance(problem, AttentionBackward):
-            return attention_fallback.AttentionBackwardFallback(problem, load)
-        return attention_fallback.AttentionFallback(problem, load)
+            return own_kernels.AttentionBackwardFallback(problem, load)
+        return own_kernels.AttentionFallback(problem, load)
 
     def _cudnn_plan(self, device: int, problem: Attention | AttentionBackward) -> Plan | None:
         if not dnn.takes(problem):

@@ -1,9 +1,9 @@
 """Prebuilt cubins shipped with the package: one zip file per architecture, written by `scripts/build`.
 
-- A kernel is found by its source text, the options and the architecture.  Which compiler made it does not matter, and
-  none is needed; but a driver reads no code of a compiler that is a major version of CUDA newer than itself.
-- The file is trusted as the package's own code is: whoever may write the one may write the other.  It may be damaged,
-  so each entry has its digest, and what does not fit is compiled instead.
+- A kernel is found by its source text, the options and the architecture, independent of the compiler's version.  No
+  compiler is needed; but a driver does not load code of a compiler with a newer major version of CUDA.
+- The file is trusted like the package's code, which has the same write permissions.  It may be damaged, so each entry
+  has a digest; a kernel with a wrong digest is compiled instead.
 - A zip file holds names and bytes; reading it runs nothing.
 """
 
@@ -31,7 +31,7 @@ Version = tuple[int, int]
 
 
 def cache_key(source: str, arch: str, version: Version | None) -> str:
-    """A name for the result of compiling `source`: a hex digest.  version: of NVRTC, or None where any will do."""
+    """The name of a compiled `source`: a hex digest.  version: of NVRTC, or None for any."""
     digest = hashlib.sha256()
     made_by = f"{version[0]}.{version[1]}" if version else "any"
     for part in (source, arch, made_by, *OPTIONS):
@@ -60,7 +60,7 @@ class Archive:
         return len(self._names)
 
     def read(self, key: str) -> bytes | None:
-        """A kernel's machine code, or None if it is not here undamaged."""
+        """A kernel's machine code; None if it is absent or damaged."""
         if self._zip is None or _name(key) not in self._names:
             return None
         try:
@@ -94,12 +94,12 @@ def archive(arch: str) -> Archive:
 
 
 def architectures() -> dict[str, int]:
-    """How many kernels are shipped for each architecture."""
+    """Number of shipped kernels per architecture."""
     return {path.stem: len(archive(path.stem)) for path in sorted(DIRECTORY.glob("sm_*.zip"))}
 
 
 def write_archive(path: Path, cubins: Mapping[str, bytes], version: Version) -> int:
-    """Make an archive of {key: machine code}; its size in bytes."""
+    """Write an archive of {key: machine code}; return its size in bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".new")
     with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as made:

@@ -14,8 +14,7 @@ from ...byte_ranges import ByteRange, byte_range
 from ...errors import AccessError
 from ...kernel import Access
 from ...vector_clock import Clock, StreamKey
-from .ranges import Spans
-from .space import POISON, Space
+from .space import POISON, Space, Spans
 
 if TYPE_CHECKING:
     from .queue import Command

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections import deque
 from typing import TypeVar
 
 from ...config import Gpus, blas_workspace
+from ...core.native import ReentrantLock
 from ...errors import AcceleratorError
 from ...kernel import Kernel
 from ..api import Capabilities, EventHandle, KernelHandle, PlanHandle, StreamHandle
@@ -16,9 +16,8 @@ from .clock import HostClocks
 from .copies import Copies
 from .engine import Engine
 from .events import INVALID_HANDLE, Event, Events
-from .queue import Queue
+from .queue import Loaded, Queue
 from .schedule import Faults, Schedule, from_text
-from .work import Loaded
 
 INVALID_DEVICE = 101  # CUresult
 LIBRARIES = frozenset({"gemm", "attention", "attention_backward"})
@@ -49,7 +48,8 @@ class Calls:
         )
         self.faults = Faults()
         self.is_profiled = False
-        self._lock = threading.RLock()
+        self._lock = ReentrantLock()
+        self._inner_lock = self._lock.inner
         self._engine = Engine(choice, schedule or from_text(choice.schedule))
         self._captures = self._engine.captures
         self._events_of = Events(self._engine)
@@ -98,7 +98,9 @@ class Calls:
             self._contexts.add(0)
 
     def _queue(self, stream: StreamHandle) -> Queue:
-        queue = self._lookup(self._streams, stream, "stream")
+        queue = self._streams.get(stream)
+        if queue is None:
+            queue = self._lookup(self._streams, stream, "stream")
         if self._engine.runner.failures:
             self._engine.runner.check(queue.device)
         return queue

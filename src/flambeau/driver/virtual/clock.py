@@ -12,7 +12,7 @@ import threading
 from dataclasses import dataclass, field
 
 from ...errors import ConfigError
-from ...problem import Attention, AttentionBackward, Gemm, Problem
+from ...library_operation import Attention, AttentionBackward, Gemm, LibraryOperation
 from ..api import DeviceProperties
 
 
@@ -74,7 +74,7 @@ class Preset:
             return duration_ns
         return self.kernel_start_ns + int((duration_ns - self.kernel_start_ns) / share)
 
-    def library_ns(self, problem: Problem, nbytes: int) -> int:
+    def library_ns(self, problem: LibraryOperation, nbytes: int) -> int:
         """Device time of a library call that accesses `nbytes` bytes."""
         if isinstance(problem, Gemm):
             return self.gemm_ns(problem, nbytes)

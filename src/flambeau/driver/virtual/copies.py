@@ -12,12 +12,11 @@ from ...errors import AcceleratorError
 from ...kernel import Access
 from ..api import CopyKind
 from .access import MemoryAccess
-from .capture import CAPTURE_UNSUPPORTED
+from .capture import CAPTURE_UNSUPPORTED, nothing
 from .engine import Engine
 from .memory import INVALID_VALUE, device_of
-from .queue import Queue
+from .queue import Queue, run_copy, run_copy_from_host, run_copy_to_host, run_fill
 from .schedule import Faults
-from .work import run_copy, run_copy_from_host, run_copy_to_host, run_fill
 
 PEER_ACCESS_UNSUPPORTED = 217  # CUresult
 
@@ -79,7 +78,13 @@ class Copies:
         engine.submit(
             queue, name, run_copy_to_host, target.low, (source,), (block,), duration, preset.launch_ns, copies
         )
-        engine.wait_for_queue(queue)
+        copy = queue.last
+        try:
+            engine.wait_for_queue(queue)
+        except BaseException:
+            if copy is not None:
+                copy.work = nothing  # its target may be gone when it runs
+            raise
 
     def _check_pageable(self, queue: Queue, name: str) -> None:
         """Refuse a copy of pageable memory on a capturing stream: a launch would not find the bytes."""

@@ -13,10 +13,12 @@ import os
 import sys
 from typing import NamedTuple
 
+from ... import signals
 from ...config import Gpus
+from ...core.queue import HotCalls
 from ...errors import AcceleratorError, NotSupportedError, OutOfMemoryError
 from ...kernel import Access, Buffer, Grid, Kernel
-from ...problem import Problem
+from ...library_operation import LibraryOperation
 from ..api import (
     Address,
     CopyKind,
@@ -28,7 +30,6 @@ from ..api import (
     PlanHandle,
     StreamHandle,
 )
-from ..hot_calls import HotCalls
 from .access import MemoryAccess
 from .base import LIBRARIES, Calls, next_handle
 from .clock import preset
@@ -37,9 +38,8 @@ from .events import INVALID_HANDLE, Event
 from .graphs import GraphCalls
 from .ipc import IpcCalls
 from .memory import INVALID_VALUE
-from .queue import Queue
+from .queue import Loaded, Queue, run_failure, run_reference
 from .races import HOST
-from .work import Loaded, run_failure, run_reference
 
 STEP = 8  # multiprocessors: parts of the modelled GPU are multiples of it
 
@@ -145,7 +145,7 @@ class MemoryCalls(Calls):
             pinned.blocks.remove(block)
 
     def block_taken(self, device: int, address: Address, nbytes: int, stream: StreamHandle) -> None:
-        with self._lock:
+        with self._inner_lock:  # an allocator calls it, in a critical section
             queue = self._queue(stream)
             if queue.device != device:
                 raise AcceleratorError(
@@ -156,9 +156,8 @@ class MemoryCalls(Calls):
             self._engine.take_block(queue, address, address + nbytes)
 
     def block_given(self, device: int, address: Address, nbytes: int) -> None:
-        with self._lock:
-            self._check_index(device)  # what is given back on a device that is lost counts too
-            self._engine.memory.devices[device].give(address, address + nbytes)
+        self._check_index(device)  # what is given back on a device that is lost counts too
+        self._engine.memory.devices[device].give(address, address + nbytes)
 
     def block_finished(self, address: Address, event: EventHandle) -> None:
         with self._lock:
@@ -204,6 +203,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         return self._engine.preset.properties(device, self._engine.memory.devices[device].total)
 
     def device_synchronize(self, device: int) -> None:
+        signals.replace_handlers()
         with self._lock:
             self._captures.check_device(device, "device_synchronize")
             self._call(device)
@@ -298,6 +298,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             return True
 
     def stream_synchronize(self, stream: StreamHandle) -> None:
+        signals.replace_handlers()
         with self._lock:
             queue = self._queue(stream)
             self._captures.check_stream(queue, "stream_synchronize")
@@ -344,6 +345,7 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
             return self._events_of.is_done(self._event(event), orders)
 
     def event_synchronize(self, event: EventHandle, orders: bool = True) -> None:
+        signals.replace_handlers()
         with self._lock:
             self._events_of.wait_on_host(self._event(event), orders)
 
@@ -401,9 +403,13 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         return Loaded(device, kernel.entry, kernel.reference, kernel.bind, duration)
 
     def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
-        with self._lock:
+        signals.look()
+        self._lock.acquire()
+        try:
             queue = self._queue(stream)
-            loaded = self._lookup(self._kernels, kernel, "kernel")
+            loaded = self._kernels.get(kernel)
+            if loaded is None:
+                loaded = self._lookup(self._kernels, kernel, "kernel")
             (x, y, z), threads, shared = grid
             if not (0 < x <= MAX_X and 0 < y <= MAX_YZ and 0 < z <= MAX_YZ and 0 < threads <= MAX_THREADS):
                 raise AcceleratorError(
@@ -419,6 +425,8 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
                     operator=loaded.name,
                 )
             self._enqueue(queue, loaded, bytes(arguments))
+        finally:
+            self._lock.release()
 
     def _enqueue(self, queue: Queue, loaded: Loaded, arguments: object) -> None:
         engine, device, name = self._engine, queue.device, loaded.name
@@ -431,11 +439,11 @@ class VirtualDriver(MemoryCalls, GraphCalls, IpcCalls, ContextCalls):
         bound = loaded.bound(arguments)
         find = engine.memory.find
         blocks = [find(device, access.low, access.high, name) for access in bound.accesses]
-        work = run_failure if self.faults.launch.strikes() else run_reference
-        duration = engine.preset.within(queue.share, bound.duration_ns)
+        work = run_failure if self.faults.launch.left and self.faults.launch.strikes() else run_reference
+        duration = bound.duration_ns if queue.share == 1.0 else engine.preset.within(queue.share, bound.duration_ns)
         engine.submit(queue, name, work, (loaded, bound), bound.accesses, blocks, duration, engine.preset.launch_ns)
 
-    def library_plan(self, device: int, problem: Problem) -> tuple[PlanHandle, int]:
+    def library_plan(self, device: int, problem: LibraryOperation) -> tuple[PlanHandle, int]:
         if problem.kind not in LIBRARIES:
             raise NotSupportedError(f"the virtual driver does not solve {problem.kind!r}", operator="library_plan")
         with self._lock:

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from ... import callers
 from ...config import Gpus
+from ...core.queue import hooks
 from ...errors import AcceleratorError
-from ...hooks import hooks
 from ...vector_clock import Clock, VectorClocks
 from .access import TAKING, History, MemoryAccess, Overlap, Taken
 from .capture import Captures
 from .clock import CopyEngine, HostClocks, preset
 from .memory import Block, Memory
-from .queue import WAITS_KEPT, Awaited, Command, Join, Queue, Runner, Work, place_of
+from .queue import WAITS_KEPT, Awaited, Command, Join, Queue, Runner, Work, place_of, run_poison
 from .races import HOST, Found, Races, race_error, unfinished
 from .schedule import Schedule
 from .space import reservable
-from .work import run_poison
 
 if TYPE_CHECKING:
     from .events import Waited
@@ -113,9 +112,11 @@ class Engine:
             return
         if not site:
             site, called = callers.call()
-        call = place_of(site, launched), called
-        found = self.check(queue, name, call, accesses, blocks, [each.history for each in blocks])
-        self._make_room(queue)
+        call = place_of(site, launched) if launched else site, called
+        histories = [each.history for each in blocks]
+        found = self.check(queue, name, call, accesses, blocks, histories)
+        if len(queue.pending) >= MAX_PENDING:
+            self._make_room(queue)
         command = Command(queue, name, work, detail, accesses, blocks, site)
         command.called = called
         command.launched = launched
@@ -135,7 +136,7 @@ class Engine:
             self._observe(command, start, now, bool(engines))
         if found is not None and found.conflicts:
             self.races.mark(command, queue.handle, found.conflicts)
-        self.races.record(command, found, [each.history for each in blocks])
+        self.races.record(command, found, histories)
         queue.append(command)
 
     def check(

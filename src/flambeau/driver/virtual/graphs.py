@@ -290,7 +290,12 @@ class GraphCalls(Calls):
             finally:
                 trial.undo()
         self._engine.clock.spend(self._engine.preset.launch_ns)
-        found.last = _walk(found, queue, blocks, Submission(self._engine, self._events_of), site)
+        runner = self._engine.runner
+        runner.is_interruptible = False  # where a full queue makes the launch wait: it is queued as a whole
+        try:
+            found.last = _walk(found, queue, blocks, Submission(self._engine, self._events_of), site)
+        finally:
+            runner.is_interruptible = True
 
     def _blocks(self, node: Node) -> list[Block]:
         return [self._block(node, access, home) for access, home in zip(node.accesses, node.homes)]

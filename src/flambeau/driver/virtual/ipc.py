@@ -30,8 +30,7 @@ from .memory import INVALID_VALUE, Block, Segment, device_of
 from .races import unfinished
 
 if TYPE_CHECKING:
-    from threading import RLock
-
+    from ...core.native import ReentrantLock
     from .engine import Engine
     from .events import Event
     from .queue import Command, Queue
@@ -58,7 +57,7 @@ class Import:
 class Ipc:
     """IPC state of one machine: exported and imported memory and events."""
 
-    def __init__(self, engine: Engine, lock: RLock, events: dict[EventHandle, Event]) -> None:
+    def __init__(self, engine: Engine, lock: ReentrantLock, events: dict[EventHandle, Event]) -> None:
         self._engine = engine
         self._lock = lock
         self._events = events

@@ -18,8 +18,7 @@ from typing import Any
 from ...errors import AcceleratorError, AccessError, ConfigError, OutOfMemoryError
 from ..api import Address
 from .access import History
-from .ranges import Blocks, Ranges
-from .space import GRANULE, DeviceSpace, Space
+from .space import GRANULE, Blocks, DeviceSpace, Ranges, Space
 
 ADDRESS_BITS = 44  # each device has 2**44 bytes of addresses
 FIRST_ADDRESS = 1 << 50
@@ -220,7 +219,7 @@ class DeviceMemory:
         return block
 
     def give(self, low: int, high: int) -> None:
-        """The live block [low, high) dies."""
+        """The live block [low, high) dies.  Takes no lock: it is one change."""
         block = self.blocks.at.get(low)
         if block is None or not block.is_live or block.high != high:
             raise AcceleratorError(

@@ -1,10 +1,15 @@
 """torch.nn.parallel: one module on several devices."""
 
 from ...errors import no_attribute as _no_attribute
-from ...parallel.data_parallel import DataParallel, data_parallel
-from ...parallel.parallel_apply import parallel_apply
-from ...parallel.replicate import replicate
-from ...parallel.scatter_gather import gather, scatter, scatter_kwargs
+from ...parallel.data_parallel import (
+    DataParallel,
+    data_parallel,
+    gather,
+    parallel_apply,
+    replicate,
+    scatter,
+    scatter_kwargs,
+)
 from . import comm
 
 __all__ = [

@@ -5,7 +5,7 @@
 //  - ACROSS false: a group's lanes are neighbours, and read along the reduced dimensions.  ACROSS true: neighbouring
 //    threads are lanes of neighbouring results, which is fast where results lie next to each other in memory.
 //  - `wide`: a thread loads WIDE neighbouring values at once, of one result or, with ACROSS, of neighbouring results.
-//    The host says so where every such run is aligned (ops/reduction.py).
+//    The host says so where every such run is aligned (ops/reduction_kernels.py).
 //  - Four or more loads are under way in each thread where one stride leads to them: memory is far away.
 //  - The order in which values are joined depends on the layout only, so results are the same in every run.
 //  - Dimensions [0, kept) of a layout count results, dimensions [kept, ndim) what is reduced.

@@ -37,11 +37,11 @@ PRELOAD = ["flambeau.testing.kills", "flambeau.driver.virtual.driver", "numpy"]
 
 
 class LeakError(FlambeauError, AssertionError):
-    """Something was not given back."""
+    """Memory, descriptors or references were not released."""
 
 
 class Figures(NamedTuple):
-    """What must not grow.  Bytes of device memory; open files; IPC handles and references; shared host storages."""
+    """Counts that must not grow: bytes of device memory, open files, IPC handles and references, shared storages."""
 
     allocated: int
     files: int
@@ -52,7 +52,7 @@ class Figures(NamedTuple):
 
 
 def figures() -> Figures:
-    """What this process holds now, once everything that is due has come back."""
+    """The counts of this process, after collecting everything that can be released."""
     control.ipc_collect()
     report = control.ipc_report()
     handles, _ = shared_memory.host_side().exports.accounts()
@@ -62,7 +62,7 @@ def figures() -> Figures:
 
 
 def consume(inbox: Any, outbox: Any, neighbour: Any) -> None:
-    """A consumer: receive, write, keep, drop, pass on and send back, until it is killed."""
+    """Main function of a consumer: receive, write, keep, drop, pass on and send back, until it is killed."""
     kept: list[Any] = []
     while True:
         try:
@@ -97,7 +97,7 @@ class Round:
             consumer.start()
 
     def run(self, late: bool) -> None:
-        """Send, listen a while, kill, clear up."""
+        """Send tensors, receive some answers, kill consumers and clean up."""
         sent = self._send()
         for _ in range(self.chance.randrange(sent + 1)):
             self._listen()
@@ -124,7 +124,7 @@ class Round:
             assert isinstance(double, Tensor) and isinstance(own, Tensor)
 
     def _clear_up(self) -> None:
-        """The consumers that are left are killed too, then the queues' messages are taken back."""
+        """Kill the remaining consumers and withdraw the queues' messages."""
         for consumer in self.consumers:
             consumer.kill()
             consumer.join()
@@ -135,7 +135,7 @@ class Round:
 
 
 def run(rounds: int, seed: int, late: bool = False) -> Figures:
-    """Run rounds on a virtual GPU, or an NVIDIA one if FLAMBEAU_GPUS says so; the figures, as before the first.
+    """Run rounds on a virtual GPU, or on an NVIDIA one if FLAMBEAU_GPUS selects it; return the counts before the first.
 
     Raises: LeakError, which names the round.
     """

@@ -2,6 +2,6 @@
 
 from ...data.collate import default_collate, default_convert
 from ...data.loader import DataLoader
-from ...data.worker import get_worker_info
+from ...data.workers import get_worker_info
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]

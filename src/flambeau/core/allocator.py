@@ -1,0 +1,450 @@
+"""The caching allocator of one device: carves the driver's segments into blocks and reuses them.
+
+Policy
+- Sizes are rounded to 512 B.  Up to 1 MiB: the small pool, carved from 2 MiB segments.  Above: the large pool; requests
+  under 10 MiB share segments of 20 MiB, others get a segment of their own, a multiple of 2 MiB.
+- A block serves only the stream that its segment was made for; it changes stream only by way of the driver.
+- A block that other streams used comes back once the events recorded on them, when its free was drained, are done.
+- Memory goes back to the driver only in `empty_cache`, above the garbage collection threshold, or when the driver has
+  no more; only then does the host wait.  With exact settings, freed blocks go back, that way, in the next `allocate`.
+- If nothing fits: reclaim what has finished, and what `last_resort` frees, hand back oversize segments, wait for all
+  events and search again, hand back every idle segment, give up.  After that, all numbers are what they were.
+
+Invariants
+- `free` takes no lock: it may run in a finalizer, inside any lock, this one included.  It appends to a list, which the
+  next call that takes the lock drains.
+- Under the lock: driver calls, `record_event` and the block hooks.  They must not call this allocator, `free` excepted,
+  and whoever calls this allocator holds no lock that `record_event` takes.
+- During a capture no event is recorded, asked for or waited for, and no segment is handed back.  What capturing streams
+  ask for comes from the private pool of the capture (private.py), and goes back there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..driver.api import Driver, StreamHandle
+from ..errors import ArgumentError
+from ..memory.out_of_memory import TOO_LARGE_TO_TRY, Shortage, too_large
+from ..memory.pending import Pending, RecordEvent
+from ..memory.private import PoolId, PrivatePool, PrivatePools, relaxed
+from ..memory.segments import Segments
+from ..memory.settings import BLOCK_GRAIN, UNLIMITED, Settings, check_fraction, rounded
+from ..memory.statistics import Incidents, report
+from .native import Lock
+from .pool import SMALL_LIMIT, Block, Counters, Flow, Pool, invalid_pointer, note_peaks, settle
+from .queue import hooks
+
+ProcessUsage = Callable[[], Sequence[tuple[int, int]]]
+
+
+class CachingAllocator:
+    """Hands out blocks of one device's memory.
+
+    record_event(stream): creates an event without timing, records it on the stream and returns it.
+    process_usage():      (process id, bytes) of every process on the device, for the out-of-memory text; may be None.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        device: int,
+        record_event: RecordEvent,
+        settings: Settings | None = None,
+        process_usage: ProcessUsage | None = None,
+    ) -> None:
+        self.device = device
+        self._driver = driver
+        self._watches_blocks = driver.capabilities.watches_blocks
+        self._process_usage = process_usage
+        self.lock = Lock()
+        self._given: list[Block] = []
+        self._pending: Pending[Block] = Pending(driver, record_event)
+        self._awaited = self._pending.queues
+        self._segments = Segments(driver, device, record_event)
+        self._total = Counters()
+        self._small, self._large = Pool(True, self._total), Pool(False, self._total)
+        self._private = PrivatePools()
+        self._captured: PrivatePool | None = None
+        self._released: list[PoolId] = []
+        self._oversize = Flow()
+        self._fraction = 1.0
+        self._incidents = Incidents()
+        self.last_resort: Callable[[], None] | None = None  # may free blocks, when there is no more memory
+        self.configure(settings or Settings())
+
+    # blocks
+    def allocate(self, nbytes: int, stream: StreamHandle) -> Block:
+        """A block of at least `nbytes` bytes whose first use is on `stream`.
+
+        Host:   returns at once, unless the driver has no more memory: then it may wait for the device.
+        Raises: OutOfMemoryError if there is no room even then; ArgumentError if nbytes is not positive.
+        """
+        self.lock.acquire()
+        try:
+            block = self.take(nbytes, stream)
+        finally:
+            self.lock.release()
+        return block
+
+    def take(self, nbytes: int, stream: StreamHandle) -> Block:
+        """As `allocate`, under `lock`, which the caller holds until the block has its owner: else it could be lost."""
+        if nbytes <= 0:
+            raise ArgumentError(f"{nbytes} bytes were asked for; a block has at least 1", operator="allocate")
+        size = rounded(nbytes, self._divisions) if self._divisions else (nbytes + BLOCK_GRAIN - 1) & -BLOCK_GRAIN
+        pool = self._small if size <= SMALL_LIMIT else self._large
+        if self._captured is not None:
+            pool = self._captured.instead_of(pool, stream, self._driver)
+        if self._given:
+            self._drain()
+        if self._awaited:
+            self._poll()
+        block = pool.take(size, stream) or self._find_room(pool, size, stream)
+        if self._watches_blocks:
+            self._show_taken(pool, block, nbytes, stream)
+        block.requested = nbytes
+        if block.served != size:
+            block.served = size
+            block.free_list = None
+        block.allocated = True
+        counters = pool.counters
+        counters.allocation.allocated += 1
+        counters.allocated_bytes.allocated += block.nbytes
+        counters.requested_bytes.allocated += nbytes
+        if block.nbytes >= pool.max_split:
+            block.is_oversize = True
+            self._oversize.add(1)
+        if hooks.on_block_taken is not None:
+            hooks.on_block_taken(block, stream)
+        return block
+
+    def _show_taken(self, pool: Pool, block: Block, nbytes: int, stream: StreamHandle) -> None:
+        try:
+            self._driver.block_taken(self.device, block.address, nbytes, stream)
+        except BaseException:
+            pool.put(block)
+            raise
+
+    def free(self, block: Block) -> None:
+        """Give a block back.  Safe in finalizers and under any lock; takes effect when the next call drains it.
+
+        Host:   returns at once.
+        Raises: AcceleratorError if the block was freed already.
+        """
+        if not block.allocated:
+            raise invalid_pointer("free", block.address)
+        block.allocated = False
+        self._given.append(block)
+
+    def record_stream(self, block: Block, stream: StreamHandle) -> None:
+        """Keep the block, once freed, from reuse until the work that `stream` has by then is done.
+
+        Nothing for the block's own stream.  Host: returns at once.  Raises: AcceleratorError if the block was freed.
+        """
+        if not block.allocated:
+            raise invalid_pointer("record_stream", block.address)
+        if stream == block.stream:
+            return
+        with self.lock:
+            if stream not in block.streams:
+                block.streams.append(stream)
+
+    def owns(self, address: int) -> bool:
+        """Whether the address lies in one of this allocator's segments."""
+        with self.lock:
+            found = self._segments.owns(address)
+        return found
+
+    # options
+    def configure(self, settings: Settings) -> None:
+        """Change the settings.  Omitted ones return to their defaults, except the limit."""
+        with self.lock:
+            self._segments.settings = settings
+            self._divisions = settings.roundup_divisions
+            for pool in (self._small, self._large, *self._private.pools()):
+                pool.max_split = settings.max_split_size
+                pool.max_excess = settings.max_non_split_rounding
+        if settings.memory_fraction is not None:
+            self.set_fraction(settings.memory_fraction)
+
+    @property
+    def settings(self) -> Settings:
+        return self._segments.settings
+
+    def set_fraction(self, fraction: float) -> None:
+        """Let this process reserve at most this part of the device's memory.
+
+        Raises: ArgumentTypeError if it is not a float; ArgumentError if it lies outside 0 to 1.
+        """
+        check_fraction(fraction)
+        _, total = self._driver.mem_info(self.device)
+        self._segments.limit = int(fraction * total)
+        self._fraction = fraction
+
+    @property
+    def fraction(self) -> float:  # of the device's memory that this process may reserve
+        return self._fraction
+
+    @property
+    def limit(self) -> int | None:  # bytes; None where only the device limits this process
+        return self._segments.limit
+
+    def capture_started(self, pool_id: PoolId | None = None) -> None:
+        """A capture begins: until it ends, nothing here asks the driver about events or hands memory back.
+
+        pool_id: the private pool that serves the capturing streams, kept until `release_pool`.
+        """
+        with self.lock:
+            self._pending.capture_started()
+            if pool_id is not None:
+                self._captured = self._private.use(pool_id, self._small, self._large)
+
+    def capture_ended(self) -> None:
+        """A capture ended.  After the last one, blocks that were freed meanwhile get their events."""
+        with self.lock:
+            self._captured = None
+            self._pending.capture_ended()
+
+    def release_pool(self, pool_id: PoolId) -> None:
+        """A graph of a private pool is gone; after the last one, `empty_cache` hands it back.  Takes no lock."""
+        self._released.append(pool_id)
+
+    def empty_cache(self) -> None:
+        """Hand every idle segment back to the driver; nothing while a capture is underway.
+
+        Host: waits for the work that may still use the segments.
+        """
+        with self.lock:
+            self._settle()
+            if not self._pending.is_capturing:
+                self._wait_for_events()
+                self._hand_back_idle()
+
+    # numbers
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes in blocks that have an owner.  As `statistics`."""
+        found, _, _ = self._figures()
+        return found.allocated_bytes.current
+
+    @property
+    def reserved_bytes(self) -> int:  # in segments
+        return self._segments.reserved
+
+    def statistics(self) -> dict[str, int]:
+        """Every counter, by the flat names of torch.cuda.memory_stats.
+
+        Waits for nothing: while another call holds the lock, a block that it takes or gives back may count or not.
+        """
+        found = report(*self._figures())
+        self._oversize.report("oversize_allocations", found)
+        self._segments.oversize.report("oversize_segments", found)
+        found |= self._incidents.counts() | self._segments.counts()
+        return dict(sorted(found.items()))
+
+    def _figures(self) -> tuple[Counters, Counters, Counters]:
+        """The counters of both pools together, of the small one and of the large one, up to date."""
+        if self.lock.try_acquire():
+            try:
+                self._settle_for_report()
+                found = self._total.copied(), self._small.counters.copied(), self._large.counters.copied()
+            finally:
+                self.lock.release()
+            return found
+        total, small, large = (each.copied() for each in (self._total, self._small.counters, self._large.counters))
+        note_peaks(small, large, total)
+        for block in tuple(self._given):
+            pool = block.segment.pool
+            assert pool is not None
+            counters = small if pool.is_small else large
+            counters.allocation.freed += 1
+            counters.allocated_bytes.freed += block.nbytes
+            if block.streams:
+                counters.awaiting += 1
+                counters.awaiting_bytes += block.nbytes
+            else:
+                counters.requested_bytes.freed += block.requested
+        settle(small, large, total)
+        return total, small, large
+
+    def snapshot(self) -> list[dict[str, object]]:
+        """Every segment and its blocks, in address order, by the names of torch.cuda.memory_snapshot."""
+        with self.lock:
+            self._settle_for_report()
+            found = self._segments.snapshot()
+        return found
+
+    def reset_peak_statistics(self) -> None:
+        """Let every peak be the current value."""
+        with self.lock:
+            self._settle_for_report()
+            for flow in self._flows():
+                flow.reset_peak()
+
+    def reset_accumulated_statistics(self) -> None:
+        """Let everything that only grows start at 0 again."""
+        with self.lock:
+            self._settle_for_report()
+            for flow in self._flows():
+                flow.reset_accumulated()
+            self._incidents.reset()
+            self._segments.reset_counts()
+
+    # the lock is held from here on
+    def _drain(self) -> None:
+        """Take back the blocks that were freed since the last time.  A block that fails stays to be drained."""
+        note_peaks(self._small.counters, self._large.counters, self._total)
+        given, count = self._given, 0
+        try:
+            while count < len(given):  # which may grow meanwhile
+                self._take_back(given[count], False)
+                count += 1
+        finally:
+            if count == 1:  # as mostly, and then cheaper
+                del given[0]
+            else:
+                del given[:count]
+
+    def _take_back(self, block: Block, records_later: bool) -> None:
+        if block.streams:
+            if records_later:
+                self._pending.put_off(block)
+            else:
+                self._pending.add(block)
+        if self._watches_blocks:
+            self._driver.block_given(self.device, block.address, block.requested)
+        if hooks.on_block_given is not None:
+            hooks.on_block_given(block)
+        pool = block.segment.pool
+        assert pool is not None
+        counters = pool.counters
+        counters.allocation.freed += 1
+        counters.allocated_bytes.freed += block.nbytes
+        if block.is_oversize:
+            block.is_oversize = False
+            self._oversize.remove(1)
+        if block.pending:
+            counters.awaiting += 1
+            counters.awaiting_bytes += block.nbytes
+        else:
+            counters.requested_bytes.freed += block.requested
+            pool.keep(block)
+
+    def _settle(self) -> None:
+        """Process freed blocks and coalesce every pool."""
+        self._drain()
+        self._settle_pools()
+        while self._released:
+            self._private.release(self._released.pop())
+
+    def _settle_pools(self) -> None:
+        for pool in (self._small, self._large, *self._private.pools()):
+            pool.coalesce()
+
+    def _poll(self) -> None:
+        if self.settings.exact and not self._pending.is_capturing:
+            self._wait_for_events()
+            return self._hand_back_idle()
+        note_peaks(self._small.counters, self._large.counters, self._total)
+        self._pending.poll(self._finish)
+
+    def _finish(self, block: Block) -> None:
+        """Handle a freed block whose events are all done."""
+        pool = block.segment.pool
+        assert pool is not None
+        pool.counters.awaiting -= 1
+        pool.counters.awaiting_bytes -= block.nbytes
+        pool.counters.requested_bytes.freed += block.requested
+        pool.put(block)
+
+    # the way down when nothing fits
+    def _find_room(self, pool: Pool, size: int, stream: StreamHandle) -> Block:
+        """A block of `size` bytes that the pool did not have.  Raises: OutOfMemoryError."""
+        if size >= TOO_LARGE_TO_TRY:
+            raise too_large()
+        self._settle_pools()
+        block = self._find_at_once(pool, size, stream)
+        if block is None and not self._pending.is_capturing:
+            block = self._find_after_waiting(pool, size, stream)
+        if block is None:
+            self._incidents.out_of_memories += 1
+            raise self._shortage(pool, size, stream).error()
+        return block
+
+    def _find_at_once(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
+        if self._pending.is_capturing:
+            with relaxed(self._driver):
+                return self._segments.grow(pool, size, stream)
+        self._segments.collect_garbage(self._large)
+        if (block := self._segments.grow(pool, size, stream)) is None:
+            self._poll()
+            block = pool.take(size, stream)
+        return block
+
+    def _find_after_waiting(self, pool: Pool, size: int, stream: StreamHandle) -> Block | None:
+        if self.last_resort is not None:
+            self.last_resort()
+        self._settle()
+        if self.settings.max_split_size != UNLIMITED and self._segments.hand_back_oversize(self._large, size, stream):
+            block = self._segments.grow(pool, size, stream)
+            if block is not None:
+                return block
+        self._wait_for_events()
+        if (block := pool.take(size, stream)) is not None:
+            return block
+        self._hand_back_idle()
+        self._incidents.retries += 1
+        return self._segments.grow(pool, size, stream)
+
+    def _wait_for_events(self) -> None:
+        self._incidents.waits += 1
+        note_peaks(self._small.counters, self._large.counters, self._total)
+        self._pending.wait(self._finish)
+
+    def _hand_back_idle(self) -> None:
+        for pool in (self._small, self._large, *self._private.unused()):
+            self._segments.hand_back(pool, pool.idle_segments())
+        self._private.forget_empty()
+
+    def _shortage(self, pool: Pool, size: int, stream: StreamHandle) -> Shortage:
+        free, total = self._driver.mem_info(self.device)
+        self._bring_up_to_date()
+        return Shortage(
+            device=self.device,
+            block=size,
+            segment=self._segments.size_for(size),
+            total=total,
+            free=free,
+            limit=self._segments.limit,
+            processes=tuple(self._process_usage()) if self._process_usage is not None else (),
+            allocated=self._total.allocated_bytes.current,
+            active=self._total.active_bytes.current,
+            reserved=self._segments.reserved,
+            largest=max(self._small.largest(), self._large.largest()),
+            reachable=pool.largest(stream),
+            capturing=self._pending.is_capturing,
+        )
+
+    # numbers
+    def _bring_up_to_date(self) -> None:
+        self._settle()
+        settle(self._small.counters, self._large.counters, self._total)
+
+    def _settle_for_report(self) -> None:
+        """Bring the counters up to date without a call of the driver that could wait, or fail on a lost device."""
+        note_peaks(self._small.counters, self._large.counters, self._total)
+        given, count = self._given, 0
+        try:
+            while count < len(given):
+                self._take_back(given[count], True)
+                count += 1
+        finally:
+            del given[:count]
+        self._settle_pools()
+        while self._released:
+            self._private.release(self._released.pop())
+        settle(self._small.counters, self._large.counters, self._total)
+
+    def _flows(self) -> list[Flow]:
+        levels = self._total, self._small.counters, self._large.counters
+        return [flow for each in levels for _, flow in each.flows()] + [self._oversize, self._segments.oversize]

@@ -1,0 +1,15 @@
+cimport cython
+from . cimport call as calls
+from . cimport thread
+from .tensor cimport TensorBase, empty_tensor
+
+cdef int _CPU, _CURRENT
+cdef dict _places
+cdef object _explainer
+
+@cython.locals(machine=thread.Machine, place=int, found=int)
+cpdef int resolve(value) except? -2
+cdef int _resolved(value) except? -2
+cpdef tuple sizes(values, name)
+cpdef TensorBase unset(name, size, kind, where, pin_memory=*)
+cdef tuple _sizes(values)

@@ -1,0 +1,109 @@
+cimport cython
+
+@cython.final
+cdef class Flow:
+    cdef public long long allocated
+    cdef public long long freed
+    cdef public long long peak
+    cdef long long _allocated_before
+    cdef long long _freed_before
+
+    @cython.locals(made=Flow)
+    cpdef Flow copied(self)
+    @cython.locals(current=cython.longlong)
+    cpdef note(self)
+
+@cython.final
+cdef class Counters:
+    cdef public Flow allocation
+    cdef public Flow segment
+    cdef public Flow active
+    cdef public Flow inactive_split
+    cdef public Flow allocated_bytes
+    cdef public Flow reserved_bytes
+    cdef public Flow active_bytes
+    cdef public Flow inactive_split_bytes
+    cdef public Flow requested_bytes
+    cdef public long long awaiting
+    cdef public long long awaiting_bytes
+
+cpdef note_peaks(Counters small, Counters large, Counters total)
+@cython.locals(in_small=cython.longlong, in_large=cython.longlong)
+cpdef _note(Flow small, Flow large, Flow total)
+@cython.locals(current=cython.longlong)
+cpdef change(Flow flow, Flow total, long long amount)
+
+cdef class Pool
+cdef class FreeList
+
+cdef long long _GRAIN
+cdef long long _LIMIT
+
+@cython.final
+cdef class Segment:
+    cdef public object address
+    cdef public long long nbytes
+    cdef public object stream
+    cdef public bint is_small
+    cdef public bint is_oversize
+    cdef public Block first
+    cdef public Pool pool
+
+@cython.final
+cdef class Block:
+    cdef public object address
+    cdef public bint allocated
+    cdef public long long idle_since
+    cdef public bint is_idle
+    cdef public bint is_oversize
+    cdef public long long nbytes
+    cdef public Block next
+    cdef public Py_ssize_t pending
+    cdef public Block prev
+    cdef public long long requested
+    cdef public long long served
+    cdef public Segment segment
+    cdef public FreeList free_list
+    cdef public Block below
+    cdef public object stream
+    cdef public list streams
+
+@cython.final
+cdef class FreeList:
+    cdef public Block top
+
+@cython.final
+cdef class FreeLists:
+    cdef public list small
+    cdef public dict large
+
+    cpdef FreeList get(self, long long nbytes)
+    cpdef FreeList add(self, long long nbytes)
+
+@cython.final
+cdef class Pool:
+    cdef public Counters counters
+    cdef public object id
+    cdef public dict idle
+    cdef public bint is_small
+    cdef public long long max_excess
+    cdef public long long max_split
+    cdef public Py_ssize_t segments
+    cdef public long long smallest_remainder
+    cdef public Counters total
+    cdef dict _free_lists
+    cdef object _last_stream
+    cdef FreeLists _last_free_lists
+    cdef Flow _parts
+    cdef Flow _all_parts
+    cdef Flow _part_bytes
+    cdef Flow _all_part_bytes
+
+    @cython.locals(free_list=FreeList, kept=Block)
+    cpdef Block take(self, long long nbytes, stream)
+    @cython.locals(free_list=FreeList, free_lists=FreeLists)
+    cpdef keep(self, Block block)
+    @cython.locals(free_lists=FreeLists)
+    cdef FreeLists _free_lists_of(self, stream)
+    cpdef coalesce(self)
+    cpdef put(self, Block block)

@@ -1,0 +1,500 @@
+"""Segments and their blocks: how idle blocks are found, split and coalesced.
+
+- A segment is one allocation of the driver.  It and all of its blocks belong to one stream for its lifetime.
+- Blocks tile their segment in address order.  A block has an owner, waits for events, or is idle.
+- Each stream has a list of idle blocks sorted by size, then address: the first that is large enough is the best fit.
+- Two neighbours are never both idle: `put` coalesces them.  A block that waits for events is not idle.
+- A freed block goes to the free list of its size class, from which the next request of that size takes it (last in,
+  first out).  It is not idle yet: `coalesce` moves all such blocks to the idle list, before statistics are read and
+  when a request finds no block.  The small pool tries the best fit first, so that loops keep their blocks apart.
+- In a split and in a merge the lower Block object survives, so the first block of a segment never changes.
+- A pool has no lock: its allocator holds one.
+
+Counters
+- A flow only adds up what came and what went; everything else is derived when it is read.
+- A flow is highest just before something goes, so hot flows note their peak once before a batch of frees.
+- `active` differs from `allocation` only by the blocks that wait for events, so it costs nothing while none does.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+
+from ..driver.api import Address, StreamHandle
+from ..errors import AcceleratorError
+from ..memory.settings import BLOCK_GRAIN, DEFAULT_NON_SPLIT_ROUNDING, SMALLEST_OWN_SEGMENT, UNLIMITED
+
+KINDS = (
+    "allocation", "segment", "active", "inactive_split",
+    "allocated_bytes", "reserved_bytes", "active_bytes", "inactive_split_bytes", "requested_bytes",
+)  # fmt: skip
+FIELDS = ("current", "peak", "allocated", "freed")
+SMALL_LIMIT = 1 << 20  # bytes: the largest block of the small pool
+SMALL_SEGMENT = 2 << 20  # bytes
+OWN_SEGMENT_GRAIN = 2 << 20  # bytes: segments made for one request are a multiple of this
+SMALL_REMAINDER = BLOCK_GRAIN  # bytes: the least that is split off in the small pool
+INVALID_VALUE = 1  # the CUresult of an invalid pointer
+LARGE_REMAINDER = (1 << 20) + BLOCK_GRAIN  # bytes: the least that is split off in the large pool
+
+
+_GRAIN, _LIMIT = BLOCK_GRAIN, SMALL_LIMIT  # compiled, numbers of C's
+SHARED = (0, 0)  # the id of the pools that are nobody's own
+
+
+class Flow:
+    """A counter of allocated and freed blocks or bytes, with its peak.
+
+    `allocated` and `freed` only grow; a reset remembers where they stood.
+    """
+
+    __slots__ = ("_allocated_before", "_freed_before", "allocated", "freed", "peak")
+
+    def __init__(self) -> None:
+        self.allocated = 0
+        self.freed = 0
+        self.peak = 0
+        self._allocated_before = 0
+        self._freed_before = 0
+
+    @property
+    def current(self) -> int:
+        return self.allocated - self.freed
+
+    def copied(self) -> Flow:
+        """The same figures, apart."""
+        made = Flow()
+        made.allocated, made.freed, made.peak = self.allocated, self.freed, self.peak
+        made._allocated_before, made._freed_before = self._allocated_before, self._freed_before
+        return made
+
+    def add(self, amount: int) -> None:
+        self.allocated += amount
+        self.note()
+
+    def remove(self, amount: int) -> None:
+        self.freed += amount
+
+    def note(self) -> None:
+        """Take the current value into the peak."""
+        current = self.allocated - self.freed
+        if current > self.peak:
+            self.peak = current
+
+    def reset_peak(self) -> None:
+        self.peak = self.allocated - self.freed
+
+    def reset_accumulated(self) -> None:
+        self._allocated_before = self.allocated
+        self._freed_before = self.freed
+
+    def report(self, key: str, into: dict[str, int]) -> None:
+        """Write `key.current`, `key.peak`, `key.allocated` and `key.freed`."""
+        into[f"{key}.current"] = self.allocated - self.freed
+        into[f"{key}.peak"] = self.peak
+        into[f"{key}.allocated"] = self.allocated - self._allocated_before
+        into[f"{key}.freed"] = self.freed - self._freed_before
+
+
+class Counters:
+    """The nine flows of one pool, or of both together; one slot for each of KINDS.
+
+    `awaiting` and `awaiting_bytes` count the blocks given back whose events are not done.
+    """
+
+    __slots__ = (*KINDS, "awaiting", "awaiting_bytes")
+
+    allocation: Flow
+    segment: Flow
+    active: Flow
+    inactive_split: Flow
+    allocated_bytes: Flow
+    reserved_bytes: Flow
+    active_bytes: Flow
+    inactive_split_bytes: Flow
+    requested_bytes: Flow
+
+    def __init__(self) -> None:
+        for kind in KINDS:
+            setattr(self, kind, Flow())
+        self.awaiting = 0
+        self.awaiting_bytes = 0
+
+    def copied(self) -> Counters:
+        """The same figures, apart."""
+        made = Counters()
+        for kind, flow in self.flows():
+            setattr(made, kind, flow.copied())
+        made.awaiting, made.awaiting_bytes = self.awaiting, self.awaiting_bytes
+        return made
+
+    def flows(self) -> list[tuple[str, Flow]]:
+        return [(kind, getattr(self, kind)) for kind in KINDS]
+
+    def settle(self) -> None:
+        """Derive the active flows, and take every current value into its peak."""
+        _derive(self.active, self.allocation, self.awaiting)
+        _derive(self.active_bytes, self.allocated_bytes, self.awaiting_bytes)
+        for _, flow in self.flows():
+            flow.note()
+
+
+def _derive(active: Flow, allocated: Flow, awaiting: int) -> None:
+    active.allocated = allocated.allocated
+    active.freed = allocated.freed - awaiting
+    allocated.note()
+    # With nothing awaiting, the active flow is not kept up: it then equals the allocated one.
+    active.peak = max(active.peak, allocated.peak)
+
+
+def note_peaks(small: Counters, large: Counters, total: Counters) -> None:
+    """Take the current values of the hot flows into their peaks; call before anything is freed."""
+    _note(small.allocation, large.allocation, total.allocation)
+    _note(small.allocated_bytes, large.allocated_bytes, total.allocated_bytes)
+    _note(small.requested_bytes, large.requested_bytes, total.requested_bytes)
+    if small.awaiting or large.awaiting:
+        settle(small, large, total)
+
+
+def settle(small: Counters, large: Counters, total: Counters) -> None:
+    """Bring every flow up to date, so that all of them can be read or reset."""
+    for kind in ("allocation", "allocated_bytes", "requested_bytes"):
+        one, other, both = getattr(small, kind), getattr(large, kind), getattr(total, kind)
+        both.allocated = one.allocated + other.allocated
+        both.freed = one.freed + other.freed
+    total.awaiting = small.awaiting + large.awaiting
+    total.awaiting_bytes = small.awaiting_bytes + large.awaiting_bytes
+    small.settle()
+    large.settle()
+    total.settle()
+
+
+def change(flow: Flow, total: Flow, amount: int) -> None:
+    """Add a positive amount to a pool's flow and to that of both pools; remove a negative one."""
+    if amount > 0:
+        flow.allocated += amount
+        total.allocated += amount
+        if (current := flow.allocated - flow.freed) > flow.peak:
+            flow.peak = current
+        if (current := total.allocated - total.freed) > total.peak:
+            total.peak = current
+    else:
+        flow.freed -= amount
+        total.freed -= amount
+
+
+def _note(small: Flow, large: Flow, total: Flow) -> None:
+    in_small = small.allocated - small.freed
+    in_large = large.allocated - large.freed
+    if in_small > small.peak:
+        small.peak = in_small
+    if in_large > large.peak:
+        large.peak = in_large
+    if in_small + in_large > total.peak:
+        total.peak = in_small + in_large
+
+
+class Segment:
+    """A segment: one allocation of the driver.  nbytes in bytes; `first` is the block at its start.
+
+    is_oversize: it is at least max_split_size big, by the settings it was made under.
+    pool: the one that it was added to.
+    """
+
+    __slots__ = ("address", "first", "is_oversize", "is_small", "nbytes", "pool", "stream")
+
+    def __init__(self, address: Address, nbytes: int, stream: StreamHandle, is_small: bool, is_oversize: bool) -> None:
+        self.address = address
+        self.nbytes = nbytes
+        self.stream = stream
+        self.is_small = is_small
+        self.is_oversize = is_oversize
+        self.pool: Pool | None = None
+        self.first = Block(address, nbytes, self)
+
+    def blocks(self) -> Iterator[Block]:
+        """All blocks, in address order."""
+        block: Block | None = self.first
+        while block is not None:
+            yield block
+            block = block.next
+
+
+class Block:
+    """A block of a segment, owned or idle.
+
+    nbytes:     its size, a multiple of 512;  requested: what the owner asked for, in bytes;  served: that, rounded.
+    streams:    recorded streams other than its own that have no event yet;  pending: events that are not done.
+    allocated:  its owner has not freed it yet;  is_idle: it is in its pool's list.
+    free_list:  the free list that it is in;  below: the next block of that list.
+    idle_since: the pool's allocation count when its whole segment became idle.
+    is_oversize: it counts among the oversize allocations while it is allocated.
+    """
+
+    __slots__ = (
+        "address", "allocated", "below", "idle_since", "is_idle", "is_oversize", "nbytes", "next", "pending", "prev",
+        "requested", "segment", "served", "free_list", "stream", "streams",
+    )  # fmt: skip
+
+    def __init__(self, address: int, nbytes: int, segment: Segment) -> None:
+        self.address = Address(address)
+        self.nbytes = nbytes
+        self.requested = 0
+        self.served = 0
+        self.stream = segment.stream
+        self.segment = segment
+        self.allocated = False
+        self.is_idle = False
+        self.streams: list[StreamHandle] = []
+        self.pending = 0
+        self.prev: Block | None = None
+        self.next: Block | None = None
+        self.idle_since = 0
+        self.is_oversize = False
+        self.free_list: FreeList | None = None
+        self.below: Block | None = None
+
+
+class FreeList:
+    """A stack of free blocks of one stream and one size class.  top: the block freed last."""
+
+    __slots__ = ("top",)
+
+    def __init__(self) -> None:
+        self.top: Block | None = None
+
+
+class FreeLists:
+    """The free lists of one stream.  small: by nbytes // BLOCK_GRAIN, up to SMALL_LIMIT;  large: by nbytes."""
+
+    __slots__ = ("large", "small")
+
+    def __init__(self) -> None:
+        self.small: list[FreeList | None] = [None] * (SMALL_LIMIT // BLOCK_GRAIN + 1)
+        self.large: dict[int, FreeList] = {}
+
+    def get(self, nbytes: int) -> FreeList | None:
+        """The free list of blocks that served `nbytes`, a multiple of BLOCK_GRAIN, or None."""
+        return self.small[nbytes // _GRAIN] if nbytes <= _LIMIT else self.large.get(nbytes)
+
+    def add(self, nbytes: int) -> FreeList:
+        """Add a free list for blocks that serve `nbytes`."""
+        made = FreeList()
+        if nbytes <= _LIMIT:
+            self.small[nbytes // _GRAIN] = made
+        else:
+            self.large[nbytes] = made
+        return made
+
+    def all(self) -> list[FreeList]:
+        return [*[each for each in self.small if each is not None], *self.large.values()]
+
+
+Idle = tuple[int, int, Block]
+
+
+class Pool:
+    """The idle blocks of the small or of the large pool of one device, and the pool's counters.
+
+    `total` counts for both pools together.  A part is an idle block of a split segment.
+    counters: shared with other pools of its kind, if given;  id: of the private pool that it belongs to;
+    segments: how many it has.
+    """
+
+    __slots__ = (
+        "counters", "id", "idle", "is_small", "max_excess", "max_split", "segments", "smallest_remainder", "total",
+        "_free_lists", "_last_free_lists", "_last_stream", "_parts", "_all_parts", "_part_bytes", "_all_part_bytes",
+    )  # fmt: skip
+
+    def __init__(
+        self, is_small: bool, total: Counters, counters: Counters | None = None, id: tuple[int, int] = SHARED
+    ) -> None:
+        self.is_small = is_small
+        self.id = id
+        self.segments = 0
+        self.idle: dict[StreamHandle, list[Idle]] = {}
+        self.counters = counters if counters is not None else Counters()
+        self.total = total
+        self._parts, self._all_parts = self.counters.inactive_split, total.inactive_split
+        self._part_bytes, self._all_part_bytes = self.counters.inactive_split_bytes, total.inactive_split_bytes
+        self.max_split = UNLIMITED
+        self.max_excess = DEFAULT_NON_SPLIT_ROUNDING
+        self.smallest_remainder = SMALL_REMAINDER if is_small else LARGE_REMAINDER
+        self._free_lists: dict[StreamHandle, FreeLists] = {}
+        self._last_stream: StreamHandle | None = None  # the stream of _last_free_lists
+        self._last_free_lists: FreeLists | None = None
+
+    def take(self, nbytes: int, stream: StreamHandle) -> Block | None:
+        """A block from the free list of `nbytes` (a multiple of 512), else the best fit; None if `stream` has none."""
+        free_list = self._free_lists_of(stream).get(nbytes)
+        if free_list is not None and free_list.top is not None:
+            kept = free_list.top
+            free_list.top = kept.below
+            kept.below = None
+            return kept
+        found = self._best_fit(nbytes, stream) if self.is_small else None
+        if found is None:
+            self.coalesce()
+            found = self._best_fit(nbytes, stream)
+        return found
+
+    def keep(self, block: Block) -> None:
+        """Push a freed block on the free list of its size class."""
+        free_list = block.free_list
+        if free_list is None:
+            free_lists = self._free_lists_of(block.stream)
+            free_list = free_lists.get(block.served)
+            if free_list is None:
+                free_list = free_lists.add(block.served)
+            block.free_list = free_list
+        block.below = free_list.top
+        free_list.top = block
+
+    def _free_lists_of(self, stream: StreamHandle) -> FreeLists:
+        free_lists = self._last_free_lists
+        if free_lists is None or stream is not self._last_stream:
+            if stream not in self._free_lists:
+                self._free_lists[stream] = FreeLists()
+            free_lists = self._free_lists[stream]
+            self._last_stream, self._last_free_lists = stream, free_lists
+        return free_lists
+
+    def coalesce(self) -> None:
+        """Merge the blocks of all free lists into the idle list."""
+        for free_lists in self._free_lists.values():
+            for free_list in free_lists.all():
+                while free_list.top is not None:
+                    block = free_list.top
+                    free_list.top = block.below
+                    block.below = block.free_list = None
+                    self.put(block)
+
+    def _best_fit(self, nbytes: int, stream: StreamHandle) -> Block | None:
+        blocks = self.idle.get(stream)
+        if not blocks:
+            return None
+        # (n,) sorts before every (n, address, block).
+        at = bisect_left(blocks, (nbytes,))
+        if at == len(blocks):
+            return None
+        block = blocks[at][2]
+        if block.nbytes >= self.max_split and self._is_oversize_for(block, nbytes):
+            return None
+        del blocks[at]
+        block.is_idle = False
+        return self._carve(block, nbytes)
+
+    def put(self, block: Block) -> None:
+        """Make a block idle; coalesce it with its idle neighbours."""
+        nbytes = block.nbytes
+        blocks = self.idle.get(block.stream)
+        if blocks is None:
+            blocks = self.idle[block.stream] = []
+        merged = 0
+        after = block.next
+        if after is not None and after.is_idle:
+            del blocks[bisect_left(blocks, (after.nbytes, after.address))]
+            _absorb(block, after)
+            merged = 1
+        before = block.prev
+        if before is not None and before.is_idle:
+            del blocks[bisect_left(blocks, (before.nbytes, before.address))]
+            _absorb(before, block)
+            block = before
+            merged += 1
+        block.is_idle = True
+        insort(blocks, (block.nbytes, block.address, block))
+        if block.prev is not None or block.next is not None:
+            change(self._part_bytes, self._all_part_bytes, nbytes)
+            if merged != 1:
+                change(self._parts, self._all_parts, 1 - merged)
+        else:
+            block.idle_since = self.counters.allocation.allocated
+            if merged:
+                change(self._part_bytes, self._all_part_bytes, nbytes - block.nbytes)
+                change(self._parts, self._all_parts, -merged)
+
+    def add(self, segment: Segment, nbytes: int) -> Block:
+        """Take a new segment in; its first `nbytes` bytes as a block, not idle."""
+        self.idle.setdefault(segment.stream, [])
+        segment.pool = self
+        self.segments += 1
+        for counters in (self.counters, self.total):
+            counters.segment.add(1)
+            counters.reserved_bytes.add(segment.nbytes)
+        return self._carve(segment.first, nbytes)
+
+    def remove(self, segment: Segment) -> None:
+        """Forget an idle segment, which went back to the driver."""
+        blocks = self.idle[segment.stream]
+        del blocks[bisect_left(blocks, (segment.nbytes, segment.address))]
+        if not blocks:
+            del self.idle[segment.stream]
+        self.segments -= 1
+        for counters in (self.counters, self.total):
+            counters.segment.remove(1)
+            counters.reserved_bytes.remove(segment.nbytes)
+
+    def idle_segments(self) -> Iterator[Segment]:
+        """The segments that are one idle block."""
+        for blocks in self.idle.values():
+            for _, _, block in blocks:
+                if block.prev is None and block.next is None:
+                    yield block.segment
+
+    def largest(self, stream: StreamHandle | None = None) -> int:
+        """Bytes of the largest idle block, of one stream or of all; 0 if there is none."""
+        lists = self.idle.values() if stream is None else [self.idle.get(stream, [])]
+        return max((blocks[-1][0] for blocks in lists if blocks), default=0)
+
+    def _is_oversize_for(self, block: Block, nbytes: int) -> bool:
+        return nbytes < self.max_split or block.nbytes >= nbytes + self.max_excess
+
+    def _carve(self, block: Block, nbytes: int) -> Block:
+        """Cut a block that is in no list down to `nbytes`, if the rest is worth keeping apart."""
+        rest = block.nbytes - nbytes
+        was_split = block.prev is not None or block.next is not None
+        if rest >= self.smallest_remainder and nbytes < self.max_split:
+            remainder = Block(block.address + nbytes, rest, block.segment)
+            remainder.prev = block
+            after = remainder.next = block.next
+            if after is not None:
+                after.prev = remainder
+            block.next = remainder
+            block.nbytes = nbytes
+            remainder.is_idle = True
+            insort(self.idle[block.stream], (rest, remainder.address, remainder))
+            if was_split:
+                self._part_bytes.freed += nbytes
+                self._all_part_bytes.freed += nbytes
+            else:
+                change(self._part_bytes, self._all_part_bytes, rest)
+                change(self._parts, self._all_parts, 1)
+        elif was_split:
+            change(self._part_bytes, self._all_part_bytes, -block.nbytes)
+            change(self._parts, self._all_parts, -1)
+        return block
+
+
+def segment_size(nbytes: int, large_segment: int) -> int:
+    """The bytes of the segment that is made for a block of `nbytes`."""
+    if nbytes <= SMALL_LIMIT:
+        return SMALL_SEGMENT
+    if nbytes < SMALLEST_OWN_SEGMENT:
+        return large_segment
+    return -(-nbytes // OWN_SEGMENT_GRAIN) * OWN_SEGMENT_GRAIN
+
+
+def _absorb(block: Block, after: Block) -> None:
+    """Take the next block's bytes.  It is unlinked, so that reference counts alone free it."""
+    block.nbytes += after.nbytes
+    block.next = after.next
+    if after.next is not None:
+        after.next.prev = block
+    after.prev = after.next = None
+    after.is_idle = False
+
+
+def invalid_pointer(operator: str, address: int) -> AcceleratorError:
+    """The error for a block that has no owner."""
+    return AcceleratorError(f"invalid device pointer: {address:#x}", error_code=INVALID_VALUE, operator=operator)

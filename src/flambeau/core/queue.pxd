@@ -1,0 +1,51 @@
+cimport cython
+
+@cython.final
+cdef class Hooks:
+    cdef public object on_submit
+    cdef public object on_launch
+    cdef public object on_copy
+    cdef public object on_fill
+    cdef public object on_graph_launch
+    cdef public object on_span
+    cdef public object on_range
+    cdef public object on_block_taken
+    cdef public object on_block_given
+    cdef public object on_record
+    cdef public object on_wait
+    cdef public object on_route
+    cdef public object on_convert
+    cdef public object on_done
+    cdef public object on_host_read
+    cdef public object on_host_write
+
+from . cimport thread
+
+cdef Hooks _hooks
+
+cdef class HotCalls:
+    cdef object _driver
+
+    cpdef launch(self, kernel, grid, arguments, stream)
+    cpdef event_record(self, event, stream, bint external=*)
+    cpdef stream_wait_event(self, stream, event, bint external=*)
+    cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind, stream)
+    cpdef library_run(self, plan, bytearray packed, unsigned long long workspace, stream)
+
+cdef class Queue:
+    cdef public thread.Machine machine
+    cdef public object driver
+    cdef public HotCalls hot
+    cdef public int device_index
+    cdef public object handle
+    cdef public dict alone
+    cdef public object mark
+
+    cpdef begin(self, machine, int device_index, handle)
+    cpdef record(self, event, bint external=*)
+    cpdef wait(self, event, bint external=*)
+    cpdef follow(self, Queue other)
+    cpdef synchronize(self)
+    cpdef launch(self, kernel, grid, arguments)
+    cpdef library_run(self, plan, bytearray packed, unsigned long long workspace)
+    cpdef copy(self, unsigned long long dst, unsigned long long src, Py_ssize_t nbytes, kind)

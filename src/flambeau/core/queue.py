@@ -1,0 +1,240 @@
+"""Queue: submits all work of a stream to the driver.  Hooks: the points where tools are told of it.
+
+An attribute of `hooks` is None until a tool subscribes; the runtime tests it and calls it.  The hooks of `callers` are
+called after what they tell of.  Addresses are plain numbers here: to make each an Address is a call.
+
+on_submit(stream)                            work is about to be put on a stream; one of the next four follows
+on_launch(stream, kernel, arguments)         a kernel or library call was put on a stream
+on_copy(stream, dst, src, nbytes, kind)      a copy was put on a stream
+on_fill(stream, dst, nbytes)                 the setting of bytes was put on a stream
+on_graph_launch(stream, graph)               a whole graph was put on a stream
+on_span(device, stream, name, start_ns, end_ns, nbytes, site)
+                                             virtual GPUs: something put on a stream has its modelled times
+on_range(text, start_ns, end_ns)             the program ended a range that it named, or (start is end) marked a
+                                             moment; start_ns is None if the range began before the hook was set
+on_block_taken(block, stream)                the allocator handed out a block
+on_block_given(block)                        the allocator took a block back
+on_record(event, stream)                     an event was recorded on a stream
+on_wait(waiter, event)                       a stream waits for an event; or the host (waiter None) is about to wait
+                                             for an event, a stream or a device
+on_route(route, stream, other, nbytes)       a copy takes a route (runtime/copy.py) on a stream, None on the host;
+                                             between devices, `other` is the stream that waits before and after
+on_convert(source, dtype, device)            a copy changes type or layout of a tensor on a device, -1 for the host
+on_done(awaited)                             the host was told that an event or a stream is done
+on_host_read(access)                         the host reads memory that a device may write (kernel.Access)
+on_host_write(access)                        the host writes memory that a device may read
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..driver.api import Address, CopyKind, Driver, EventHandle, GraphExecHandle, KernelHandle, PlanHandle, StreamHandle
+from ..kernel import Buffer, Grid
+from ..library_operation import unpack_addresses
+from .native import Lock, enter_critical, leave_critical
+
+
+class Queue:
+    """The driver's half of a Stream."""
+
+    __slots__ = ("alone", "device_index", "driver", "handle", "hot", "machine", "mark")
+    alone: dict[int, Queue]
+    machine: Any
+    driver: Driver
+    hot: HotCalls
+    device_index: int
+    handle: StreamHandle
+    mark: EventHandle | None
+
+    def begin(self, machine: Any, device_index: int, handle: StreamHandle) -> None:
+        """Stand for a driver's stream: `__init__` belongs to Stream."""
+        self.machine = machine
+        self.driver = machine.driver
+        self.hot = machine.driver.hot
+        self.device_index = device_index
+        self.handle = handle
+        self.alone = {device_index: self}  # what work on this stream only has for its streams by device
+        self.mark = None  # the event by which others follow this stream: a wait means its latest record only
+
+    def record(self, event: EventHandle, external: bool = False) -> None:
+        """Record a driver's event on this stream.  external: at each launch of the graph that is being captured."""
+        self.hot.event_record(event, self.handle, external)
+        if _hooks.on_record is not None:
+            _hooks.on_record(event, self)
+
+    def wait(self, event: EventHandle, external: bool = False) -> None:
+        """Make later work follow a driver's event.  external: at each launch of the graph that is being captured."""
+        self.hot.stream_wait_event(self.handle, event, external)
+        if _hooks.on_wait is not None:
+            _hooks.on_wait(self, event)
+
+    def follow(self, other: Queue) -> None:
+        """Make later work follow everything submitted to `other` so far."""
+        if other.mark is None:
+            enter_critical()
+            try:
+                other.mark = self.driver.event_create(other.device_index, False, False, False)
+            finally:
+                leave_critical()
+        other.record(other.mark)
+        self.wait(other.mark)
+
+    def synchronize(self) -> None:
+        """Wait until everything submitted so far is done.  Host: waits."""
+        if _hooks.on_wait is not None:
+            _hooks.on_wait(None, self)
+        self.driver.stream_synchronize(self.handle)
+
+    def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer) -> None:
+        """Queue a kernel whose arguments are packed."""
+        if _hooks.on_submit is not None:
+            _hooks.on_submit(self)
+        self.hot.launch(kernel, grid, arguments, self.handle)
+        if _hooks.on_launch is not None:
+            _hooks.on_launch(self, kernel, arguments)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int) -> None:
+        """Queue a library call on operands whose addresses are packed (see `library_operation.unpack_addresses`).
+
+        While a stream is capturing, libraries may load what they need for it.
+        """
+        if _hooks.on_submit is not None:
+            _hooks.on_submit(self)
+        if self.machine.capture is None:
+            self.hot.library_run(plan, packed, workspace, self.handle)
+        else:
+            with self.machine.loading():
+                self.hot.library_run(plan, packed, workspace, self.handle)
+        if _hooks.on_launch is not None:
+            _hooks.on_launch(self, plan, unpack_addresses(packed))
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def copy(self, dst: int, src: int, nbytes: int, kind: CopyKind) -> None:
+        """Queue a copy of contiguous bytes."""
+        if _hooks.on_submit is not None:
+            _hooks.on_submit(self)
+        self.hot.copy(dst, src, nbytes, kind, self.handle)
+        if _hooks.on_copy is not None:
+            _hooks.on_copy(self, dst, src, nbytes, kind)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def fill(self, dst: int, value: int, nbytes: int) -> None:
+        """Queue the setting of every byte to `value`."""
+        if _hooks.on_submit is not None:
+            _hooks.on_submit(self)
+        self.driver.fill(dst, value, nbytes, self.handle)  # type: ignore[arg-type]
+        if _hooks.on_fill is not None:
+            _hooks.on_fill(self, dst, nbytes)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+    def graph_launch(self, graph: GraphExecHandle) -> None:
+        """Queue all of a graph."""
+        if _hooks.on_submit is not None:
+            _hooks.on_submit(self)
+        self.driver.graph_launch(graph, self.handle)
+        if _hooks.on_graph_launch is not None:
+            _hooks.on_graph_launch(self, graph)
+        if self.machine.launch_blocking:
+            self.synchronize()
+
+
+class HotCalls:
+    """The driver's methods of the same names; operands' addresses come packed (`library_operation.unpack_addresses`).
+
+    A driver with compiled ones derives from this.
+    """
+
+    __slots__ = ("_driver",)
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+
+    def launch(self, kernel: KernelHandle, grid: Grid, arguments: Buffer, stream: StreamHandle) -> None:
+        self._driver.launch(kernel, grid, arguments, stream)
+
+    def event_record(self, event: EventHandle, stream: StreamHandle, external: bool = False) -> None:
+        self._driver.event_record(event, stream, external)
+
+    def stream_wait_event(self, stream: StreamHandle, event: EventHandle, external: bool = False) -> None:
+        self._driver.stream_wait_event(stream, event, external)
+
+    def copy(self, dst: int, src: int, nbytes: int, kind: CopyKind, stream: StreamHandle) -> None:
+        self._driver.copy(Address(dst), Address(src), nbytes, kind, stream)
+
+    def library_run(self, plan: PlanHandle, packed: bytearray, workspace: int, stream: StreamHandle) -> None:
+        self._driver.library_run(plan, unpack_addresses(packed), Address(workspace), stream)
+
+
+Hook = Callable[..., Any]
+
+
+NAMES = (
+    "on_submit", "on_launch", "on_copy", "on_fill", "on_graph_launch", "on_span", "on_range",
+    "on_block_taken", "on_block_given", "on_record", "on_wait", "on_route", "on_convert", "on_done",
+    "on_host_read", "on_host_write",
+)  # fmt: skip
+
+
+class Hooks:
+    """The hook points.  Each is None, the only subscriber's function, or one that calls all subscribers."""
+
+    __slots__ = NAMES
+    on_submit: Hook | None
+    on_launch: Hook | None
+    on_copy: Hook | None
+    on_fill: Hook | None
+    on_graph_launch: Hook | None
+    on_span: Hook | None
+    on_range: Hook | None
+    on_block_taken: Hook | None
+    on_block_given: Hook | None
+    on_record: Hook | None
+    on_wait: Hook | None
+    on_route: Hook | None
+    on_convert: Hook | None
+    on_done: Hook | None
+    on_host_read: Hook | None
+    on_host_write: Hook | None
+
+    def __init__(self) -> None:
+        for name in NAMES:
+            setattr(self, name, None)
+
+
+hooks = Hooks()
+_hooks = hooks  # compiled, of its C type
+_subscribed: dict[str, list[Hook]] = {name: [] for name in NAMES}
+_lock = Lock()
+
+
+def subscribe(**functions: Hook) -> None:
+    """Have each function called at the hook of its name, before those that subscribed earlier."""
+    with _lock:
+        for name, function in functions.items():
+            _subscribed[name].insert(0, function)
+            _renew(name)
+
+
+def unsubscribe(**functions: Hook) -> None:
+    """Remove functions added by `subscribe`."""
+    with _lock:
+        for name, function in functions.items():
+            _subscribed[name].remove(function)
+            _renew(name)
+
+
+def _renew(name: str) -> None:
+    listening = tuple(_subscribed[name])
+
+    def call_all(*facts: Any) -> None:
+        for each in listening:
+            each(*facts)
+
+    setattr(hooks, name, call_all if len(listening) > 1 else next(iter(listening), None))

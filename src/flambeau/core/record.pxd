@@ -1,0 +1,95 @@
+cimport cython
+
+from .tensor cimport TensorBase
+from .layout cimport Layout
+from .native cimport next_number
+from .tensor cimport in_graph, new_tensor
+from .operator cimport Need, Operator
+from . cimport thread
+from .queue cimport Queue
+from .storage cimport Storage
+
+@cython.final
+@cython.freelist(32)
+cdef class Saved:
+    cdef public Storage storage
+    cdef public Layout layout
+    cdef public Py_ssize_t offset
+    cdef public Py_ssize_t version
+    cdef public object edge
+    cdef public tuple packed
+
+    cpdef unpack(self, name, own)
+
+@cython.locals(made=Saved)
+cpdef Saved save(TensorBase tensor, edge)
+
+cdef class Node:
+    cdef public tuple edges
+    cdef public object name
+    cdef public long long number
+    cdef public Py_ssize_t outputs
+    cdef public object hooks
+    cdef public object face
+    cdef public bint shares
+    cdef public dict streams
+    cdef object __weakref__
+
+    cpdef begin(self, name, tuple edges, dict streams, Py_ssize_t outputs)
+    cpdef apply(self, grads)
+    cpdef release(self)
+
+cdef class AccumulateGrad(Node):
+    cdef public TensorBase leaf
+
+@cython.locals(node=AccumulateGrad, device=int, stream=Queue)
+cpdef AccumulateGrad accumulate_grad(TensorBase leaf)
+
+cdef class OperatorNode(Node):
+    cdef public object inputs
+    cdef public Operator operator
+    cdef public bint released
+    cdef public list saved
+
+    @cython.locals(found=list, place=Py_ssize_t)
+    cpdef apply(self, grads)
+    @cython.locals(operator=Operator, values=list, need=Need, place=Py_ssize_t)
+    cpdef list flow(self, grads, own)
+    @cython.locals(flat=list, place=Py_ssize_t, grad=TensorBase, layout=Layout, device=int)
+    cpdef list _fitted(self, found)
+    @cython.locals(kept=Saved)
+    cpdef _value(self, kind, saved, grads, own)
+    cpdef release(self)
+
+@cython.locals(first=int, device=int, tensor=TensorBase, stream=Queue)
+cpdef dict streams_of(tensors)
+cpdef fit(TensorBase grad, Layout layout, int device)
+cdef bint _has_none(values) except -1
+cdef bint _holds_saved(values) except -1
+cpdef list _flatten(values)
+@cython.locals(node=OperatorNode)
+cpdef OperatorNode operator_node(Operator operator, tuple edges, dict streams, inputs, Py_ssize_t outputs)
+
+cdef list _observers
+cdef int _IN_NO_GRAD, _IN_INFERENCE
+
+cpdef bint is_observed()
+cpdef edge_of(TensorBase tensor)
+@cython.locals(node=AccumulateGrad)
+cpdef AccumulateGrad accumulator(TensorBase leaf)
+cpdef _fact(value, what)
+@cython.locals(tensor=TensorBase)
+cdef bint _needs_grad(value) except -1
+cpdef _keep(value)
+@cython.locals(edges=list, metas=list, tensors=list, node=OperatorNode, index=Py_ssize_t)
+cpdef OperatorNode _node(Operator operator, list bound, outputs, Py_ssize_t count)
+@cython.locals(tensor=TensorBase)
+cpdef _add_edge(value, list edges, list metas, list tensors)
+cpdef tuple _meta(TensorBase tensor)
+cpdef _save(Need need, list bound, outputs)
+@cython.locals(index=Py_ssize_t, tensor=TensorBase)
+cpdef bint wants_grad(Operator operator, list bound)
+@cython.locals(index=Py_ssize_t, out=TensorBase, node=OperatorNode)
+cpdef record(Operator operator, list bound, outputs)
+@cython.locals(source=TensorBase, now=thread.Thread)
+cpdef link_view(Operator operator, list bound, TensorBase view)

@@ -1,0 +1,759 @@
+"""The gradient graph: its nodes, and how calls are recorded as nodes.
+
+- An edge is (node, index): the gradient of that output of that node.  None where no gradient is wanted.
+- A node saves storages and metadata, never the tensor that it made: tensors own nodes, nodes never own their tensors.
+- Nodes are numbered as they are made.  A node has a higher number than the nodes of its inputs, so running by falling
+  number is running in order.
+- A write in place gives the tensor a new node.  A write through a view gives its base a new node (`CopySlices`), which
+  passes the written part of the gradient to the operator and the rest to the base's former node.  The view's own node
+  is made again when it is next needed.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import ref
+
+from .. import strides as st
+from ..autograd.mode import GradMode
+from ..autograd.node_hooks import hooks_of, move_kept
+from ..errors import ArgumentTypeError, AutogradError, name_error, shown
+from ..memory_formats import contiguous_format
+from ..runtime.stream import Stream
+from . import thread
+from .layout import Layout
+from .native import Lock, next_number
+from .operator import FACT, GRAD, GRADS, NEEDS, OUT, REGISTRY, VALUE, Need, Operator
+from .storage import Storage
+from .tensor import (
+    FROM_FUNCTION,
+    IN_INFERENCE,
+    IN_NO_GRAD,
+    ONE_OF_SEVERAL,
+    ORDINARY,
+    TensorBase,
+    empty_tensor,
+    in_graph,
+    new_tensor,
+)
+
+Edge = tuple["Node", int]
+LAST_NUMBER = 1 << 62  # leaves run as soon as their gradient is complete
+NO_EDGES: tuple[Any, ...] = ()
+NO_STREAMS: dict[int, Stream] = {}
+
+
+def streams_of(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
+    """The current stream of every CUDA device that the tensors live on; not to be changed."""
+    first = -1
+    for tensor in tensors:
+        device = tensor.layout.device.index
+        if device >= 0 and device != first:
+            if first >= 0:
+                return _streams_of_several(tensors)
+            first = device
+    if first < 0:
+        return NO_STREAMS
+    stream = thread.current_stream(first)
+    return stream.alone  # type: ignore[return-value]
+
+
+def _streams_of_several(tensors: Sequence[TensorBase]) -> dict[int, Stream]:
+    devices = [each.layout.device.index for each in tensors if each.layout.device.index >= 0]
+    return {device: thread.current_stream(device) for device in dict.fromkeys(devices)}
+
+
+class Saved:
+    """A tensor kept for backward, with its version and its place in the graph.  Made by `save`.
+
+    packed: (hook, value) where saved-tensor hooks hold it, and `hook(value)` gives it back; storage is None then.
+    """
+
+    __slots__ = ("edge", "layout", "offset", "packed", "storage", "version")
+    packed: tuple[Any, Any] | None
+    storage: Storage | None
+    layout: Layout
+    offset: int
+    version: int
+    edge: Edge | None
+
+    def unpack(self, name: str, own: Node | None) -> TensorBase:
+        """The tensor as it was, at its place in the graph unless `own`, the node that saved it, is None.
+
+        Raises: AutogradError if its memory was written since.
+        """
+        if self.storage is None:
+            tensor = self._unpacked(name)
+        else:
+            self._check_version(name)
+            tensor = new_tensor(self.storage, self.layout, self.offset)
+        if self.edge is not None and own is not None:
+            attach(tensor, own if self.edge[0] is None else self.edge[0], self.edge[1])
+        return tensor
+
+    def _check_version(self, name: str) -> None:
+        if self.storage.version != self.version:
+            raise AutogradError(
+                "one of the variables needed for gradient computation has been modified by an inplace "
+                f"operation: {self.layout.dtype.name}{list(self.layout.shape)} is at version {self.storage.version}; "
+                f"expected version {self.version}",
+                hint="use the out-of-place form, or clone() the tensor before it is written",
+                operator=name,
+            )
+
+    def pack(self, pack: Any, unpack: Any) -> None:
+        """Hold what `pack` makes of the tensor instead of its memory.  Raises: AutogradError if `pack` writes it."""
+        if self.storage is None:
+            raise AutogradError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set",
+                hint="register them once, outside of saved_tensors_hooks",
+                operator="register_hooks",
+            )
+        tensor = new_tensor(self.storage, self.layout, self.offset)
+        value = pack(tensor)
+        if tensor.storage.version != self.version:
+            raise AutogradError(
+                f"a saved tensor pack hook is modifying its input in place: {tensor.describe()}",
+                hint="write a clone() of it",
+                operator="saved_tensors_hooks",
+            )
+        self.storage, self.packed = None, (unpack, value)
+
+    def _unpacked(self, name: str) -> TensorBase:
+        unpack, value = self.packed  # type: ignore[misc]
+        found = unpack(value)
+        if not isinstance(found, TensorBase):
+            raise ArgumentTypeError(
+                f"a saved tensor unpack hook must return a Tensor, got {shown(found)}",
+                hint="return the tensor that the pack hook was given, or one like it",
+                operator=name,
+            )
+        return new_tensor(found.storage, found.layout, found.offset)
+
+
+def save(tensor: TensorBase, edge: Edge | None) -> Saved:
+    """A tensor as it is now.  edge: its place in the graph.  Raises AutogradError for an inference tensor."""
+    if tensor.storage.version < 0:
+        raise AutogradError(
+            f"Inference tensors cannot be saved for backward: {tensor.describe()}",
+            hint="use a clone() of it, which is a normal tensor",
+            operator="backward",
+        )
+    made: Saved = Saved.__new__(Saved)
+    made.packed = None
+    made.storage = tensor.storage
+    made.layout = tensor.layout
+    made.offset = tensor.offset
+    made.version = tensor.storage.version
+    made.edge = edge
+    return made
+
+
+def attach(tensor: TensorBase, node: Node, index: int) -> None:
+    """Make `tensor` an output of `node`; where that is a leaf's accumulator, another name of the leaf."""
+    if isinstance(node, AccumulateGrad):
+        tensor._requires_grad = True
+        tensor.accumulator = weakref.ref(node)
+    else:
+        tensor._grad_fn = node
+        tensor.output_index = index
+
+
+def freed(name: str) -> AutogradError:
+    """What is raised where saved values are used that an earlier backward freed."""
+    return AutogradError(
+        "trying to backward through the graph a second time, or to read saved tensors that have been freed",
+        hint="Specify retain_graph=True in the first backward",
+        operator=name,
+    )
+
+
+class Node:
+    """Turns gradients of its outputs into gradients of its inputs.
+
+    edges: one per input.  streams: per device, the stream that was current in forward; it is current again in `apply`.
+    shares: whether someone else, a user's code, may keep what `apply` returns; it also runs without any gradient.
+    hooks: a NodeHooks, None without any.  face: a weak reference to what users see of it (autograd/graph.py), or None.
+    """
+
+    __slots__ = ("__weakref__", "edges", "face", "hooks", "name", "number", "outputs", "shares", "streams")
+
+    def __init__(self, name: str, edges: Sequence[Edge | None], streams: dict[int, Stream], outputs: int = 1) -> None:
+        self.begin(name, tuple(edges), streams, outputs)
+
+    def begin(self, name: str, edges: tuple[Edge | None, ...], streams: dict[int, Stream], outputs: int) -> None:
+        """What `__init__` does."""
+        self.name = name
+        self.edges = edges
+        self.streams = streams
+        self.outputs = outputs
+        self.number = next_number()
+        self.hooks: Any = None
+        self.face: Any = None
+        self.shares = False
+
+    def apply(self, grads: Sequence[Any]) -> Sequence[Any]:
+        """The gradients of the inputs, one per edge.  `grads` holds one per output; None stands for zero."""
+        raise AssertionError("subclasses say")
+
+    def release(self) -> None:
+        """Drop what is saved: the graph will not be used again."""
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+class AccumulateGrad(Node):
+    """The end of the graph at a leaf: adds to its `grad`.  Made by `accumulate_grad`."""
+
+    __slots__ = ("leaf",)
+    leaf: TensorBase
+
+
+def accumulate_grad(leaf: TensorBase) -> AccumulateGrad:
+    """The node of a leaf, on the stream that is current on its device."""
+    node: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad)
+    device = leaf.layout.device.index
+    streams = NO_STREAMS
+    if device >= 0:
+        stream = thread.current_stream(device)
+        streams = stream.alone  # type: ignore[assignment]
+    node.begin("AccumulateGrad", NO_EDGES, streams, 1)
+    node.number += LAST_NUMBER
+    node.leaf = leaf
+    return node
+
+
+class OperatorNode(Node):
+    """One call of an operator: made by `operator_node`.  inputs: (layout, device index) per edge, or None."""
+
+    __slots__ = ("inputs", "operator", "released", "saved")
+    operator: Operator
+    inputs: Sequence[Any]
+    saved: list[Any]
+    released: bool
+
+    def apply(self, grads: Sequence[Any]) -> list[Any]:
+        """See Node.  Where a derivative answers None for an input that has an edge, that is a gradient of zeros."""
+        found = self.flow(grads, self)
+        for place, edge in enumerate(self.edges):
+            if edge is not None and found[place] is None:
+                found[place] = _zeros(*self.inputs[place])
+        return found
+
+    def flow(self, grads: Sequence[Any], own: Node) -> list[Any]:
+        """The gradients of the inputs as the derivative gives them: None may stand for zeros.
+
+        own: the node that saved results belong to.
+        """
+        if self.released:
+            raise freed(self.name)
+        operator = self.operator
+        assert operator.backward is not None
+        values: list[Any] = []
+        for place, saved in enumerate(self.saved):
+            need = operator.saves[place]
+            values.append(self._value(need.kind, saved, grads, own))
+        if thread.here().grad_enabled or _has_none(grads):
+            return self._fitted(operator.backward(*values))
+        return self._fitted(operator.derive(values))
+
+    def _fitted(self, found: Any) -> list[Any]:
+        """What a derivative returned, each in the shape, type and place of its input; None where there is no edge."""
+        flat: list[Any] = [found] if isinstance(found, TensorBase) else _flatten(found)
+        if len(flat) != len(self.edges):
+            raise AutogradError(
+                f"got {len(flat)} gradients for {len(self.edges)} inputs",
+                hint="a derivative returns one for each operand, None where there is none",
+                operator=self.name,
+            )
+        for place, edge in enumerate(self.edges):
+            grad = flat[place]
+            if edge is None:
+                flat[place] = None
+            elif grad is not None:
+                layout, device = self.inputs[place]
+                if grad.layout is not layout or grad.layout.device.index != device:
+                    flat[place] = fit(grad, layout, device)
+        return flat
+
+    def _value(self, kind: str, saved: Any, grads: Sequence[Any], own: Node) -> Any:
+        if isinstance(saved, Saved):
+            kept = saved
+            return kept.unpack(self.operator.name, own if thread.here().grad_enabled else None)
+        if kind is GRAD:
+            return grads[0]
+        if kind is GRADS:
+            return grads
+        if kind is NEEDS:
+            return tuple([edge is not None for edge in self.edges])
+        if _holds_saved(saved):
+            return type(saved)([self._value(kind, each, grads, own) for each in saved])
+        return saved
+
+    def release(self) -> None:
+        """See Node.  A node that keeps no tensor has nothing to drop, and may run again."""
+        for each in self.saved:
+            if isinstance(each, Saved) or _holds_saved(each):
+                self.saved = []
+                self.released = True
+                return
+
+
+def operator_node(
+    operator: Operator,
+    edges: tuple[Edge | None, ...],
+    streams: dict[int, Stream],
+    inputs: Sequence[Any],
+    outputs: int,
+) -> OperatorNode:
+    """A node that has saved nothing yet."""
+    node: OperatorNode = OperatorNode.__new__(OperatorNode)
+    node.begin(operator.node_name, edges, streams, outputs)
+    node.operator = operator
+    node.inputs = inputs
+    node.saved = []
+    node.released = False
+    return node
+
+
+def _has_none(values: Sequence[Any]) -> bool:
+    for each in values:  # noqa: SIM110 (compiled, there are no closures)
+        if each is None:
+            return True
+    return False
+
+
+def _holds_saved(values: Any) -> bool:
+    kind = type(values)
+    return (kind is list or kind is tuple) and any([isinstance(each, Saved) for each in values])
+
+
+def _flatten(values: Any) -> list[Any]:
+    flat: list[Any] = []
+    for each in values if type(values) is tuple else (values,):
+        flat.extend(each) if isinstance(each, list) else flat.append(each)
+    return flat
+
+
+def _zeros(layout: Layout, device: int) -> Any:
+    return empty_tensor(layout.shape, layout.dtype, device).zero_()  # type: ignore[attr-defined]
+
+
+def fit(grad: Any, layout: Layout, device: int) -> Any:
+    """Bring a gradient to its input's shape (summing what was broadcast), type and device.
+
+    Raises: AutogradError if the input does not broadcast to the gradient.
+    """
+    if grad.layout is layout and grad.layout.device.index == device:
+        return grad
+    if grad.shape != layout.shape:
+        check_broadcast("backward: a derivative returned an invalid gradient", grad, layout.shape)
+        grad = grad.sum_to_size(layout.shape)
+    if grad.dtype is not layout.dtype:
+        grad = grad.to(layout.dtype)
+    return grad if grad.layout.device.index == device else grad.to("cpu" if device < 0 else device)
+
+
+def check_broadcast(fact: str, grad: Any, shape: Sequence[int]) -> None:
+    """Raise AutogradError, with a fact that begins so, for a gradient that its input's shape does not broadcast to."""
+    have = grad.shape[len(grad.shape) - len(shape) :]
+    if len(grad.shape) < len(shape) or any(size not in (1, other) for size, other in zip(shape, have)):
+        raise AutogradError(
+            f"{grad.describe()} for an input of shape {list(shape)}",
+            hint="a gradient has the shape of its input, or one that its input broadcasts to",
+            operator=fact,
+        )
+
+
+_IN_NO_GRAD, _IN_INFERENCE = IN_NO_GRAD, IN_INFERENCE  # compiled, numbers of C's
+STALE = -1  # the version of a view that is made anew from its base when it is next asked for
+_observers: list[Callable[[Any, Any], None]] = []
+_observing = Lock()
+
+
+def edge_of(tensor: Any) -> Edge | None:
+    """Where the gradient of a tensor goes, or None if it needs none."""
+    is_stale = tensor.base is not None and tensor.view_version != tensor.storage.version
+    if is_stale and (in_graph(tensor.base) or tensor._grad_fn is not None):
+        _renew_view(tensor)
+    if tensor._grad_fn is not None:
+        return tensor._grad_fn, tensor.output_index
+    return (accumulator(tensor), 0) if tensor._requires_grad else None
+
+
+def retain(tensor: TensorBase) -> None:
+    """Have a tensor that is not a leaf keep its gradient in `grad`; a leaf's is kept anyway."""
+    edge = edge_of(tensor)
+    if edge is not None and tensor._grad_fn is not None and not tensor.retains_grad:
+        tensor.retains_grad = True
+        hooks_of(edge[0]).kept.append((edge[1], ref(tensor)))
+
+
+def accumulator(leaf: TensorBase) -> AccumulateGrad:
+    """The node that adds to a leaf's gradient: one as long as any graph holds it."""
+    node = leaf.accumulator() if leaf.accumulator is not None else None
+    if node is None:
+        node = accumulate_grad(leaf)
+        leaf.accumulator = ref(node)
+    return node  # type: ignore[no-any-return]
+
+
+def _renew_view(view: TensorBase) -> None:
+    """Make a view, whose base was written since the view was made, a part of the new base.  Raises AutogradError."""
+    if view.origin != ORDINARY:
+        made, hint = ORIGINS[view.origin]
+        raise AutogradError(
+            f"a view that {made} is used, and its base or another view of its base has been modified "
+            f"inplace since: {view.describe()} of {view.base.describe()}",
+            hint=hint,
+            operator=_called(view),
+        )
+    edge = edge_of(view.base)
+    if edge is not None:
+        node = _part_node(edge, view.base, view)
+        if view.retains_grad:
+            move_kept(view, view._grad_fn, node, 0)
+        view._grad_fn, view.output_index = node, 0
+    view.view_version = view.storage.version
+
+
+def _called(view: TensorBase) -> str:
+    return "view" if view._grad_fn is None else view._grad_fn.name
+
+
+def _part_node(edge: Edge, base: TensorBase, view: TensorBase) -> OperatorNode:
+    """The node of `view` as a part of `base`, whose gradient goes to `edge`."""
+    operator = REGISTRY["as_strided"]
+    node = operator_node(operator, (edge,), streams_of([base]), [_meta(base)], 1)
+    given = {
+        "size": tuple(view.shape),
+        "stride": view.strides,
+        "storage_offset": view.offset,
+        "input_shape": base.shape,
+    }
+    given |= {"input_strides": base.strides, "input_offset": base.offset}
+    node.saved = [given.get(name) for name in operator.backward_needs]
+    return node
+
+
+def wants_grad(operator: Operator, bound: Sequence[Any]) -> bool:
+    """Whether this call belongs in a graph."""
+    for index in operator.tensor_indexes:
+        value = bound[index]
+        if isinstance(value, TensorBase):
+            tensor = value
+            if in_graph(tensor):
+                return thread.here().grad_enabled
+        elif (type(value) is list or type(value) is tuple) and any([_needs_grad(each) for each in value]):
+            return thread.here().grad_enabled
+    return False
+
+
+def observe(observer: Callable[[Any, Any], None], is_wanted: bool) -> None:
+    """Have a function called with every new node and a list of what it saved, or end that.
+
+    A node of a write in place is told twice: before the write, and after it with what it saved of the result.
+    """
+    with _observing:
+        if observer in _observers:
+            _observers.remove(observer)
+        if is_wanted:
+            _observers.append(observer)
+
+
+def is_observed() -> bool:
+    """Whether anything is called with new nodes."""
+    return bool(_observers)
+
+
+def observed(node: Any, saved: Any) -> None:
+    """Tell the observers what a new node saved."""
+    for observer in tuple(_observers):
+        observer(node, saved)
+
+
+def record(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> None:
+    """Make the outputs of a call results of a new node.  Raises AutogradError if the operator has no derivative."""
+    if not operator.differentiable:
+        return
+    node = None
+    for index, out in enumerate(outputs):
+        if out is not None and out.layout.is_floating:
+            if node is None:
+                node = _node(operator, bound, outputs, len(outputs))
+            out._grad_fn, out.output_index = node, index
+
+
+def _node(operator: Operator, bound: Sequence[Any], outputs: Sequence[TensorBase], count: int) -> OperatorNode:
+    if operator.backward is None:
+        raise AutogradError(
+            "the derivative is not implemented", hint="call it under torch.no_grad()", operator=operator.called
+        )
+    edges: list[Edge | None] = []
+    metas: list[Any] = []
+    tensors = [each for each in outputs if each is not None]
+    for index in operator.tensor_indexes:
+        value = bound[index]
+        if isinstance(value, TensorBase) or not isinstance(value, (list, tuple)):
+            _add_edge(value, edges, metas, tensors)
+        else:
+            for each in value:
+                _add_edge(each, edges, metas, tensors)
+    node = operator_node(operator, tuple(edges), streams_of(tensors), metas, count)
+    try:
+        node.saved = [_save(need, bound, outputs) for need in operator.saves]
+    except AutogradError as error:
+        name_error(error, operator.called)
+        raise
+    if _observers and len(outputs) == count:  # what a write in place saves is told later
+        observed(node, node.saved)
+    return node
+
+
+def _add_edge(value: Any, edges: list[Edge | None], metas: list[Any], tensors: list[TensorBase]) -> None:
+    if isinstance(value, TensorBase):
+        tensor = value
+        tensors.append(tensor)
+        edge = edge_of(tensor) if tensor.layout.is_floating else None
+        edges.append(edge)
+        metas.append(None if edge is None else (tensor.layout, tensor.layout.device.index))
+    else:
+        edges.append(None)
+        metas.append(None)
+
+
+def _meta(tensor: TensorBase) -> tuple[Any, ...]:
+    return tensor.layout, tensor.layout.device.index
+
+
+def _save(need: Need, bound: Sequence[Any], outputs: Sequence[TensorBase]) -> Any:
+    kind = need.kind
+    if kind is VALUE:
+        return _keep(bound[need.at]) if need.only_for < 0 or _needs_grad(bound[need.only_for]) else None
+    if kind is FACT:
+        return _fact(bound[need.at], need.what)
+    if kind is OUT and outputs:  # of a write in place there is no result yet
+        out = outputs[need.at]
+        return save(out, (None, need.at) if out.layout.is_floating else None)  # type: ignore[arg-type]
+    return None
+
+
+def _fact(value: Any, what: str) -> Any:
+    if isinstance(value, TensorBase) or not isinstance(value, (list, tuple)):
+        return getattr(value, what, None)
+    return [getattr(each, what, None) for each in value]
+
+
+def _needs_grad(value: Any) -> bool:
+    if isinstance(value, TensorBase):
+        tensor = value
+        return tensor.layout.is_floating and in_graph(tensor)
+    return False
+
+
+def _keep(value: Any) -> Any:
+    if isinstance(value, TensorBase):
+        return save(value, edge_of(value))
+    kind = type(value)
+    if (kind is list or kind is tuple) and any([isinstance(each, TensorBase) for each in value]):
+        return kind([_keep(each) for each in value])
+    return value
+
+
+# writes in place
+
+ORIGINS = {  # what a view that may not be written is, and what to do
+    FROM_FUNCTION: ("was returned by the forward of a custom Function", "clone() the result inside the Function"),
+    ONE_OF_SEVERAL: (
+        "is the output of a function that returns multiple views",
+        "use the out-of-place form, or write a clone()",
+    ),
+    IN_NO_GRAD: (
+        "was created in no_grad mode",
+        "make the view and write it in the same mode, or write a clone()",
+    ),
+    IN_INFERENCE: (
+        "was created in inference mode",
+        "make the view and write it in the same mode, or write a clone()",
+    ),
+}
+
+
+def check_inplace(name: str, target: TensorBase, needs_node: bool) -> None:
+    """Raise AutogradError if writing `target` would lose a gradient.  needs_node: whether the write is recorded."""
+    base = target.base
+    joins = in_graph(target)
+    if not thread.here().grad_enabled or not (needs_node or joins):
+        return
+    if target._requires_grad and target._grad_fn is None:
+        raise AutogradError(
+            f"a leaf Variable that requires grad is being used in an in-place operation: {target.describe()}",
+            hint="write it under torch.no_grad(), or write a clone()",
+            operator=name,
+        )
+    if base is not None and joins and base._grad_fn is None:
+        raise AutogradError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation: "
+            f"{target.describe()} of {base.describe()}",
+            hint="write it under torch.no_grad(), or write a clone()",
+            operator=name,
+        )
+    if base is not None and target.origin != ORDINARY:
+        made, hint = ORIGINS[target.origin]
+        raise AutogradError(
+            f"a view that {made} is being modified inplace with gradients enabled: {target.describe()} of "
+            f"{base.describe()}",
+            hint=hint,
+            operator=name,
+        )
+
+
+def record_inplace(target: TensorBase, recorded: OperatorNode | None) -> None:
+    """`target` was written by a call; `recorded` is the call's node, made before the write, if it needs one."""
+    target.storage.version += 1
+    if recorded is not None:
+        _save_results(recorded, target)
+        rebase(target, recorded, 0, 0)
+    elif target.base is not None:
+        target.view_version = STALE
+
+
+def rebase(target: TensorBase, node: Any, index: int, operand: int) -> None:
+    """Make a tensor that was written in place output `index` of `node`, of which it was edge `operand` before.
+
+    Where it is a view, its base is changed, and the view is made anew from the base when it is next asked for.
+    """
+    base = target.base
+    if base is not None:
+        target.view_version = STALE
+        node = CopySlices(node, operand, edge_of(base), base, target)
+        target, index = base, 0
+    if target.retains_grad:
+        move_kept(target, target._grad_fn, node, index)
+    target._grad_fn, target.output_index = node, index
+
+
+def node_for_inplace(operator: Operator, bound: Sequence[Any], target: TensorBase) -> OperatorNode:
+    """The node of a call that is about to write `target`: what it needs is saved before the write.
+
+    Where the derivative needs the values that the call overwrites, a copy of them is kept.
+    Raises: AutogradError.
+    """
+    check_base(operator.called, target)
+    node = _node(operator, bound, (), 1)
+    for place, name in enumerate(operator.backward_needs):
+        if operator.index_of.get(name) == 0 and isinstance(node.saved[place], Saved):
+            node.saved[place] = save(_copy(target), node.saved[place].edge)
+    if _observers:
+        observed(node, node.saved)
+    return node
+
+
+def check_base(called: str, target: TensorBase) -> None:
+    """Raise AutogradError if a write of a view cannot be recorded, because elements of its base overlap."""
+    if target.base is not None and st.overlaps_itself(target.base.shape, target.base.strides):
+        raise AutogradError(
+            f"writing a view of {target.base.describe()}, whose elements overlap (strides "
+            f"{list(target.base.strides)}), cannot be recorded",
+            hint="clone() it before taking the view",
+            operator=called,
+        )
+
+
+def _copy(tensor: TensorBase) -> TensorBase:
+    with GradMode(False):
+        return REGISTRY["convert"](tensor)  # type: ignore[no-any-return]
+
+
+def _save_results(node: OperatorNode, target: TensorBase) -> None:
+    """Save the result of a write in place where the derivative needs it."""
+    saved = []
+    for place, name in enumerate(node.operator.backward_needs):
+        if name == OUT:
+            node.saved[place] = save(target, (None, 0))  # type: ignore[arg-type]
+            saved.append(node.saved[place])
+    if _observers:
+        observed(node, saved)
+
+
+class CopySlices(Node):
+    """A write in place to a part of `base`, done by `inner` on a view of it, which is its edge `operand`.
+
+    The first edge of this node is the base's former place; the others are those of `inner` but for the view's.
+    """
+
+    __slots__ = ("inner", "operand", "part", "shape", "strides")
+
+    def __init__(self, inner: Any, operand: int, base_edge: Edge | None, base: TensorBase, view: TensorBase) -> None:
+        streams: dict[int, Stream] = inner.streams
+        others = [edge for place, edge in enumerate(inner.edges) if place != operand]
+        super().__init__("CopySlices", (base_edge, *others), streams)
+        self.inner = inner
+        self.operand = operand
+        self.shares = inner.shares
+        self.shape = base.shape
+        self.strides = base.strides
+        self.part = view.shape, view.strides, view.offset - base.offset
+
+    def apply(self, grads: Sequence[Any]) -> list[Any]:
+        """See Node.  The calls are ordinary ones, so that a second derivative goes through them too."""
+        as_strided = REGISTRY["as_strided"]
+        dense = st.is_contiguous(self.shape, self.strides)
+        flat = grads[0].clone(memory_format=contiguous_format) if dense else self._laid_out(grads[0])
+        whole = flat if dense else as_strided(flat, self.shape, self.strides, 0)
+        part = as_strided(flat, *self.part)
+        flowed = self.inner.flow([part.clone()], _part_node((self, 0), whole, part))
+        of_view = flowed[self.operand]
+        if of_view is None:
+            part.zero_()
+        else:
+            part.copy_(of_view)
+        return [whole, *[each for place, each in enumerate(flowed) if place != self.operand]]
+
+    def _laid_out(self, grad: Any) -> Any:
+        """The gradient as the base lies, gaps included, in one dimension."""
+        return REGISTRY["embed"](grad, (st.extent(self.shape, self.strides),), self.shape, self.strides, 0)
+
+    def release(self) -> None:
+        self.inner.release()
+
+
+def disown(result: Any, operands: Sequence[Any]) -> None:
+    """Make a composite's result that is a view of what only the composite saw a tensor of its own."""
+    for operand in operands:
+        if isinstance(operand, TensorBase):
+            tensors: Sequence[Any] = (operand,)
+        else:
+            tensors = operand if isinstance(operand, (list, tuple)) else ()
+        for each in tensors:
+            if isinstance(each, TensorBase) and (result.base is each or result.base is each.base):
+                return
+    edge_of(result)
+    result.base = None
+    result.origin = ORDINARY
+
+
+def part_views(views: Any) -> Any:
+    """Views of one tensor that an operator returns together: none may be written where gradients are recorded."""
+    for view in views:
+        if view.origin == ORDINARY:
+            view.origin = ONE_OF_SEVERAL
+    return views
+
+
+def link_view(operator: Operator, bound: Sequence[Any], view: TensorBase) -> None:
+    """Record a view: its base, and its node where a gradient is wanted."""
+    source = bound[0]
+    now = thread.here()
+    if source.storage.version >= 0:  # a view of an inference tensor is just another one
+        view.base = source if source.base is None else source.base
+        view.view_version = view.storage.version
+        if now.grad_enabled:
+            view.origin = source.origin
+        else:
+            view.origin = _IN_INFERENCE if now.inference else _IN_NO_GRAD
+    if wants_grad(operator, bound):
+        record(operator, bound, [view])

@@ -1,0 +1,436 @@
+"""Worker processes of a DataLoader: their main loop, and the iterator over the batches that they make ahead."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing import connection
+from typing import Any
+
+from ..core import thread
+from ..errors import ArgumentError, FlambeauError
+from ..host import np
+from ..multiprocessing import worker_pipe
+from ..multiprocessing.worker_pipe import WorkerEnd, WorkerException, WorkerPipe
+from ..runtime import generator
+from .dataset import IterableDataset
+from .iterators import LOOK_SECONDS, BatchIterator, PinningThread, fetcher
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """Facts of a worker: its `id`, from 0, `num_workers`, the seed of its generators, its copy of the dataset."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+_worker_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """The WorkerInfo of this process; None outside worker processes of a DataLoader.
+
+    Example:
+        >>> torch.utils.data.get_worker_info() is None
+        True
+    """
+    return _worker_info
+
+
+def set_worker_info(info: WorkerInfo) -> None:
+    """Set the WorkerInfo of this process."""
+    global _worker_info
+    _worker_info = info
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a worker.  base_seed: the worker's seed is base_seed + id."""
+
+    dataset: Any
+    batched: bool
+    collate_fn: Callable[[Any], Any]
+    drop_last: bool
+    worker_init_fn: Callable[[int], None] | None
+    base_seed: int
+    num_workers: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """A request for one batch.  epoch and number return with the result."""
+
+    epoch: int
+    number: int
+    index: Any
+
+
+@dataclass(frozen=True)
+class NewEpoch:
+    """Message to a worker: start over; earlier tasks are dropped."""
+
+
+@dataclass(frozen=True)
+class EndOfStream:
+    """Result of a task for which the worker's IterableDataset had no samples left."""
+
+
+def run(pipe: WorkerPipe, number: int, settings: Settings) -> None:
+    """Main function of a worker: make batches until the parent closes the pipe or ends."""
+    try:
+        _seed(settings.base_seed, number)
+        seed = settings.base_seed + number
+        set_worker_info(WorkerInfo(number, settings.num_workers, seed, settings.dataset))
+        _Worker(WorkerEnd(pipe), number, settings).work()
+    except (EOFError, KeyboardInterrupt):  # an interrupt reaches the main process, too
+        pass
+
+
+def _seed(base_seed: int, number: int) -> None:
+    """Seed the generators of flambeau, Python and NumPy."""
+    generator.manual_seed(base_seed + number)
+    random.seed(base_seed + number)
+    low, high = base_seed & 0xFFFFFFFF, base_seed >> 32
+    np.random.seed(np.random.SeedSequence([number, low, high, 0]).generate_state(4))
+
+
+class _Worker:
+    """State of a worker process.  failure: the answer to every task while the worker cannot make batches."""
+
+    def __init__(self, end: WorkerEnd, number: int, settings: Settings) -> None:
+        self._end = end
+        self._settings = settings
+        self._where = f"in DataLoader worker process {number}"
+        self._failure: WorkerException | None = None
+        self._fetcher: Any = None
+        self._has_ended = False
+        try:
+            if settings.worker_init_fn is not None:
+                settings.worker_init_fn(number)
+        except Exception as error:  # noqa: BLE001  (raised in the main process, as its first batch)
+            self._failure = WorkerException(error, self._where)
+        self._is_usable = self._failure is None
+        self._begin_epoch()
+
+    def _begin_epoch(self) -> None:
+        if not self._is_usable:
+            return
+        given = self._settings
+        self._failure, self._has_ended = None, False
+        try:
+            self._fetcher = fetcher(given.dataset, given.batched, given.collate_fn, given.drop_last)
+        except Exception as error:  # noqa: BLE001  (of a stream's __iter__; raised in the main process)
+            self._failure = WorkerException(error, self._where)
+
+    def work(self) -> None:
+        """Answer every task.  Raises EOFError when the parent closes the pipe."""
+        while True:
+            task = self._end.receive()
+            if isinstance(task, NewEpoch):
+                self._begin_epoch()
+            elif not self._has_ended and not any(isinstance(each, NewEpoch) for each in self._end.pending):
+                self._answer(task, self._result(task.index))
+
+    def _result(self, index: Any) -> Any:
+        if self._failure is not None:
+            return self._failure
+        try:
+            return self._fetcher.fetch(index)
+        except Exception as error:  # noqa: BLE001  (raised in the main process)
+            if isinstance(error, StopIteration) and isinstance(self._settings.dataset, IterableDataset):
+                self._has_ended = True
+                return EndOfStream()
+            return WorkerException(error, self._where)
+
+    def _answer(self, task: Task, result: Any) -> None:
+        try:
+            self._end.send((task.epoch, task.number, result))
+        except EOFError:
+            raise
+        except Exception as error:  # noqa: BLE001  (the result cannot be pickled)
+            self._end.send((task.epoch, task.number, WorkerException(error, self._where)))
+
+
+END_SECONDS = 5.0  # that workers have to end by themselves
+
+
+class LoaderTimeoutError(FlambeauError, RuntimeError):
+    """A batch did not come within the DataLoader's `timeout`."""
+
+
+class WorkerDiedError(FlambeauError, RuntimeError):
+    """A worker process ended before it had made its batches.  pid: its process id."""
+
+    def __init__(self, what: str, pid: int | None = None, *, hint: str = "", operator: object = "") -> None:
+        super().__init__(what, hint=hint, operator=operator)
+        self.pid = pid
+
+
+class WorkerIterator(BatchIterator):
+    """Iterator over batches that worker processes make ahead.
+
+    A task is a numbered list of indices.  Workers get tasks in turn; results return in order through each worker's own
+    pipe.  _tasks: the worker of each outstanding number;  _arrived: results that were not returned yet.
+    """
+
+    def __init__(self, loader: Any) -> None:
+        super().__init__(loader)
+        if not (loader.prefetch_factor or 0) > 0:
+            raise ArgumentError(
+                f"prefetch_factor must be positive, got {loader.prefetch_factor}",
+                hint="give 1 or more",
+                operator="DataLoader",
+            )
+        self._timeout = loader.timeout
+        self._in_order = loader.in_order
+        self._persistent = loader.persistent_workers
+        self._most = loader.prefetch_factor * loader.num_workers  # tasks that may be outstanding
+        self._pid = os.getpid()
+        self._epoch = 0
+        self._pinning: PinningThread | None = None
+        self._team: list[_WorkerProcess] = []
+        try:
+            for number in range(loader.num_workers):
+                self._team.append(_WorkerProcess(loader, number, self._base_seed))
+            if self._pin is not None:
+                thread.machine().start()  # after the forks: a child could not use it
+                self._pinning = PinningThread(self._pin)
+            self._begin(loader)  # PyTorch calls the sampler's __iter__ again, so what that draws is drawn again
+            self._prime()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def is_closed(self) -> bool:
+        return not self._team
+
+    @property
+    def _workers(self) -> list[Any]:
+        """The processes, under PyTorch's name: programs read it to watch them."""
+        return [each.process for each in self._team]
+
+    def _shutdown_workers(self) -> None:
+        """`close`, under PyTorch's name: programs call it to end persistent workers."""
+        self.close()
+
+    def reset(self, loader: Any) -> None:
+        """Begin another epoch with the same workers; late results of the previous one are dropped."""
+        self._begin(loader)
+        self._epoch += 1
+        for each in self._team:
+            each.pipe.post(NewEpoch())
+        self._prime()
+
+    def _prime(self) -> None:
+        self._sent = self._given = 0
+        self._tasks: dict[int, _WorkerProcess] = {}
+        self._arrived: dict[int, Any] = {}
+        self._turns = itertools.cycle(self._team)
+        for each in self._team:
+            each.has_more, each.outstanding = True, 0
+        for _ in range(self._most):
+            self._assign()
+
+    def _assign(self) -> None:
+        """Send the next indices, if there are any, to the next worker in turn."""
+        try:
+            index = next(self._indices)
+        except StopIteration:
+            return
+        active = sum(each.has_more for each in self._team)
+        for worker in itertools.islice(self._turns, len(self._team)):
+            if worker.has_more and (self._in_order or worker.outstanding < self._most // active):
+                break
+        else:
+            return
+        worker.pipe.post(Task(self._epoch, self._sent, index))
+        worker.outstanding += 1
+        self._tasks[self._sent] = worker
+        self._sent += 1
+
+    def _next(self) -> Any:
+        while True:
+            number = self._next_number()
+            if number is None:
+                self._collect()
+                number = self._next_number()
+            if number is None:
+                self._wait()
+                continue
+            worker, result = self._tasks.pop(number), self._arrived.pop(number)
+            if isinstance(result, EndOfStream):
+                worker.has_more = False
+                if not self._persistent:
+                    worker.close_pipe()
+                self._assign()
+                continue
+            worker.outstanding -= 1
+            self._assign()
+            if isinstance(result, WorkerException):
+                raise result.again()
+            return result
+
+    def _next_number(self) -> int | None:
+        """The number of the next result, None if it has not arrived.  Raises StopIteration at the end."""
+        while self._given < self._sent:
+            worker = self._tasks.get(self._given)
+            if worker is not None and (worker.has_more or self._given in self._arrived):
+                break
+            self._tasks.pop(self._given, None)  # of a worker whose stream has ended
+            self._given += 1
+        else:
+            if not self._persistent:
+                self.close()
+            raise StopIteration
+        if self._given in self._arrived:
+            return self._given
+        return None if self._in_order else next(iter(self._arrived), None)
+
+    def _collect(self) -> None:
+        """Collect results of the workers and the pinning thread without waiting."""
+        for worker in self._team:
+            for epoch, number, result in worker.received():
+                if epoch != self._epoch:
+                    continue
+                if self._pinning is None or isinstance(result, EndOfStream):
+                    self._arrived[number] = result
+                else:
+                    self._pinning.put((epoch, number), result)
+        while self._pinning is not None and self._pinning.in_flight:
+            try:
+                self._keep(*self._pinning.take(0))
+            except TimeoutError:
+                return
+
+    def _keep(self, key: tuple[int, int], result: Any) -> None:
+        if key[0] == self._epoch:
+            self._arrived[key[1]] = result
+
+    def _wait(self) -> None:
+        """Wait until a result can be returned.  Raises WorkerDiedError, or LoaderTimeoutError without any change."""
+        limit = self._timeout
+        end = time.monotonic() + limit if limit else None
+        while self._next_number() is None:
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                raise LoaderTimeoutError(
+                    f"DataLoader timed out after {limit} seconds",
+                    hint="raise timeout=, or leave it out",
+                    operator="DataLoader",
+                )
+            if self._pinning is not None and self._pinning.in_flight:
+                try:
+                    self._keep(*self._pinning.take(left))
+                except TimeoutError:
+                    continue
+            else:
+                self._listen(left)
+            self._collect()
+
+    def _listen(self, seconds: float | None) -> None:
+        """Wait for a message, or for the end of a worker whose result is due.  Raises WorkerDiedError."""
+        wanted = [self._tasks[self._given]] if self._in_order else self._team
+        wanted = [each for each in wanted if each.has_more]
+        alive = [each for each in wanted if each.process.is_alive()]
+        files: list[Any] = [each.pipe for each in self._team if each.is_open]
+        files += [each.process.sentinel for each in alive]
+        if len(alive) == len(wanted):
+            for each in self._team:
+                each.pipe.flush()
+            connection.wait(files, LOOK_SECONDS if seconds is None else min(seconds, LOOK_SECONDS))
+            return
+        self._collect()  # what it sent before it ended
+        if self._next_number() is None and not (self._pinning is not None and self._pinning.in_flight):
+            failure = next(each for each in wanted if each not in alive).failure()
+            self.close()
+            raise failure
+
+    def close(self) -> None:
+        """End the workers and the pinning thread.  Host: waits for the workers; those that do not end are killed."""
+        workers, self._team = self._team, []
+        self._sent = self._given = 0
+        self._tasks, self._arrived = {}, {}
+        if self._pid != os.getpid():  # a forked child has a copy of the iterator, and no part in its workers
+            return
+        if self._pinning is not None:
+            self._pinning.close()
+        for each in workers:
+            each.close_pipe()
+        end = time.monotonic() + END_SECONDS
+        for each in workers:
+            each.end(end - time.monotonic())
+
+    def __del__(self) -> None:
+        if getattr(self, "_team", None) and not sys.is_finalizing():
+            self.close()
+
+
+class _WorkerProcess:
+    """The parent's view of a worker.  has_more: its stream has not ended.  outstanding: number of its tasks."""
+
+    def __init__(self, loader: Any, number: int, base_seed: int) -> None:
+        self.number, self.among = number, loader.num_workers
+        self.has_more = True
+        self.outstanding = 0
+        self.pipe, end = worker_pipe.pair()
+        settings = Settings(
+            loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last, loader.worker_init_fn,
+            base_seed, loader.num_workers,
+        )  # fmt: skip
+        context = loader._worker_context()
+        self.process = context.Process(target=run, args=(end, number, settings), daemon=True)
+        try:
+            self.process.start()
+        except BaseException:
+            self.pipe.close()
+            raise
+        finally:
+            end.forget()
+        self.is_open = True
+
+    def received(self) -> Iterator[tuple[int, int, Any]]:
+        """Results received so far."""
+        while self.is_open:
+            try:
+                yield self.pipe.receive()
+            except BlockingIOError:
+                return
+            except EOFError:
+                self.is_open = False
+
+    def close_pipe(self) -> None:
+        """Ask the worker to end."""
+        self.is_open = False
+        self.pipe.close()
+
+    def failure(self) -> WorkerDiedError:
+        """The process's exit, as text for errors."""
+        self.process.join(END_SECONDS)
+        code, pid = self.process.exitcode, self.process.pid
+        how = f"(pid(s) {pid}) exited unexpectedly with exit code {code}"
+        if code is not None and code < 0:
+            how = f"(pid {pid}) is killed by signal: {signal.Signals(-code).name}"
+        return WorkerDiedError(
+            f"DataLoader worker {how}; it was worker {self.number} of {self.among}",
+            pid,
+            hint="with num_workers=0 the batch is made in this process, where a debugger sees it",
+            operator="DataLoader",
+        )
+
+    def end(self, seconds: float) -> None:
+        """Wait until the process has ended; terminate it after so many seconds, then kill it."""
+        self.process.join(max(seconds, 0.0))
+        for stop in (self.process.terminate, self.process.kill):
+            if self.process.is_alive():
+                stop()
+                self.process.join(END_SECONDS)

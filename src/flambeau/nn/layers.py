@@ -1,0 +1,454 @@
+"""Layers: linear maps, reshaping, activations, normalization, dropout and embedding."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+from ..autograd.mode import GradMode
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, naming, shown
+from ..ops.operator import REGISTRY
+from ..tensor import checks, factories
+from ..tensor.tensor import Tensor
+from . import functional as F
+from . import init
+from .module import Layer, Module
+from .parameter import Parameter
+
+
+class Identity(Module):
+    """Return the input unchanged; constructor arguments are ignored.
+
+    Example:
+        >>> torch.nn.Identity(54, unused=True)(torch.tensor([1.0]))
+        tensor([1.])
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input
+
+
+class Linear(Layer):
+    """A linear map: input @ weight.T + bias.
+
+    Shapes: input [*, in_features]; result [*, out_features]; weight [out_features, in_features]; bias [out_features].
+    Weight and bias start uniformly distributed in [-1/sqrt(in_features), 1/sqrt(in_features)].
+    Raises: ArgumentError, ArgumentTypeError for sizes that are negative or no ints; ShapeError for another input.
+    Example:
+        >>> layer = torch.nn.Linear(3, 2)
+        >>> layer(torch.ones(4, 3)).shape
+        torch.Size([4, 2])
+    """
+
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        name = self._get_name()
+        checks.count(name, "in_features", in_features)
+        checks.count(name, "out_features", out_features)
+        self.in_features = in_features
+        self.out_features = out_features
+        with naming(name):
+            self.weight = Parameter(factories.empty(out_features, in_features, device=device, dtype=dtype))
+            if bias:
+                self.bias = Parameter(factories.empty(out_features, device=device, dtype=dtype))
+            else:
+                self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new starting values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Flatten(Layer):
+    """Merge the dimensions from start_dim to end_dim into one.
+
+    Example:
+        >>> torch.nn.Flatten()(torch.ones(2, 3, 4)).shape
+        torch.Size([2, 12])
+    """
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Layer):
+    """Split one dimension into several.
+
+    unflattened_size: a tuple of ints; one of them may be -1.
+    Raises: ArgumentTypeError for another unflattened_size, in forward ShapeError for sizes that do not fit.
+    Example:
+        >>> torch.nn.Unflatten(1, (3, 4))(torch.ones(2, 12)).shape
+        torch.Size([2, 3, 4])
+    """
+
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
+        super().__init__()
+        if not isinstance(unflattened_size, (tuple, list)):
+            raise ArgumentTypeError(
+                f"unflattened_size must be a tuple of ints, got {shown(unflattened_size)}",
+                hint="as in (2, 3)",
+                operator="Unflatten",
+            )
+        for each in unflattened_size:
+            checks.integer("Unflatten", "an entry of unflattened_size", each)
+        self.dim = dim
+        self.unflattened_size = unflattened_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class ReLU(Layer):
+    """max(x, 0), elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class SiLU(Layer):
+    """x * sigmoid(x), elementwise; inplace: overwrite the input.
+
+    Example:
+        >>> torch.nn.SiLU()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.2689,  1.7616])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class GELU(Layer):
+    """x times the cumulative distribution function of the standard normal distribution, elementwise.
+
+    approximate: "none", or "tanh" for a faster approximation.
+    Example:
+        >>> torch.nn.GELU()(torch.tensor([-1.0, 2.0]))
+        tensor([-0.1587,  1.9545])
+    """
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class Tanh(Layer):
+    """Hyperbolic tangent, elementwise.
+
+    Example:
+        >>> torch.nn.Tanh()(torch.tensor([-1.0, 0.0]))
+        tensor([-0.7616,  0.0000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanh(input)
+
+
+class Sigmoid(Layer):
+    """1 / (1 + exp(-x)), elementwise.
+
+    Example:
+        >>> torch.nn.Sigmoid()(torch.tensor([-1.0, 0.0]))
+        tensor([0.2689, 0.5000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.sigmoid(input)
+
+
+class Softmax(Layer):
+    """exp(x) divided by its sum along `dim`.
+
+    Example:
+        >>> torch.nn.Softmax(dim=0)(torch.tensor([0.0, 0.0, 1.0]))
+        tensor([0.2119, 0.2119, 0.5761])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Layer):
+    """Logarithm of the softmax along `dim`.
+
+    Example:
+        >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0, 1.0]))
+        tensor([-1.5514, -1.5514, -0.5514])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+def _normalized_sizes(name: str, shape: Any) -> tuple[int, ...]:
+    """The sizes of the last dimensions.  Raises ArgumentTypeError, ValueRangeError."""
+    found = (shape,) if hasattr(shape, "__index__") else shape
+    if not isinstance(found, (tuple, list)):
+        raise ArgumentTypeError(
+            f"normalized_shape must be an int or a list of ints, got {shown(shape)}", hint="as in (3, 4)", operator=name
+        )
+    for each in found:
+        checks.count(name, "an entry of normalized_shape", each)
+    return tuple(found)
+
+
+class LayerNorm(Layer):
+    """Normalize the last dimensions to mean 0 and variance 1, then multiply by weight and add bias.
+
+    normalized_shape: the sizes of those dimensions;  eps: added to the variance.
+    Shapes: input [*, *normalized_shape]; result the same; weight and bias normalized_shape.
+    Raises: ArgumentTypeError, ArgumentError for another normalized_shape; in forward ShapeError if the input's differs.
+    Example:
+        >>> torch.nn.LayerNorm(2)(torch.tensor([[1.0, 3.0]])).detach()
+        tensor([[-1.0000,  1.0000]])
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _normalized_sizes(self._get_name(), normalized_shape)
+        checks.number(self._get_name(), "eps", eps)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        wanted = {"weight": elementwise_affine, "bias": elementwise_affine and bias}
+        for name, present in wanted.items():
+            with naming(self._get_name()):
+                made = factories.empty(self.normalized_shape, device=device, dtype=dtype) if present else None
+                self.register_parameter(name, None if made is None else Parameter(made))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set weight to 1 and bias to 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class Dropout(Layer):
+    """In training mode, set elements to 0 with probability p and multiply the others by 1 / (1 - p).
+
+    inplace: overwrite the input.
+    Raises: ArgumentError if p is not in [0, 1].
+    Example:
+        >>> layer = torch.nn.Dropout(p=0.5)
+        >>> sorted(set(layer(torch.ones(1000)).tolist()))
+        [0.0, 2.0]
+        >>> layer.eval()(torch.ones(2))
+        tensor([1., 1.])
+    """
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        checks.number("Dropout", "p", p)
+        if not 0 <= p <= 1:
+            raise ArgumentError(
+                f"dropout probability has to be between 0 and 1, but got {p}",
+                hint="p=0.5 drops every other element",
+                operator="Dropout",
+            )
+        self.p = p
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout(input, self.p, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+_lookup = REGISTRY["embedding"]
+
+
+def _padding_row(name: str, padding_idx: int | None, rows: int) -> int | None:
+    """padding_idx as a non-negative index, or None.  Raises ArgumentTypeError, ArgumentError if out of range."""
+    if padding_idx is None:
+        return None
+    checks.integer(name, "padding_idx", padding_idx)
+    if not -rows <= padding_idx < rows:
+        raise ArgumentError(
+            f"padding_idx {padding_idx} must be within num_embeddings {rows}",
+            hint=f"use {-rows} to {rows - 1}",
+            operator=name,
+        )
+    return padding_idx % rows
+
+
+def _checked_table(name: str, weight: Any, shape: list[int]) -> Any:
+    """Check the shape of a given table and return it.  Raises ShapeError."""
+    if list(weight.shape) != shape:
+        raise ShapeError(
+            f"_weight has shape {list(weight.shape)}, num_embeddings and embedding_dim are {shape}",
+            hint="they must be the same",
+            operator=name,
+        )
+    return weight
+
+
+class Embedding(Layer):
+    """Look up rows of a table by index.
+
+    padding_idx: a row that starts at zero and gets no gradient.
+    max_norm: rows that are looked up and whose norm, of order norm_type, is larger are scaled to it in place.
+    scale_grad_by_freq, sparse: must be False; gradients are dense.
+    Shapes: input [*], integers; result [*, embedding_dim]; weight [num_embeddings, embedding_dim].
+    Raises: ArgumentError, ArgumentTypeError for sizes or a padding_idx out of range.
+    Example:
+        >>> layer = torch.nn.Embedding(10, 3, padding_idx=0)
+        >>> layer(torch.tensor([[1, 0]])).shape
+        torch.Size([1, 2, 3])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Any = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        name = self._get_name()
+        checks.absent(name, "scale_grad_by_freq", scale_grad_by_freq)
+        checks.absent(name, "sparse", sparse)
+        checks.count(name, "num_embeddings", num_embeddings)
+        checks.count(name, "embedding_dim", embedding_dim)
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.padding_idx = _padding_row(name, padding_idx, num_embeddings)
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        with naming(name):
+            if _weight is None:
+                made = factories.empty(num_embeddings, embedding_dim, device=device, dtype=dtype)
+                self.weight = Parameter(made, requires_grad=not _freeze)
+                self.reset_parameters()
+            else:
+                self.weight = Parameter(_checked_table(name, _weight, [num_embeddings, embedding_dim]), not _freeze)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Any,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Self:
+        """Make an embedding from a given table; freeze: do not train it.  Raises ShapeError."""
+        checks.tensor("from_pretrained", "embeddings", embeddings)
+        if embeddings.ndim != 2:
+            raise ShapeError(
+                f"the table must have 2 dimensions, this is {embeddings.describe()}",
+                hint="its shape is [num_embeddings, embedding_dim]",
+                operator="from_pretrained",
+            )
+        row = _padding_row("from_pretrained", padding_idx, embeddings.shape[0])
+        checks.leaf("from_pretrained", embeddings, not freeze)
+        with naming("from_pretrained"):
+            rows, width = embeddings.shape
+            return cls(rows, width, row, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
+
+    def reset_parameters(self) -> None:
+        """Draw new starting values from the standard normal distribution."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with GradMode(False):
+                self.weight[self.padding_idx].fill_(0)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if self.max_norm is None:
+            found: Tensor = _lookup(input, self.weight, self.padding_idx)
+            return found
+        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type)
+
+    def extra_repr(self) -> str:
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        limit = "" if self.max_norm is None else f", max_norm={self.max_norm}"
+        order = "" if self.norm_type == 2 else f", norm_type={self.norm_type}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}{limit}{order}"

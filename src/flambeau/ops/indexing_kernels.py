@@ -1,0 +1,315 @@
+"""Kernels that write by index, for index_put, scatter and the gradients of indexing (kernels/indexing.cu).
+
+- An array is treated as rows [outer, size, inner].  An index of `count` entries has the target row of each source row.
+- Results do not depend on the grid.  Of several writes to one row the last counts; additions are made in order.
+- Kernels that only copy elements depend on their size, so types of one size share machine code.
+- An index out of range raises IndexRangeError before anything is written.  On a GPU it stops the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from math import prod
+from typing import Any
+
+from .. import strides as st
+from ..dtypes import FLOATING, dtype, int64
+from ..errors import IndexRangeError, ShapeError
+from ..host import np
+from ..kernel import MAX_DIMS, Kernel, Param, Pointer, Scalar, Strided
+from ..scalars import converted
+from .copies import C_TYPES_BY_SIZE, ROW_COPY_SOURCE, fill_kernel, plan_row_copy
+from .operator import Call, Operand
+from .pointwise import PRELUDE, THREADS, grid_over, source_text
+from .sorting import sort_rows_of
+
+C_NUMBERS = {"float64": "double", "int64": "long long"}
+
+RowShape = tuple[int, int, int]  # outer, size, inner
+
+
+def indexing_kernel(
+    entry: str, arguments: str, call: str, params: Sequence[Param], reference: Any, threads: int = THREADS
+) -> Kernel:
+    """Make a kernel whose body is one call of a template of kernels/indexing.cu."""
+    head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}({arguments})'
+    source = PRELUDE + ROW_COPY_SOURCE + source_text("indexing.cu")
+    return Kernel(entry, f"{source}\n{head} {{ {call}; }}\n", params, reference, 0.0)
+
+
+def scalars(*names: str) -> list[Param]:
+    """64-bit integer parameters."""
+    return [Scalar(name, "int64") for name in names]
+
+
+def check_index(index: Any, lowest: int, size: int, dim: int) -> Any:
+    """Check a NumPy index and count it from the front.  Raises IndexRangeError with the first value out of range."""
+    wrong = (index < lowest) | (index >= size)
+    if wrong.any():
+        raise IndexRangeError(
+            f"index {index[wrong].flat[0]} is out of bounds for dimension {dim} with size {size}",
+            hint=f"use {lowest} to {size - 1}" if size else "that dimension has no elements",
+        )
+    return np.where(index < 0, index + size, index)
+
+
+def zeros(call: Call, shape: Sequence[int], dtype: dtype) -> Any:
+    """A new result, filled with zeros."""
+    out = call.output(shape, dtype)
+    if prod(shape):
+        call.launch(fill_kernel(dtype), grid_over(prod(shape)), out, 0, prod(shape))
+    return out
+
+
+def strided_layout(shape: Sequence[int], strides: Sequence[int]) -> tuple[Any, Any]:
+    """The value of a Strided parameter of one operand."""
+    return st.collapse(shape, [strides])
+
+
+def as_operand(call: Call, value: Any, like: dtype) -> Any:
+    """Convert a tensor to type `like`, and a number to a zero-dimensional tensor of it."""
+    if hasattr(value, "strides"):
+        return value if value.dtype is like else call.contiguous(value, like)
+    one = call.scratch((), like)
+    call.launch(fill_kernel(like), grid_over(1), one, converted(call.called, like, value), 1)
+    return one
+
+
+INDEX_NUMBERS = ("outer", "size", "inner", "count", "lowest", "dim", "block", "row", "width", "lanes")
+INDEX_ARGUMENTS = ", ".join(f"long long {name}" for name in INDEX_NUMBERS)
+INDEX_CALL = "layout, Entries{index, size, count, lowest}, Steps{block, row}"
+
+
+@cache
+def _write_kernel(dtype: dtype, unit: int) -> Kernel:
+    moved = C_TYPES_BY_SIZE[unit]
+    arguments = "void* out, const long long* index, const void* source, const long long* winner, Layout<1> layout, "
+    call = f"write_rows(({moved}*)out, (const {moved}*)source, winner, {INDEX_CALL}, outer, inner, width, lanes)"
+    params: list[Param] = [
+        Pointer("out", dtype, "rw", ("outer", "size", "inner")),
+        Pointer("index", int64, "r", ("count",)),
+        Pointer("source", dtype, "r", "layout"),
+        Pointer("winner", int64, "r", ("size",)),
+        Strided("layout", ("source",)),
+        *scalars(*INDEX_NUMBERS),
+    ]
+    return indexing_kernel(f"write_rows_{unit}", arguments + INDEX_ARGUMENTS, call, params, _write_reference)
+
+
+def _write_reference(
+    out: Any, index: Any, source: Any, winner: Any, outer: int, size: int, inner: int, count: int, lowest: int,
+    dim: int, *_: int,
+) -> None:  # fmt: skip
+    rows = check_index(index, lowest, size, dim)
+    entries = source.reshape(outer, count, inner)
+    if winner is not None:
+        wins = winner[rows] == np.arange(count)
+        rows, entries = rows[wins], entries[:, wins]
+    out[:, rows] = entries
+
+
+@cache
+def _winner_kernel(step: str) -> Kernel:
+    names = ("size", "count", "lowest", "dim")
+    arguments = "long long* winner, const long long* index, " + ", ".join(f"long long {name}" for name in names)
+    params: list[Param] = [
+        Pointer("winner", int64, "rw", ("size",)),
+        Pointer("index", int64, "r", ("count",)),
+        *scalars(*names),
+    ]
+
+    def reference(winner: Any, index: Any, size: int, count: int, lowest: int, dim: int) -> None:
+        rows = check_index(index, lowest, size, dim)
+        winner[rows] = -1
+        if step == "find":
+            np.maximum.at(winner, rows, np.arange(count))
+
+    return indexing_kernel(
+        f"{step}_winners", arguments, f"{step}_winners(winner, index, size, count, lowest)", params, reference
+    )
+
+
+def write_rows(
+    call: Call, out: Any, index: Any, source: Any, rows: RowShape, shape: Sequence[int], *,
+    lowest: int = 0, dim: int = 0, unique: bool = False,
+) -> None:  # fmt: skip
+    """Write the entries of `source`, expanded to `shape`, to the rows `index` of contiguous `out`.
+
+    index: int64.  lowest: 0, or -size if negative entries count from the end.  unique: whether no row is repeated.
+    """
+    outer, size, inner = rows
+    count = index.numel()
+    if not outer * inner * count:
+        return
+    sizes = (size, count, lowest, dim)
+    winner = None if unique or count == 1 else call.scratch((size,), int64)
+    if winner is not None:
+        call.launch(_winner_kernel("clear"), grid_over(count), winner, index, *sizes)
+        call.launch(_winner_kernel("find"), grid_over(count), winner, index, *sizes)
+    entries = copy_if_same(call, as_operand(call, source, out.dtype), out)
+    steps = st.expand(entries.shape, entries.strides, shape)
+    move = plan_row_copy(out.dtype, *_as_rows(shape, steps, dim, inner * outer > 1), (out, entries))
+    call.launch(
+        _write_kernel(out.dtype, move.unit), move.grid(outer * count, inner),
+        out, index, entries, winner, strided_layout(shape, steps), outer, size, inner, count, lowest, dim, *move[1:],
+    )  # fmt: skip
+
+
+def _as_rows(shape: Sequence[int], steps: Sequence[int], dim: int, has_rows: bool) -> tuple[Any, Any, int]:
+    """(shape, strides, dimension of the entries) of a source whose entries are rows or single elements."""
+    if has_rows:
+        return shape, steps, dim
+    sizes, (strides,) = st.collapse(shape, [steps])
+    return (sizes, strides, 0) if len(sizes) == 1 else ((*sizes, 1), (*strides, 1), len(sizes))
+
+
+def copy_if_same(call: Call, source: Any, out: Any) -> Any:
+    """`source`, or a copy of it if it is `out`."""
+    if source is not out:
+        return source
+    copied = call.scratch(source.shape, source.dtype)
+    call.assign(copied, source)
+    return copied
+
+
+@cache
+def _accumulate_kernel(dtype: dtype) -> Kernel:
+    number = "float64" if dtype.category == FLOATING else "int64"
+    names = ("outer", "size", "inner", "count")
+    arguments = (
+        f"{dtype.cuda}* out, const long long* rows, const long long* entries, const {dtype.cuda}* source, "
+        + "Layout<1> layout, "
+        + ", ".join(f"long long {name}" for name in names)
+        + f", {C_NUMBERS[number]} scale"
+    )
+    call = f"accumulate_rows(out, rows, entries, source, layout, {', '.join(names)}, ({dtype.wide.cuda})scale)"
+    params: list[Param] = [
+        Pointer("out", dtype, "rw", ("outer", "size", "inner")),
+        Pointer("rows", int64, "r", ("count",)),
+        Pointer("entries", int64, "r", ("count",)),
+        Pointer("source", dtype, "r", "layout"),
+        Strided("layout", ("source",)),
+        *scalars(*names),
+        Scalar("scale", number),
+    ]
+    wide = dtype.wide
+
+    def reference(
+        out: Any, rows: Any, entries: Any, source: Any, outer: int, size: int, inner: int, count: int, scale: Any
+    ) -> None:
+        total = out.astype(wide.numpy)
+        added = source.reshape(outer, count, inner)[:, entries].astype(wide.numpy) * wide.numpy.type(scale)
+        np.add.at(total, (slice(None), rows), added)
+        out[...] = total
+
+    return indexing_kernel(f"accumulate_rows_{dtype.name}", arguments, call, params, reference)
+
+
+def accumulate_rows(
+    call: Call, out: Any, index: Any, source: Any, rows: RowShape, shape: Any = None, scale: Any = 1
+) -> None:
+    """Add the entries of `source` to the rows `index` of contiguous `out`; entries of one row in their order.
+
+    index: int64, counted from the front and already checked.  shape: the shape to which `source` expands.
+    """
+    outer, size, inner = rows
+    count = index.numel()
+    if not outer * inner * count:
+        return
+    wanted = source.shape if shape is None else shape
+    entries = copy_if_same(call, as_operand(call, source, out.dtype), out)
+    layout = strided_layout(wanted, st.expand(entries.shape, entries.strides, wanted))
+    ordered, places = call.scratch((count,), int64), call.scratch((count,), int64)
+    sort_rows_of(call, index, ordered, places, (1, count), False)
+    call.launch(
+        _accumulate_kernel(out.dtype), grid_over(outer * inner * count),
+        out, ordered, places, entries, layout, outer, size, inner, count, converted(call.called, out.dtype, scale),
+    )  # fmt: skip
+
+
+@cache
+def _wrap_kernel() -> Kernel:
+    names = ("size", "count", "lowest", "dim")
+    arguments = "long long* out, const long long* index, " + ", ".join(f"long long {name}" for name in names)
+    params: list[Param] = [
+        Pointer("out", int64, "w", ("count",)),
+        Pointer("index", int64, "r", ("count",)),
+        *scalars(*names),
+    ]
+
+    def reference(out: Any, index: Any, size: int, count: int, lowest: int, dim: int) -> None:
+        out[...] = check_index(index, lowest, size, dim)
+
+    return indexing_kernel("wrap_index", arguments, "wrap_index(out, index, size, count, lowest)", params, reference)
+
+
+def wrapped_index(call: Call, index: Operand, size: int, lowest: int, dim: int) -> Any:
+    """Convert an index to contiguous int64, checked and counted from the front."""
+    count = index.numel()
+    out = call.scratch((count,), int64)
+    if count:
+        call.launch(_wrap_kernel(), grid_over(count), out, call.contiguous(index, int64), size, count, lowest, dim)
+    return out
+
+
+@cache
+def _targets_kernel() -> Kernel:
+    names = (
+        "numel",
+        "dim",
+        "limit",
+        "start",
+        "ndim",
+        *(f"size{i}" for i in range(MAX_DIMS)),
+        *(f"step{i}" for i in range(MAX_DIMS)),
+    )
+    arguments = "long long* out, const long long* index, " + ", ".join(f"long long {name}" for name in names)
+    filled = "".join(f"layout.size[{i}] = size{i}, layout.stride[0][{i}] = step{i}; " for i in range(MAX_DIMS))
+    call = f"Layout<1> layout; layout.ndim = ndim; {filled}targets(out, index, layout, numel, dim, limit, start)"
+    params: list[Param] = [
+        Pointer("out", int64, "w", ("numel",)),
+        Pointer("index", int64, "r", ("numel",)),
+        *scalars(*names),
+    ]
+    return indexing_kernel("targets", arguments, call, params, _targets_reference)
+
+
+def _targets_reference(
+    out: Any, index: Any, numel: int, dim: int, limit: int, start: int, ndim: int, *geometry: int
+) -> None:
+    places = list(np.unravel_index(np.arange(numel), geometry[:ndim])) if ndim else []
+    if index is not None:
+        places[dim] = check_index(index, 0, limit, dim)
+    out[...] = start + sum(place * step for place, step in zip(places, geometry[MAX_DIMS:]))
+
+
+def target_offsets(
+    call: Call,
+    size: Sequence[int],
+    steps: Sequence[int],
+    start: int = 0,
+    index: Any = None,
+    dim: int = 0,
+    limit: int = 0,
+) -> Any:
+    """The offset start + sum(position * stride) of every element of an array of shape `size`, as int64.
+
+    index: contiguous, of that shape; it replaces the position along `dim` and must be below `limit`.
+    """
+    if index is None:
+        size, (steps,) = st.collapse(size, [steps])
+    numel, ndim = prod(size), len(size)
+    if ndim > MAX_DIMS:
+        raise ShapeError(
+            f"{ndim} dimensions are more than the {MAX_DIMS} that kernels index: shape {list(size)}",
+            hint="merge dimensions that are not indexed with flatten() or reshape()",
+            operator="indexing",
+        )
+    out = call.scratch((numel,), int64)
+    rest = (0,) * (MAX_DIMS - ndim)
+    if numel:
+        call.launch(
+            _targets_kernel(), grid_over(numel), out, index, numel, dim, limit, start, ndim, *size, *rest, *steps, *rest
+        )
+    return out

@@ -1,0 +1,474 @@
+"""Losses: of differences (mse, l1, smooth l1), of classes (nll_loss, cross_entropy) and of binary targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+from .. import callers
+from ..dtypes import FLOATING_TYPES
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError, ValueRangeError, shown
+from ..host import np
+from .loss_kernels import IGNORED, class_errors, class_loss, class_samples, entropy_each, entropy_total, squeeze_target
+from .operator import Array, ErrorSample, Operand, Sample, Value, composite
+from .pointwise import floating_only, is_tensor, numpy_type, pointwise, promoted
+from .softmax import log_softmax
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def reduction_of(name: str, size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """Resolve the reduction of a loss from its current and its former arguments.
+
+    Returns one of REDUCTIONS.
+
+    Raises: ArgumentError for an unknown reduction, ArgumentTypeError for former arguments that are not bool.
+    """
+    if size_average is not None or reduce is not None:
+        return _former_reduction(name, size_average, reduce)
+    if reduction == "elementwise_mean":
+        callers.warn(f"{name}: reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+        return "mean"
+    if reduction not in REDUCTIONS:
+        raise ArgumentError(
+            f"{reduction!r} is not a valid value for reduction", hint="use 'none', 'mean' or 'sum'", operator=name
+        )
+    return reduction
+
+
+def _former_reduction(name: str, size_average: bool | None, reduce: bool | None) -> str:
+    for what, value in (("size_average", size_average), ("reduce", reduce)):
+        if value not in (None, False, True):
+            raise ArgumentTypeError(
+                f"{what} must be a bool or None, got {shown(value)}",
+                hint="use reduction='none', 'mean' or 'sum' instead",
+                operator=name,
+            )
+    chosen = "none" if reduce is False else "sum" if size_average is False else "mean"
+    callers.warn(f"{name}: size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.")
+    return chosen
+
+
+def reduced(values: Any, reduction: str) -> Any:
+    """Apply a reduction: the terms of a loss, their mean or their sum."""
+    return values if reduction == "none" else values.mean() if reduction == "mean" else values.sum()
+
+
+def _weighted(name: str, terms: Any, input: Any, weight: Any, reduction: str) -> Any:
+    """Apply a reduction to terms times their weights; the mean divides by the sum of the weights."""
+    if weight is None:
+        return reduced(terms, reduction)
+    if weight.shape != input.shape:
+        raise ArgumentError(
+            f"weight must have the input's shape: weight is {list(weight.shape)}, input is {list(input.shape)}",
+            hint="expand it: weight.expand_as(input)",
+            operator=name,
+        )
+    terms = terms * weight
+    return terms.sum() / weight.sum() if reduction == "mean" else reduced(terms, reduction)
+
+
+def _differences() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
+    yield Sample((Array((3, 4), layout="transposed"), Array((3, 4), seed=1)), {"reduction": "sum"})
+    yield Sample((Array((0, 3)), Array((0, 3), seed=1)), {"reduction": "none"})
+    yield Sample((Array(()), Array((), seed=1)))
+
+
+def _weighted_differences() -> Iterator[Sample]:
+    yield from _differences()
+    for reduction in REDUCTIONS:
+        pair = Array((3, 4)), Array((3, 4), seed=1)
+        yield Sample(pair, {"weight": Array((3, 4), low=0.5, high=2.0, seed=2), "reduction": reduction})
+
+
+def _bad_differences() -> Iterator[ErrorSample]:
+    same = Array((2, 3)), Array((2, 3))
+    yield ErrorSample(same, ArgumentError, "'average' is not a valid value", {"reduction": "average"})
+
+
+def _terms() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), Array((3, 4), seed=1)))
+    yield Sample((Array((2, 3), layout="strided"), Array((3,), seed=1)))
+
+
+@pointwise(
+    dtype=promoted, cuda="(input - target) * (input - target)", samples=_terms, dtypes=FLOATING_TYPES,
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def squared_difference(input: Value, target: Value) -> Any:
+    """The terms of `mse_loss`: (input - target) squared."""
+    return np.square(input - target)
+
+
+@squared_difference.derivative
+def _(grad: Any, input: Any, target: Any, needs: Any) -> Any:
+    slope = (input - target) * grad * 2
+    return slope, -slope if needs[1] else None
+
+
+@pointwise(
+    dtype=promoted, cuda="input > target ? input - target : target - input", samples=_terms, dtypes=FLOATING_TYPES,
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def absolute_difference(input: Value, target: Value) -> Any:
+    """The terms of `l1_loss`: |input - target|."""
+    return np.abs(input - target)
+
+
+@absolute_difference.derivative
+def _(grad: Any, input: Any, target: Any, needs: Any) -> Any:
+    slope = (input - target).sign() * grad
+    return slope, -slope if needs[1] else None
+
+
+def _smooth_terms() -> Iterator[Sample]:
+    for sample in _terms():
+        yield Sample((*sample.args, 0.75))
+
+
+@pointwise(
+    dtype=floating_only, samples=_smooth_terms, dtypes=FLOATING_TYPES, cost=4.0,
+    cuda="fabs(input - target) < beta ? (input - target) * (input - target) / beta / 2 "
+    ": fabs(input - target) - beta / 2",
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def smooth_difference(input: Value, target: Value, beta: Value) -> Any:
+    """The terms of `smooth_l1_loss`: quadratic below `beta`, linear above."""
+    distance = np.abs(input - target)
+    return np.where(distance < beta, distance * distance / beta / 2, distance - beta / 2)
+
+
+@smooth_difference.derivative
+def _(grad: Any, input: Any, target: Any, beta: float, needs: Any) -> Any:
+    difference = input - target
+    slope = ((difference / beta).clamp(-1, 1) if beta else difference.sign()) * grad
+    return slope, -slope if needs[1] else None, None
+
+
+def _warn_sizes(name: str, input: Any, target: Any) -> None:
+    if input.shape != target.shape:
+        callers.warn(
+            f"{name}: target of shape {list(target.shape)} differs from input of shape {list(input.shape)}; they are "
+            "broadcast, which is likely not what is meant"
+        )
+
+
+@composite(samples=_weighted_differences, errors=_bad_differences, dtypes=FLOATING_TYPES, method=False)
+def mse_loss(
+    input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    weight: Operand | None = None,
+) -> Any:  # fmt: skip
+    """Squared difference of input and target: its mean, sum, or each term.
+
+    weight: a factor for each term, of the input's shape.
+    Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
+    Host:   returns at once.
+    Raises: ArgumentError for a bad reduction, ShapeError, DtypeError.
+    Example:
+        >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor(2.)
+    """
+    reduction = reduction_of("mse_loss", size_average, reduce, reduction)
+    _warn_sizes("mse_loss", input, target)
+    return _weighted("mse_loss", squared_difference(input, target), input, weight, reduction)
+
+
+@composite(samples=_weighted_differences, errors=_bad_differences, dtypes=FLOATING_TYPES, method=False)
+def l1_loss(
+    input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    weight: Operand | None = None,
+) -> Any:  # fmt: skip
+    """Absolute difference of input and target: its mean, sum, or each term.
+
+    weight: a factor for each term, of the input's shape.
+    Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
+    Host:   returns at once.
+    Raises: ArgumentError for a bad reduction, ShapeError, DtypeError.
+    Example:
+        >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor(1.)
+    """
+    reduction = reduction_of("l1_loss", size_average, reduce, reduction)
+    _warn_sizes("l1_loss", input, target)
+    return _weighted("l1_loss", absolute_difference(input, target), input, weight, reduction)
+
+
+def _bad_betas() -> Iterator[ErrorSample]:
+    yield from _bad_differences()
+    yield ErrorSample((Array((2,)), Array((2,))), ShapeError, "beta must not be negative, got -1", {"beta": -1})
+
+
+@composite(samples=_differences, errors=_bad_betas, dtypes=FLOATING_TYPES, method=False)
+def smooth_l1_loss(
+    input: Operand, target: Operand, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    beta: float = 1.0,
+) -> Any:  # fmt: skip
+    """d * d / (2 * beta) where the absolute difference d is below beta, else d - beta / 2.
+
+    Shapes: the inputs broadcast together, with a warning; the result is (), or with reduction "none" their shape.
+    Host:   returns at once.
+    Raises: ArgumentError for a bad reduction, ShapeError (also for a negative beta), DtypeError.
+    Example:
+        >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 2.0]), torch.tensor([0.0, 0.0]), reduction="none")
+        tensor([0.1250, 1.5000])
+    """
+    reduction = reduction_of("smooth_l1_loss", size_average, reduce, reduction)
+    if beta < 0:
+        raise ShapeError(
+            f"beta must not be negative, got {beta}",
+            hint="it is where the loss becomes linear; 0 makes it l1_loss",
+            operator="smooth_l1_loss",
+        )
+    _warn_sizes("smooth_l1_loss", input, target)
+    return reduced(smooth_difference(input, target, float(beta)), reduction)
+
+
+LOG_FLOOR = -100.0  # the least logarithm of a probability
+SLOPE_FLOOR = 1e-12  # the least divisor in the gradient of such a logarithm
+
+
+# classes
+
+
+@composite(samples=class_samples, errors=class_errors, dtypes=FLOATING_TYPES, method=False)
+def nll_loss(
+    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
+    ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Negative log-probability of the target classes, from log-probabilities.
+
+    weight: one number per class.  ignore_index: a target that is left out.
+    reduction: "none", "sum", or "mean", which divides by the sum of the targets' weights (NaN if all are ignored).
+    Shapes: input [n, c, *] or [c], target [n, *], () or [1] of int64; the result is () or has the target's shape.
+    Host:   returns at once.
+    Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
+            ArgumentError, ShapeError, DtypeError.
+    Example:
+        >>> logs = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()
+        >>> torch.nn.functional.nll_loss(logs, torch.tensor([0, 1]), reduction="none")
+        tensor([0.6931, 2.3026])
+    """
+    reduction = reduction_of("nll_loss", size_average, reduce, reduction)
+    target = squeeze_target(input, target)
+    return class_loss(input, target, weight, ignore_index, reduction)[0]
+
+
+def _entropy_samples() -> Iterator[Sample]:
+    yield from class_samples()
+    target = Array((4,), low=0, high=2, dtype="int64", seed=1)
+    weight = Array((3,), low=0.5, high=2.0, grad=False)
+    yield Sample((Array((4, 3)), target, weight), {"ignore_index": 1, "label_smoothing": 0.2})
+    yield Sample((Array((4, 3)), Array((4, 3), low=0.0, high=1.0, seed=1)), {"label_smoothing": 0.1})
+    yield Sample((Array((2, 3, 2)), Array((2, 3, 2), low=0.0, high=1.0, seed=1)), {"reduction": "none"})
+
+
+def _entropy_errors() -> Iterator[ErrorSample]:
+    target = Array((2,), low=0, high=0, dtype="int64")
+    yield ErrorSample((Array((2, 3)), target), ArgumentError, "between 0.0 and 1.0, got 2.0", {"label_smoothing": 2.0})
+    yield from class_errors()
+
+
+@composite(samples=_entropy_samples, errors=_entropy_errors, dtypes=FLOATING_TYPES, method=False)
+def cross_entropy(
+    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None,
+    ignore_index: int = IGNORED, reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    """Negative log-probability of the target, from unnormalised logits.
+
+    target: class indices (int64), or probabilities (floating point, of the input's shape).
+    weight, ignore_index, reduction: as `nll_loss`; probabilities are never ignored, and "mean" divides by their count.
+    label_smoothing: the share of each target, from 0 to 1, that is spread evenly over all classes.
+    Shapes: input [n, c, *] or [c], target [n, *], () or [1], or the input's shape; the result is () or [n, *].
+    Host:   returns at once.
+    Raises: IndexRangeError for a target outside the classes on the CPU (a GPU stops as at a failed assertion),
+            ArgumentError, ShapeError, DtypeError.
+    Example:
+        >>> logits = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
+        >>> torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1]), reduction="none")
+        tensor([0.1269, 0.6931])
+    """
+    reduction = reduction_of("cross_entropy", size_average, reduce, reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise ArgumentError(
+            f"label_smoothing must be between 0.0 and 1.0, got {label_smoothing}",
+            hint="it is the share of the target that is spread over all classes: 0.1 is usual, 0.0 is none",
+            operator="cross_entropy",
+        )
+    if not target.dtype.is_floating_point:
+        target = squeeze_target(input, target)
+    is_flat = len(input.shape) <= 2 and input.shape[-1:] != (0,)
+    if is_flat and label_smoothing == 0 and not target.dtype.is_floating_point:
+        if reduction == "none":
+            return entropy_each(input, target, weight, ignore_index)[0]
+        return entropy_total(input, target, weight, ignore_index, reduction == "mean")[0]
+    dim = 0 if len(input.shape) <= 1 else 1
+    logs: Any = log_softmax(input, dim)
+    if target.dtype.is_floating_point:
+        return _probability_loss(logs, target, weight, reduction, label_smoothing, dim)
+    loss, total = class_loss(logs, target, weight, ignore_index, reduction)
+    if label_smoothing == 0:
+        return loss
+    spread = _spread_loss(logs, target, weight, ignore_index, dim)
+    spread = spread if reduction == "none" else spread.sum()
+    spread = spread / total.to(spread.dtype) if reduction == "mean" else spread
+    return loss * (1 - label_smoothing) + spread * (label_smoothing / input.shape[dim])
+
+
+def _along(weight: Any, ndim: int, dim: int) -> Any:
+    """Reshape one number per class to broadcast along the class dimension."""
+    return weight.reshape([-1 if axis == dim else 1 for axis in range(ndim)])
+
+
+def _spread_loss(logs: Any, target: Any, weight: Any, ignored: int, dim: int) -> Any:
+    """The loss for a target of every class: a sum over the classes, 0 where the target is ignored."""
+    weighted = logs if weight is None else logs * _along(weight, len(logs.shape), dim)
+    return (-weighted.sum(dim)).masked_fill(target == ignored, 0)
+
+
+def _probability_loss(logs: Any, target: Any, weight: Any, reduction: str, smoothing: float, dim: int) -> Any:
+    if target.shape != logs.shape:
+        raise ArgumentError(
+            f"probabilities must have the input's shape; input is {list(logs.shape)}, target is {list(target.shape)}",
+            hint="a floating point target holds probabilities; indexes of classes are int64: convert with .long()",
+            operator="cross_entropy",
+        )
+    classes = logs.shape[dim]
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / classes
+    terms = logs * target
+    terms = terms if weight is None else terms * _along(weight, len(logs.shape), dim)
+    if reduction == "none":
+        return -terms.sum(dim)
+    total = -terms.sum(dim).sum()
+    return total if reduction == "sum" else total / (prod(logs.shape) // max(classes, 1))  # NaN where there is nothing
+
+
+# binary targets
+
+
+def _probabilities() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=0.1, high=0.9), Array((3, 4), low=0.0, high=1.0, seed=1)))
+    yield Sample((Array((3, 4), low=0.1, high=0.9, layout="transposed"), Array((3, 4), low=0.0, high=1.0, seed=1)))
+
+
+@pointwise(
+    dtype=floating_only, samples=_probabilities, dtypes=FLOATING_TYPES, cost=20.0,
+    cuda="input >= 0 && input <= 1 && target >= 0 && target <= 1 "
+    "? (target - 1) * fmax(log1p(-input), decltype(input)(-100)) "
+    "- target * fmax(log(input), decltype(input)(-100)) : (__trap(), input)",
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def bernoulli_loss(input: Value, target: Value) -> Any:
+    """The terms of `binary_cross_entropy`."""
+    for name, values in (("input", input), ("target", target)):
+        outside = np.flatnonzero(~((values >= 0) & (values <= 1)))
+        if len(outside):
+            raise ValueRangeError(
+                f"all elements of {name} should be between 0 and 1, got {np.ravel(values)[outside[0]]}",
+                hint="apply torch.sigmoid first, or use binary_cross_entropy_with_logits",
+                operator="binary_cross_entropy",
+            )
+    floor = numpy_type(input).type(LOG_FLOOR)
+    return (target - 1) * np.maximum(np.log1p(-input), floor) - target * np.maximum(np.log(input), floor)
+
+
+@bernoulli_loss.derivative
+def _(grad: Any, input: Any, target: Any, needs: Any) -> Any:
+    of_input = grad * (input - target) / (input * (1 - input)).clamp(min=SLOPE_FLOOR)
+    return of_input, grad * ((-input).log1p() - input.log()) if needs[1] else None
+
+
+def _logits() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=-4, high=4), Array((3, 4), low=0.0, high=1.0, seed=1), 1))
+    yield Sample((Array((3, 4)), Array((3, 4), low=0.0, high=1.0, seed=1), Array((4,), low=0.5, high=2.0, seed=2)))
+
+
+@pointwise(
+    dtype=floating_only, samples=_logits, dtypes=FLOATING_TYPES, cost=20.0,
+    cuda="(1 - target) * input + (1 + (pos_weight - 1) * target) "
+    "* (log1p(exp(-fabs(input))) + (input < 0 ? -input : 0))",
+    inplace=False, method=False, function=False,
+)  # fmt: skip
+def logistic_loss(input: Value, target: Value, pos_weight: Value) -> Any:
+    """The terms of `binary_cross_entropy_with_logits`."""
+    one = numpy_type(input).type(1)
+    softplus = np.log1p(np.exp(-np.abs(input))) + np.maximum(-input, 0)
+    return (one - target) * input + (one + (pos_weight - one) * target) * softplus
+
+
+@logistic_loss.derivative
+def _(grad: Any, input: Any, target: Any, pos_weight: Any, needs: Any) -> Any:
+    of_input = grad * ((1 - target) - (1 + (pos_weight - 1) * target) * (-input).sigmoid())
+    softplus = (-input.abs()).exp().log1p() + (-input).relu() if needs[1] or needs[2] else None
+    of_target = None
+    if needs[1]:  # without weights, an infinite softplus counts 0 times
+        of_target = grad * (softplus * (pos_weight - 1) - input) if is_tensor(pos_weight) else -grad * input
+    return of_input, of_target, grad * target * softplus if needs[2] else None
+
+
+def _check_same_size(name: str, input: Any, target: Any) -> None:
+    if input.shape != target.shape:
+        raise ArgumentError(
+            f"target size {list(target.shape)} must be the same as input size {list(input.shape)}",
+            hint="bring the target into that shape, for example target.view_as(input) or target.unsqueeze(1)",
+            operator=name,
+        )
+
+
+def _bad_binaries() -> Iterator[ErrorSample]:
+    yield ErrorSample(
+        (Array((2,), low=0.5, high=0.5), Array((1,))), ArgumentError, r"\[1\] must be the same as input size \[2\]"
+    )
+
+
+@composite(samples=_probabilities, errors=_bad_binaries, dtypes=FLOATING_TYPES, method=False)
+def binary_cross_entropy(
+    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """-(target * log(input) + (1 - target) * log(1 - input)), times weight.  Logarithms are at least -100.
+
+    Shapes: input and target have one shape, to which weight broadcasts; the result is (), or with "none" that shape.
+    Host:   returns at once.
+    Raises: ArgumentError for different shapes, a bad reduction or, on the CPU, numbers outside [0, 1] (a GPU stops as
+            at a failed assertion); DtypeError for integers.
+    Example:
+        >>> input, target = torch.tensor([0.9, 0.5]), torch.tensor([1.0, 0.0])
+        >>> torch.nn.functional.binary_cross_entropy(input, target, reduction="none")
+        tensor([0.1054, 0.6931])
+    """
+    reduction = reduction_of("binary_cross_entropy", size_average, reduce, reduction)
+    _check_same_size("binary_cross_entropy", input, target)
+    terms: Any = bernoulli_loss(input, target)
+    return reduced(terms if weight is None else terms * weight, reduction)
+
+
+def _logit_pairs() -> Iterator[Sample]:
+    yield Sample((Array((3, 4), low=-4, high=4), Array((3, 4), low=0.0, high=1.0, seed=1)))
+    yield Sample(
+        (Array((3, 4)), Array((3, 4), low=0.0, high=1.0, seed=1)), {"pos_weight": Array((4,), low=0.5, high=2.0)}
+    )
+
+
+@composite(samples=_logit_pairs, errors=_bad_binaries, dtypes=FLOATING_TYPES, method=False)
+def binary_cross_entropy_with_logits(
+    input: Operand, target: Operand, weight: Operand | None = None, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean", pos_weight: Operand | None = None,
+) -> Any:  # fmt: skip
+    """`binary_cross_entropy` of sigmoid(input), accurate for large logits too.
+
+    pos_weight: a factor of the term of the target, one per class.
+    Shapes: input and target have one shape, to which the weights broadcast; the result is () or that shape.
+    Host:   returns at once.
+    Raises: ArgumentError for different shapes or a bad reduction, DtypeError for integers.
+    Example:
+        >>> input, target = torch.tensor([0.0, 3.0]), torch.tensor([1.0, 1.0])
+        >>> torch.nn.functional.binary_cross_entropy_with_logits(input, target, reduction="none")
+        tensor([0.6931, 0.0486])
+    """
+    reduction = reduction_of("binary_cross_entropy_with_logits", size_average, reduce, reduction)
+    _check_same_size("binary_cross_entropy_with_logits", input, target)
+    terms: Any = logistic_loss(input, target, 1 if pos_weight is None else pos_weight)
+    return reduced(terms if weight is None else terms * weight, reduction)

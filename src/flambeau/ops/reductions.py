@@ -1,0 +1,701 @@
+"""Reductions over dimensions: sum, prod, mean, var, std, norm, all, any, max, min, argmax and argmin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from math import inf
+from typing import Any, NamedTuple
+
+from .. import dtypes
+from ..dtypes import FLOATING_TYPES, bool_, dtype, int64, uint8
+from ..errors import DtypeError, IndexRangeError
+from ..host import np
+from ..kernel import Grid, Kernel, Pointer, Scalar, Strided
+from .operator import REGISTRY, Array, ErrorSample, Operand, Sample, composite, operator, view
+from .pointwise import FULL_DEVICE_BLOCKS, THREADS
+from .reduction_kernels import (
+    REDUCE_SOURCE,
+    SUM,
+    WORK_PARAMETERS,
+    Dims,
+    Fold,
+    checked_plan,
+    dims_of,
+    fold_dims,
+    host_pieces,
+    host_rows,
+    reduced_count,
+    reduced_shape,
+    reduction_source,
+    require_values,
+    restore_dims,
+    run_fold,
+    run_select,
+)
+from .samples import bad_dims, bad_floats, bad_lists, nothing_to_choose, reduction_samples
+
+# kernels of variance
+
+
+@cache
+def variance_kernel(source: dtype, across: bool) -> Kernel:
+    """The kernel of variance: sum((x - mean)^2) / scale or its square root, or the mean and the sum of each piece."""
+    entry = f"variance_{source.name}{'_across' if across else ''}"
+    value, dtype = source.wide.cuda, source.cuda
+    op = f"Variance<{value}, {dtype}, {dtype}>{{out, means, squares, input, layout, scale, root != 0}}"
+    arguments = f"{dtype}* out, {value}* means, {value}* squares, const {dtype}* input, double scale, long long root"
+
+    def reference(
+        out: Any, means: Any, squares: Any, input: Any, scale: float, root: int, outputs: int, count: int, parts: int,
+        chunk: int, *_: int,
+    ) -> None:  # fmt: skip
+        for part, piece in enumerate(host_pieces(host_rows(input, outputs, count, source.wide), parts, chunk)):
+            center = piece.mean(axis=1)
+            apart = np.square(piece - center[:, None]).sum(axis=1)
+            if means is None:
+                out[...] = _finish_variance(apart, scale, root)
+            else:
+                means[part], squares[part] = center, apart
+
+    params = [
+        Pointer("out", source, "w", ("outputs",)),
+        Pointer("means", source.wide, "w", ("parts", "outputs")),
+        Pointer("squares", source.wide, "w", ("parts", "outputs")),
+        Pointer("input", source, "r", "layout"),
+        *_VARIANCE_SCALARS,
+        Strided("layout", ("input",)),
+        *WORK_PARAMETERS,
+    ]
+    return Kernel(entry, REDUCE_SOURCE + reduction_source(entry, arguments, op, across), params, reference, 4.0)
+
+
+@cache
+def join_variance_kernel(wide: dtype, out: dtype) -> Kernel:
+    """The kernel that joins the pieces of a variance; each has `chunk` values but the last, all have `count`."""
+    entry, value = f"join_variances_{wide.name}_{out.name}", wide.cuda
+    names = ("root", "parts", "outputs", "chunk", "count")
+    code = f"""{REDUCE_SOURCE}
+extern "C" __global__ void __launch_bounds__({THREADS}) {entry}({out.cuda}* out, const {value}* means,
+    const {value}* squares, double scale, {", ".join(f"long long {name}" for name in names)}) {{
+  join_variances(out, means, squares, parts, outputs, scale, root != 0, chunk, count);
+}}
+"""
+
+    def reference(
+        result: Any, means: Any, squares: Any, scale: float, root: int, parts: int, outputs: int, chunk: int, count: int
+    ) -> None:
+        held = np.array([min(chunk, count - part * chunk) for part in range(parts)], wide.numpy)[:, None]
+        center = (means * held).sum(axis=0) / wide.numpy.type(count)
+        apart = (np.square(means - center) * held).sum(axis=0)
+        result[...] = _finish_variance(squares.sum(axis=0) + apart, scale, root)
+
+    params = [
+        Pointer("out", out, "w", ("outputs",)),
+        Pointer("means", wide, "r", ("parts", "outputs")),
+        Pointer("squares", wide, "r", ("parts", "outputs")),
+        Scalar("scale", "float64"),
+        *[Scalar(name, "int64") for name in names],
+    ]
+    return Kernel(entry, code, params, reference, 8.0)
+
+
+_VARIANCE_SCALARS = [Scalar("scale", "float64"), Scalar("root", "int64")]
+
+
+def _finish_variance(squares: Any, scale: float, root: int) -> Any:
+    square = squares / squares.dtype.type(scale)
+    return np.sqrt(square) if root else square
+
+
+def run_variance(call: Any, input: Any, dims: Sequence[int], out: Any, scale: float, root: bool) -> None:
+    """Queue the launches that write the variance along `dims` of `input` to contiguous `out`."""
+    if not out.numel():
+        return
+    plan = checked_plan(call, input, dims)
+    kernel = variance_kernel(input.dtype, plan.work.across)
+    if plan.work.parts == 1:
+        values = (out, None, None, input, scale, int(root), plan.layout, *plan.numbers())
+        call.launch(kernel, plan.work.grid(plan.outputs), *values)
+        return
+    shape, wide = (plan.work.parts, plan.outputs), input.dtype.wide
+    means, squares = call.scratch(shape, wide), call.scratch(shape, wide)
+    values = (means, squares, input, scale, int(root), plan.layout, *plan.numbers())
+    call.launch(kernel, plan.work.grid(plan.outputs), None, *values)
+    grid = Grid((min(-(-plan.outputs // (THREADS // 32)), FULL_DEVICE_BLOCKS), 1, 1), THREADS)
+    numbers = (scale, int(root), plan.work.parts, plan.outputs, plan.work.chunk, plan.length)
+    call.launch(join_variance_kernel(wide, out.dtype), grid, out, means, squares, *numbers)
+
+
+PROD = Fold("prod", "1", "a * b", "multiply")
+ALL = Fold("all", "true", "a && b", "logical_and")
+ANY = Fold("any", "false", "a || b", "logical_or")
+
+
+# sums, products, means and variances
+
+
+def _total(call: Any, fold: Fold, boolean: Fold, input: Any, dim: Dims, keepdim: bool, wanted: dtype | None) -> Any:
+    out = wanted or (input.dtype if input.dtype.is_floating_point else int64)
+    if out is bool_:
+        return fold_dims(call, boolean, input, dim, keepdim, bool_, bool_)
+    return fold_dims(call, fold, input, dim, keepdim, out, out.wide if out.is_floating_point else int64)
+
+
+@operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="sum")
+def sum_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """Sum over some dimensions, or all of them.
+
+    dtype: of the result; None keeps floating types and gives int64 for the others.
+    Shapes: the input's without the summed dimensions, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
+    Example:
+        >>> x = torch.tensor([[1, 2], [3, 4]])
+        >>> torch.sum(x)
+        tensor(10)
+        >>> torch.sum(x, dim=0)
+        tensor([4, 6])
+        >>> torch.sum(x, dim=1, keepdim=True)
+        tensor([[3],
+                [7]])
+    """
+    return _total(call, SUM, ANY, input, dim, keepdim, dtype)
+
+
+@sum_.derivative
+def _(grad: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
+    return unreduce(grad, input_shape, dim, keepdim)
+
+
+def _unreduce_samples() -> Iterator[Sample]:
+    yield Sample((Array(()), (2, 3), None, False))
+    yield Sample((Array((2, 4)), (2, 3, 4), 1, False))
+    yield Sample((Array((1, 3, 1)), (2, 3, 4), (0, -1), True))
+
+
+@view(samples=_unreduce_samples, dtypes=dtypes.ALL, method=False, function=False)
+def unreduce(input: Operand, shape: Any, dim: Dims, keepdim: bool) -> Any:
+    """A view of a reduction's result in the shape of its input: each result is repeated for all of its values."""
+    dims = dims_of("unreduce", dim, len(shape))
+    kept = iter(input.strides)
+    steps = [next(kept) if keepdim or at not in dims else 0 for at in range(len(shape))]
+    return shape, [0 if at in dims else step for at, step in enumerate(steps)], 0
+
+
+@unreduce.derivative
+def _(grad: Any, dim: Any, keepdim: Any) -> Any:
+    return grad.sum(dim, keepdim)
+
+
+@operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="prod")
+def prod_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """Product over some dimensions, or all of them.  The second derivative is wrong where a factor is 0.
+
+    dtype: of the result; None keeps floating types and gives int64 for the others.
+    Shapes: the input's without the multiplied dimensions, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
+    Example:
+        >>> torch.prod(torch.tensor([[1, 2], [3, 4]]), dim=1)
+        tensor([ 2, 12])
+    """
+    return _total(call, PROD, ALL, input, dim, keepdim, dtype)
+
+
+@prod_.derivative
+def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
+    is_zero = input == 0
+    others = input.masked_fill(is_zero, 1)
+    of_only_zero = others.prod(dim, True) * (is_zero.sum(dim, True) == 1)
+    rest = REGISTRY["where"](is_zero, of_only_zero, restore_dims(out, input.shape, dim, keepdim) / others)
+    return restore_dims(grad, input.shape, dim, keepdim) * rest
+
+
+def _floating(name: str, input: Any, wanted: dtype | None = None) -> dtype:
+    dtype = wanted or input.dtype
+    if not dtype.is_floating_point:
+        raise DtypeError(f"input must be floating point, got {dtype.name}", hint="convert with .float()", operator=name)
+    return dtype
+
+
+@operator(samples=reduction_samples, errors=bad_floats, dtypes=FLOATING_TYPES)
+def mean(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """Mean over some dimensions, or all of them; NaN where there are no elements.
+
+    Shapes: the input's without the averaged dimensions, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: DtypeError for integers unless dtype is floating point; IndexRangeError, ShapeError for bad dimensions.
+    Example:
+        >>> x = torch.tensor([[1.0, 2.0], [3.0, 6.0]])
+        >>> torch.mean(x)
+        tensor(3.)
+        >>> torch.mean(x, dim=1)
+        tensor([1.5000, 4.5000])
+    """
+    result = _floating(call.name, input, dtype)
+    count = reduced_count(input.shape, dims_of(call.name, dim, len(input.shape)))
+    return fold_dims(call, SUM, input, dim, keepdim, result, result.wide, count)
+
+
+@mean.derivative
+def _(grad: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
+    count = reduced_count(input_shape, dims_of("mean", dim, len(input_shape)))
+    return unreduce(grad / count, input_shape, dim, keepdim)
+
+
+def _variance_samples() -> Iterator[Sample]:
+    yield from (sample for sample in reduction_samples() if sample.args[0].shape)
+
+
+@operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
+def variance(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
+    """The operator of `var`: the sum of squared distances from the mean over count - correction."""
+    return _run_spread(call, False, input, dim, keepdim, correction)
+
+
+@operator(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
+def deviation(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, correction: float = 1) -> Any:
+    """The operator of `std`: the square root of `variance`."""
+    return _run_spread(call, True, input, dim, keepdim, correction)
+
+
+def _run_spread(call: Any, root: bool, input: Any, dim: Dims, keepdim: bool, correction: float) -> Any:
+    dtype = _floating(call.name, input)
+    dims = dims_of(call.name, dim, len(input.shape))
+    out = call.output(reduced_shape(input.shape, dims, keepdim), dtype)
+    run_variance(call, input, dims, out, max(reduced_count(input.shape, dims) - correction, 0), root)
+    return out
+
+
+def _variance_gradient(grad: Any, input: Any, dim: Any, keepdim: Any, correction: float) -> Any:
+    dims = dims_of("var", dim, len(input.shape))
+    freedom = reduced_count(input.shape, dims) - correction
+    scale = 2 / freedom if freedom > 0 else float("inf")
+    return restore_dims(grad, input.shape, dim, keepdim) * scale * (input - input.mean(dims, True))
+
+
+@variance.derivative
+def _(grad: Any, input: Any, dim: Any, keepdim: Any, correction: Any) -> Any:
+    return _variance_gradient(grad, input, dim, keepdim, correction)
+
+
+@deviation.derivative
+def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any, correction: Any) -> Any:
+    halved = (grad / (out * 2)).masked_fill(out == 0, 0)
+    return _variance_gradient(halved, input, dim, keepdim, correction)
+
+
+def _correction(dim: Any, unbiased: bool, correction: float | None) -> tuple[Any, float]:
+    """(dim, correction) of a call; `var(False)` is `var(unbiased=False)`."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    return dim, int(unbiased) if correction is None else correction
+
+
+@composite(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES)
+def var(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None) -> Any:
+    """Variance over some dimensions: squared distances from the mean, summed, over count - correction.
+
+    unbiased: short for correction 1 (True) or 0.
+    Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Example:
+        >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])
+        >>> torch.var(x)
+        tensor(1.6667)
+        >>> torch.var(x, correction=0)
+        tensor(1.2500)
+    """
+    dim, correction = _correction(dim, unbiased, correction)
+    return variance(input, dim, keepdim, correction)
+
+
+@composite(samples=_variance_samples, errors=bad_floats, dtypes=FLOATING_TYPES)
+def std(input: Operand, dim: Any = None, unbiased: bool = True, keepdim: bool = False, correction: Any = None) -> Any:
+    """Standard deviation over some dimensions: the square root of `var`.  Its gradient is 0 where it is 0.
+
+    Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Example:
+        >>> x = torch.tensor([[1.0, 3.0], [2.0, 8.0]])
+        >>> torch.std(x, dim=1)
+        tensor([1.4142, 4.2426])
+        >>> torch.std(x, dim=1, unbiased=False)
+        tensor([1., 3.])
+    """
+    dim, correction = _correction(dim, unbiased, correction)
+    return deviation(input, dim, keepdim, correction)
+
+
+# all and any
+
+
+def _truth(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) -> Any:
+    dtype = uint8 if input.dtype is uint8 else bool_
+    if dim is None or isinstance(dim, int) or dim:
+        return fold_dims(call, fold, input, dim, keepdim, dtype, bool_)
+    out = call.output(input.shape, dtype)  # unlike for sums, () is no dimension
+    run_fold(call, fold, input, (), out, bool_)
+    return out
+
+
+@operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="all")
+def all_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> Any:
+    """Test whether all elements are nonzero, as NaN is; True without elements.
+
+    dim: None reduces all dimensions, () none.
+    Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
+    Example:
+        >>> x = torch.tensor([[True, True], [True, False]])
+        >>> torch.all(x)
+        tensor(False)
+        >>> torch.all(x, dim=1)
+        tensor([ True, False])
+    """
+    return _truth(call, ALL, input, dim, keepdim)
+
+
+@operator(samples=reduction_samples, errors=bad_lists, dtypes=dtypes.ALL, name="any")
+def any_(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False) -> Any:
+    """Test whether any element is nonzero, as NaN is; False without elements.
+
+    dim: None reduces all dimensions, () none.
+    Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.  uint8 gives uint8, else bool.
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if one is repeated.
+    Example:
+        >>> x = torch.tensor([[False, False], [True, False]])
+        >>> torch.any(x)
+        tensor(True)
+        >>> torch.any(x, dim=1)
+        tensor([False,  True])
+    """
+    return _truth(call, ANY, input, dim, keepdim)
+
+
+# norms
+
+
+@cache
+def norm_fold(p: float) -> Fold:
+    """Sum of |x|^p, then its p-th root."""
+    if p == 2:
+        return SUM._replace(name="norm2", map="x * x", finish="sqrt(a)", mapped=_squares, finished=_square_root)
+    name = f"norm{p:g}".replace(".", "_").replace("-", "minus").replace("+", "")
+
+    def mapped(rows: Any) -> Any:
+        return np.abs(rows) ** rows.dtype.type(p)
+
+    def finished(total: Any, scale: Any) -> Any:
+        return total ** total.dtype.type(1 / p)
+
+    return SUM._replace(
+        name=name, map=f"pow(fabs(x), (A){p!r})", finish=f"pow(a, (A){1 / p!r})", mapped=mapped, finished=finished
+    )
+
+
+def _squares(rows: Any) -> Any:
+    return np.square(rows)
+
+
+def _square_root(total: Any, scale: Any) -> Any:
+    return np.sqrt(total)
+
+
+def _require_floats(input: Any) -> None:
+    if not input.dtype.is_floating_point:
+        raise DtypeError(
+            f"input must be floating point, got {input.dtype.name}", hint="convert with .float()", operator="norm"
+        )
+
+
+@operator(samples=reduction_samples, errors=bad_floats, dtypes=FLOATING_TYPES, method=False, function=False)
+def vector_norm(call: Any, input: Operand, dim: Dims = None, keepdim: bool = False, p: float = 2.0) -> Any:
+    """The operator of `norm` for a finite p other than 0."""
+    _require_floats(input)
+    dims = dims_of(call.name, dim, len(input.shape))
+    out = call.output(reduced_shape(input.shape, dims, keepdim), input.dtype)
+    run_fold(call, norm_fold(float(p)), input, dims, out, input.dtype.wide)
+    return out
+
+
+@vector_norm.derivative
+def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any, p: Any) -> Any:
+    scaled = (grad / (out if p == 2 else out ** (p - 1))).masked_fill(out == 0, 0)
+    scaled = restore_dims(scaled, input.shape, dim, keepdim)
+    if p == 2:
+        return input * scaled
+    return (input.sign() * input.abs() ** (p - 1)).masked_fill(input == 0, 0) * scaled
+
+
+def _norm_samples() -> Iterator[Sample]:
+    for p in (2, 1, 3, 0.5, 0, inf, -inf):
+        yield Sample((Array((3, 4), grad=p != 0), p))
+    yield Sample((Array((2, 3, 4)),), {"dim": (0, 2), "keepdim": True})
+    yield Sample((Array((4, 3), layout="transposed"), 1.5, 0))
+    yield Sample((Array((2, 0)), "fro", 1))
+
+
+def _norm_errors() -> Iterator[ErrorSample]:
+    for sample in bad_floats():
+        yield ErrorSample(sample.args[:1], sample.error, sample.match, {"dim": (*sample.args, None)[1]})
+
+
+@composite(samples=_norm_samples, errors=_norm_errors, dtypes=FLOATING_TYPES)
+def norm(input: Operand, p: Any = 2, dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """p-norm over some dimensions, or all of them.  p may be inf, -inf or 0, which counts nonzero elements.
+
+    A p of None is 2.  Its gradient is 0 where the norm is 0.
+    Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: DtypeError for integers; IndexRangeError, ShapeError for bad dimensions.
+    Example:
+        >>> torch.norm(torch.tensor([3.0, 4.0]))
+        tensor(5.)
+        >>> torch.tensor([[3.0, -4.0], [0.0, 2.0]]).norm(1, dim=1)
+        tensor([7., 2.])
+    """
+    values: Any = input if dtype is None else input.to(dtype)
+    p = 2.0 if p is None or p == "fro" else float(p)
+    _require_floats(values)
+    if abs(p) != inf and p != 0:
+        return vector_norm(values, dim, keepdim, p)
+    dims = dims_of("norm", dim, len(values.shape))
+    if p == 0:
+        return (values != 0).sum(dims, keepdim).to(values.dtype)
+    return values.abs().amax(dims, keepdim) if p > 0 else values.abs().amin(dims, keepdim)
+
+
+# largest and smallest values
+
+LARGEST = Fold("amax", "lowest<A>()", "a > b || a != a ? a : b", "maximum")
+SMALLEST = Fold("amin", "highest<A>()", "a < b || a != a ? a : b", "minimum")
+SECOND = {"other": "dim"}  # the second tensor of max(a, b) is passed as `dim`
+
+
+class MaxResult(NamedTuple):
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.max(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+
+class MinResult(NamedTuple):
+    values: Any
+    indices: Any
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.min(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+
+def _run_extreme(call: Any, fold: Fold, input: Any, dim: Dims, keepdim: bool) -> Any:
+    require_values(call.name, input.shape, None if dim == () else dim)
+    return fold_dims(call, fold, input, dim, keepdim, input.dtype, input.dtype.wide)
+
+
+def _share_gradient(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
+    """The gradient, in equal shares for all elements that equal the result."""
+    hits = input == restore_dims(out, input.shape, dim, keepdim)
+    return hits * (restore_dims(grad, input.shape, dim, keepdim) / hits.sum(dim, True))
+
+
+def _extremes() -> Iterator[Sample]:
+    yield from (sample for sample in reduction_samples() if 0 not in sample.args[0].shape)
+    yield Sample((Array((0, 3)), 1))
+
+
+def _extreme_errors() -> Iterator[ErrorSample]:
+    yield from nothing_to_choose()
+    yield from bad_lists()
+
+
+@operator(samples=_extremes, errors=_extreme_errors, dtypes=dtypes.ALL)
+def amax(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> Any:
+    """Largest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient.
+
+    Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: ShapeError or IndexRangeError for a dimension without elements, or bad dimensions.
+    Example:
+        >>> torch.amax(torch.tensor([[1, 9], [7, 3]]), dim=(0, 1))
+        tensor(9)
+        >>> torch.amax(torch.tensor([[1, 9], [7, 3]]), dim=0)
+        tensor([7, 9])
+    """
+    return _run_extreme(call, LARGEST, input, dim, keepdim)
+
+
+@amax.derivative
+def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
+    return _share_gradient(grad, out, input, dim, keepdim)
+
+
+@operator(samples=_extremes, errors=_extreme_errors, dtypes=dtypes.ALL)
+def amin(call: Any, input: Operand, dim: Dims = (), keepdim: bool = False) -> Any:
+    """Smallest value over some dimensions, or all of them; NaN if there is one.  Equal values share the gradient.
+
+    Shapes: the input's without the reduced dimensions, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: ShapeError or IndexRangeError for a dimension without elements, or bad dimensions.
+    Example:
+        >>> torch.amin(torch.tensor([[1, 9], [7, 3]]), dim=(0, 1))
+        tensor(1)
+        >>> torch.amin(torch.tensor([[1, 9], [7, 3]]), dim=0)
+        tensor([1, 3])
+    """
+    return _run_extreme(call, SMALLEST, input, dim, keepdim)
+
+
+@amin.derivative
+def _(grad: Any, out: Any, input: Any, dim: Any, keepdim: Any) -> Any:
+    return _share_gradient(grad, out, input, dim, keepdim)
+
+
+def _run_choice(
+    call: Any, largest: bool, input: Any, dim: int | None, keepdim: bool, with_values: bool
+) -> tuple[Any, Any]:
+    require_values(call.name, input.shape, dim)
+    dims = dims_of(call.name, dim, len(input.shape))
+    shape = reduced_shape(input.shape, dims, keepdim)
+    indexes = call.output(shape, int64)
+    values = call.output(shape, input.dtype) if with_values else None
+    run_select(call, largest, input, dims, values, indexes)
+    return values, indexes
+
+
+def _scatter_gradient(grad: Any, indices: Any, shape: Any, dim: int, keepdim: bool) -> Any:
+    """The gradient of the input: zeros, with the gradients of the chosen values at their indices."""
+    grad, indices = restore_dims(grad, shape, dim, keepdim), restore_dims(indices, shape, dim, keepdim)
+    return grad.new_zeros(shape).scatter(dim, indices, grad)
+
+
+def _choices_of_one() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 0))
+    yield Sample((Array((4, 3), layout="transposed"), -1, True))
+    yield Sample((Array((0, 3)), 1))
+    yield Sample((Array(()), 0))
+
+
+def _choice_errors() -> Iterator[ErrorSample]:
+    yield from bad_dims()
+    yield ErrorSample((Array((0, 3)), 0), IndexRangeError, "expected reduction dim 0 to have non-zero size")
+
+
+@operator(samples=_choices_of_one, errors=_choice_errors, dtypes=dtypes.ALL, method=False, function=False)
+def max_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
+    """The operator of `max` with a dimension: (values, indices) of the largest elements."""
+    return MaxResult(*_run_choice(call, True, input, dim, keepdim, True))
+
+
+@max_dim.derivative
+def _(grads: Any, out1: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
+    return _scatter_gradient(grads[0], out1, input_shape, dim, keepdim)
+
+
+@operator(samples=_choices_of_one, errors=_choice_errors, dtypes=dtypes.ALL, method=False, function=False)
+def min_dim(call: Any, input: Operand, dim: int, keepdim: bool = False) -> Any:
+    """The operator of `min` with a dimension: (values, indices) of the smallest elements."""
+    return MinResult(*_run_choice(call, False, input, dim, keepdim, True))
+
+
+@min_dim.derivative
+def _(grads: Any, out1: Any, input_shape: Any, dim: Any, keepdim: Any) -> Any:
+    return _scatter_gradient(grads[0], out1, input_shape, dim, keepdim)
+
+
+def _one_or_all() -> Iterator[Sample]:
+    yield from _choices_of_one()
+    yield Sample((Array((3, 4)),))
+    yield Sample((Array(()),))
+
+
+@composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="max", other_names=SECOND)
+def max_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
+    """Largest value.  With dim, (values, indices) along that dimension; with a second tensor, `maximum` of both.
+
+    NaN counts as larger than any number.  Of equal values the first is chosen.
+    Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: IndexRangeError for a dimension without elements, or a bad one.
+    Example:
+        >>> x = torch.tensor([[1, 9], [7, 3]])
+        >>> torch.max(x)
+        tensor(9)
+        >>> values, indices = torch.max(x, dim=1)
+        >>> values, indices
+        (tensor([9, 7]), tensor([1, 0]))
+    """
+    if hasattr(dim, "is_contiguous"):
+        return REGISTRY["maximum"](input, dim)
+    if dim is not None:
+        return max_dim(input, dim, keepdim)
+    require_values("max", input.shape, None)
+    return amax(input)
+
+
+@composite(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, name="min", other_names=SECOND)
+def min_(input: Operand, dim: Any = None, keepdim: bool = False) -> Any:
+    """Smallest value.  With dim, (values, indices) along that dimension; with a second tensor, `minimum` of both.
+
+    NaN counts as smaller than any number.  Of equal values the first is chosen.
+    Shapes: without dim (); with it the input's without that dimension, or with size 1 there if keepdim.
+    Host:   returns at once.
+    Raises: IndexRangeError for a dimension without elements, or a bad one.
+    Example:
+        >>> x = torch.tensor([[1, 9], [7, 3]])
+        >>> torch.min(x)
+        tensor(1)
+        >>> values, indices = torch.min(x, dim=1)
+        >>> values, indices
+        (tensor([1, 3]), tensor([0, 1]))
+    """
+    if hasattr(dim, "is_contiguous"):
+        return REGISTRY["minimum"](input, dim)
+    if dim is not None:
+        return min_dim(input, dim, keepdim)
+    require_values("min", input.shape, None)
+    return amin(input)
+
+
+@operator(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, differentiable=False)
+def argmax(call: Any, input: Operand, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Index of the largest value along a dimension, or in the flattened input.
+
+    NaN counts as larger than any number.  Of equal values the first is chosen.
+
+    Shapes: as `max`.  The result is int64.
+    Host:   returns at once.
+    Raises: IndexRangeError for a dimension without elements, or a bad one.
+    Example:
+        >>> x = torch.tensor([[1, 9, 2], [7, 3, 5]])
+        >>> torch.argmax(x)
+        tensor(1)
+        >>> torch.argmax(x, dim=1)
+        tensor([1, 0])
+    """
+    return _run_choice(call, True, input, dim, keepdim, False)[1]
+
+
+@operator(samples=_one_or_all, errors=nothing_to_choose, dtypes=dtypes.ALL, differentiable=False)
+def argmin(call: Any, input: Operand, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Index of the smallest value along a dimension, or in the flattened input.
+
+    NaN counts as smaller than any number.  Of equal values the first is chosen.
+
+    Shapes: as `min`.  The result is int64.
+    Host:   returns at once.
+    Raises: IndexRangeError for a dimension without elements, or a bad one.
+    Example:
+        >>> x = torch.tensor([[1, 9, 2], [7, 3, 5]])
+        >>> torch.argmin(x)
+        tensor(0)
+        >>> torch.argmin(x, dim=1)
+        tensor([0, 1])
+    """
+    return _run_choice(call, False, input, dim, keepdim, False)[1]

@@ -1,0 +1,477 @@
+"""Views of a part of a tensor: select, slice, narrow, split, chunk, unbind, diagonal, unfold and as_strided.
+
+The gradient of each is zeros with the gradient of the part at its position (`embed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from operator import index
+from typing import Any, NamedTuple
+
+from .. import dtypes
+from .. import strides as st
+from ..core import views as core
+from ..errors import ArgumentError, AutogradError, IndexRangeError, ShapeError
+from .indexing_kernels import accumulate_rows, target_offsets, zeros
+from .operator import Array, Call, ErrorSample, Operand, Operator, Sample, composite, operator, view
+from .samples import bad_dims
+
+
+class Dense(NamedTuple):
+    """The shape and strides of a contiguous array without memory, from which a view computes the offset of a part."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int = 0
+
+
+def sized(input: Operand, dim: int, name: str) -> tuple[int, int]:
+    """(dimension counted from the front, its size).  Raises IndexRangeError if it is out of range."""
+    if not input.shape:
+        raise IndexRangeError(
+            "cannot be applied to a 0-dim tensor", hint="use tensor.item() to get its value", operator=name
+        )
+    at = st.wrap_dim(dim, len(input.shape), name)
+    return at, input.shape[at]
+
+
+def embedded(part: Operator, grad: Any, shape: Sequence[int], *attributes: Any) -> Any:
+    """The gradient of a tensor of `shape` from that of a part of it: zeros outside the part."""
+    size, strides, offset = part.body(Dense(tuple(shape), st.contiguous(shape)), *attributes)
+    return embed(grad, tuple(shape), tuple(size), tuple(strides), offset)
+
+
+def _embed_samples() -> Iterator[Sample]:
+    yield Sample((Array((2, 2)), (3, 3), (2, 2), (3, 1), 1))
+    yield Sample((Array((3, 2)), (4,), (3, 2), (1, 1), 0))
+    yield Sample((Array((0, 2)), (2, 2), (0, 2), (2, 1), 0))
+
+
+@operator(samples=_embed_samples, dtypes=dtypes.ALL, method=False, function=False)
+def embed(call: Call, input: Operand, shape: Any, size: Any, strides: Any, offset: int) -> Any:
+    """Zeros of `shape` with `input` in the part (size, strides, offset).  Elements that overlap are added.
+
+    Shapes: the input has shape `size`, the result `shape`.
+    Host:   returns at once.
+    """
+    out = zeros(call, shape, input.dtype)
+    if prod(size) == 0:
+        return out
+    if st.overlaps_itself(size, strides):
+        accumulate_rows(call, out, target_offsets(call, size, strides, offset), input, (1, prod(shape), 1))
+    else:
+        call.assign(call.part(out, size, strides, offset), input)
+    return out
+
+
+@embed.derivative
+def _(grad: Any, size: Any, strides: Any, offset: int) -> Any:
+    whole = grad.contiguous()
+    return whole.as_strided(size, strides, whole.storage_offset() + offset)
+
+
+def _as_strided_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), (2, 2), (4, 1), 1))
+    yield Sample((Array((6,)), (3, 2), (1, 1)))
+
+
+def _as_strided_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), (2, 2), (2, 1)), ShapeError, r"need 4 elements, but .* storage of 3")
+    yield ErrorSample((Array((3,)), (2,), (-1,)), ArgumentError, r"negative")
+
+
+@view(samples=_as_strided_samples, errors=_as_strided_errors, dtypes=dtypes.ALL)
+def as_strided(input: Operand, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """A view of the storage of the input with any sizes and strides, in elements.  An offset of None is the input's.
+
+    Host:   returns at once.
+    Raises: ArgumentError for negative numbers, ShapeError if the view exceeds the storage.
+    Example:
+        >>> torch.as_strided(torch.arange(6), size=(2, 2), stride=(3, 1))
+        tensor([[0, 1],
+                [3, 4]])
+    """
+    source: Any = input
+    start = source.offset if storage_offset is None else storage_offset
+    if len(size) != len(stride) or start < 0 or any(number < 0 for number in (*size, *stride)):
+        raise ArgumentError(
+            f"sizes {list(size)}, strides {list(stride)}, offset {start} do not make a view",
+            hint="give as many strides as sizes, and no negative number",
+            operator="as_strided",
+        )
+    held = source.storage.nbytes // source.dtype.itemsize
+    reach = st.extent(size, stride)
+    if reach and start + reach > held:
+        raise ShapeError(
+            f"sizes {list(size)} with strides {list(stride)} and offset {start} need {start + reach} "
+            f"elements, but the view is of a storage of {held}",
+            hint="strides and offset count elements from the storage's start: lower the sizes or the offset",
+            operator="as_strided",
+        )
+    return size, stride, start - source.offset
+
+
+@as_strided.derivative
+def _(
+    grad: Any, size: Any, stride: Any, storage_offset: Any, input_shape: Any, input_strides: Any, input_offset: int
+) -> Any:
+    if st.overlaps_itself(input_shape, input_strides):
+        raise AutogradError(
+            f"no gradient for an input whose elements overlap, shape {list(input_shape)} with strides "
+            f"{list(input_strides)}",
+            hint="clone() the input first",
+            operator="as_strided",
+        )
+    start = input_offset if storage_offset is None else storage_offset
+    low = min(start, input_offset)
+    extent = max(start + st.extent(size, stride), input_offset + st.extent(input_shape, input_strides)) - low
+    flat = embed(grad, (extent,), tuple(size), tuple(stride), start - low)
+    return flat.as_strided(input_shape, input_strides, input_offset - low)
+
+
+def _select_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)), 0, 1))
+    yield Sample((Array((3, 4), layout="transposed"), -1, -2))
+    yield Sample((Array((2, 0)), 0, 1))
+
+
+def _select_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3, 4)), 0, 3), IndexRangeError, r"index 3 is out of bounds for dimension 0 with size 3")
+    yield ErrorSample((Array(()), 0, 0), IndexRangeError, r"0-dim")
+
+
+@view(samples=_select_samples, errors=_select_errors, dtypes=dtypes.ALL)
+def select(input: Operand, dim: int, index: int) -> Any:
+    """A view of one index of a dimension, without that dimension.
+
+    Host:   returns at once.
+    Raises: IndexRangeError if the dimension or the index is out of range.
+    Example:
+        >>> torch.select(torch.tensor([[1, 2], [3, 4]]), dim=1, index=0)
+        tensor([1, 3])
+    """
+    shape, strides = input.shape, input.strides
+    at, total = sized(input, dim, "select")
+    if not -total <= index < total:
+        raise IndexRangeError(
+            f"index {index} is out of bounds for dimension {at} with size {total}",
+            hint=f"use {-total} to {total - 1}; negative ones count from the end" if total else "there is no element",
+            operator="select",
+        )
+    return (*shape[:at], *shape[at + 1 :]), (*strides[:at], *strides[at + 1 :]), index % total * strides[at]
+
+
+select.quick = core.select
+
+
+@select.derivative
+def _(grad: Any, dim: int, index: int, input_shape: Any) -> Any:
+    return embedded(select, grad, input_shape, dim, index)
+
+
+def _slice_samples() -> Iterator[Sample]:
+    yield Sample((Array((5, 4)), 0, 1, 4))
+    yield Sample((Array((5, 4)), 1, None, None, 2))
+    yield Sample((Array((5, 4)), 0, -2))
+    yield Sample((Array((5,)), 0, 3, 1))
+    yield Sample((Array((0, 4)), 0, 1, 9))
+
+
+def _slice_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), 0, None, None, 0), ArgumentError, r"step must be greater than zero, got 0")
+
+
+@view(samples=_slice_samples, errors=_slice_errors, dtypes=dtypes.ALL, method=False, function=False, name="slice")
+def slice_(input: Operand, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    """A view of every `step`-th index of a dimension from start up to end, excluded; both may be negative.
+
+    Host:   returns at once.
+    Raises: IndexRangeError if the dimension is out of range, ArgumentError for a step below 1.
+    """
+    if step <= 0:
+        raise ArgumentError(
+            f"step must be greater than zero, got {step}", hint="flip(dim) reverses a dimension", operator="slice"
+        )
+    at, total = sized(input, dim, "slice")
+    first, last, _ = slice(start, end, step).indices(total)
+    count = max(0, -(-(last - first) // step))
+    shape, strides = input.shape, input.strides
+    steps = (*strides[:at], strides[at] * step, *strides[at + 1 :])
+    return (*shape[:at], count, *shape[at + 1 :]), steps, first * strides[at]
+
+
+slice_.quick = core.slice_
+
+
+@slice_.derivative
+def _(grad: Any, dim: int, start: Any, end: Any, step: int, input_shape: Any) -> Any:
+    return embedded(slice_, grad, input_shape, dim, start, end, step)
+
+
+def _narrow_samples() -> Iterator[Sample]:
+    yield Sample((Array((5, 4)), 0, 1, 3))
+    yield Sample((Array((5, 4)), -1, -3, 2))
+    yield Sample((Array((5,)), 0, 5, 0))
+
+
+def _narrow_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3, 4)), 0, 2, 4), ShapeError, r"start \(2\) \+ length \(4\) exceeds dimension size \(3\)")
+    yield ErrorSample((Array((3, 4)), 0, 4, 0), IndexRangeError, r"start 4 .* \[-3, 3\]")
+
+
+@composite(samples=_narrow_samples, errors=_narrow_errors, dtypes=dtypes.ALL, takes_out=False)
+def narrow(input: Operand, dim: int, start: int, length: int) -> Any:
+    """A view of `length` indexes of a dimension from `start` on.
+
+    Host:   returns at once.
+    Raises: IndexRangeError if the dimension or start is out of range, ShapeError if the length does not fit.
+    Example:
+        >>> torch.narrow(torch.arange(10), 0, start=2, length=3)
+        tensor([2, 3, 4])
+    """
+    _, size = sized(input, dim, "narrow")
+    if not -size <= start <= size:
+        raise IndexRangeError(
+            f"start {start} is out of range, expected to be in [{-size}, {size}]",
+            hint="negative ones count from the end",
+            operator="narrow",
+        )
+    first = start + size if start < 0 else start
+    if length < 0 or first + length > size:
+        raise ShapeError(
+            f"start ({first}) + length ({length}) exceeds dimension size ({size})",
+            hint=f"from there, length may be 0 to {max(size - first, 0)}",
+            operator="narrow",
+        )
+    return slice_(input, dim, first, first + length)
+
+
+def _split_samples() -> Iterator[Sample]:
+    yield Sample((Array((5, 2)), 2))
+    yield Sample((Array((2, 5)), (1, 4), 1))
+
+
+def _split_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), 0), ShapeError, r"split_size 0 .* size 3")
+    yield ErrorSample((Array((3,)), (1, 1)), ShapeError, r"sum to 3, .* \[1, 1\]")
+
+
+@composite(
+    samples=_split_samples, errors=_split_errors, dtypes=dtypes.ALL, takes_out=False, gives_views=True,
+    other_names={"tensor": "input", "split_size": "split_size_or_sections"},
+)  # fmt: skip
+def split(input: Operand, split_size_or_sections: Any, dim: int = 0) -> Any:
+    """Views of consecutive pieces of a dimension, of one size (the last may be smaller) or of the listed sizes.
+
+    Host:   returns at once.
+    Raises: IndexRangeError if the dimension is out of range, ShapeError if the sizes do not fit it.
+    Example:
+        >>> torch.split(torch.arange(5), 2)
+        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+        >>> torch.split(torch.arange(5), [1, 4])
+        (tensor([0]), tensor([1, 2, 3, 4]))
+    """
+    at, total = sized(input, dim, "split")
+    wanted = split_size_or_sections
+    if hasattr(wanted, "__index__"):
+        wanted = index(wanted)
+        if wanted < 0 or wanted == 0 != total:
+            raise ShapeError(
+                f"split_size {wanted} cannot divide dimension {at} of size {total}",
+                hint="use a size of 1 or more",
+                operator="split",
+            )
+        pieces = [min(wanted, total - start) for start in range(0, total, wanted)] if total else [0]
+    else:
+        pieces = list(wanted)
+        if sum(pieces) != total or any(piece < 0 for piece in pieces):
+            raise ShapeError(
+                f"the sizes must sum to {total}, the size of dimension {at}, but got {pieces}",
+                hint=f"they sum to {sum(pieces)}; none may be negative",
+                operator="split",
+            )
+    starts = [sum(pieces[:place]) for place in range(len(pieces))]
+    return tuple(slice_(input, at, start, start + size) for start, size in zip(starts, pieces))
+
+
+split.quick = core.split
+
+
+def _chunk_samples() -> Iterator[Sample]:
+    yield Sample((Array((5, 2)), 2))
+    yield Sample((Array((2, 3)), 5, 1))
+
+
+def _chunk_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)), 0), ShapeError, r"greater than 0, got 0")
+
+
+@composite(samples=_chunk_samples, errors=_chunk_errors, dtypes=dtypes.ALL, takes_out=False)
+def chunk(input: Operand, chunks: int, dim: int = 0) -> Any:
+    """Views of at most `chunks` consecutive pieces of a dimension, of equal size except the last.
+
+    Host:   returns at once.
+    Raises: IndexRangeError if the dimension is out of range, ShapeError if chunks is not positive.
+    Example:
+        >>> torch.chunk(torch.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+    if chunks <= 0:
+        raise ShapeError(
+            f"the number of chunks must be greater than 0, got {chunks}",
+            hint="1 gives the whole tensor",
+            operator="chunk",
+        )
+    _, total = sized(input, dim, "chunk")
+    return split(input, -(-total // chunks), dim) if total else split(input, (0,) * chunks, dim)
+
+
+chunk.quick = core.chunk
+
+
+def _unbind_errors() -> Iterator[ErrorSample]:
+    yield from bad_dims()
+    yield ErrorSample((Array(()),), IndexRangeError, "cannot be applied to a 0-dim tensor")
+
+
+def _unbind_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 2)),))
+    yield Sample((Array((3, 2)), 1))
+
+
+@composite(samples=_unbind_samples, errors=_unbind_errors, dtypes=dtypes.ALL, takes_out=False, gives_views=True)
+def unbind(input: Operand, dim: int = 0) -> Any:
+    """Views of every index of a dimension.
+
+    Host:   returns at once.
+    Raises: IndexRangeError if the dimension is out of range.
+    Example:
+        >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
+        (tensor([1, 2]), tensor([3, 4]))
+    """
+    at, total = sized(input, dim, "unbind")
+    return tuple(select(input, at, index) for index in range(total))
+
+
+unbind.quick = core.unbind
+
+
+def _diagonal_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)),))
+    yield Sample((Array((3, 4)), 1))
+    yield Sample((Array((2, 3, 4)), -1, -2, -1))
+    yield Sample((Array((2, 2)), 5))
+
+
+def _diagonal_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((2, 3)), 0, 1, -1), ShapeError, r"duplicate|cannot be identical")
+
+
+@view(samples=_diagonal_samples, errors=_diagonal_errors, dtypes=dtypes.ALL)
+def diagonal(input: Operand, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A view of a diagonal of two dimensions, which becomes the last dimension.
+
+    offset: 0 is the main diagonal; positive numbers are above it.
+    Host:   returns at once.
+    Raises: IndexRangeError if a dimension is out of range, ShapeError if both are the same.
+    Example:
+        >>> torch.diagonal(torch.arange(9).reshape(3, 3), offset=1)
+        tensor([1, 5])
+    """
+    shape, strides = input.shape, input.strides
+    a, b = st.wrap_dim(dim1, len(shape), "diagonal"), st.wrap_dim(dim2, len(shape), "diagonal")
+    if a == b:
+        raise ShapeError(
+            f"the two dimensions cannot be identical: {dim1} and {dim2}",
+            hint=f"both are dimension {a} of {len(shape)}: name another, for example {(a + 1) % max(len(shape), 1)}",
+            operator="diagonal",
+        )
+    down, right = max(-offset, 0), max(offset, 0)
+    count = max(min(shape[a] - down, shape[b] - right), 0)
+    rest = [i for i in range(len(shape)) if i not in (a, b)]
+    start = down * strides[a] + right * strides[b] if count else 0
+    return (*(shape[i] for i in rest), count), (*(strides[i] for i in rest), strides[a] + strides[b]), start
+
+
+@diagonal.derivative
+def _(grad: Any, offset: int, dim1: int, dim2: int, input_shape: Any) -> Any:
+    return embedded(diagonal, grad, input_shape, offset, dim1, dim2)
+
+
+def _trace_samples() -> Iterator[Sample]:
+    yield Sample((Array((3, 4)),))
+    yield Sample((Array((0, 4)),))
+
+
+def _trace_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3,)),), ShapeError, r"expected a matrix, got shape \[3\]")
+
+
+@composite(samples=_trace_samples, errors=_trace_errors, dtypes=dtypes.ALL)
+def trace(input: Operand) -> Any:
+    """Sum of the diagonal of a matrix; integers give int64.
+
+    Host:   returns at once.
+    Raises: ShapeError unless there are two dimensions.
+    Example:
+        >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
+        tensor(5)
+    """
+    if len(input.shape) != 2:
+        raise ShapeError(
+            f"expected a matrix, got shape {list(input.shape)}",
+            hint="diagonal(...).sum(-1) takes more",
+            operator="trace",
+        )
+    return diagonal(input).sum()
+
+
+def _unfold_samples() -> Iterator[Sample]:
+    yield Sample((Array((6,)), 0, 3, 2))
+    yield Sample((Array((5, 2)), 0, 2, 1))
+
+
+def _unfold_errors() -> Iterator[ErrorSample]:
+    yield ErrorSample((Array((3, 4)), 1, 5, 1), ShapeError, r"dimension 1 has size 4, .* window of size 5")
+    yield ErrorSample((Array((4,)), 0, 2, 0), ArgumentError, r"step .* 0")
+
+
+@view(samples=_unfold_samples, errors=_unfold_errors, dtypes=dtypes.ALL, function=False)
+def unfold(input: Operand, dimension: int, size: int, step: int) -> Any:
+    """A view of all windows of `size` along a dimension, at distance `step`.
+
+    The elements of a window are the last dimension of the result.
+
+    Host:   returns at once.
+    Raises: ShapeError if no window fits, ArgumentError for a step below 1.
+    Example:
+        >>> torch.arange(6).unfold(0, size=3, step=2)
+        tensor([[0, 1, 2],
+                [2, 3, 4]])
+    """
+    shape, strides = input.shape or (1,), input.strides or (1,)
+    at = st.wrap_dim(dimension, len(shape), "unfold")
+    if size < 0 or size > shape[at]:
+        raise ShapeError(
+            f"dimension {at} has size {shape[at]}, which does not hold a window of size {size}",
+            hint=f"use a size of 0 to {shape[at]}",
+            operator="unfold",
+        )
+    if step <= 0:
+        raise ArgumentError(
+            f"step must be greater than zero, got {step}",
+            hint="a step of 1 starts a window at every index",
+            operator="unfold",
+        )
+    if not input.shape:
+        return (size,), (1,), 0
+    count = (shape[at] - size) // step + 1
+    steps = (*strides[:at], strides[at] * step, *strides[at + 1 :], strides[at])
+    return (*shape[:at], count, *shape[at + 1 :], size), steps, 0
+
+
+@unfold.derivative
+def _(grad: Any, dimension: int, size: int, step: int, input_shape: Any) -> Any:
+    return embedded(unfold, grad, input_shape, dimension, size, step)

@@ -1,1 +1,0 @@
-cpdef sizes(values, name)

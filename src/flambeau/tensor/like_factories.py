@@ -1,0 +1,222 @@
+"""Factories that keep the device and type of a tensor: `zeros_like(x)`, and the methods `x.new_zeros(2, 3)`."""
+
+from __future__ import annotations
+
+from inspect import Parameter, Signature, signature
+from typing import Any
+
+from .. import memory_formats as formats
+from ..core.tensor import TensorBase, alias_of
+from ..errors import ArgumentTypeError, FlambeauError, name_error
+from . import checks, subclass
+from .factories import as_leaf, empty, full, ones, tensor, zeros
+from .random import rand, randint, randn
+
+
+def _like(name: str, make: Any, input: TensorBase, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    if options.get("device") is None:
+        options["device"] = input.device
+    if options.get("dtype") is None:
+        options["dtype"] = input.dtype
+    try:
+        return subclass.convert_like(make(*arguments, **options), input)
+    except FlambeauError as error:
+        name_error(error, name)
+        raise
+    except TypeError as error:  # an option that there is not
+        fact = f"{str(error).removeprefix(f'{make.__name__}() ')}"
+        raise ArgumentTypeError(fact, operator=name, hint=f"its options are those of {make.__name__}()") from error
+
+
+def _laid_like(name: str, make: Any, input: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Call a factory with the input's shape, and lay the result out in a memory format, preserve_format by default."""
+    format = options.pop("memory_format", None)
+    if format is not None:
+        formats.check(name, format)
+    checks.tensor(name, "input", input)
+    layout = input.layout
+    if layout.dense and (format is None or format is formats.contiguous_format):
+        return _like(name, make, input, (*arguments, layout.shape), options)
+    strides = formats.strides_in(name, format or formats.preserve_format, layout.shape, layout.strides)
+    wanted = options.pop("requires_grad", False)
+    made = _like(name, make, input, (*arguments, layout.shape), options)
+    if strides != made.strides:
+        made = _laid_out(made, strides, make in RANDOM)
+    return made if wanted is False else as_leaf(name, made, wanted)
+
+
+def _laid_out(made: Any, strides: tuple[int, ...], has_values: bool) -> Any:
+    """A new tensor with other strides: its memory seen anew where all values are one, else a copy."""
+    seen = alias_of(made, made.shape, strides, 0)
+    if not has_values:
+        return seen
+    copied: Any = alias_of(empty(made.shape, dtype=made.dtype, device=made.device), made.shape, strides, 0)
+    return copied.copy_(made)
+
+
+def empty_like(input: Any, **options: Any) -> Any:
+    """As `empty`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.empty_like(torch.zeros(2, 3, dtype=torch.int32)).dtype
+        torch.int32
+    """
+    return _laid_like("empty_like", empty, input, (), options)
+
+
+def zeros_like(input: Any, **options: Any) -> Any:
+    """As `zeros`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.zeros_like(torch.tensor([1, 2, 3]))
+        tensor([0, 0, 0])
+    """
+    return _laid_like("zeros_like", zeros, input, (), options)
+
+
+def ones_like(input: Any, **options: Any) -> Any:
+    """As `ones`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.ones_like(torch.tensor([1, 2, 3]), dtype=torch.float32)
+        tensor([1., 1., 1.])
+    """
+    return _laid_like("ones_like", ones, input, (), options)
+
+
+def rand_like(input: Any, **options: Any) -> Any:
+    """As `rand`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> x = torch.rand_like(torch.zeros(1000))
+        >>> bool((x >= 0).all() and (x < 1).all())
+        True
+    """
+    return _laid_like("rand_like", rand, input, (), options)
+
+
+def randn_like(input: Any, **options: Any) -> Any:
+    """As `randn`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.randn_like(torch.zeros(2, 3, dtype=torch.float64)).dtype
+        torch.float64
+    """
+    return _laid_like("randn_like", randn, input, (), options)
+
+
+def full_like(input: Any, fill_value: Any, **options: Any) -> Any:
+    """As `full`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.full_like(torch.tensor([1, 2, 3]), 9)
+        tensor([9, 9, 9])
+    """
+    return _laid_like("full_like", full, input, (), {**options, "fill_value": fill_value})
+
+
+def randint_like(input: Any, *bounds: int, low: int | None = None, high: int | None = None, **options: Any) -> Any:
+    """As `randint`, with the shape, type and device of `input` unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> x = torch.randint_like(torch.zeros(1000), 5)
+        >>> x.min(), x.max()
+        (tensor(0.), tensor(4.))
+    """
+    bounds += tuple([each for each in (low, high) if each is not None])
+    return _laid_like("randint_like", randint, input, bounds, options)
+
+
+def new_tensor(self: Any, data: Any, **options: Any) -> Any:
+    """A copy of `data` with this tensor's type and device unless others are named.
+
+    Host: waits if that is a GPU.
+    Example:
+        >>> torch.zeros(2, dtype=torch.float64).new_tensor([1, 2])
+        tensor([1., 2.], dtype=torch.float64)
+    """
+    return _like("new_tensor", tensor, self, (data,), options)
+
+
+def new_empty(self: Any, *size: Any, **options: Any) -> Any:
+    """As `empty`, with this tensor's type and device unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.zeros(2, dtype=torch.int32).new_empty(3, 4).dtype
+        torch.int32
+    """
+    return _like("new_empty", empty, self, size, options)
+
+
+def new_zeros(self: Any, *size: Any, **options: Any) -> Any:
+    """As `zeros`, with this tensor's type and device unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.tensor([1, 2]).new_zeros(3)
+        tensor([0, 0, 0])
+    """
+    return _like("new_zeros", zeros, self, size, options)
+
+
+def new_ones(self: Any, *size: Any, **options: Any) -> Any:
+    """As `ones`, with this tensor's type and device unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.tensor([1, 2]).new_ones(2, 2)
+        tensor([[1, 1],
+                [1, 1]])
+    """
+    return _like("new_ones", ones, self, size, options)
+
+
+def new_full(self: Any, size: Any, fill_value: Any, **options: Any) -> Any:
+    """As `full`, with this tensor's type and device unless others are named.
+
+    Host: returns at once.
+    Example:
+        >>> torch.tensor([1, 2]).new_full((3,), 9)
+        tensor([9, 9, 9])
+    """
+    return _like("new_full", full, self, (size, fill_value), options)
+
+
+RANDOM = (rand, randn, randint)
+NEW_METHODS = (new_tensor, new_empty, new_zeros, new_ones, new_full)
+
+
+def _describe(made: Any, make: Any, positional: tuple[str, ...], variadic: str, also: tuple[str, ...]) -> None:
+    """Set the signature of a function that passes its options on to a factory.
+
+    variadic: the name of sizes or bounds given one by one, "" for none.  also: options beside those of `make`.
+    """
+    found = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in positional]
+    found += [Parameter(variadic, Parameter.VAR_POSITIONAL)] if variadic else []
+    options = dict.fromkeys(also) | {
+        name: each.default
+        for name, each in signature(make).parameters.items()
+        if each.kind is Parameter.KEYWORD_ONLY and name not in (*positional, "out", "low", "high", "size")
+    }
+    found += [Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, default in options.items()]
+    made.__signature__ = Signature(found)
+
+
+for _like_it, _make in zip(
+    (empty_like, zeros_like, ones_like, rand_like, randn_like), (empty, zeros, ones, rand, randn)
+):
+    _describe(_like_it, _make, ("input",), "", ("memory_format",))
+_describe(full_like, full, ("input", "fill_value"), "", ("memory_format",))
+_describe(randint_like, randint, ("input",), "bounds", ("low", "high", "memory_format"))
+_describe(new_tensor, tensor, ("self", "data"), "", ())
+_describe(new_full, full, ("self", "size", "fill_value"), "", ())
+for _new, _make in zip((new_empty, new_zeros, new_ones), (empty, zeros, ones)):
+    _describe(_new, _make, ("self",), "sizes", ("size",))

@@ -1,1 +1,0 @@
-from .factories cimport unset

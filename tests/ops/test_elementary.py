@@ -1,0 +1,54 @@
+"""Elementary functions: the error function to its last places, rounding, second derivatives."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import flambeau as torch
+from flambeau import dtypes
+from flambeau.ops.elementary import erf_of
+from flambeau.ops.operator import REGISTRY
+from flambeau.testing import gradgradcheck
+
+
+@given(st.floats(-8, 8))
+def test_erf_is_exact_to_the_last_places(x):
+    assert erf_of(np.array([x]))[0] == pytest.approx(math.erf(x), rel=5e-16, abs=0)
+
+
+def test_erf_at_the_ends():
+    found = erf_of(np.array([math.inf, -math.inf, math.nan, 0.0, -0.0]))
+    assert found[:2].tolist() == [1.0, -1.0]
+    assert math.isnan(found[2])
+    assert [math.copysign(1, each) for each in found[3:]] == [1.0, -1.0]
+
+
+@pytest.mark.parametrize("name", ["floor", "ceil", "trunc", "round"])
+def test_rounding_leaves_integers_alone(name):
+    x = torch.tensor([-7, 2**62 + 1])
+    found = getattr(torch, name)(x)
+    assert found.dtype is dtypes.int64
+    assert found.tolist() == [-7, 2**62 + 1]
+
+
+def test_rounding():
+    x = torch.tensor([-1.5, -0.5, 0.5, 1.5, 2.5])
+    assert torch.round(x).tolist() == [-2.0, 0.0, 0.0, 2.0, 2.0]
+    assert torch.floor(x).tolist() == [-2.0, -1.0, 0.0, 1.0, 2.0]
+    assert torch.ceil(x).tolist() == [-1.0, 0.0, 1.0, 2.0, 3.0]
+    assert torch.trunc(x).tolist() == [-1.0, 0.0, 0.0, 1.0, 2.0]
+
+
+def test_steps_have_a_gradient_of_zeros():
+    x = torch.tensor([1.5, -0.5], requires_grad=True)
+    (torch.floor(x) + torch.ceil(x) + torch.trunc(x) + torch.round(x)).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["log", "log1p"])
+def test_second_derivatives_of_logarithms(name):
+    x = torch.tensor([0.3, 1.1, 2.5], dtype=torch.float64, requires_grad=True)
+    assert gradgradcheck(REGISTRY[name], [x])

@@ -1,0 +1,169 @@
+"""Reductions: values, types, gradients and errors of sums, norms, minima and maxima."""
+
+import numpy as np
+import pytest
+
+from flambeau import dtypes
+from flambeau.errors import DtypeError, IndexRangeError, ShapeError
+from flambeau.ops import reductions, scans
+from flambeau.tensor.factories import tensor
+
+
+def leaf(values):
+    return tensor(values, dtype=dtypes.float64, requires_grad=True)
+
+
+def gradient(function, values):
+    x = leaf(values)
+    function(x).sum().backward()
+    return x.grad.tolist()
+
+
+@pytest.mark.parametrize("kind", [dtypes.float16, dtypes.bfloat16])
+def test_half_types_accumulate_in_float32(kind):
+    assert reductions.sum_(tensor(np.ones(4096), dtype=kind)).item() == 4096
+    assert reductions.sum_(tensor(np.ones(4097), dtype=kind), dtype=dtypes.float32).item() == 4097
+    assert reductions.mean(tensor(np.full(60_000, 3.0), dtype=kind)).item() == 3
+
+
+def test_result_types():
+    for kind in (dtypes.bool_, dtypes.uint8, dtypes.int32):
+        x = tensor([1, 1, 1], dtype=kind)
+        assert reductions.sum_(x).dtype is dtypes.int64
+        assert reductions.prod_(x).dtype is dtypes.int64
+        assert scans.cumsum(x, 0).dtype is dtypes.int64
+        assert reductions.amax(x).dtype is kind
+        assert reductions.sum_(x, dtype=dtypes.float32).tolist() == 3.0
+    assert reductions.all_(tensor([1, 0], dtype=dtypes.uint8)).dtype is dtypes.uint8
+    assert reductions.all_(tensor([1, 0], dtype=dtypes.int8)).dtype is dtypes.bool_
+    assert reductions.sum_(tensor([1, -1]), dtype=dtypes.bool_).item() is True
+    assert reductions.sum_(tensor([200, 100], dtype=dtypes.uint8)).item() == 300
+
+
+def test_nan_is_true():
+    assert reductions.any_(tensor([float("nan")])).item() is True
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([2.0, 3.0, 4.0], [12, 8, 6]), ([2.0, 0.0, 4.0], [0, 8, 0]), ([0.0, 0.0, 4.0], [0, 0, 0])],
+)
+def test_product_with_zeros_has_a_gradient(values, expected):
+    assert gradient(reductions.prod_, values) == expected
+
+
+def test_the_gradient_of_a_deviation_of_zero_is_zero():
+    assert gradient(reductions.std, [1.0, 1.0]) == [0, 0]
+
+
+def test_variance_forms():
+    x = tensor([[1.0, 2.0], [4.0, 9.0]])
+    assert reductions.var(x, False).item() == reductions.var(x, correction=0).item() == 9.5
+    assert reductions.var(x, 0, unbiased=False).tolist() == [2.25, 12.25]
+    assert np.isnan(reductions.var(tensor([1.0])).item())
+    far = tensor(np.array([1e8, 1e8 + 2]))
+    assert reductions.var(far).item() == 2
+
+
+@pytest.mark.parametrize(
+    "function", [reductions.sum_, reductions.mean, reductions.var, reductions.std, reductions.prod_, reductions.norm]
+)
+def test_second_derivatives(function):
+    """The gradient's own derivative agrees with differences of the gradient."""
+    values = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.5]])
+
+    def slope(at):
+        x = leaf(at)
+        return x, (lambda y: y * y)(function(x)).sum()
+
+    def first(at):
+        x, out = slope(at)
+        out.backward(create_graph=True)
+        return x
+
+    x = first(values)
+    wanted = np.cos(np.arange(6.0)).reshape(2, 3)
+    found, x.grad = x.grad, None
+    (found * tensor(wanted)).sum().backward()
+    step = 1e-6
+    for index in np.ndindex(2, 3):
+        moved = [values.copy(), values.copy()]
+        moved[0][index] += step
+        moved[1][index] -= step
+        ends = [(first(at).grad.detach().numpy() * wanted).sum() for at in moved]
+        assert x.grad.numpy()[index] == pytest.approx((ends[0] - ends[1]) / (2 * step), abs=1e-5)
+
+
+def test_errors_name_every_value():
+    x = tensor(np.zeros((2, 3), np.float32))
+    with pytest.raises(IndexRangeError, match=r"sum: Dimension out of range .*\[-2, 1\], but got 5"):
+        reductions.sum_(x, 5)
+    with pytest.raises(ShapeError, match=r"mean: dim 1 appears multiple times in the list of dims \(1, -1\)"):
+        reductions.mean(x, (1, -1))
+    with pytest.raises(DtypeError, match="mean: input must be floating point, got int64"):
+        reductions.mean(tensor([1]))
+
+
+# norms
+
+INF = float("inf")
+
+
+def test_norms():
+    x = tensor([[3.0, -4.0], [0.0, 12.0]])
+    found = [reductions.norm(x, p).item() for p in ("fro", 1, INF, -INF, 0)]
+    assert found == [13, 19, 12, 0, 3]
+    assert reductions.norm(x, dim=1).tolist() == [5, 12]
+
+
+def test_gradients_at_zero_are_zero():
+    for p in (1, 2, 3, 0.5):
+        assert gradient(lambda x, p=p: reductions.norm(x, p), [0.0, 0.0]) == [0, 0]
+    assert gradient(lambda x: reductions.norm(x, 1), [0.0, 2.0]) == [0, 1]
+    assert gradient(lambda x: reductions.norm(x, INF), [2.0, 2.0]) == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("p", [None, "fro", 2, 0, 1, INF, -INF])
+def test_every_norm_refuses_integers_and_none_is_two(p):
+    with pytest.raises(DtypeError, match="norm: .*int64"):
+        reductions.norm(tensor([3, 4]), p)
+    assert reductions.norm(tensor([3.0, 4.0]), None).item() == 5
+
+
+# largest and smallest values
+
+NAN = float("nan")
+
+
+def test_nan_is_found_first():
+    x = tensor([[1.0, NAN, 5.0, NAN], [4.0, 7.0, 7.0, 1.0]])
+    assert reductions.argmax(x, 1).tolist() == [1, 1]
+    assert reductions.argmin(x, 1).tolist() == [1, 3]
+    assert np.isnan(reductions.amax(x).item())
+    assert np.isnan(reductions.amin(x, 1).tolist()[0])
+
+
+def test_max_names_its_results():
+    found = reductions.max_(tensor([[1.0, 3.0]]), dim=1, keepdim=True)
+    assert found.values.tolist() == [[3.0]]
+    assert found.indices.tolist() == [[1]]
+    assert repr(found).startswith("torch.return_types.max(\nvalues=")
+    values, indices = reductions.min_(tensor(2.0), 0)
+    assert (values.item(), indices.item()) == (2.0, 0)
+
+
+def test_ties_share_the_gradient_without_an_index_and_the_first_takes_it_with_one():
+    ties = [[1.0, 3.0, 3.0], [3.0, 2.0, 2.0]]
+    third = 1 / 3
+    assert gradient(reductions.max_, ties) == [[0, third, third], [third, 0, 0]]
+    assert gradient(lambda x: reductions.amax(x, 1), ties) == [[0, 0.5, 0.5], [1, 0, 0]]
+    assert gradient(lambda x: reductions.max_(x, 1).values, ties) == [[0, 1, 0], [1, 0, 0]]
+
+
+def test_errors_of_choices_name_every_value():
+    with pytest.raises(
+        IndexRangeError, match=r"max: expected reduction dim to be specified for an input of .*\[0, 3\]"
+    ):
+        reductions.max_(tensor(np.zeros((0, 3))))
+    with pytest.raises(IndexRangeError, match="amax: expected reduction dim 0 to have non-zero size"):
+        reductions.amax(tensor(np.zeros((0, 3))), 0)
