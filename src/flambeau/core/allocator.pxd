@@ -15,7 +15,7 @@ cdef class CachingAllocator:
     cdef bint _watches_blocks
     cdef object _process_usage
     cdef public Lock lock
-    cdef list _given
+    cdef list _freed
     cdef dict _awaited
     cdef object _pending
     cdef object _segments

@@ -59,7 +59,7 @@ class CachingAllocator:
         self._watches_blocks = driver.capabilities.watches_blocks
         self._process_usage = process_usage
         self.lock = Lock()
-        self._given: list[Block] = []
+        self._freed: list[Block] = []
         self._pending: Pending[Block] = Pending(driver, record_event)
         self._awaited = self._pending.queues
         self._segments = Segments(driver, device, record_event)
@@ -96,7 +96,7 @@ class CachingAllocator:
         pool = self._small if size <= SMALL_LIMIT else self._large
         if self._captured is not None:
             pool = self._captured.instead_of(pool, stream, self._driver)
-        if self._given:
+        if self._freed:
             self._drain()
         if self._awaited:
             self._poll()
@@ -135,7 +135,7 @@ class CachingAllocator:
         if not block.allocated:
             raise invalid_pointer("free", block.address)
         block.allocated = False
-        self._given.append(block)
+        self._freed.append(block)
 
     def record_stream(self, block: Block, stream: StreamHandle) -> None:
         """Delay the reuse of the block, after its free, until the work queued on `stream` by then is done.
@@ -256,7 +256,7 @@ class CachingAllocator:
             return figures
         total, small, large = (level.copied() for level in (self._total, self._small.counters, self._large.counters))
         note_peaks(small, large, total)
-        for block in tuple(self._given):
+        for block in tuple(self._freed):
             pool = block.segment.pool
             assert pool is not None
             counters = small if pool.is_small else large
@@ -297,7 +297,7 @@ class CachingAllocator:
     def _drain(self) -> None:
         """Process the blocks freed since the last call.  A block whose processing fails stays in the list."""
         note_peaks(self._small.counters, self._large.counters, self._total)
-        freed, count = self._given, 0
+        freed, count = self._freed, 0
         try:
             while count < len(freed):  # other frees may append meanwhile
                 self._take_back(freed[count], False)
@@ -436,7 +436,7 @@ class CachingAllocator:
     def _settle_for_report(self) -> None:
         """Update the counters without a driver call that could wait, or fail on a lost device."""
         note_peaks(self._small.counters, self._large.counters, self._total)
-        freed, count = self._given, 0
+        freed, count = self._freed, 0
         try:
             while count < len(freed):
                 self._take_back(freed[count], True)
